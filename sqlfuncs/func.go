@@ -1,0 +1,77 @@
+package sqlfuncs
+
+import "strings"
+
+// Effect says what a call does to the database, and with it where it can be served.
+type Effect uint8
+
+const (
+	// Reads marks functions that change nothing and may be evaluated anywhere.
+	Reads Effect = iota
+	// Draws marks functions that only draw a number from a sequence: each evaluation gives
+	// another result, but nothing is lost when one is evaluated once too often.
+	Draws
+	// Writes marks functions that change rows; how often they run matters.
+	Writes
+)
+
+// Param is one parameter of a function.
+type Param struct {
+	Name     string // the document's name
+	Alias    string // the name legacy code uses, or ""
+	Type     Type
+	Optional bool
+	Default  string // the value when omitted, as text; "" with Optional means null
+}
+
+// Func is one function of the catalogue. Values are shared and must not be changed.
+type Func struct {
+	Name    string // the plain name, for example "consume"
+	Pattern string // for families such as post_<q>: the prefix "post_"; else ""
+	By      bool   // the family's name holds a consumer as well: consume_<q>_by_<c>
+	Params  []Param
+	Implied int // how many leading Params the family's name gives rather than the caller
+	Result  Type
+	Set     bool // returns a set
+	Effect  Effect
+	Serves  string // name of the function that does the work; families share their base's
+}
+
+// Visible returns the parameters that a caller may write.
+func (f *Func) Visible() []Param { return f.Params[f.Implied:] }
+
+// DisplayName is the name as the manual shows it, for example "consume_<q>_by_<c>".
+func (f *Func) DisplayName() string {
+	switch {
+	case f.Pattern != "" && f.By:
+		return f.Pattern + "<q>_by_<c>"
+	case f.Pattern != "":
+		return f.Pattern + "<q>"
+	}
+	return f.Name
+}
+
+// Signature returns the declaration as Postgres would show it, for hints and the manual.
+// name is the name as called, which for families holds the queue.
+func (f *Func) Signature(name string) string {
+	var b strings.Builder
+	b.WriteString("mbus4." + name + "(")
+	for i, p := range f.Visible() {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p.Name + " " + p.Type.String())
+		switch {
+		case p.Default != "":
+			b.WriteString(" default '" + p.Default + "'")
+		case p.Optional:
+			b.WriteString(" default null")
+		}
+	}
+	b.WriteString(") returns ")
+	if f.Set {
+		b.WriteString("setof ")
+	}
+	b.WriteString(f.Result.String())
+	return b.String()
+}
