@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+)
+
+const (
+	defaultSweepInterval = 5 * time.Second
+	failureMemory        = time.Second      // how long a database that failed is not tried again
+	openTimeout          = 30 * time.Second // one attempt: connecting, waiting for another proxy's migration, migrating
+	connectTimeout       = 10 * time.Second // where the DSN sets none
+)
+
+// Options configures an Engine.
+type Options struct {
+	// AdminDSN names the server and the role for the engine's own work. Its database is replaced
+	// by the one in question.
+	AdminDSN string
+	// NoInit forbids creating and upgrading the schema; see Init.
+	NoInit bool
+	Log    *zap.Logger // nil: none
+	// SweepInterval is the time between two sweeps of a database in use; 0: 5 s.
+	SweepInterval time.Duration
+}
+
+// Engine keeps the databases that are served. It is safe for concurrent use.
+type Engine struct {
+	admin  *pgx.ConnConfig // copied for each connection
+	noInit bool
+	log    *zap.Logger
+	sweep  time.Duration
+
+	stop     chan struct{}  // closed by Close: whatever runs ends
+	running  sync.WaitGroup // attempts and keepers; added to under mu while not closed
+	mu       sync.Mutex
+	closed   bool
+	registry map[string]*entry
+}
+
+// entry is one database in the registry: an attempt under way, its success, or a fresh failure.
+type entry struct {
+	done  chan struct{} // closed when db or err is set
+	db    *Database
+	err   error
+	until time.Time // when a failure is forgotten; read after done
+}
+
+// Open checks the options and that the server lets the admin role in. It installs nothing: that
+// happens database by database, when first asked for.
+func Open(ctx context.Context, opt Options) (*Engine, error) {
+	cfg, err := parseDSN(opt.AdminDSN)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg.Copy())
+	if err != nil {
+		return nil, connectError(cfg.Database, err)
+	}
+	closeQuietly(ctx, conn)
+	e := &Engine{
+		admin:    cfg,
+		noInit:   opt.NoInit,
+		log:      opt.Log,
+		sweep:    opt.SweepInterval,
+		stop:     make(chan struct{}),
+		registry: map[string]*entry{},
+	}
+	if e.log == nil {
+		e.log = zap.NewNop()
+	}
+	if e.sweep <= 0 {
+		e.sweep = defaultSweepInterval
+	}
+	return e, nil
+}
+
+// Init creates or upgrades the schema in the database dsn names.
+func Init(ctx context.Context, dsn string) (Result, error) {
+	cfg, err := parseDSN(dsn)
+	if err != nil {
+		return Result{}, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return Result{}, connectError(cfg.Database, err)
+	}
+	defer closeQuietly(ctx, conn)
+	_, res, err := prepare(ctx, conn, false, zap.NewNop())
+	if err != nil {
+		return res, asError("installing schema mbus4", err)
+	}
+	return res, nil
+}
+
+// Database gives the database of that name ready for use: the schema is installed and its services
+// run. The first call does the work while others wait for it; a failure, always an *Error but for
+// ctx's own, is remembered for a second. It also tells the services that the database is in use,
+// and notices when the database was dropped and made again.
+func (e *Engine) Database(ctx context.Context, name string) (*Database, error) {
+	for {
+		ent, err := e.lookup(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-ent.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if ent.err != nil {
+			return nil, ent.err
+		}
+		switch err := ent.db.keeper.verify(ctx); {
+		case err == nil:
+			return ent.db, nil
+		case !errors.Is(err, errGone):
+			return nil, err
+		}
+		e.remove(name, ent) // and once more, with the database that bears the name now
+	}
+}
+
+// Forget drops what is known of a database. The next call of Database looks afresh.
+func (e *Engine) Forget(name string) {
+	e.mu.Lock()
+	ent := e.registry[name]
+	delete(e.registry, name)
+	e.mu.Unlock()
+	if ent == nil {
+		return
+	}
+	select {
+	case <-ent.done:
+		if ent.db != nil {
+			ent.db.keeper.end()
+		}
+	default: // the attempt under way ends its database itself when it finds itself forgotten
+	}
+}
+
+// Close stops all services and waits for them. It may be called more than once.
+func (e *Engine) Close() {
+	e.mu.Lock()
+	if !e.closed {
+		e.closed = true
+		close(e.stop)
+	}
+	e.mu.Unlock()
+	e.running.Wait()
+}
+
+// lookup finds the entry of a database or begins an attempt to open it.
+func (e *Engine) lookup(ctx context.Context, name string) (*entry, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, &Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
+	}
+	ent := e.registry[name]
+	if ent != nil && !ent.stale(time.Now()) {
+		return ent, nil
+	}
+	ent = &entry{done: make(chan struct{})}
+	e.registry[name] = ent
+	// The attempt serves everybody who waits, not just the first: it outlives that one's context.
+	ctx = context.WithoutCancel(ctx)
+	e.running.Go(func() { e.attempt(ctx, name, ent) })
+	return ent, nil
+}
+
+func (ent *entry) stale(now time.Time) bool {
+	select {
+	case <-ent.done:
+		return ent.err != nil && now.After(ent.until)
+	default:
+		return false
+	}
+}
+
+// attempt opens a database, reports through ent and then keeps the database until it ends.
+func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
+	ctx, cancel := e.untilStop(ctx)
+	defer cancel()
+	k, err := e.open(ctx, name)
+	if err != nil {
+		e.log.Warn("database not served", zap.String("database", name), zap.Error(err))
+		ent.err = err
+		ent.until = time.Now().Add(failureMemory)
+		close(ent.done)
+		return
+	}
+	ent.db = &Database{engine: e, name: name, hstoreSchema: k.installed.hstoreSchema, keeper: k}
+	close(ent.done)
+	e.mu.Lock()
+	forgotten := e.registry[name] != ent
+	e.mu.Unlock()
+	if forgotten {
+		k.end()
+	}
+	k.run(ctx)
+	e.remove(name, ent)
+}
+
+// open connects to a database, installs what is missing and hands the connection to a keeper.
+func (e *Engine) open(ctx context.Context, name string) (*keeper, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	conn, err := e.connect(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	in, _, err := prepare(ctx, conn, e.noInit, e.log)
+	if err != nil {
+		closeQuietly(ctx, conn)
+		return nil, asError("preparing database "+name, err)
+	}
+	return newKeeper(e, name, in, conn), nil
+}
+
+// remove takes ent out of the registry unless another has taken its place.
+func (e *Engine) remove(name string, ent *entry) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.registry[name] == ent {
+		delete(e.registry, name)
+	}
+}
+
+// untilStop gives a context that ends with ctx or with the engine.
+func (e *Engine) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	e.running.Go(func() {
+		select {
+		case <-e.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, cancel
+}
+
+// connect opens a connection of the engine's own. Failures are of type *Error.
+func (e *Engine) connect(ctx context.Context, name string) (*pgx.Conn, error) {
+	cfg := e.admin.Copy()
+	cfg.Database = name
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, connectError(name, err)
+	}
+	return conn, nil
+}
+
+func parseDSN(dsn string) (*pgx.ConnConfig, error) {
+	cfg, err := pgx.ParseConfig(dsn) // its errors hide the password
+	if err != nil {
+		return nil, &Error{
+			Code:    codeInvalidDSN,
+			Message: "the DSN of the admin connection cannot be read",
+			Hint:    "For example: host=/var/run/postgresql user=postgres dbname=postgres",
+			Err:     err,
+		}
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = "mbusproxy"
+	}
+	return cfg, nil
+}
+
+// closeQuietly says goodbye even when ctx has ended; there is nobody left to tell of an error.
+func closeQuietly(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}

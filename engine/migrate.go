@@ -1,0 +1,358 @@
+package engine
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// hintSlots is the number of hint sequences; consumers share them by id modulo this number. The
+// calls' SQL knows the number too: changing it is a migration.
+const hintSlots = 128
+
+// Advisory locks of the engine are of the two-key kind: lockSpace and one of these.
+const (
+	lockSpace   = 0x6d627573 // "mbus"
+	lockMigrate = 1
+	lockHinter  = 2
+)
+
+// Result says what Init did.
+type Result struct {
+	Database     string
+	Before       int      // the schema's version found; 0: none
+	After        int      // and the one it has now
+	HstoreSchema string   // where the extension hstore lives, quoted where needed
+	Warnings     []string // what could not be done and is not vital
+}
+
+// migration is one numbered step of the schema.
+type migration struct {
+	version int
+	name    string // of its file, for messages
+	text    string // a text/template of several statements
+}
+
+// migrations lists all steps in order. The files are named <version>_<what>.sql, without gaps.
+func migrations() ([]migration, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
+	if err != nil {
+		return nil, fmt.Errorf("listing migrations: %w", err)
+	}
+	steps := make([]migration, 0, len(names))
+	for i, name := range names {
+		base := strings.TrimPrefix(name, "migrations/")
+		number, _, _ := strings.Cut(base, "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			return nil, fmt.Errorf("migration %s: want the number %04d", base, i+1)
+		}
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading migration %s: %w", base, err)
+		}
+		steps = append(steps, migration{version: version, name: base, text: string(text)})
+	}
+	return steps, nil
+}
+
+// templateData is what migrations and grants may refer to.
+type templateData struct {
+	Hstore string // quoted
+	Slots  []int
+}
+
+func expand(name, text, hstoreSchema string) (string, error) {
+	data := templateData{Hstore: hstoreSchema}
+	for slot := range hintSlots {
+		data.Slots = append(data.Slots, slot)
+	}
+	parsed, err := template.New(name).Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", name, err)
+	}
+	var b strings.Builder
+	if err := parsed.Execute(&b, data); err != nil {
+		return "", fmt.Errorf("filling in %s: %w", name, err)
+	}
+	return b.String(), nil
+}
+
+// installation is what a database holds of ours.
+type installation struct {
+	database     string
+	oid          uint32 // of the database: another one means it was dropped and made again
+	role         string // the engine's own
+	schema       bool   // a schema mbus4 exists
+	foreign      bool   // and it is not ours
+	version      int    // 0: nothing installed
+	hstoreSchema string // quoted where needed; "": the extension is not there
+	owner        string // of the schema
+	usable       bool   // the role may do all the services do
+	granted      bool   // mbus4_user and mbus4_admin have what rights/*.sql give
+}
+
+const inspectSQL = `
+select d.oid, d.datname::text, current_user::text,
+       n.oid is not null,
+       n.oid is not null and v.oid is null and (
+           exists (select from pg_catalog.pg_class where relnamespace = n.oid)
+           or exists (select from pg_catalog.pg_proc where pronamespace = n.oid)
+           or exists (select from pg_catalog.pg_type where typnamespace = n.oid)),
+       v.oid is not null,
+       coalesce((select pg_catalog.quote_ident(hn.nspname) from pg_catalog.pg_extension e
+                 join pg_catalog.pg_namespace hn on hn.oid = e.extnamespace
+                 where e.extname = 'hstore'), ''),
+       coalesce(pg_catalog.pg_get_userbyid(n.nspowner)::text, ''),
+       coalesce(pg_catalog.has_schema_privilege(n.oid, 'usage')
+                and pg_catalog.has_table_privilege(v.oid, 'select'), false)
+from pg_catalog.pg_database d
+left join pg_catalog.pg_namespace n on n.nspname = 'mbus4'
+left join pg_catalog.pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version'
+where d.datname = pg_catalog.current_database()`
+
+// inspect looks at what is installed. It changes nothing and needs no rights.
+func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
+	var in installation
+	var versioned, readable bool
+	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign,
+		&versioned, &in.hstoreSchema, &in.owner, &readable)
+	if err != nil {
+		return in, fmt.Errorf("looking for schema mbus4: %w", err)
+	}
+	if !versioned {
+		return in, nil
+	}
+	if !readable {
+		return in, lackingRights(in)
+	}
+	err = conn.QueryRow(ctx, `select coalesce(max(version), 0) from mbus4.schema_version`).Scan(&in.version)
+	if err != nil {
+		return in, fmt.Errorf("reading the version of schema mbus4: %w", err)
+	}
+	if in.version == 0 {
+		return in, nil
+	}
+	if in.usable, err = usable(ctx, conn); err != nil {
+		return in, err
+	}
+	in.granted, err = granted(ctx, conn)
+	return in, err
+}
+
+// check refuses what this program must not work with. want is the version it knows.
+func (in installation) check(want int) error {
+	switch {
+	case in.foreign:
+		return &Error{
+			Code:    codeNotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q was not made by mbusproxy", in.database),
+			Hint: "Another message bus (mbus4 in PL/pgSQL?) is installed there. Consume what it still holds, " +
+				"then drop or rename the schema; mbusproxy has not touched it.",
+		}
+	case in.version > want:
+		return &Error{
+			Code: codeNotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, this mbusproxy knows version %d",
+				in.database, in.version, want),
+			Hint: "Run a newer mbusproxy.",
+		}
+	case in.version == want && in.hstoreSchema == "":
+		return &Error{
+			Code:    codeUndefinedObject,
+			Message: fmt.Sprintf("extension hstore has gone from database %q", in.database),
+			Hint:    "Schema mbus4 is damaged; restore the database or drop the schema.",
+		}
+	case in.version == want && !in.usable:
+		return lackingRights(in)
+	}
+	return nil
+}
+
+// lackingRights is the refusal where somebody else's schema mbus4 is closed to the engine's role.
+func lackingRights(in installation) *Error {
+	owner := pgx.Identifier{in.owner}.Sanitize()
+	return &Error{
+		Code:    codeLackingRights,
+		Message: fmt.Sprintf("role %q lacks rights on schema mbus4 of database %q", in.role, in.database),
+		Hint: fmt.Sprintf("Let --admin name the schema's owner %s, or GRANT %s TO %s.",
+			owner, owner, pgx.Identifier{in.role}.Sanitize()),
+	}
+}
+
+// prepare brings the database conn is connected to up to this program's schema, or with noInit
+// only checks that it has it. Any number may run at once.
+func prepare(ctx context.Context, conn *pgx.Conn, noInit bool, log *zap.Logger) (installation, Result, error) {
+	steps, err := migrations()
+	if err != nil {
+		return installation{}, Result{}, err
+	}
+	want := len(steps)
+	in, err := inspect(ctx, conn)
+	if err != nil {
+		return in, Result{}, err
+	}
+	res := Result{Database: in.database, Before: in.version, After: in.version, HstoreSchema: in.hstoreSchema}
+	if err := in.check(want); err != nil {
+		return in, res, err
+	}
+	if noInit {
+		return in, res, in.checkWithoutInit(want)
+	}
+	if in.version == want && in.granted {
+		return in, res, nil
+	}
+
+	// From here on only one proxy at a time. What it was waiting for has likely been done.
+	if _, err := conn.Exec(ctx, `select pg_catalog.pg_advisory_lock($1, $2)`, lockSpace, lockMigrate); err != nil {
+		return in, res, fmt.Errorf("locking schema mbus4: %w", err)
+	}
+	err = upgrade(ctx, conn, steps, &in, &res, log)
+	_, unlockErr := conn.Exec(ctx, `select pg_catalog.pg_advisory_unlock($1, $2)`, lockSpace, lockMigrate)
+	return in, res, errors.Join(err, unlockErr)
+}
+
+// checkWithoutInit refuses a schema that is missing or old where creating it is forbidden.
+func (in installation) checkWithoutInit(want int) error {
+	switch {
+	case in.version == 0:
+		return &Error{
+			Code:    codeInvalidSchema,
+			Message: fmt.Sprintf("database %q has no schema mbus4", in.database),
+			Hint:    "Create it with: mbusproxy init",
+		}
+	case in.version < want:
+		return &Error{
+			Code: codeNotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, this mbusproxy needs version %d",
+				in.database, in.version, want),
+			Hint: "Upgrade it with: mbusproxy init",
+		}
+	}
+	return nil
+}
+
+// upgrade runs the missing steps, each in its own transaction, and grants what is missing.
+// The caller holds lockMigrate.
+func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *installation, res *Result, log *zap.Logger) error {
+	fresh, err := inspect(ctx, conn)
+	if err != nil {
+		return err
+	}
+	*in = fresh
+	res.Before, res.After = in.version, in.version
+	if err := in.check(len(steps)); err != nil {
+		return err
+	}
+	for _, step := range steps[in.version:] {
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return runStep(ctx, tx, step, in) })
+		if err != nil {
+			return asError("installing migration "+step.name+" of schema mbus4", err)
+		}
+		res.After = step.version
+		log.Info("schema mbus4 migrated", zap.String("database", in.database), zap.String("step", step.name))
+	}
+	res.HstoreSchema = in.hstoreSchema
+	if !in.granted || res.After != res.Before {
+		res.Warnings = grantRights(ctx, conn)
+		for _, w := range res.Warnings {
+			log.Warn("rights on schema mbus4", zap.String("database", in.database), zap.String("problem", w))
+		}
+	}
+	fresh, err = inspect(ctx, conn)
+	if err != nil {
+		return err
+	}
+	*in = fresh
+	return in.check(len(steps))
+}
+
+func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation) error {
+	if step.version == 1 {
+		if err := createGround(ctx, tx, in); err != nil {
+			return err
+		}
+	}
+	text, err := expand(step.name, step.text, in.hstoreSchema)
+	if err != nil {
+		return err
+	}
+	// Several statements at once: only the simple protocol takes them.
+	if _, err := tx.Conn().PgConn().Exec(ctx, text).ReadAll(); err != nil {
+		if sqlState(err) == codeLackingRights {
+			refusal := lackingRights(*in)
+			refusal.Err = err
+			return refusal
+		}
+		return err
+	}
+	_, err = tx.Exec(ctx, `insert into mbus4.schema_version (version, program) values ($1, $2)`, step.version, program())
+	return err
+}
+
+// createGround makes the schema and the extension that the first step builds on.
+func createGround(ctx context.Context, tx pgx.Tx, in *installation) error {
+	role := pgx.Identifier{in.role}.Sanitize()
+	database := pgx.Identifier{in.database}.Sanitize()
+	if !in.schema {
+		if _, err := tx.Exec(ctx, `create schema mbus4`); err != nil {
+			if sqlState(err) == codeLackingRights {
+				return &Error{
+					Code:    codeLackingRights,
+					Message: fmt.Sprintf("role %q may not create schema mbus4 in database %q", in.role, in.database),
+					Hint:    fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s;", database, role),
+					Err:     err,
+				}
+			}
+			return err
+		}
+		in.owner = in.role
+	}
+	if in.hstoreSchema == "" {
+		if _, err := tx.Exec(ctx, `create extension hstore`); err != nil {
+			return hstoreError(err, in)
+		}
+	}
+	const where = `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e
+		join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`
+	if err := tx.QueryRow(ctx, where).Scan(&in.hstoreSchema); err != nil {
+		return fmt.Errorf("looking for extension hstore: %w", err)
+	}
+	return nil
+}
+
+func hstoreError(err error, in *installation) error {
+	hint := fmt.Sprintf("As a superuser, in database %q: CREATE EXTENSION hstore;", in.database)
+	switch sqlState(err) {
+	case codeUndefinedFile, codeFeatureNotSupported:
+		hint = "Install the server's contrib package (postgresql-contrib); hstore is part of it."
+	case codeInvalidSchema: // no schema to create in: the role's search_path names none that exists
+		hint = fmt.Sprintf("In database %q: CREATE EXTENSION hstore SCHEMA <one>;", in.database)
+	}
+	return &Error{
+		Code:    sqlState(err),
+		Message: fmt.Sprintf("role %q cannot create extension hstore in database %q", in.role, in.database),
+		Hint:    hint,
+		Err:     err,
+	}
+}
+
+// program names this build, for the table schema_version.
+func program() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return "mbusproxy " + info.Main.Version
+	}
+	return "mbusproxy"
+}

@@ -1,0 +1,108 @@
+-- The first schema: queues, their consumers, the messages, and the hints where to start looking.
+-- A text/template; .Hstore is the quoted name of the schema hstore lives in, .Slots the numbers of
+-- the hint sequences.
+
+-- The schema itself exists already: it is made, under the same lock, together with this table.
+create table mbus4.schema_version (
+    version int not null primary key,
+    applied timestamptz not null default now(),
+    program text not null
+);
+
+-- What every call that yields messages yields. Timestamps are shown in the session's time zone.
+create type mbus4.qt_model as (
+    id            bigint,
+    added         timestamp,
+    iid           text,
+    delayed_until timestamp,
+    expires       timestamp,
+    received      int[],
+    headers       {{.Hstore}}.hstore,
+    properties    {{.Hstore}}.hstore,
+    data          {{.Hstore}}.hstore
+);
+
+create table mbus4.queue (
+    id            int generated always as identity primary key,
+    name          text not null unique,
+    consumers_cnt int not null,
+    kind          text not null default 'plain' check (kind in ('plain', 'dmq')),
+    created       timestamptz not null default now()
+);
+
+-- queue repeats the name of its queue, so that posting reads this table only.
+create table mbus4.consumer (
+    id       int generated always as identity primary key,
+    queue_id int not null references mbus4.queue on delete cascade,
+    queue    text not null,
+    name     text not null,
+    selector text,
+    created  timestamptz not null default now(),
+    unique (queue, name)
+);
+create index consumer_queue_id on mbus4.consumer (queue_id);
+
+create sequence mbus4.message_id as bigint;
+
+-- One row per message and consumer that is to get it. Rows are inserted and deleted, never updated.
+-- No foreign key: a post must not lock the row of its consumer. What a dropped consumer leaves
+-- behind is the sweeper's.
+create table mbus4.message (
+    id            bigint not null,
+    consumer_id   int not null,
+    available_at  timestamptz not null, -- when it may be delivered; at least the time of posting
+    added         timestamptz not null,
+    iid           text not null,
+    delayed_until timestamptz,
+    expires       timestamptz,
+    received      int[],
+    headers       {{.Hstore}}.hstore,
+    properties    {{.Hstore}}.hstore,
+    data          {{.Hstore}}.hstore,
+    primary key (consumer_id, available_at, id),
+    unique (iid, consumer_id)
+) with (
+    fillfactor = 100,
+    -- Vacuum whenever it looks, at full speed, indexes always, whatever the size of the backlog.
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_insert_scale_factor = 0,
+    autovacuum_vacuum_insert_threshold = 50000,
+    autovacuum_analyze_scale_factor = 0.2,
+    autovacuum_analyze_threshold = 10000,
+    autovacuum_vacuum_cost_delay = 0,
+    vacuum_index_cleanup = on,
+    -- Giving pages back would lock consumers out, and the queue needs them again at once.
+    vacuum_truncate = off,
+    toast.autovacuum_vacuum_scale_factor = 0,
+    toast.autovacuum_vacuum_threshold = 1000,
+    toast.autovacuum_vacuum_cost_delay = 0,
+    toast.vacuum_truncate = off
+);
+create index message_expires on mbus4.message (expires) where expires is not null;
+
+-- A queue's size changes faster than statistics do: whatever ANALYZE saw (an empty table, one queue
+-- with a million messages) is wrong a minute later. Without column statistics the planner takes its
+-- defaults, under which a range of the primary key is always the cheapest way in.
+alter table mbus4.message
+    alter column id set statistics 0,
+    alter column consumer_id set statistics 0,
+    alter column available_at set statistics 0,
+    alter column added set statistics 0,
+    alter column delayed_until set statistics 0,
+    alter column expires set statistics 0,
+    alter column received set statistics 0,
+    alter column headers set statistics 0,
+    alter column properties set statistics 0,
+    alter column data set statistics 0;
+alter table mbus4.message
+    alter column iid set (n_distinct = -1);
+
+-- hint_<consumer.id % 128>: microseconds since 1970 below which no message of these consumers is
+-- live. A sequence is a cell that neither transactions nor bloat touch. See Hinter.
+{{- range .Slots}}
+create sequence mbus4.hint_{{.}} as bigint minvalue 0 start 0;
+{{- end}}
+
+insert into mbus4.queue (name, consumers_cnt, kind) values ('dmq', 1, 'dmq');
+insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name = 'dmq';

@@ -1,0 +1,11 @@
+-- What mbus4_user may do. A text/template; .Slots as in the migrations. Granting again is harmless.
+
+grant usage on schema mbus4 to mbus4_user;
+grant select on mbus4.queue, mbus4.consumer to mbus4_user;
+-- The UPDATE of a column is what "for update" asks for; nothing updates messages.
+grant select, insert, delete, update (received) on mbus4.message to mbus4_user;
+grant usage, select on sequence mbus4.message_id to mbus4_user;
+-- Reading only: a nextval would move the hint.
+grant select on sequence
+{{- range $i, $slot := .Slots}}{{if $i}},{{end}} mbus4.hint_{{$slot}}{{end}}
+to mbus4_user;
