@@ -1,0 +1,89 @@
+// Package integration runs the real mbusproxy binary, built with the race detector, between real
+// clients and a real Postgres, and holds it to two promises: ordinary work has the same results
+// direct and through the proxy, and a queue call belongs to the client's own transaction.
+//
+// One cluster and one proxy serve the whole run. Every test has a database of its own, so tests
+// may run in parallel, and it can be reached from two endpoints: direct and proxied.
+//
+// A missing client (psql, node, java, a Python driver) is a failure that names what to install;
+// no test is skipped. The package knows nothing of how the proxy works inside: it imports
+// internal/pgcluster to have a Postgres and nothing else of the product.
+package integration
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"mbusproxy/internal/pgcluster"
+)
+
+// The two ways to a test's database. TestMain sets them before any test runs; nobody changes them
+// after that.
+var direct, proxied endpoint
+
+func TestMain(m *testing.M) {
+	// A child with Pdeathsig dies with the thread that started it, so that thread must last.
+	runtime.LockOSThread()
+	flag.Parse()
+	code, err := runAll(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "integration:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// runAll starts what the tests need, runs them, and stops it again in every case.
+func runAll(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "mbus-integration")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+
+	binary := filepath.Join(dir, "mbusproxy")
+	if err := buildProxy(binary); err != nil {
+		return 1, err
+	}
+	cluster, err := pgcluster.Temp(pgcluster.Config{Settings: map[string]string{
+		"max_connections": "300",
+		"timezone":        "UTC", // clients compare their own clock, run with TZ=UTC
+	}})
+	if err != nil {
+		return 1, fmt.Errorf("starting Postgres: %w", err)
+	}
+	defer stopCluster(cluster)
+
+	direct = endpoint{name: "direct", host: cluster.Host(), port: cluster.Port()}
+	proxy, err := startProxy(binary, direct)
+	if err != nil {
+		return 1, err
+	}
+	proxied = proxy.endpoint
+
+	code = m.Run()
+
+	// The proxy's own end is a test too: status 0 on SIGTERM, no data race and no panic.
+	if err := proxy.stop(); err != nil {
+		code = 1
+		fmt.Fprintln(os.Stderr, "integration:", err)
+	}
+	if code != 0 {
+		fmt.Fprintf(os.Stderr, "--- the proxy's stderr (last part) ---\n%s\n", proxy.logTail())
+	}
+	return code, nil
+}
+
+func stopCluster(c *pgcluster.Cluster) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := c.Stop(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "integration: stopping Postgres:", err)
+	}
+}

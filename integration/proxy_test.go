@@ -1,0 +1,148 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// proxyProcess is a running `mbusproxy serve`.
+type proxyProcess struct {
+	endpoint endpoint
+	cmd      *exec.Cmd
+	log      *os.File      // its stderr and stdout
+	exited   chan struct{} // closed when cmd.Wait has returned
+	exitErr  error         // valid once exited is closed
+}
+
+// buildProxy compiles the real program with the race detector.
+func buildProxy(target string) error {
+	cmd := exec.Command("go", "build", "-race", "-o", target, "mbusproxy/cmd/mbusproxy")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the proxy: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// startProxy runs the binary in front of upstream and returns when a client can get in.
+func startProxy(binary string, upstream endpoint) (*proxyProcess, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.CreateTemp("", "mbusproxy-*.log")
+	if err != nil {
+		return nil, err
+	}
+	dsn := upstream.dsn("postgres")
+	p := &proxyProcess{
+		endpoint: endpoint{name: "proxied", host: "127.0.0.1", port: port},
+		log:      log,
+		exited:   make(chan struct{}),
+	}
+	p.cmd = exec.Command(binary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port),
+		"--upstream", dsn, "--admin", dsn)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = childAttributes()
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the proxy: %w", err)
+	}
+	go func() {
+		p.exitErr = p.cmd.Wait()
+		close(p.exited)
+	}()
+	if err := p.awaitReady(60 * time.Second); err != nil {
+		_ = p.cmd.Process.Kill()
+		<-p.exited
+		return nil, fmt.Errorf("%w\n%s", err, p.logTail())
+	}
+	return p, nil
+}
+
+// awaitReady connects until a session works, the proxy ends or the limit has passed.
+func (p *proxyProcess) awaitReady(limit time.Duration) error {
+	deadline := time.After(limit)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		conn, err := pgconn.Connect(ctx, p.endpoint.dsn("postgres"))
+		if err == nil {
+			err = conn.Close(ctx)
+			cancel()
+			return err
+		}
+		cancel()
+		select {
+		case <-p.exited:
+			return fmt.Errorf("the proxy ended at its start: %v", p.exitErr)
+		case <-deadline:
+			return fmt.Errorf("the proxy is not ready after %v: %w", limit, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// stop sends SIGTERM and checks the manner of the end: status 0, nothing from the race detector,
+// no panic on record.
+func (p *proxyProcess) stop() error {
+	defer os.Remove(p.log.Name())
+	select {
+	case <-p.exited:
+		return fmt.Errorf("the proxy ended before it was told to: %v", p.exitErr)
+	default:
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("telling the proxy to stop: %w", err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(60 * time.Second):
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // its goroutines go to the log
+		<-p.exited
+		return errors.New("the proxy did not end within 60s of SIGTERM")
+	}
+	log, err := os.ReadFile(p.log.Name())
+	if err != nil {
+		return fmt.Errorf("reading the proxy's log: %w", err)
+	}
+	var found []error
+	for _, bad := range []string{"DATA RACE", "panic", "fatal error:"} {
+		if bytes.Contains(log, []byte(bad)) {
+			found = append(found, fmt.Errorf("the proxy's log has %q", bad))
+		}
+	}
+	if p.exitErr != nil {
+		found = append(found, fmt.Errorf("the proxy's end on SIGTERM: %w", p.exitErr))
+	}
+	return errors.Join(found...)
+}
+
+// logTail returns the last 16 KiB of what the proxy wrote.
+func (p *proxyProcess) logTail() []byte {
+	log := make([]byte, 16<<10)
+	info, err := p.log.Stat()
+	if err != nil {
+		return []byte(err.Error())
+	}
+	n, _ := p.log.ReadAt(log, max(0, info.Size()-int64(len(log)))) // io.EOF is expected
+	return log[:n]
+}
+
+// freePort asks the kernel for a port nobody listens on.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("choosing a port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}

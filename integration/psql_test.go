@@ -1,0 +1,129 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// psqlTool finds psql and its major version.
+func psqlTool(t *testing.T) (path string, major int) {
+	t.Helper()
+	path = tool(t, "psql", "postgresql-client")
+	version := run(t, nil, "", "", path, "--version").stdout
+	found := regexp.MustCompile(`\(PostgreSQL\) (\d+)`).FindStringSubmatch(version)
+	if found == nil {
+		t.Fatalf("no version in %q", version)
+	}
+	major, _ = strconv.Atoi(found[1])
+	return path, major
+}
+
+var watchHeading = regexp.MustCompile(`(?m)^\w{3} .* \(every .*\)\n`)
+
+// psql runs a script as psql would from its standard input, or with args alone.
+func psql(t *testing.T, e endpoint, database, script string, args ...string) ran {
+	t.Helper()
+	path, _ := psqlTool(t)
+	all := append([]string{"-X", "-q", "-d", e.url(database)}, args...)
+	got := run(t, []string{"PAGER=", "PGOPTIONS="}, script, t.TempDir(), path, all...)
+	got.stdout = watchHeading.ReplaceAllString(got.stdout, "") // it has the time of day
+	return got
+}
+
+// wantPsql runs a script through the proxy and compares all that psql shows.
+func wantPsql(t *testing.T, database, script, stdout, stderr string, args ...string) {
+	t.Helper()
+	got := psql(t, proxied, database, script, args...)
+	if trim(got.stdout) != trim(stdout) {
+		t.Errorf("stdout:\n%s", lineDiff(trim(stdout), trim(got.stdout)))
+	}
+	if trim(got.stderr) != trim(stderr) {
+		t.Errorf("stderr:\n%s", lineDiff(trim(stderr), trim(got.stderr)))
+	}
+}
+
+// trim drops what nobody sees: blanks at the ends of lines, empty lines at the ends.
+func trim(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " \t")
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
+
+// Every file of testdata/psql is a script of ordinary work; all of its output, errors with
+// their LINE and caret included, is the same direct and through the proxy.
+func TestPsqlOrdinary(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("testdata/psql/*.sql")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, path := range scripts {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			script, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var outcomes []ran
+			for _, e := range both() {
+				outcomes = append(outcomes, psql(t, e, newDatabase(t), string(script)))
+			}
+			compare(t, outcomes[0], outcomes[1])
+			if strings.Count(outcomes[0].stdout, "\n") < 5 {
+				t.Errorf("the script did not run:\n%s%s", outcomes[0].stdout, outcomes[0].stderr)
+			}
+		})
+	}
+}
+
+// psql -c sends all of its text in one Query message.
+func TestPsqlCommandOption(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{
+		"select 1; select 2; select 3",
+		"create table a (x int); insert into a values (1); select * from a; select nosuch from a",
+		"select 1;; select 'ä' as \"ü\", nosuch",
+		"begin; select 1/0; commit",
+		"copy (select 1, 'two') to stdout",
+		`\d pg_class`,
+		`\l template0`,
+	} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			var outcomes []ran
+			for _, e := range both() {
+				outcomes = append(outcomes, psql(t, e, newDatabase(t), "", "-c", command))
+			}
+			compare(t, outcomes[0], outcomes[1])
+		})
+	}
+	t.Run("with calls", func(t *testing.T) {
+		t.Parallel()
+		database := newDatabase(t)
+		wantPsql(t, database, "", "q.1|t", "", "-At", "-c",
+			"select mbus4.create_queue('q', 1) where false; select 'q.1', true")
+		wantPsql(t, database, "", "\na|t\na\nnone left", "", "-At",
+			"-c", "select mbus4.create_queue('q', 1)",
+			"-c", "select mbus4.post('q', 'n=>1', iid => 'a'), true; select iid from mbus4.consume('q'); select 'none left' where not mbus4.peek_q()")
+	})
+}
+
+// linesBegin reports whether each line of text begins with the line of starts in its place.
+func linesBegin(text, starts string) bool {
+	ts, ss := strings.Split(text, "\n"), strings.Split(starts, "\n")
+	if len(ts) != len(ss) {
+		return false
+	}
+	for i := range ts {
+		if !strings.HasPrefix(ts[i], ss[i]) {
+			return false
+		}
+	}
+	return true
+}
