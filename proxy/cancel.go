@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"go.uber.org/zap"
+)
+
+// cancelKey is the body of a BackendKeyData or of a CancelRequest: process ID and key.
+type cancelKey string
+
+// cancels knows to which server each session's key belongs.
+type cancels struct {
+	mu      sync.Mutex
+	targets map[cancelKey]target
+}
+
+// add makes key known; false means that it is in use already, by a server of another host.
+func (c *cancels) add(key cancelKey, at target) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.targets[key]; taken {
+		return false
+	}
+	if c.targets == nil {
+		c.targets = make(map[cancelKey]target)
+	}
+	c.targets[key] = at
+	return true
+}
+
+func (c *cancels) remove(key cancelKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.targets, key)
+}
+
+func (c *cancels) find(key cancelKey) (target, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, ok := c.targets[key]
+	return t, ok
+}
+
+// cancel forwards a CancelRequest and returns when the server has closed the connection: by then
+// it has sent the signal, and the client may take our closing for that. A request that matches no
+// session is dropped without a word, as the server does.
+func (s *Server) cancel(ctx context.Context, p startupPacket) {
+	if len(p) < minCancel || len(p) > maxCancel {
+		return
+	}
+	at, ok := s.cancels.find(cancelKey(p[8:]))
+	if !ok {
+		return
+	}
+	c, err := at.dial(ctx, 0, s.pool, false)
+	if err != nil {
+		s.log.Warn("cancel request could not be forwarded", zap.Error(err))
+		return
+	}
+	defer c.link.close()
+	stop := context.AfterFunc(ctx, c.link.interrupt)
+	defer stop()
+	if err := c.link.write(p); err != nil {
+		s.log.Warn("cancel request could not be forwarded", zap.Error(err))
+		return
+	}
+	_, _ = io.Copy(io.Discard, c.link.conn)
+}

@@ -1,0 +1,220 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+)
+
+// clientFlow walks over the bytes that come from the client: it finds the messages, notes what
+// the server will owe for them, and replaces the text of statements that have a Plan.
+// It belongs to the direction client -> server and does no input or output.
+type clientFlow struct {
+	rewriter Rewriter // nil: nothing is ever rewritten
+	database string
+	encoding *atomic.Pointer[string] // client_encoding, written by the other direction
+
+	framer
+	// news are the entries for the messages of the last feed, in order.
+	news []owed
+	// planned is set by the session's first Plan; from then on names are noted.
+	planned bool
+	// terminated is set by Terminate: what follows is not forwarded.
+	terminated bool
+}
+
+// newsKeep is how many entries of news are kept between batches.
+const newsKeep = 64
+
+// feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
+// out. The entries in news must be queued before it is written.
+func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err error) {
+	if cap(f.news) > newsKeep {
+		f.news = nil
+	}
+	f.news = f.news[:0]
+	out.begin(buf)
+	pos := 0
+	for pos < len(buf) && !f.terminated {
+		var frame []byte
+		frame, pos, err = f.next(buf, pos, out, f)
+		if err != nil {
+			return fmt.Errorf("reading client message: %w", err)
+		}
+		if frame == nil {
+			continue
+		}
+		if repl := f.inspect(ctx, frame); repl != nil {
+			f.replace(out, frame, pos, repl)
+		} else {
+			f.keep(out, frame, pos)
+		}
+	}
+	if f.terminated {
+		out.truncate(pos)
+	}
+	return nil
+}
+
+// wants says how much of a message of type typ and the given total size must lie in one piece
+// before it goes on: 0 means that the header is enough. It notes what needs no body.
+func (f *clientFlow) wants(typ byte, size int) (gather int) {
+	switch typ {
+	case msgQuery:
+		if f.rewriter != nil && size <= maxText {
+			return size
+		}
+		f.push(owedQuery, nil)
+	case msgParse:
+		if f.rewriter != nil && size <= maxText {
+			return size
+		}
+		// Too long to be looked at, so its name is not known either: see about.
+		f.push(owedParse, nil)
+	case msgBind:
+		if f.planned {
+			return min(size, maxNames)
+		}
+		f.push(owedBind, nil)
+	case msgDescribe:
+		if f.planned {
+			return min(size, maxNames)
+		}
+		f.push(owedDescribe, nil)
+	case msgExecute:
+		if f.planned {
+			return min(size, maxNames)
+		}
+		f.push(owedExecute, nil)
+	case msgClose:
+		if f.planned {
+			return min(size, maxNames)
+		}
+		f.push(owedClose, nil)
+	case msgSync:
+		f.push(owedSync, nil)
+	case msgFunctionCall:
+		f.push(owedFunctionCall, nil)
+	case msgCopyDone, msgCopyFail:
+		f.push(copyEnd, nil)
+	case msgTerminate:
+		return size
+	}
+	return 0
+}
+
+func (f *clientFlow) push(kind replyKind, a *about) {
+	f.news = append(f.news, owed{kind: kind, about: a})
+}
+
+// inspect looks at a gathered message (or at the head of a long one), notes it, and returns its
+// replacement or nil.
+func (f *clientFlow) inspect(ctx context.Context, frame []byte) (replacement []byte) {
+	body := frame[headerSize:]
+	switch frame[0] {
+	case msgQuery:
+		return f.query(ctx, body)
+	case msgParse:
+		return f.parse(ctx, body)
+	case msgBind:
+		f.bind(body)
+	case msgDescribe:
+		f.named(owedDescribe, body)
+	case msgClose:
+		f.named(owedClose, body)
+	case msgExecute:
+		a := new(about)
+		if portal, _, ok := cstring(body); ok {
+			a.portal = string(portal)
+		}
+		f.push(owedExecute, a)
+	case msgTerminate:
+		f.terminated = true
+	}
+	return nil
+}
+
+func (f *clientFlow) query(ctx context.Context, body []byte) []byte {
+	text, rest, ok := cstring(body)
+	if !ok || len(rest) > 0 {
+		f.push(owedQuery, nil) // malformed: the server says so
+		return nil
+	}
+	plan := f.plan(ctx, text)
+	if !f.planned {
+		f.push(owedQuery, nil)
+		return nil
+	}
+	f.push(owedQuery, &about{plan: plan, deallocated: deallocatedNames(string(text))})
+	if plan == nil {
+		return nil
+	}
+	return appendFrame(nil, msgQuery, []byte(plan.SQL()), []byte{0})
+}
+
+func (f *clientFlow) parse(ctx context.Context, body []byte) []byte {
+	name, rest, ok := cstring(body)
+	if !ok {
+		f.push(owedParse, nil)
+		return nil
+	}
+	text, types, ok := cstring(rest)
+	if !ok {
+		f.push(owedParse, nil)
+		return nil
+	}
+	plan := f.plan(ctx, text)
+	if !f.planned {
+		f.push(owedParse, nil)
+		return nil
+	}
+	f.push(owedParse, &about{
+		plan: plan, statement: string(name), deallocated: deallocatedNames(string(text)),
+	})
+	if plan == nil {
+		return nil
+	}
+	return appendFrame(nil, msgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
+}
+
+// plan asks the Rewriter about text.
+func (f *clientFlow) plan(ctx context.Context, text []byte) Plan {
+	if !f.rewriter.Mentions(text) {
+		return nil
+	}
+	sc := StatementContext{Database: f.database}
+	if enc := f.encoding.Load(); enc != nil {
+		sc.Encoding = *enc
+	}
+	plan := f.rewriter.Rewrite(ctx, sc, string(text))
+	if plan != nil {
+		f.planned = true
+	}
+	return plan
+}
+
+func (f *clientFlow) bind(body []byte) {
+	a := new(about)
+	if portal, rest, ok := cstring(body); ok {
+		a.portal = string(portal)
+		if statement, _, ok := cstring(rest); ok {
+			a.statement = string(statement)
+		}
+	}
+	f.push(owedBind, a)
+}
+
+// named notes a Describe or Close, whose body is 'S' or 'P' and a name.
+func (f *clientFlow) named(kind replyKind, body []byte) {
+	a := new(about)
+	if len(body) > 0 {
+		if name, _, ok := cstring(body[1:]); ok {
+			if a.ofPortal = body[0] == 'P'; a.ofPortal {
+				a.portal = string(name)
+			} else {
+				a.statement = string(name)
+			}
+		}
+	}
+	f.push(kind, a)
+}

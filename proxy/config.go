@@ -1,0 +1,68 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Config says how a Server listens, where sessions go and what limits hold. It is not changed by
+// the Server and must not be changed after New.
+type Config struct {
+	// Listen holds "host:port" or the directory of a unix socket (an absolute path), at least one.
+	Listen []string
+	// Upstream is a DSN or URL as libpq reads it. Used are host, port, sslmode, sslrootcert,
+	// sslcert, sslkey, sslnegotiation and connect_timeout; several hosts are tried in order.
+	// User, password and database are the client's own. target_session_attrs is not looked at.
+	Upstream string
+	// TLS is the configuration towards clients; nil means that SSLRequest is answered with 'N'.
+	TLS *tls.Config
+	// TLSRequired refuses plaintext clients that come over TCP. Unix sockets are not affected.
+	TLSRequired bool
+	// MaxConnections limits the sessions; 0 means no limit. Beyond it clients get 53300.
+	MaxConnections int
+	// StartupTimeout bounds the time from accept to the first ReadyForQuery: TLS, startup packet,
+	// dial and authentication. 0 means 60 seconds (authentication_timeout of Postgres).
+	StartupTimeout time.Duration
+	// DrainTimeout is how long busy sessions get after Shutdown. 0 means: none.
+	DrainTimeout time.Duration
+	// Rewriter decides about statements; nil makes a plain relay.
+	Rewriter Rewriter
+	// Log gets the proxy's own events; nil discards them. Payloads are never logged.
+	Log *zap.Logger
+}
+
+// defaultStartupTimeout is the default of authentication_timeout in Postgres.
+const defaultStartupTimeout = 60 * time.Second
+
+// complete checks cfg and fills in the defaults.
+func (cfg Config) complete() (Config, error) {
+	if len(cfg.Listen) == 0 {
+		return cfg, errors.New("checking configuration: no address to listen on")
+	}
+	if cfg.TLSRequired && cfg.TLS == nil {
+		return cfg, errors.New("checking configuration: TLS is required but there is no certificate")
+	}
+	if cfg.MaxConnections < 0 {
+		return cfg, fmt.Errorf("checking configuration: maximum of connections is %d", cfg.MaxConnections)
+	}
+	if cfg.StartupTimeout < 0 || cfg.DrainTimeout < 0 {
+		return cfg, errors.New("checking configuration: a timeout is negative")
+	}
+	if cfg.StartupTimeout == 0 {
+		cfg.StartupTimeout = defaultStartupTimeout
+	}
+	if cfg.Log == nil {
+		cfg.Log = zap.NewNop()
+	}
+	if cfg.TLS != nil {
+		// Direct TLS (Postgres 17) demands ALPN; clients that send none after an SSLRequest are
+		// served as well.
+		cfg.TLS = cfg.TLS.Clone()
+		cfg.TLS.NextProtos = []string{alpnPostgres}
+	}
+	return cfg, nil
+}

@@ -1,0 +1,113 @@
+package proxy
+
+import "errors"
+
+// errFraming is the error of a length no message can have.
+var errFraming = errors.New("message length out of range")
+
+// framer finds messages in a stream that comes in batches. A batch is walked with next; a message
+// goes on unseen unless its inspector wants (the head of) it in one piece.
+type framer struct {
+	// left counts the bytes of the current message that still pass unseen.
+	left int
+	// carry is an unfinished header from the end of the last batch.
+	carry  [headerSize]byte
+	ncarry int
+	// held gathers a wanted message that did not lie in one batch, until it has need bytes; size
+	// is that of the whole message. nil when none is gathered.
+	held []byte
+	need int
+	size int
+}
+
+// inspector decides which messages a framer gathers.
+type inspector interface {
+	// wants is called once for each message and returns how many of its size bytes are to be
+	// gathered; 0: none.
+	wants(typ byte, size int) int
+}
+
+// atBoundary reports that no message is under way: something else may be written here.
+func (f *framer) atBoundary() bool { return f.left == 0 && f.ncarry == 0 && f.held == nil }
+
+// prefill puts the unfinished header back to the front of buf and returns its size. The next
+// bytes are to be read behind it, and the whole goes to the next walk.
+func (f *framer) prefill(buf []byte) int {
+	n := copy(buf, f.carry[:f.ncarry])
+	f.ncarry = 0
+	return n
+}
+
+// next walks on from pos and returns the new position, and a wanted message once it is complete.
+// The message lies in buf or in memory of the framer; the caller must pass it to keep or replace
+// before the next call.
+func (f *framer) next(buf []byte, pos int, out *assembly, in inspector) (frame []byte, at int, err error) {
+	if f.held != nil {
+		k := min(f.need-len(f.held), len(buf)-pos)
+		f.held = append(f.held, buf[pos:pos+k]...)
+		pos += k
+		if len(f.held) < f.need {
+			out.replace(0, pos, nil)
+			return nil, pos, nil
+		}
+		return f.held, pos, nil
+	}
+	for {
+		if f.left > 0 {
+			k := min(f.left, len(buf)-pos)
+			f.left -= k
+			pos += k
+		}
+		rest := len(buf) - pos
+		if rest == 0 {
+			return nil, pos, nil
+		}
+		if rest < headerSize {
+			f.ncarry = copy(f.carry[:], buf[pos:])
+			out.truncate(pos)
+			return nil, len(buf), nil
+		}
+		size, ok := frameLen(buf[pos:])
+		if !ok {
+			return nil, pos, errFraming
+		}
+		need := in.wants(buf[pos], size)
+		if need == 0 {
+			f.left = size
+			continue
+		}
+		if need <= rest {
+			f.left = size - need
+			return buf[pos : pos+need], pos + need, nil
+		}
+		f.size, f.need = size, need
+		f.held = append(make([]byte, 0, min(need, 2*len(buf))), buf[pos:]...)
+		out.truncate(pos)
+		return nil, len(buf), nil
+	}
+}
+
+// keep forwards a message that next returned with position pos.
+func (f *framer) keep(out *assembly, frame []byte, pos int) {
+	if f.held == nil {
+		return
+	}
+	out.replace(0, pos, frame)
+	f.release()
+}
+
+// replace forwards repl instead of a message that next returned with position pos.
+func (f *framer) replace(out *assembly, frame []byte, pos int, repl []byte) {
+	if f.held == nil {
+		out.replace(pos-len(frame), pos, repl)
+		return
+	}
+	out.replace(0, pos, repl)
+	f.release()
+}
+
+// release ends the gathering; the rest of a message of which only the head was wanted passes.
+func (f *framer) release() {
+	f.left = f.size - f.need
+	f.held = nil
+}

@@ -1,0 +1,238 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"time"
+)
+
+// alpnPostgres is the protocol name Postgres registered for TLS (PG_ALPN_PROTOCOL).
+const alpnPostgres = "postgresql"
+
+// socket is what net.TCPConn and net.UnixConn have in common.
+type socket interface {
+	net.Conn
+	syscall.Conn
+	CloseWrite() error
+}
+
+// link is one of the two connections of a session. Reading belongs to one goroutine, writing to
+// one other.
+type link struct {
+	sock socket          // owns the descriptor
+	raw  syscall.RawConn // of sock
+	tls  *tls.Conn       // nil: plaintext
+	thru *tlsSocket      // under tls
+	conn net.Conn        // tls or sock
+
+	// try is the read attempt of one wake-up; made once, for a closure per read would allocate.
+	try  func(fd uintptr) bool
+	pool *bufferPool
+	buf  []byte // the buffer of the attempt under way
+	off  int    // buf[:off] is taken
+	flow *framer
+	n    int
+	err  error
+}
+
+// newLink takes over c.
+func newLink(c net.Conn, pool *bufferPool) (*link, error) {
+	sock, ok := c.(socket)
+	if !ok {
+		return nil, fmt.Errorf("taking over connection: %T is no socket", c)
+	}
+	raw, err := sock.SyscallConn()
+	if err != nil {
+		return nil, fmt.Errorf("taking over connection: %w", err)
+	}
+	l := &link{sock: sock, raw: raw, conn: sock, pool: pool}
+	l.try = l.attempt
+	return l, nil
+}
+
+// tlsSocket is the transport under a tls.Conn.
+type tlsSocket struct {
+	socket
+	link *link
+	// ahead holds bytes read before it was known that they belong to TLS.
+	ahead []byte
+	// eager makes Read return errWouldBlock instead of waiting, so that the buffer passed to
+	// tls.Conn.Read can be given back before the wait.
+	eager bool
+	buf   []byte
+	n     int
+	err   error
+	once  func(fd uintptr) bool
+}
+
+// wouldBlock is errWouldBlock; Temporary keeps crypto/tls from making the error permanent.
+type wouldBlock struct{}
+
+func (wouldBlock) Error() string   { return "no data yet" }
+func (wouldBlock) Timeout() bool   { return true }
+func (wouldBlock) Temporary() bool { return true }
+
+func (t *tlsSocket) Read(p []byte) (int, error) {
+	if len(t.ahead) > 0 {
+		n := copy(p, t.ahead)
+		t.ahead = t.ahead[n:]
+		return n, nil
+	}
+	if !t.eager {
+		return t.socket.Read(p)
+	}
+	t.buf = p
+	if err := t.link.raw.Read(t.once); err != nil {
+		return 0, err
+	}
+	t.buf = nil
+	switch {
+	case errors.Is(t.err, syscall.EAGAIN):
+		return 0, wouldBlock{}
+	case t.err != nil:
+		return 0, t.err
+	case t.n == 0:
+		return 0, io.EOF
+	}
+	return t.n, nil
+}
+
+func (t *tlsSocket) readOnce(fd uintptr) bool {
+	t.n, t.err = readFD(fd, t.buf)
+	return true
+}
+
+// readFD is one read that is repeated only when a signal came between.
+func readFD(fd uintptr, b []byte) (int, error) {
+	for {
+		n, err := syscall.Read(int(fd), b)
+		if err != syscall.EINTR { //nolint:errorlint // a bare errno
+			return n, err
+		}
+	}
+}
+
+// secure makes l a TLS connection with make, which gets the transport; ahead are bytes of the
+// handshake that were read already.
+func (l *link) secure(ahead []byte, start func(net.Conn) *tls.Conn) *tls.Conn {
+	l.thru = &tlsSocket{socket: l.sock, link: l, ahead: ahead}
+	l.thru.once = l.thru.readOnce
+	l.tls = start(l.thru)
+	l.conn = l.tls
+	return l.tls
+}
+
+// attempt is called when l may be readable. It takes a buffer only then, and reports false to
+// wait for more.
+func (l *link) attempt(fd uintptr) bool {
+	l.buf = l.pool.get()
+	l.off = l.flow.prefill(l.buf)
+	l.n, l.err = readFD(fd, l.buf[l.off:])
+	return l.attempted(l.err == syscall.EAGAIN) //nolint:errorlint // a bare errno
+}
+
+func (l *link) attempted(again bool) bool {
+	if !again {
+		return true
+	}
+	l.flow.ncarry = copy(l.flow.carry[:], l.buf[:l.off])
+	l.drop()
+	return false
+}
+
+// drop gives the buffer back.
+func (l *link) drop() {
+	l.pool.put(l.buf)
+	l.buf = nil
+}
+
+// read waits for data without holding a buffer and returns a batch, whose head is the unfinished
+// header of flow. The batch is to be given back with drop.
+func (l *link) read(flow *framer) ([]byte, error) {
+	l.flow = flow
+	if l.tls != nil {
+		return l.readTLS()
+	}
+	if err := l.raw.Read(l.try); err != nil {
+		return nil, err
+	}
+	if l.err != nil || l.n == 0 {
+		l.flow.ncarry = copy(l.flow.carry[:], l.buf[:l.off])
+		l.drop()
+		if l.err != nil {
+			return nil, l.err
+		}
+		return nil, io.EOF
+	}
+	return l.buf[:l.off+l.n], nil
+}
+
+// readTLS is read for TLS: what tls.Conn holds back comes first, then the socket is waited for.
+func (l *link) readTLS() ([]byte, error) {
+	l.thru.eager = true
+	for {
+		l.buf = l.pool.get()
+		l.off = l.flow.prefill(l.buf)
+		n, err := l.tls.Read(l.buf[l.off:])
+		if n > 0 {
+			return l.buf[:l.off+n], nil
+		}
+		l.flow.ncarry = copy(l.flow.carry[:], l.buf[:l.off])
+		l.drop()
+		if err == nil {
+			continue
+		}
+		if !errors.As(err, new(wouldBlock)) {
+			return nil, err
+		}
+		if err := l.wait(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// wait returns when the socket has something to read. It looks with MSG_PEEK, so that no edge is
+// missed and no byte taken.
+func (l *link) wait() error {
+	var peek [1]byte
+	var failed error
+	err := l.raw.Read(func(fd uintptr) bool {
+		_, _, err := syscall.Recvfrom(int(fd), peek[:], syscall.MSG_PEEK)
+		if err == syscall.EAGAIN || err == syscall.EINTR { //nolint:errorlint // bare errnos
+			return false
+		}
+		failed = err
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// write writes all of b.
+func (l *link) write(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := l.conn.Write(b)
+	return err
+}
+
+// closeWrite tells the peer that nothing more comes.
+func (l *link) closeWrite() {
+	if l.tls != nil {
+		_ = l.tls.CloseWrite()
+	}
+	_ = l.sock.CloseWrite()
+}
+
+// interrupt makes reads and writes under way return; l stays open.
+func (l *link) interrupt() { _ = l.sock.SetDeadline(time.Unix(1, 0)) }
+
+// close frees the descriptor. It must not be called from within attempt.
+func (l *link) close() { _ = l.sock.Close() }

@@ -1,0 +1,143 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// defaultPort names the unix socket when no TCP address does.
+const defaultPort = 5432
+
+// listenAddress is one entry of Config.Listen: a TCP address, or the directory of a unix socket.
+type listenAddress struct {
+	tcp string
+	dir string
+}
+
+func parseListen(a string) (listenAddress, error) {
+	if strings.HasPrefix(a, "/") || strings.HasPrefix(a, ".") && strings.Contains(a, "/") {
+		return listenAddress{dir: a}, nil
+	}
+	if _, _, err := net.SplitHostPort(a); err != nil {
+		return listenAddress{}, fmt.Errorf("reading listen address %q: %w", a, err)
+	}
+	return listenAddress{tcp: a}, nil
+}
+
+// listenAll binds every address, or none. TCP comes first: its port names the sockets.
+func listenAll(addresses []string) (bound []net.Listener, err error) {
+	bound = make([]net.Listener, len(addresses))
+	defer func() {
+		if err != nil {
+			for _, l := range bound {
+				if l != nil {
+					_ = l.Close()
+				}
+			}
+			bound = nil
+		}
+	}()
+	port := 0
+	lc := net.ListenConfig{KeepAliveConfig: keepAlive()}
+	for i, text := range addresses {
+		a, err := parseListen(text)
+		if err != nil {
+			return bound, err
+		}
+		if a.tcp == "" {
+			continue
+		}
+		if bound[i], err = lc.Listen(context.Background(), "tcp", a.tcp); err != nil {
+			return bound, fmt.Errorf("listening: %w", err)
+		}
+		if port == 0 {
+			port = bound[i].Addr().(*net.TCPAddr).Port
+		}
+	}
+	if port == 0 {
+		port = defaultPort
+	}
+	for i, text := range addresses {
+		if bound[i] != nil {
+			continue
+		}
+		a, err := parseListen(text)
+		if err != nil {
+			return bound, err
+		}
+		if bound[i], err = listenUnix(a.dir, port); err != nil {
+			return bound, err
+		}
+	}
+	return bound, nil
+}
+
+// unixListener is a unix socket with its lock file.
+type unixListener struct {
+	*net.UnixListener
+	lock *os.File
+}
+
+// Close removes the socket file and then gives up the lock.
+func (l *unixListener) Close() error {
+	err := l.UnixListener.Close()
+	_ = l.lock.Close()
+	return err
+}
+
+// listenUnix binds .s.PGSQL.<port> in dir, the name libpq looks for. The lock file beside it is
+// held with flock, so that a socket left by a proxy that was killed can be told from one in use.
+// The lock file stays: removing it would let two proxies lock two different files of that name.
+func listenUnix(dir string, port int) (net.Listener, error) {
+	path := filepath.Join(dir, ".s.PGSQL."+strconv.Itoa(port))
+	lock, err := os.OpenFile(path+".proxylock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("locking unix socket: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("locking unix socket %s: another proxy uses it: %w", path, err)
+	}
+	l, err := bindUnix(path)
+	if err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	return &unixListener{l, lock}, nil
+}
+
+// errSocketInUse is the refusal to remove somebody else's socket.
+var errSocketInUse = errors.New("a server is listening on it")
+
+func bindUnix(path string) (*net.UnixListener, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode().Type() != os.ModeSocket {
+			return nil, fmt.Errorf("binding %s: the file exists and is no socket", path)
+		}
+		// Ours to remove only when nobody answers, Postgres say, which does not know our lock.
+		if conn, err := net.Dial("unix", path); err == nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("binding %s: %w", path, errSocketInUse)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("removing stale socket: %w", err)
+		}
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	// As unix_socket_permissions of Postgres: who may connect is a matter of authentication.
+	if err := os.Chmod(path, 0o777); err != nil {
+		_ = l.Close()
+		return nil, fmt.Errorf("setting permissions of unix socket: %w", err)
+	}
+	return l, nil
+}

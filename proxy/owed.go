@@ -1,0 +1,150 @@
+package proxy
+
+// replyKind says to what message of the client a reply is owed.
+type replyKind uint8
+
+const (
+	owedQuery replyKind = iota + 1
+	owedFunctionCall
+	owedParse
+	owedBind
+	owedDescribe
+	owedExecute
+	owedClose
+	owedSync
+	// copyEnd marks a CopyDone or CopyFail. Nothing is owed to it; it tells which of the messages
+	// queued behind a COPY FROM STDIN the server has read as part of it.
+	copyEnd
+)
+
+func (k replyKind) String() string {
+	switch k {
+	case owedQuery:
+		return "Query"
+	case owedFunctionCall:
+		return "FunctionCall"
+	case owedParse:
+		return "Parse"
+	case owedBind:
+		return "Bind"
+	case owedDescribe:
+		return "Describe"
+	case owedExecute:
+		return "Execute"
+	case owedClose:
+		return "Close"
+	case owedSync:
+		return "Sync"
+	case copyEnd:
+		return "end of COPY"
+	default:
+		return "nothing"
+	}
+}
+
+// extended reports whether an error in answer to the message makes the server skip until Sync.
+func (k replyKind) extended() bool { return k >= owedParse && k <= owedClose }
+
+// accepts reports whether a message of type typ can be (part of) the reply to k.
+func (k replyKind) accepts(typ byte) bool {
+	switch k {
+	case owedQuery:
+		switch typ {
+		case msgRowDescription, msgDataRow, msgCommandComplete, msgEmptyQueryResponse,
+			msgCopyInResponse, msgCopyOutResponse, msgCopyBothResponse, msgCopyData, msgCopyDone,
+			msgErrorResponse, msgReadyForQuery:
+			return true
+		}
+		return false
+	case owedFunctionCall:
+		return typ == msgFunctionCallResponse || typ == msgErrorResponse || typ == msgReadyForQuery
+	case owedParse:
+		return typ == msgParseComplete || typ == msgErrorResponse
+	case owedBind:
+		return typ == msgBindComplete || typ == msgErrorResponse
+	case owedDescribe:
+		return typ == msgParameterDescription || typ == msgRowDescription || typ == msgNoData ||
+			typ == msgErrorResponse
+	case owedExecute:
+		switch typ {
+		case msgDataRow, msgCommandComplete, msgEmptyQueryResponse, msgPortalSuspended,
+			msgCopyInResponse, msgCopyOutResponse, msgCopyBothResponse, msgCopyData, msgCopyDone,
+			msgErrorResponse:
+			return true
+		}
+		return false
+	case owedClose:
+		return typ == msgCloseComplete || typ == msgErrorResponse
+	case owedSync:
+		return typ == msgReadyForQuery || typ == msgErrorResponse
+	default:
+		return false
+	}
+}
+
+// owed is one entry of the queue of expected replies.
+type owed struct {
+	kind replyKind
+	// optional means that it cannot be known from outside whether the server answers: a Sync that
+	// was under way when a COPY FROM STDIN failed was read either as part of the COPY (ignored)
+	// or after it (answered). See tracker.failed.
+	optional bool
+	// about is nil in a session that never had a Plan.
+	about *about
+}
+
+// about is what a reply means for the names and plans of the session. Immutable once queued.
+type about struct {
+	plan        Plan     // of a Query or Parse; may be nil
+	statement   string   // Parse, Bind, Describe and Close of a statement
+	portal      string   // Bind, Execute, Describe and Close of a portal
+	ofPortal    bool     // Describe and Close: portal is meant, not statement
+	deallocated []string // statement names that DEALLOCATE in the text of a Query or Parse drops
+}
+
+// ring is a queue of owed replies; it grows as needed and gives memory back when empty.
+type ring struct {
+	entries []owed // length is zero or a power of two
+	head    int
+	n       int
+}
+
+const (
+	ringSmall = 8   // entries of the first allocation
+	ringKeep  = 256 // entries an empty ring may keep
+)
+
+func (r *ring) at(i int) *owed { return &r.entries[(r.head+i)&(len(r.entries)-1)] }
+
+func (r *ring) push(o owed) {
+	if r.n == len(r.entries) {
+		grown := make([]owed, max(ringSmall, 2*len(r.entries)))
+		for i := range r.n {
+			grown[i] = *r.at(i)
+		}
+		r.entries, r.head = grown, 0
+	}
+	r.n++
+	*r.at(r.n - 1) = o
+}
+
+// pop drops the head.
+func (r *ring) pop() {
+	*r.at(0) = owed{}
+	r.head = (r.head + 1) & (len(r.entries) - 1)
+	r.n--
+	if r.n == 0 && len(r.entries) > ringKeep {
+		r.entries, r.head = nil, 0
+	}
+}
+
+// pushFront puts o before the head; a place was freed by pop before.
+func (r *ring) pushFront(o owed) {
+	if r.entries == nil {
+		r.push(o)
+		return
+	}
+	r.head = (r.head - 1) & (len(r.entries) - 1)
+	r.n++
+	*r.at(0) = o
+}

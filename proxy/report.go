@@ -1,0 +1,121 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Everything the proxy itself says to a client is built in this file. All of it is FATAL: it is
+// said before a session begins or as its last message.
+
+// fatal is a report the proxy makes itself. It is an error, so that startup can return it.
+type fatal struct {
+	code, message, detail, hint string
+}
+
+func (f *fatal) Error() string { return fmt.Sprintf("%s: %s", f.code, f.message) }
+
+// encode appends the ErrorResponse to dst.
+func (f *fatal) encode(dst []byte) []byte {
+	msg := pgproto3.ErrorResponse{
+		Severity: "FATAL", SeverityUnlocalized: "FATAL",
+		Code: f.code, Message: f.message, Detail: f.detail, Hint: f.hint,
+	}
+	out, err := msg.Encode(dst)
+	if err != nil { // only when longer than a message may be
+		return dst
+	}
+	return out
+}
+
+// clean takes NUL bytes out of text that came from elsewhere: a field ends at the first.
+func clean(s string) string { return strings.ReplaceAll(s, "\x00", " ") }
+
+func sayTooManyClients() *fatal {
+	return &fatal{
+		code: "53300", message: "sorry, too many clients already",
+		hint: "The limit is that of mbusproxy (--max-connections).",
+	}
+}
+
+func sayShutdown() *fatal {
+	return &fatal{code: "57P01", message: "terminating connection due to administrator command"}
+}
+
+func sayTLSRequired() *fatal {
+	return &fatal{
+		code: "28000", message: "mbusproxy accepts only connections with TLS",
+		hint: "Connect with sslmode=require or stronger.",
+	}
+}
+
+func sayUnsupportedProtocol(version uint32) *fatal {
+	return &fatal{
+		code: "0A000",
+		message: fmt.Sprintf("unsupported frontend protocol %d.%d: server supports 3.0 to 3.2",
+			version>>16, version&0xffff),
+	}
+}
+
+func sayBadStartup(what string) *fatal {
+	return &fatal{code: "08P01", message: "invalid startup packet: " + what}
+}
+
+func sayUnencryptedData() *fatal {
+	return &fatal{
+		code: "08P01", message: "received unencrypted data after SSL request",
+		detail: "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.",
+	}
+}
+
+func sayNoALPN() *fatal {
+	return &fatal{
+		code: "08P01", message: "received direct SSL connection request without ALPN protocol negotiation extension",
+		hint: `Offer the ALPN protocol "postgresql".`,
+	}
+}
+
+func sayBadPassword(what string) *fatal {
+	return &fatal{code: "08P01", message: "invalid authentication message: " + what}
+}
+
+func sayUnreachable(err error) *fatal {
+	return &fatal{
+		code: "08001", message: "mbusproxy could not connect to the Postgres server",
+		detail: clean(err.Error()),
+		hint:   "Check that the server runs and that the proxy's --upstream names it.",
+	}
+}
+
+func sayServerLost(err error) *fatal {
+	return &fatal{
+		code: "08006", message: "the Postgres server closed the connection during startup",
+		detail: clean(err.Error()),
+		hint:   "The log of the Postgres server may say why.",
+	}
+}
+
+func sayServerGarbage() *fatal {
+	return &fatal{
+		code: "08P01", message: "mbusproxy received an unexpected message from the server during startup",
+		hint: "Check that the proxy's --upstream names a Postgres server.",
+	}
+}
+
+func sayChannelBinding() *fatal {
+	return &fatal{
+		code:    "28000",
+		message: "SCRAM authentication through mbusproxy is not possible when both of its sides use TLS and the client can bind channels",
+		detail:  "The server would take the relayed exchange for a downgrade attack.",
+		hint:    "Connect with channel_binding=disable, or drop TLS on one side of the proxy (sslmode=disable, or a unix socket).",
+	}
+}
+
+func sayStartupTimeout() *fatal {
+	return &fatal{
+		code: "08006", message: "canceling authentication due to timeout",
+		hint: "The limit is that of mbusproxy (--startup-timeout).",
+	}
+}

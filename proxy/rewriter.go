@@ -1,0 +1,38 @@
+package proxy
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// StatementContext is what the session knows that matters for reading a text.
+type StatementContext struct {
+	Database string // the database the client named at startup, or its user name when it named none
+	Encoding string // client_encoding as last reported by the server, e.g. "UTF8"
+}
+
+// Rewriter decides what becomes of a statement's text. It is safe for concurrent use. A panic in
+// one of its methods ends the session it was called for.
+type Rewriter interface {
+	// Mentions is the cheap test on raw message bytes; false means: forward, never parse.
+	// It must not keep text, which lies in a buffer that is used again.
+	Mentions(text []byte) bool
+	// Rewrite returns nil when text is to be forwarded byte for byte. It never fails: a text that
+	// is refused becomes a Plan whose SQL makes the server raise an error, which Plan.EditReport
+	// turns into the real one. ctx ends with the session.
+	Rewrite(ctx context.Context, sc StatementContext, text string) Plan
+	// EditReport gets an ErrorResponse or NoticeResponse that belongs to no plan (for example of
+	// EXECUTE of an SQL-level prepared statement) and reports whether it changed it.
+	EditReport(r *pgproto3.ErrorResponse) bool
+}
+
+// Plan is a rewritten text. It is immutable and may be shared between sessions.
+type Plan interface {
+	// SQL is what the server gets instead of the client's text.
+	SQL() string
+	// EditReport maps the position back to the client's text and turns the engine's markers into
+	// the proper SQLSTATE, message and hint; it reports whether it changed anything. It is called
+	// for NoticeResponse too, which has the same fields.
+	EditReport(r *pgproto3.ErrorResponse) bool
+}

@@ -1,0 +1,226 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Server is the proxy: it accepts clients on its listeners and runs their sessions. Its methods
+// are safe for concurrent use.
+type Server struct {
+	cfg       Config
+	log       *zap.Logger
+	upstreams *upstreams
+	pool      *bufferPool
+	cancels   cancels
+	counts    counters
+
+	// ctx ends the startups under way at Shutdown and Close.
+	startups       func() context.Context
+	cancelStartups context.CancelFunc
+
+	mu        sync.Mutex
+	state     serverState
+	listeners []net.Listener
+	sessions  map[*session]struct{}
+	lastID    uint64
+	// handlers counts the goroutines of startups and sessions.
+	handlers sync.WaitGroup
+	// ended is closed with the state serverEnded.
+	ended chan struct{}
+}
+
+// serverState is where a Server stands in its life.
+type serverState int
+
+const (
+	serverNew       serverState = iota // made by New
+	serverListening                    // Listen has bound all addresses
+	serverEnding                       // Shutdown or Close has begun: no new clients
+)
+
+func (s serverState) String() string {
+	return [...]string{"new", "listening", "ending"}[s]
+}
+
+// counters count what should not happen.
+type counters struct {
+	panics, desyncs atomic.Uint64
+}
+
+// New checks the configuration. It opens nothing.
+func New(cfg Config) (*Server, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range cfg.Listen {
+		if _, err := parseListen(a); err != nil {
+			return nil, err
+		}
+	}
+	up, err := parseUpstream(cfg.Upstream)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Server{
+		cfg: cfg, log: cfg.Log, upstreams: up, pool: newBufferPool(),
+		startups: func() context.Context { return ctx }, cancelStartups: cancel,
+		sessions: make(map[*session]struct{}),
+		ended:    make(chan struct{}),
+	}, nil
+}
+
+func (s *Server) startupContext() context.Context { return s.startups() }
+
+// errListening and errEnding are the errors of calls in the wrong order.
+var (
+	errListening = errors.New("server listens already")
+	errNotBound  = errors.New("server does not listen")
+)
+
+// Listen binds all addresses; on an error none stays bound.
+func (s *Server) Listen() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != serverNew {
+		return errListening
+	}
+	listeners, err := listenAll(s.cfg.Listen)
+	if err != nil {
+		return err
+	}
+	s.listeners = listeners
+	s.state = serverListening
+	return nil
+}
+
+// Addrs returns the addresses bound by Listen, in the order of Config.Listen; a unix socket has
+// the path of its file.
+func (s *Server) Addrs() []net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	addrs := make([]net.Addr, len(s.listeners))
+	for i, l := range s.listeners {
+		addrs[i] = l.Addr()
+	}
+	return addrs
+}
+
+// Serve accepts clients until Shutdown or Close, then returns nil once every session has ended.
+func (s *Server) Serve() error {
+	s.mu.Lock()
+	if s.state == serverNew {
+		s.mu.Unlock()
+		return fmt.Errorf("serving: %w", errNotBound)
+	}
+	listeners := s.listeners
+	s.mu.Unlock()
+	var accepting sync.WaitGroup
+	for _, l := range listeners {
+		accepting.Go(func() { s.accept(l) })
+	}
+	accepting.Wait()
+	<-s.ended
+	return nil
+}
+
+// accept takes clients from one listener until it is closed.
+func (s *Server) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			// Out of descriptors or memory: it may pass.
+			s.log.Error("accepting failed", zap.Error(err))
+			select {
+			case <-time.After(acceptPause):
+				continue
+			case <-s.startupContext().Done():
+				return
+			}
+		}
+		if !s.enter() {
+			_ = conn.Close()
+			return
+		}
+		go func() {
+			defer s.handlers.Done()
+			s.guard(func() { s.serve(conn) })
+		}()
+	}
+}
+
+// acceptPause is the wait after a failed accept.
+const acceptPause = 100 * time.Millisecond
+
+// enter counts a handler in, unless the server is ending.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == serverEnding {
+		return false
+	}
+	s.handlers.Add(1)
+	return true
+}
+
+// guard keeps a panic during startup from ending the proxy.
+func (s *Server) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.counts.panics.Add(1)
+			s.log.Error("startup ended by a panic", zap.Any("panic", p), zap.Stack("stack"))
+		}
+	}()
+	f()
+}
+
+// admit counts a session in, if there is room.
+func (s *Server) admit(sess *session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == serverEnding {
+		return sayShutdown()
+	}
+	if s.cfg.MaxConnections > 0 && len(s.sessions) >= s.cfg.MaxConnections {
+		return sayTooManyClients()
+	}
+	s.lastID++
+	sess.id = s.lastID
+	s.sessions[sess] = struct{}{}
+	s.handlers.Add(1)
+	return nil
+}
+
+// launch marks sess as running, unless the server is ending: then nobody would tell the session.
+func (s *Server) launch(sess *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == serverEnding {
+		return false
+	}
+	sess.running.Store(2)
+	return true
+}
+
+// forget counts a session out.
+func (s *Server) forget(sess *session) {
+	if sess.key != "" {
+		s.cancels.remove(sess.key)
+	}
+	s.mu.Lock()
+	delete(s.sessions, sess)
+	s.mu.Unlock()
+	s.handlers.Done()
+}

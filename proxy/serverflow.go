@@ -1,0 +1,155 @@
+package proxy
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// serverFlow walks over the bytes that come from the server: it follows the replies, edits
+// reports, and keeps what a session must know of its server. It belongs to the direction
+// server -> client and does no input or output.
+type serverFlow struct {
+	rewriter Rewriter // nil: no report is ever edited
+	encoding *atomic.Pointer[string]
+
+	framer
+	tracker
+	// err is set by wants when a reply is impossible.
+	err error
+}
+
+// feed takes a batch, whose head was prefilled, and leaves what is to be written to the client in
+// out. What the server owes for the messages it answers here must be queued before. With an error
+// out holds what came before the message that caused it.
+func (f *serverFlow) feed(buf []byte, out *assembly) error {
+	out.begin(buf)
+	pos := 0
+	for pos < len(buf) {
+		frame, at, err := f.next(buf, pos, out, f)
+		if err == nil {
+			err = f.err
+		}
+		if err != nil {
+			out.truncate(pos)
+			return fmt.Errorf("reading server message: %w", err)
+		}
+		pos = at
+		if frame == nil {
+			continue
+		}
+		repl, err := f.inspect(frame)
+		if err != nil {
+			out.truncate(pos - len(frame))
+			return fmt.Errorf("reading server message: %w", err)
+		}
+		if repl != nil {
+			f.replace(out, frame, pos, repl)
+		} else {
+			f.keep(out, frame, pos)
+		}
+	}
+	return nil
+}
+
+// wants says how much of a message must lie in one piece before it goes on; what carries nothing
+// of interest is noted here.
+func (f *serverFlow) wants(typ byte, size int) (gather int) {
+	switch typ {
+	case msgDataRow, msgCopyData:
+		// The bulk of what servers send: no look at the queue while its head takes rows.
+		if h := f.head(); h != nil && !f.skipping && (h.kind == owedQuery || h.kind == owedExecute) {
+			return 0
+		}
+		f.err = f.answer(typ)
+	case msgNotification, msgBackendKeyData:
+		return 0
+	case msgParameterStatus:
+		if size <= maxSmall {
+			return size
+		}
+	case msgNoticeResponse:
+		if f.rewriter != nil && size <= maxReport {
+			return size
+		}
+	case msgErrorResponse:
+		if f.rewriter != nil && size <= maxReport {
+			return size
+		}
+		f.failed()
+	case msgReadyForQuery:
+		if size != headerSize+1 {
+			f.err = errFraming
+			return 0
+		}
+		return size
+	case msgCommandComplete:
+		if f.names.inUse() && size <= maxSmall {
+			return size
+		}
+		f.err = f.completed("")
+	default:
+		f.err = f.answer(typ)
+	}
+	return 0
+}
+
+// inspect looks at a gathered message and returns its replacement or nil.
+func (f *serverFlow) inspect(frame []byte) (replacement []byte, err error) {
+	body := frame[headerSize:]
+	switch frame[0] {
+	case msgReadyForQuery:
+		return nil, f.ready(body[0])
+	case msgCommandComplete:
+		tag, _, _ := cstring(body)
+		return nil, f.completed(string(tag))
+	case msgParameterStatus:
+		f.parameter(body)
+	case msgNoticeResponse:
+		return f.edit(frame, f.head()), nil
+	case msgErrorResponse:
+		var h *owed
+		if !f.skipping {
+			h = f.settle(msgErrorResponse)
+		}
+		replacement = f.edit(frame, h)
+		f.failed()
+	}
+	return replacement, nil
+}
+
+func (f *serverFlow) parameter(body []byte) {
+	name, rest, ok := cstring(body)
+	if !ok || string(name) != "client_encoding" {
+		return
+	}
+	if value, _, ok := cstring(rest); ok {
+		encoding := string(value)
+		f.encoding.Store(&encoding)
+	}
+}
+
+// edit shows a report to the plan of the message being answered, or to the Rewriter when there is
+// none, and returns its new form, or nil when it stays.
+func (f *serverFlow) edit(frame []byte, h *owed) []byte {
+	var plan Plan
+	if !f.skipping {
+		plan = f.names.planOf(h)
+	}
+	var rep pgproto3.ErrorResponse
+	if rep.Decode(frame[headerSize:]) != nil {
+		return nil // not ours to judge
+	}
+	before := rep
+	changed := false
+	if plan != nil {
+		changed = plan.EditReport(&rep)
+	} else {
+		changed = f.rewriter.EditReport(&rep)
+	}
+	if !changed {
+		return nil
+	}
+	return encodeReport(frame, &before, &rep)
+}

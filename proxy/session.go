@@ -1,0 +1,260 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// session is a client and its server after startup. Two goroutines work for it: upstream moves
+// what the client sends, downstream what the server sends. The last of them to end closes both
+// links.
+type session struct {
+	server *Server // the proxy itself
+	log    *zap.Logger
+	id     uint64
+	key    cancelKey
+
+	clientLink *link
+	serverLink *link
+
+	// encoding is client_encoding as last reported; downstream writes, upstream reads.
+	encoding atomic.Pointer[string]
+	up       clientFlow // owned by upstream
+	down     serverFlow // owned by downstream
+	plain    bool       // replication: bytes are moved unseen
+
+	// mu guards inbox and sealed. It is never held during input, output or a Rewriter's call.
+	mu    sync.Mutex
+	inbox []owed // appended by upstream before it writes, emptied by downstream before it reads replies
+	// sealed means that downstream has decided to end the session: upstream writes no more.
+	sealed bool
+
+	// phase is how far Shutdown has come for this session.
+	phase atomic.Int32
+	// running counts the goroutines.
+	running atomic.Int32
+}
+
+// Phases of a session's end, only ever ascending.
+const (
+	phaseServing  = iota // no end in sight
+	phaseDraining        // ends as soon as it is idle
+	phaseExpired         // ends now
+)
+
+// errSealed ends upstream after downstream has taken leave.
+var errSealed = errors.New("session is ending")
+
+// lingerTime is how long the client's side stays open to take what the client still sends after
+// the server has closed: closing a socket with unread input would make the client's system throw
+// away the server's last words.
+const lingerTime = time.Second
+
+// start runs the session; rest is what the server sent behind its first ReadyForQuery. Server.launch
+// has set running.
+func (s *session) start(rest []byte) {
+	go s.run("client to server", s.upstream)
+	go s.run("server to client", func(ctx context.Context) error { return s.downstream(ctx, rest) })
+}
+
+// run keeps a panic from leaving the session.
+func (s *session) run(direction string, work func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer s.leave()
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			s.server.counts.panics.Add(1)
+			s.log.Error("session ended by a panic", zap.String("direction", direction),
+				zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			s.stop()
+		}
+	}()
+	if err := work(ctx); err != nil {
+		s.explain(direction, err)
+		s.stop()
+	}
+}
+
+// explain logs why a direction ended when that is of interest.
+func (s *session) explain(direction string, err error) {
+	var d *desynced
+	if errors.As(err, &d) || errors.Is(err, errFraming) {
+		s.server.counts.desyncs.Add(1)
+		s.log.Error("session closed: out of step with the server",
+			zap.String("direction", direction), zap.Error(err))
+		return
+	}
+	s.log.Debug("session ended", zap.String("direction", direction), zap.Error(err))
+}
+
+// stop makes both goroutines return from whatever they wait for.
+func (s *session) stop() {
+	s.mu.Lock()
+	s.sealed = true
+	s.mu.Unlock()
+	s.clientLink.interrupt()
+	s.serverLink.interrupt()
+}
+
+// leave is called by each goroutine at its end.
+func (s *session) leave() {
+	if s.running.Add(-1) > 0 {
+		return
+	}
+	s.clientLink.close()
+	s.serverLink.close()
+	s.server.forget(s)
+}
+
+// upstream moves client -> server until the client ends or the session does. A nil error leaves
+// the other direction running.
+func (s *session) upstream(ctx context.Context) error {
+	out := assembly{pool: s.clientLink.pool}
+	for {
+		batch, err := s.clientLink.read(&s.up.framer)
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				// The server ends as it would had the client been connected directly: after what
+				// it has received.
+				s.serverLink.closeWrite()
+				return nil
+			}
+			return fmt.Errorf("reading from client: %w", err)
+		}
+		if s.plain {
+			out.begin(batch)
+		} else if err = s.up.feed(ctx, batch, &out); err == nil {
+			err = s.expect(s.up.news)
+		}
+		if err != nil {
+			out.free()
+			s.clientLink.drop()
+			return err
+		}
+		err = s.serverLink.write(out.result())
+		out.free()
+		s.clientLink.drop()
+		if err != nil {
+			s.linger()
+			return nil // downstream delivers what the server still said
+		}
+		if s.up.terminated {
+			s.linger()
+			return nil
+		}
+	}
+}
+
+// expect queues what the server will owe for the messages about to be written.
+func (s *session) expect(news []owed) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sealed {
+		return errSealed
+	}
+	s.inbox = append(s.inbox, news...)
+	return nil
+}
+
+// linger throws away what the client sends until it closes or the session ends.
+func (s *session) linger() {
+	var none framer
+	for {
+		if _, err := s.clientLink.read(&none); err != nil {
+			return
+		}
+		s.clientLink.drop()
+	}
+}
+
+// downstream moves server -> client until the server closes or the session is to end.
+func (s *session) downstream(_ context.Context, rest []byte) error {
+	out := assembly{pool: s.serverLink.pool}
+	if len(rest) > 0 {
+		if err := s.deliver(rest, &out); err != nil {
+			return err
+		}
+	}
+	for {
+		if s.phase.Load() != phaseServing && s.mayEnd() {
+			s.goodbye()
+			return nil
+		}
+		batch, err := s.serverLink.read(&s.down.framer)
+		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) && s.phase.Load() != phaseServing && !s.isSealed() {
+				// Woken by drain or expire. The deadline goes before the phase is looked at again.
+				_ = s.serverLink.sock.SetReadDeadline(time.Time{})
+				continue
+			}
+			if !errors.Is(err, io.EOF) {
+				s.explain("server to client", fmt.Errorf("reading from server: %w", err))
+			}
+			s.serverClosed()
+			return nil
+		}
+		err = s.deliver(batch, &out)
+		s.serverLink.drop()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// deliver forwards a batch to the client.
+func (s *session) deliver(batch []byte, out *assembly) error {
+	var failed error
+	if s.plain {
+		out.begin(batch)
+	} else {
+		s.collect()
+		failed = s.down.feed(batch, out)
+	}
+	err := s.clientLink.write(out.result())
+	out.free()
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		return fmt.Errorf("writing to client: %w", err)
+	}
+	return nil
+}
+
+// collect takes over what upstream has queued. All replies in a batch that was read before are
+// owed to messages queued before.
+func (s *session) collect() {
+	s.mu.Lock()
+	for _, o := range s.inbox {
+		s.down.queue.push(o)
+	}
+	clear(s.inbox)
+	if cap(s.inbox) > newsKeep {
+		s.inbox = nil
+	} else {
+		s.inbox = s.inbox[:0]
+	}
+	s.mu.Unlock()
+}
+
+func (s *session) isSealed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sealed
+}
+
+// serverClosed passes the server's end on to the client.
+func (s *session) serverClosed() {
+	s.clientLink.closeWrite()
+	_ = s.clientLink.sock.SetReadDeadline(time.Now().Add(lingerTime))
+}

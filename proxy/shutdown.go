@@ -1,0 +1,89 @@
+package proxy
+
+import (
+	"context"
+	"time"
+)
+
+// soon bounds last words.
+func soon() time.Time { return time.Now().Add(goodbyeTime) }
+
+// Shutdown stops accepting, ends idle sessions with 57P01 and busy ones when they become idle,
+// at the latest after Config.DrainTimeout. It returns when all have ended, or with ctx's error
+// when that ends before; the sessions left are then cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stopAccepting()
+	s.each((*session).drain)
+	done := make(chan struct{})
+	go func() {
+		s.handlers.Wait()
+		close(done)
+	}()
+	drained := time.NewTimer(s.cfg.DrainTimeout)
+	defer drained.Stop()
+	select {
+	case <-done:
+		s.end()
+		return nil
+	case <-ctx.Done():
+	case <-drained.C:
+		s.each((*session).expire)
+		select {
+		case <-done:
+			s.end()
+			return nil
+		case <-ctx.Done():
+		case <-time.After(2*goodbyeTime + lingerTime):
+		}
+	}
+	s.each((*session).stop)
+	<-done
+	s.end()
+	return ctx.Err()
+}
+
+// Close cuts all connections at once and returns when all is released.
+func (s *Server) Close() error {
+	s.stopAccepting()
+	s.each((*session).stop)
+	s.handlers.Wait()
+	s.end()
+	return nil
+}
+
+// stopAccepting closes the listeners and ends the startups under way.
+func (s *Server) stopAccepting() {
+	s.mu.Lock()
+	already := s.state == serverEnding
+	s.state = serverEnding
+	s.mu.Unlock()
+	if already {
+		return
+	}
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
+	s.cancelStartups()
+}
+
+// end lets Serve return.
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.ended:
+	default:
+		close(s.ended)
+	}
+}
+
+// each calls f for every session that runs.
+func (s *Server) each(f func(*session)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sess := range s.sessions {
+		if sess.running.Load() > 0 {
+			f(sess)
+		}
+	}
+}
