@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"mbusproxy/sqlfuncs"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// CallTexts holds the SQL that serves each function of the catalogue. It is immutable and safe for
+// concurrent use.
+type CallTexts struct {
+	texts map[string]string // by file name without extension
+}
+
+// comment is a whole line of comment: it explains the file, the server need not read it.
+var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
+
+// Fragments returns the SQL of all calls. It panics when a file is missing from the program, which
+// is a broken build.
+func Fragments() *CallTexts {
+	entries, err := sqlFiles.ReadDir("sql")
+	if err != nil {
+		panic(fmt.Sprintf("reading embedded SQL: %v", err))
+	}
+	t := &CallTexts{texts: make(map[string]string, len(entries))}
+	for _, e := range entries {
+		b, err := sqlFiles.ReadFile("sql/" + e.Name())
+		if err != nil {
+			panic(fmt.Sprintf("reading embedded SQL: %v", err))
+		}
+		text := comment.ReplaceAllString(string(b), "")
+		t.texts[strings.TrimSuffix(e.Name(), ".sql")] = strings.Join(strings.Fields(text), " ")
+	}
+	return t
+}
+
+// Fragment returns the SQL of one call.
+func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+	name := f.Serves
+	switch name {
+	case "post":
+		if use.Given["iid"] {
+			name = "post_iid"
+		}
+	case "consume", "consumen":
+		name = "consume"
+		if use.Rows {
+			name = "consume_rows"
+		}
+	}
+	text, ok := t.texts[name]
+	if !ok {
+		panic("no SQL for function " + f.Name)
+	}
+	if f.Effect != sqlfuncs.Writes {
+		return sqlfuncs.Fragment{Expr: text}
+	}
+	amount := "1"
+	if f.Serves == "consumen" {
+		amount = "greatest(a.amt, 0)"
+	}
+	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves).Replace(text)
+	return sqlfuncs.Fragment{CTEs: text}
+}
+
+// ImpliedArgs returns SQL for what the name of a call gives: the queue, and for some the consumer.
+// A name that can be split in several ways is decided by which queue and consumer exist.
+func (t *CallTexts) ImpliedArgs(m sqlfuncs.Match) []string {
+	if len(m.Readings) == 0 {
+		return nil
+	}
+	out := make([]string, len(m.Readings[0]))
+	if len(m.Readings) == 1 {
+		for i, name := range m.Readings[0] {
+			out[i] = quoteLiteral(name)
+		}
+		return out
+	}
+	var pairs, described []string
+	for _, r := range m.Readings {
+		pairs = append(pairs, fmt.Sprintf("(%s, %s)", quoteLiteral(r[0]), quoteLiteral(r[1])))
+		described = append(described, fmt.Sprintf(`queue "%s" with consumer "%s"`, r[0], r[1]))
+	}
+	ambiguous := fmt.Sprintf("mbus4-error {k} 42725 mbus4.%s is ambiguous: %s", m.Name, strings.Join(described, " or "))
+	for i, column := range []string{"queue", "name"} {
+		out[i] = fmt.Sprintf("select case count(*) when 0 then %s when 1 then min(c.%s) else (%s || left(min(c.queue), 0))::int::text end "+
+			"from mbus4.consumer c where (c.queue, c.name) in (%s)",
+			quoteLiteral(m.Readings[0][i]), column, quoteLiteral(ambiguous), strings.Join(pairs, ", "))
+	}
+	return out
+}
+
+// quoteLiteral quotes a text that came out of a function's name. Such names hold no backslash that
+// the server would not take literally.
+func quoteLiteral(s string) string {
+	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return "E" + strings.ReplaceAll(q, `\`, `\\`)
+	}
+	return q
+}

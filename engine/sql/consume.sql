@@ -1,0 +1,40 @@
+-- At most amt messages, the longest deliverable first. The scan starts at the consumer's hint: what
+-- lies below it is gone, though an old snapshot may keep its index entries (see Hinter).
+{c}_k as materialized (
+    select coalesce(
+               c.id,
+               (case when exists (select from mbus4.queue q where q.name = lower(a.qname))
+                     then format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
+                     else format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
+                end)::int) as id,
+           {amt} as amt,
+           clock_timestamp() as now,
+           to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0) as low
+    from {c}_a a
+    left join mbus4.consumer c on c.queue = lower(a.qname) and c.name = lower(a.cname)
+),
+{c}_d as (
+    delete from mbus4.message m
+    using (
+        select x.ctid as tid
+        from mbus4.message x
+        where x.consumer_id = (select k.id from {c}_k k)
+          and x.available_at >= (select k.low from {c}_k k)
+          and x.available_at <= (select k.now from {c}_k k)
+          and (x.expires is null or x.expires > (select k.now from {c}_k k))
+        order by x.available_at, x.id
+        limit (select k.amt from {c}_k k)
+        for update skip locked
+    ) p
+    where m.ctid = p.tid
+    returning m.*
+),
+{c} as (
+    select 1::bigint as n,
+           row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+               coalesce(d.headers, '') operator({hstore}.||) {hstore}.hstore('destination',
+                   (select c.queue from mbus4.consumer c where c.id = d.consumer_id)),
+               d.properties, d.data)::mbus4.qt_model as {result}
+    from {c}_d d
+    order by d.available_at, d.id
+)

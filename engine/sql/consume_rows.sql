@@ -1,0 +1,46 @@
+-- As consume.sql, for a call that is evaluated for each row of a set: what the rows want of one
+-- consumer is fetched at once and shared out in the order of the rows.
+{c}_k as materialized (
+    select a.n, {amt} as amt,
+           coalesce(
+               (select c.id from mbus4.consumer c where c.queue = lower(a.qname) and c.name = lower(a.cname)),
+               (case when exists (select from mbus4.queue q where q.name = lower(a.qname))
+                     then format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
+                     else format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
+                end)::int) as id
+    from {c}_a a
+),
+{c}_t as materialized (
+    select k.id, sum(k.amt) as amt, clock_timestamp() as now,
+           to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || k.id % 128)::regclass), 0) / 1000000.0) as low
+    from {c}_k k
+    group by k.id
+),
+{c}_s as materialized (
+    select t.id, x.tid, row_number() over (partition by t.id order by x.available_at, x.id) as place
+    from {c}_t t
+    cross join lateral (
+        select m.ctid as tid, m.available_at, m.id
+        from mbus4.message m
+        where m.consumer_id = t.id
+          and m.available_at >= t.low and m.available_at <= t.now
+          and (m.expires is null or m.expires > t.now)
+        order by m.available_at, m.id
+        limit t.amt
+        for update skip locked
+    ) x
+),
+{c}_d as (
+    delete from mbus4.message m using {c}_s s where m.ctid = s.tid returning m.*, s.place
+),
+{c} as (
+    select r.n,
+           row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+               coalesce(d.headers, '') operator({hstore}.||) {hstore}.hstore('destination',
+                   (select c.queue from mbus4.consumer c where c.id = d.consumer_id)),
+               d.properties, d.data)::mbus4.qt_model as {result},
+           d.place as o
+    from (select k.n, k.id, k.amt, sum(k.amt) over (partition by k.id order by k.n) as upto from {c}_k k) r
+    join {c}_d d on d.consumer_id = r.id and d.place > r.upto - r.amt and d.place <= r.upto
+    order by r.n, d.place
+)

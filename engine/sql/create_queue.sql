@@ -1,0 +1,30 @@
+-- A queue that exists keeps everything but its consumers_cnt, with a NOTICE.
+{c}_v as materialized (
+    select a.n,
+           case when a.qname collate "C" ~ '^[a-z0-9_]{1,32}$' and a.qname not in ('dmq', 'temp') then a.qname
+                else format('mbus4-error {k} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null'))::int::text
+           end as name,
+           case when a.ncons >= 1 then a.ncons
+                else format('mbus4-error {k} 22023 the number of consumers of queue "%s" must be at least 1', a.qname)::int
+           end as ncons
+    from {c}_a a
+),
+{c}_q as (
+    insert into mbus4.queue (name, consumers_cnt)
+    select v.name, v.ncons from {c}_v v
+    on conflict (name) do update set consumers_cnt = excluded.consumers_cnt
+    returning id, name, consumers_cnt, xmax = 0 as created
+),
+{c}_c as (
+    insert into mbus4.consumer (queue_id, queue, name)
+    select q.id, q.name, 'default' from {c}_q q where q.created
+),
+{c} as (
+    select v.n, ''::void as create_queue
+    from {c}_v v
+    join {c}_q q on q.name = v.name
+    -- How an expression raises a NOTICE: see rewrite.EditReport.
+    where q.created or to_tsquery('simple', translate(('x' || encode(convert_to(
+        'm4 42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt,
+        'UTF8'), 'hex'))::varbit::text, '01', E' \t')) is not null
+)

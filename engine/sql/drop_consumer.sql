@@ -1,0 +1,28 @@
+-- What only this consumer was waiting for becomes unreachable at once; the sweeper removes it.
+{c}_v as materialized (
+    select a.n, x.qname, x.cname
+    from {c}_a a
+    cross join lateral (
+        select x.qname, x.cname
+        from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
+        left join mbus4.queue q on q.name = lower(x.qname)
+        order by q.id is null, x.place
+        limit 1
+    ) x
+),
+{c}_c as (
+    delete from mbus4.consumer c
+    using {c}_v v
+    where c.queue = lower(v.qname) and c.name = lower(v.cname)
+      and (c.queue <> 'dmq' or format('mbus4-error {k} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0)
+    returning v.n
+),
+{c} as (
+    select v.n, ''::void as drop_consumer
+    from {c}_v v
+    where exists (select from {c}_c c where c.n = v.n)
+       or (case when exists (select from mbus4.queue q where q.name = lower(v.qname))
+                then format('mbus4-error {k} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
+                else format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
+           end)::int = 0
+)

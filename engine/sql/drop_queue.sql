@@ -1,0 +1,15 @@
+-- The consumers go with the queue; the messages become unreachable at once and the sweeper removes
+-- them.
+{c}_q as (
+    delete from mbus4.queue q
+    using {c}_a a
+    where q.name = lower(a.qname)
+      and (q.kind = 'plain' or format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0)
+    returning a.n
+),
+{c} as (
+    select a.n, ''::void as drop_queue
+    from {c}_a a
+    where exists (select from {c}_q q where q.n = a.n)
+       or format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+)

@@ -1,0 +1,10 @@
+(select (
+    select row(m.id, m.added, m.iid, m.delayed_until, m.expires, m.received,
+               coalesce(m.headers, '') operator({hstore}.||) {hstore}.hstore('destination', c.queue),
+               m.properties, m.data)::mbus4.qt_model
+    from mbus4.message m
+    join mbus4.consumer c on c.id = m.consumer_id
+    where m.iid = a.msgid and (m.expires is null or m.expires > clock_timestamp())
+    order by m.id, m.consumer_id
+    limit 1) as {name}
+from (select {msgid} as msgid) a)

@@ -1,0 +1,28 @@
+-- Receives the message for one consumer. Waits for a row that another transaction holds.
+{c}_k as materialized (
+    select a.n, a.msgid,
+           coalesce(
+               (select c.id from mbus4.consumer c where c.queue = lower(a.qname) and c.name = lower(a.cname)),
+               (case when exists (select from mbus4.queue q where q.name = lower(a.qname))
+                     then format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
+                     else format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
+                end)::int) as id
+    from {c}_a a
+),
+{c}_d as (
+    delete from mbus4.message m
+    using {c}_k k
+    where m.iid = k.msgid and m.consumer_id = k.id and (m.expires is null or m.expires > clock_timestamp())
+    returning k.n, m.*
+),
+{c} as (
+    select k.n,
+           case when d.id is not null then
+               row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                   coalesce(d.headers, '') operator({hstore}.||) {hstore}.hstore('destination',
+                       (select c.queue from mbus4.consumer c where c.id = d.consumer_id)),
+                   d.properties, d.data)::mbus4.qt_model
+           end as take_from
+    from {c}_k k
+    left join {c}_d d on d.n = k.n
+)

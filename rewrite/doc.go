@@ -1,0 +1,16 @@
+// Package rewrite turns the text of a statement that calls functions of the schema mbus4 into a
+// text that Postgres can run without them.
+//
+// It works in four phases: read the text (parse tree and tokens), find the calls, place each call
+// (decide by its position in the tree how it can be served, or refuse it), and splice. The client's
+// text is never deparsed: what is not a call stays as it was written, comments included, and every
+// piece of the result knows where it came from, so positions in the server's errors can be mapped
+// back.
+//
+// Invariants: a statement stays one statement; a call is evaluated as often as a volatile function
+// in its place would be, or it is refused; the result depends on nothing but the text, the client
+// encoding and the schema that holds hstore.
+//
+// The package is pure: no network, no clock, no database. It does not know what the SQL of a call
+// does; a Fragments gives it that.
+package rewrite

@@ -1,0 +1,244 @@
+package rewrite
+
+import (
+	"fmt"
+	"strconv"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// rowSet is a SELECT whose target list calls functions for each of its rows. Its text moves into a
+// WITH query that yields the rows with all that the calls and the outer list need; the calls work
+// on that set; and in the SELECT's place stands one that joins rows and results:
+//
+//	with r as (select row_number() over () as n, s.* from (<the SELECT, calls replaced by null,
+//	           arguments added>) as s(h1, h2, …)),
+//	     c_a(n, <parameters>) as (select r.n, r.h3, … from r), c as (<the fragment>)
+//	select r.h1 as <name>, c.<result> from r left join c on c.n = r.n order by r.n
+type rowSet struct {
+	st      *statement
+	sel     *pg_query.SelectStmt
+	name    string
+	sp      span              // of the SELECT
+	targets []span            // of the entries, aliases included
+	stars   []func(o *output) // for entries that are a row's *: writes the row; else nil
+	hidden  []hiddenCol       // behind the targets
+	byText  map[string]int
+	calls   []*call // placed, in order
+	names   []string
+}
+
+// hiddenCol is a column of the row set that the client did not ask for.
+type hiddenCol struct{ emit func(o *output) }
+
+// hoist serves the calls in a target list that is evaluated for each row of a set.
+func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg region) *Refusal {
+	rs := &rowSet{st: st, sel: sel, byText: map[string]int{}, sp: st.src.tokens(reg.first, reg.end)}
+	if where := rs.unfit(); where != "" {
+		return st.elsewhereAll(sel.TargetList, where)
+	}
+	rs.split(reg)
+	if r := rs.checkOrder(); r != nil {
+		return r
+	}
+	st.rowSets++
+	rs.name = fmt.Sprintf("%sr%d", st.prefix, st.rowSets)
+	if where := rs.findStars(); where != "" {
+		return st.refuseWrites(sel.TargetList, where)
+	}
+	for _, t := range sel.TargetList {
+		if !st.writesBelow(t) {
+			if r := st.elsewhereNode(t, "the target list"); r != nil {
+				return r
+			}
+		}
+	}
+	ctx.point.add(rs.writeRows)
+	for _, t := range sel.TargetList {
+		if st.writesBelow(t) {
+			if r := rs.lift(t.GetResTarget().Val, ctx, false); r != nil {
+				return r
+			}
+		}
+	}
+	sets := 0
+	for _, c := range rs.calls {
+		if c.match.Func.Set {
+			sets++
+		}
+	}
+	if sets > 1 {
+		return refusePosition(rs.calls[0], "a target list with several sets over the rows of FROM")
+	}
+	st.ed.add(rs.sp, rs.writeOuter)
+	return nil
+}
+
+// refuseWrites refuses the first call with an effect below nodes, placed or not.
+func (st *statement) refuseWrites(nodes []*pg_query.Node, where string) *Refusal {
+	for _, n := range nodes {
+		for _, c := range st.below(n.ProtoReflect()) {
+			if c.match.Func.Effect == sqlfuncs.Writes {
+				return refusePosition(c, where)
+			}
+		}
+	}
+	return nil
+}
+
+// unfit names what keeps the SELECT from being moved, if anything.
+func (rs *rowSet) unfit() string {
+	switch sel := rs.sel; {
+	case len(sel.DistinctClause) > 0:
+		return "SELECT DISTINCT"
+	case sel.IntoClause != nil:
+		return "SELECT INTO with FROM"
+	case sel.LimitOption == pg_query.LimitOption_LIMIT_OPTION_WITH_TIES:
+		return "FETCH FIRST … WITH TIES"
+	case rs.st.src.kind(rs.st.src.at(rs.sp.start)) != pg_query.Token_SELECT:
+		return "such a SELECT"
+	}
+	return ""
+}
+
+// split finds the texts of the entries of the target list.
+func (rs *rowSet) split(reg region) {
+	s := rs.st.src
+	i := s.at(int(rs.sel.TargetList[0].GetResTarget().Location))
+	end := rs.st.clauseEnd(i, reg.end)
+	for {
+		j := s.find(i, end, tokComma)
+		if j < 0 {
+			rs.targets = append(rs.targets, s.tokens(i, end))
+			return
+		}
+		rs.targets = append(rs.targets, s.tokens(i, j))
+		i = j + 1
+	}
+}
+
+// checkOrder refuses clauses that look at a call's result, which must be there before the call.
+func (rs *rowSet) checkOrder() *Refusal {
+	star := false
+	for _, t := range rs.sel.TargetList {
+		star = star || has(isStar, t)
+	}
+	check := func(n *pg_query.Node, where string) *Refusal {
+		if k := n.GetAConst().GetIval(); k != nil {
+			i := int(k.Ival) - 1
+			if star || (i >= 0 && i < len(rs.sel.TargetList) && rs.st.writesBelow(rs.sel.TargetList[i])) {
+				return rs.st.refuseWrites(rs.sel.TargetList, "a target list that "+where+" refers to by number")
+			}
+		}
+		if f := n.GetColumnRef().GetFields(); len(f) == 1 {
+			for _, t := range rs.sel.TargetList {
+				if rs.st.writesBelow(t) && columnName(t.GetResTarget()) == nameOf(f[0]) {
+					return rs.st.refuseWrites([]*pg_query.Node{t}, "a column that "+where+" refers to")
+				}
+			}
+		}
+		return nil
+	}
+	for _, n := range rs.sel.SortClause {
+		if r := check(n.GetSortBy().GetNode(), "ORDER BY"); r != nil {
+			return r
+		}
+	}
+	for _, n := range rs.sel.GroupClause {
+		if r := check(n, "GROUP BY"); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// column returns the reference to a hidden column that holds what emit writes. Columns with the
+// same key are one.
+func (rs *rowSet) column(key string, emit func(o *output)) string {
+	i, ok := rs.byText[key]
+	if !ok || key == "" {
+		i = len(rs.hidden)
+		rs.hidden = append(rs.hidden, hiddenCol{emit})
+		rs.byText[key] = i
+	}
+	return rs.ref(len(rs.targets) + i)
+}
+
+// ref returns the reference to column i of the row set.
+func (rs *rowSet) ref(i int) string { return rs.name + ".h" + strconv.Itoa(i+1) }
+
+// writeRows writes the WITH query that yields the rows.
+func (rs *rowSet) writeRows(o *output) {
+	st, at := rs.st, rs.sp.start
+	o.write(rs.name+" as materialized (select row_number() over () as n, s.* from (", at)
+	st.ed.copy(o, rs.sp.start, rs.targets[0].start) // SELECT and no call
+	for i, t := range rs.sel.TargetList {
+		if i > 0 {
+			o.write(", ", rs.targets[i].start)
+		}
+		switch {
+		case st.writesBelow(t):
+			o.write("null", rs.targets[i].start)
+		case rs.stars[i] != nil:
+			rs.stars[i](o)
+		default:
+			st.ed.render(o, rs.targets[i])
+		}
+	}
+	for _, h := range rs.hidden {
+		o.write(", ", at)
+		h.emit(o)
+	}
+	last := rs.targets[len(rs.targets)-1].end
+	if last < rs.sp.end {
+		st.ed.render(o, span{last, rs.sp.end})
+	}
+	o.write(") as s(", at)
+	for i := range len(rs.targets) + len(rs.hidden) {
+		if i > 0 {
+			o.write(", ", at)
+		}
+		o.write("h"+strconv.Itoa(i+1), at)
+	}
+	o.write("))", at)
+}
+
+// writeOuter writes the SELECT that stands in the old one's place.
+func (rs *rowSet) writeOuter(o *output) {
+	st, at := rs.st, rs.sp.start
+	o.write("select ", at)
+	for i, n := range rs.sel.TargetList {
+		t := n.GetResTarget()
+		if i > 0 {
+			o.write(", ", rs.targets[i].start)
+		}
+		switch {
+		case st.writesBelow(n):
+			st.ed.render(o, rs.targets[i])
+			if t.Name == "" && !endsInStar(t.Val) {
+				o.write(" as "+quoteIdent(columnName(t)), at)
+			}
+		case rs.stars[i] != nil:
+			o.write("("+rs.ref(i)+").*", rs.targets[i].start)
+		case t.Val.GetAConst() != nil || t.Val.GetParamRef() != nil:
+			// Repeated, since a literal's type may still depend on where it goes.
+			st.ed.render(o, rs.targets[i])
+		default:
+			o.write(rs.ref(i)+" as "+quoteIdent(columnName(t)), rs.targets[i].start)
+		}
+	}
+	o.write(" from "+rs.name, at)
+	order := " order by " + rs.name + ".n"
+	for i, c := range rs.calls {
+		name := rs.names[i]
+		join := " left join "
+		if c.match.Func.Set {
+			join = " join "
+			order += ", " + name + ".o"
+		}
+		o.write(join+name+" on "+name+".n = "+rs.name+".n", at)
+	}
+	o.write(order, at)
+}

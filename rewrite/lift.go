@@ -1,0 +1,182 @@
+package rewrite
+
+import (
+	"fmt"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// lift prepares an expression with calls for evaluation on the row set: its columns become columns
+// of the set, its calls work on the set, innermost first. nested says that the expression is an
+// argument of such a call.
+func (rs *rowSet) lift(n *pg_query.Node, ctx context, nested bool) *Refusal {
+	st := rs.st
+	if n == nil {
+		return nil
+	}
+	if !st.writesBelow(n) {
+		return rs.liftColumns(n)
+	}
+	down := func(nodes ...*pg_query.Node) *Refusal {
+		for _, n := range nodes {
+			if r := rs.lift(n, ctx, nested); r != nil {
+				return r
+			}
+		}
+		return nil
+	}
+	switch v := n.Node.(type) {
+	case *pg_query.Node_FuncCall:
+		c := st.callOf(v.FuncCall)
+		if c != nil {
+			return rs.placeCall(c, ctx, nested)
+		}
+		fc := v.FuncCall
+		if isAggregateNode(fc) || fc.AggDistinct || len(fc.AggOrder) > 0 {
+			return st.elsewhereNode(n, "an aggregate or window function over the rows of FROM")
+		}
+		return down(fc.Args...)
+	case *pg_query.Node_NamedArgExpr:
+		return down(v.NamedArgExpr.Arg)
+	case *pg_query.Node_TypeCast:
+		return down(v.TypeCast.Arg)
+	case *pg_query.Node_CollateClause:
+		return down(v.CollateClause.Arg)
+	case *pg_query.Node_NullTest:
+		return down(v.NullTest.Arg)
+	case *pg_query.Node_AIndirection:
+		for _, i := range v.AIndirection.Indirection {
+			if ind := i.GetAIndices(); ind != nil {
+				if r := down(ind.Lidx, ind.Uidx); r != nil {
+					return r
+				}
+			}
+		}
+		return down(v.AIndirection.Arg)
+	case *pg_query.Node_AArrayExpr:
+		return down(v.AArrayExpr.Elements...)
+	case *pg_query.Node_RowExpr:
+		return down(v.RowExpr.Args...)
+	case *pg_query.Node_AExpr:
+		if v.AExpr.Kind == pg_query.A_Expr_Kind_AEXPR_OP {
+			return down(v.AExpr.Lexpr, v.AExpr.Rexpr)
+		}
+	case *pg_query.Node_SubLink:
+		return st.elsewhereNode(n, "a subquery over the rows of FROM")
+	case *pg_query.Node_CaseExpr:
+		return st.elsewhereNode(n, "CASE")
+	}
+	return st.elsewhereNode(n, "such an expression over the rows of FROM")
+}
+
+// liftColumns replaces the columns in an expression without such calls by columns of the row set.
+// Functions around them are evaluated on the set, too.
+func (rs *rowSet) liftColumns(n *pg_query.Node) *Refusal {
+	st := rs.st
+	beside := rs.sel.TargetList
+	switch {
+	case has(isSubLink, n):
+		return st.refuseWrites(beside, "an expression with a subquery over the rows of FROM")
+	case has(isAggregateNode, n):
+		return st.refuseWrites(beside, "an expression with an aggregate or window function")
+	case has(isStar, n):
+		return st.refuseWrites(beside, "an expression with a row's *")
+	}
+	s := st.src
+	walkMessages(n.ProtoReflect(), func(m protoreflect.Message) bool {
+		ref, ok := m.Interface().(*pg_query.ColumnRef)
+		if !ok {
+			return true
+		}
+		i := s.at(int(ref.Location))
+		sp := s.tokens(i, i+2*len(ref.Fields)-1)
+		text := s.text[sp.start:sp.end]
+		col := rs.column(text, func(o *output) { o.write(text, sp.start) })
+		st.ed.add(sp, func(o *output) { o.write(col, sp.start) })
+		return false
+	})
+	return st.elsewhereNode(n, "such an expression")
+}
+
+// placeCall serves one call on the row set.
+func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *Refusal {
+	st := rs.st
+	if c.match.Func.Effect != sqlfuncs.Writes {
+		return refusePosition(c, "such an expression over the rows of FROM")
+	}
+	if nested && c.match.Func.Set {
+		return refusePosition(c, "the arguments of a call over the rows of FROM")
+	}
+	// Arguments without calls are columns of the set, already cast; the others are evaluated on
+	// the set and the results of the inner calls.
+	inner := len(rs.calls)
+	columns := make(map[string]string)
+	for i, a := range c.node.Args {
+		p := c.paramOf(i)
+		if st.writesBelow(a) {
+			if r := rs.lift(a, ctx, true); r != nil {
+				return r
+			}
+			continue
+		}
+		if r := st.elsewhereNode(a, "the target list"); r != nil {
+			return r
+		}
+		columns[p.Name] = rs.column("", func(o *output) { st.writeArg(o, c, p) })
+	}
+	joined := rs.names[inner:]
+	name := st.number(c)
+	ctx.point.add(func(o *output) {
+		st.writeArgs(o, c, name, func(o *output) {
+			o.write(rs.name+".n", c.start)
+			for _, p := range c.match.Func.Params {
+				o.write(", ", c.start)
+				if col, ok := columns[p.Name]; ok {
+					o.write(col, c.start)
+				} else {
+					st.writeArg(o, c, p)
+				}
+			}
+			o.write(" from "+rs.name, c.start)
+			for _, j := range joined {
+				o.write(fmt.Sprintf(" left join %s on %s.n = %s.n", j, j, rs.name), c.start)
+			}
+		})
+		o.write(", ", c.start)
+		o.write(st.fragment(c, name, true).CTEs, c.start)
+	})
+	rs.calls, rs.names = append(rs.calls, c), append(rs.names, name)
+	c.ref = func(o *output) { o.write(name+"."+quoteIdent(c.match.Func.Serves), c.start) }
+	st.ed.add(c.span, c.ref)
+	return nil
+}
+
+// paramOf returns the parameter that argument i of the call is for.
+func (c *call) paramOf(i int) sqlfuncs.Param {
+	params := c.match.Func.Visible()
+	if na := c.node.Args[i].GetNamedArgExpr(); na != nil {
+		return *paramNamed(params, na.Name)
+	}
+	return params[i]
+}
+
+func isAggregateNode(n any) bool {
+	fc, ok := n.(*pg_query.FuncCall)
+	return ok && (fc.Over != nil || fc.AggFilter != nil || fc.AggStar || isAggregate(fc))
+}
+
+// isAggregate knows Postgres' own aggregates by name. A user's aggregate over a call is not seen
+// here: without GROUP BY its result is right all the same, with it the server reports an error.
+func isAggregate(fc *pg_query.FuncCall) bool {
+	switch strings.ToLower(nameOf(fc.Funcname[len(fc.Funcname)-1])) {
+	case "count", "sum", "avg", "min", "max", "array_agg", "string_agg", "bool_and", "bool_or", "every", "any_value",
+		"json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "xmlagg", "bit_and", "bit_or", "bit_xor",
+		"range_agg", "stddev", "variance":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package rewrite
+
+import (
+	"strconv"
+	"strings"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// placeOnce serves a call that is evaluated once: the work goes into common table expressions, and
+// a reference to their result stands where the call stood.
+func (st *statement) placeOnce(c *call, ctx context) {
+	c.srf = c.match.Func.Set || st.takesSet(c)
+	name := st.number(c)
+	ctx.point.add(func(o *output) {
+		st.writeArgs(o, c, name, func(o *output) {
+			o.write("1::bigint", c.start)
+			for _, p := range c.match.Func.Params {
+				o.write(", ", c.start)
+				st.writeArg(o, c, p)
+			}
+			for i, g := range ctx.guards {
+				o.write([]string{" where ", " and "}[min(i, 1)], c.start)
+				g(o)
+			}
+		})
+		o.write(", ", c.start)
+		o.write(st.fragment(c, name, st.takesSet(c)).CTEs, c.start)
+	})
+	st.refer(c, name)
+}
+
+// refer puts the reference to the call's result in the place of the call.
+func (st *statement) refer(c *call, name string) {
+	result := quoteIdent(c.match.Func.Serves)
+	c.ref = func(o *output) {
+		if c.srf {
+			o.write("unnest(array(select "+result+" from "+name+"))", c.start)
+			return
+		}
+		o.write("(select "+result+" as "+quoteIdent(c.match.Name)+" from "+name+")", c.start)
+	}
+	st.ed.add(c.span, c.ref)
+}
+
+// writeArgs writes the expression that holds the arguments of c, one row for each evaluation.
+func (st *statement) writeArgs(o *output, c *call, name string, selected func(o *output)) {
+	o.write(name+"_a(n", c.start)
+	for _, p := range c.match.Func.Params {
+		o.write(", "+quoteIdent(p.Name), c.start)
+	}
+	o.write(") as (select ", c.start)
+	selected(o)
+	o.write(")", c.start)
+}
+
+// writeArg writes the value of a parameter, cast to its type.
+func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
+	cast := "::" + p.Type.SQL(quoteIdent(st.env.HstoreSchema))
+	if sp, given := c.args[p.Name]; given {
+		o.write("(", sp.start)
+		st.ed.render(o, sp)
+		o.write(")"+cast, sp.start)
+		return
+	}
+	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
+		if implied.Name == p.Name {
+			o.write("("+st.fill(st.fragments.ImpliedArgs(c.match)[i], c, "")+")"+cast, c.start)
+			return
+		}
+	}
+	if p.Default != "" {
+		o.write(quoteLiteral(p.Default)+cast, c.start)
+		return
+	}
+	o.write("null"+cast, c.start)
+}
+
+// fragment returns the SQL that serves c, with the placeholders filled but those of arguments.
+func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment {
+	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: rows}
+	for p := range c.args {
+		use.Given[p] = true
+	}
+	f := st.fragments.Fragment(c.match.Func, use)
+	f.CTEs = st.fill(f.CTEs, c, name)
+	f.Expr = st.fill(f.Expr, c, name)
+	return f
+}
+
+func (st *statement) fill(text string, c *call, name string) string {
+	return strings.NewReplacer(
+		"{c}", name,
+		"{k}", strconv.Itoa(c.number),
+		"{name}", quoteIdent(c.match.Name),
+		"{hstore}", quoteIdent(st.env.HstoreSchema),
+	).Replace(text)
+}
+
+// placeExpr serves a call without an effect by an expression that stands where the call stood.
+func (st *statement) placeExpr(c *call) {
+	name := st.number(c)
+	c.ref = func(o *output) { st.writeExpr(o, c, name) }
+	st.ed.add(c.span, c.ref)
+}
+
+func (st *statement) writeExpr(o *output, c *call, name string) {
+	text := st.fragment(c, name, false).Expr
+	for text != "" {
+		// The next placeholder of an argument, if any.
+		at, param := len(text), sqlfuncs.Param{}
+		for _, p := range c.match.Func.Params {
+			if i := strings.Index(text, "{"+p.Name+"}"); i >= 0 && i < at {
+				at, param = i, p
+			}
+		}
+		o.write(text[:at], c.start)
+		text = text[at:]
+		if param.Name != "" {
+			st.writeArg(o, c, param)
+			text = text[len(param.Name)+2:]
+		}
+	}
+}

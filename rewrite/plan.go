@@ -1,0 +1,40 @@
+package rewrite
+
+import "sort"
+
+// Plan is a rewritten text. It is immutable and may be shared between sessions.
+type Plan struct {
+	client   string // the text as the client sent it
+	sql      string // the text for the server
+	segs     []segment
+	enc      encodingKind
+	calls    []callSite
+	refusals []*Refusal
+}
+
+// callSite is what a report about a call needs to know of it.
+type callSite struct {
+	pos int // byte offset of the call in the client's text
+}
+
+// SQL returns the text for the server.
+func (p *Plan) SQL() string { return p.sql }
+
+// clientOffset maps a byte offset in the server's text to one in the client's.
+func (p *Plan) clientOffset(off int) int {
+	i := sort.Search(len(p.segs), func(i int) bool { return p.segs[i].out > off }) - 1
+	if i < 0 {
+		return 0
+	}
+	s := p.segs[i]
+	if s.copy {
+		return min(s.in+off-s.out, len(p.client))
+	}
+	return s.in
+}
+
+// clientPosition maps a 1-based character position, as in the field P of an ErrorResponse.
+func (p *Plan) clientPosition(pos int) int {
+	off := p.clientOffset(p.enc.byteOffset(p.sql, pos))
+	return p.enc.charPosition(p.client, off)
+}

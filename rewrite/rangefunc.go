@@ -1,0 +1,86 @@
+package rewrite
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// rangeFunction places the calls of a function in FROM, or of a list of them (ROWS FROM).
+func (st *statement) rangeFunction(rf *pg_query.RangeFunction, ctx context) *Refusal {
+	for i, item := range rf.Functions {
+		fn := item.GetList().GetItems()[0]
+		fc := fn.GetFuncCall()
+		c := st.callOf(fc)
+		if fc == nil || c == nil {
+			if hasOutside(isColumnRef, fn) && st.writesBelow(fn) {
+				return st.elsewhereNode(fn, "LATERAL")
+			}
+			if r := st.expr(fn, ctx); r != nil {
+				return r
+			}
+			continue
+		}
+		if r := st.functionInFrom(rf, c, ctx); r != nil {
+			return r
+		}
+		if i == 0 && rf.Alias == nil {
+			st.nameFunction(rf, c)
+		}
+	}
+	return nil
+}
+
+func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx context) *Refusal {
+	f := c.match.Func
+	if f.Result != sqlfuncs.Message && rf.IsRowsfrom {
+		return refusePosition(c, "ROWS FROM")
+	}
+	if f.Effect == sqlfuncs.Writes && hasOutside(isColumnRef, c.node.Args...) {
+		return refusePosition(c, "FROM with arguments from other items of FROM (LATERAL)")
+	}
+	if ctx.refused != "" && f.Effect == sqlfuncs.Writes {
+		return refusePosition(c, ctx.refused)
+	}
+	if r := st.exprs(ctx, c.node.Args...); r != nil {
+		return r
+	}
+	if st.takesSet(c) {
+		return refusePosition(c, "FROM with a set as argument")
+	}
+	if f.Effect == sqlfuncs.Writes {
+		st.placeOnce(c, ctx)
+	} else {
+		st.placeExpr(c)
+	}
+	if c.srf {
+		return nil
+	}
+	// FROM takes functions only: wrap the reference in one that changes nothing.
+	inner := c.ref
+	before, after := "coalesce(", ")"
+	if f.Result == sqlfuncs.Message {
+		before, after = "unnest(array[", "])"
+	}
+	c.ref = func(o *output) {
+		o.write(before, c.start)
+		inner(o)
+		o.write(after, c.start)
+	}
+	st.ed.list[len(st.ed.list)-1].emit = c.ref
+	return nil
+}
+
+// nameFunction gives a function in FROM the alias that its name was.
+func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
+	s := st.src
+	i := s.from(c.end)
+	if rf.IsRowsfrom {
+		i = s.next(s.at(c.start) - 1)
+	}
+	if s.kind(i) == pg_query.Token_WITH && s.kind(i+1) == pg_query.Token_ORDINALITY {
+		i += 2
+	}
+	end := s.toks[i-1].end
+	st.ed.insert(end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
+}

@@ -1,0 +1,70 @@
+package rewrite
+
+import (
+	"fmt"
+	"strings"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// SQLSTATEs of what the rewriter itself refuses.
+const (
+	codeFeatureNotSupported = "0A000"
+	codeUndefinedFunction   = "42883"
+)
+
+// Refusal is an error that the client gets instead of a statement's result.
+type Refusal struct {
+	Code    string // SQLSTATE
+	Message string
+	Detail  string
+	Hint    string
+	offset  int // byte offset in the client's text
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// refusePosition is the refusal of a call in a place where it cannot be served.
+func refusePosition(c *call, where string) *Refusal {
+	return &Refusal{
+		Code:    codeFeatureNotSupported,
+		Message: fmt.Sprintf("%s.%s cannot be called in %s", sqlfuncs.Schema, c.match.Name, where),
+		Hint:    positionHint(c),
+		offset:  c.start,
+	}
+}
+
+// positionHint shows a form of the call that works.
+func positionHint(c *call) string {
+	name := sqlfuncs.Schema + "." + c.match.Name
+	if c.match.Func.Set {
+		return fmt.Sprintf("Call it in FROM of the statement itself or of a CTE, for example: with m as (select * from %s(…)) select … from m.", name)
+	}
+	return fmt.Sprintf("Call it in the target list of the statement itself or of a CTE, for example: with m as (select %s(…) as r from …) select … from m.", name)
+}
+
+// refuseArguments is the refusal of a call whose arguments do not fit, in the words of Postgres.
+func refuseArguments(c *call, types []string, detail string) *Refusal {
+	return &Refusal{
+		Code:    codeUndefinedFunction,
+		Message: fmt.Sprintf("function %s.%s(%s) does not exist", sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
+		Detail:  detail,
+		Hint:    "The function is " + c.match.Func.Signature(c.match.Name) + ".",
+		offset:  c.start,
+	}
+}
+
+// Refuse returns a plan that makes the server fail with r where text would have run. It is for
+// errors found outside this package, such as a database that cannot be served.
+func Refuse(text, encoding string, r Refusal) *Plan {
+	p := &Plan{client: text, enc: kindOf(encoding), refusals: []*Refusal{&r}}
+	o := &output{}
+	writeRefusal(o, 0, r.offset)
+	p.sql, p.segs = o.b.String(), o.segs
+	return p
+}
+
+// writeRefusal writes a statement that fails when it is analysed, as the refused one would.
+func writeRefusal(o *output, number, anchor int) {
+	o.write(fmt.Sprintf("select '%s%d'::pg_catalog.int4", refusalMarker, number), anchor)
+}

@@ -1,0 +1,157 @@
+package rewrite
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Report is the part of an ErrorResponse or NoticeResponse that may change on its way to the
+// client.
+type Report struct {
+	Severity string
+	Code     string // SQLSTATE
+	Message  string
+	Detail   string
+	Hint     string
+	Where    string
+	Position int // 1-based, in characters; 0: none
+	// Internal is set when the proxy's own words replace the server's: the fields that tell where
+	// in the server's source the report was made mean nothing then.
+	Internal bool
+}
+
+// Markers are how SQL without PL/pgSQL raises the errors and notices of the engine. The server
+// quotes them in a message of its own, in whatever language.
+const (
+	// errorMarker starts the text that is cast to integer: "mbus4-error <call> <SQLSTATE> <message>".
+	errorMarker = "mbus4-error "
+	// refusalMarker starts the literal of a refused statement: "mbus4-refusal <number>".
+	refusalMarker = "mbus4-refusal "
+
+	codeInvalidText = "22P02" // what casting a marker to integer fails with
+)
+
+// hints are the ways out of the errors that the engine raises, by SQLSTATE.
+var hints = map[string]string{
+	"42704": "Create it with mbus4.create_queue(qname, ncons) or mbus4.create_consumer(qname, cname); names are folded to lower case.",
+	"42602": "Names are 1 to 32 characters of a-z, 0-9 and _; dmq and temp are reserved.",
+	"23505": "A message is posted again under its iid only after it was consumed.",
+}
+
+// EditReport turns a report of the server about the plan's text into one about the client's text.
+// It says whether it changed anything.
+func (p *Plan) EditReport(r *Report) bool {
+	if r.Code == codeInvalidText {
+		if i, ok := marked(r.Message, refusalMarker); ok {
+			n, err := strconv.Atoi(i)
+			if err == nil && n >= 0 && n < len(p.refusals) {
+				p.refuse(r, p.refusals[n])
+				return true
+			}
+		}
+		if call, ok := editMarker(r); ok {
+			if call >= 1 && call <= len(p.calls) {
+				r.Position = p.enc.charPosition(p.client, p.calls[call-1].pos)
+			}
+			return true
+		}
+	}
+	if editNotice(r) {
+		return true
+	}
+	if r.Position == 0 {
+		return false
+	}
+	r.Position = p.clientPosition(r.Position)
+	return true
+}
+
+func (p *Plan) refuse(r *Report, f *Refusal) {
+	r.Code, r.Message, r.Detail, r.Hint, r.Where = f.Code, f.Message, f.Detail, f.Hint, ""
+	r.Position = p.enc.charPosition(p.client, f.offset)
+	r.Internal = true
+}
+
+// EditReport does the same for a report that belongs to no plan, for example of an EXECUTE: only
+// the engine's markers are turned.
+func EditReport(r *Report) bool {
+	if r.Code == codeInvalidText {
+		if _, ok := editMarker(r); ok {
+			r.Position = 0
+			return true
+		}
+	}
+	return editNotice(r)
+}
+
+// editMarker turns an error raised with the engine's marker; call is the number of the call.
+func editMarker(r *Report) (call int, ok bool) {
+	text, ok := marked(r.Message, errorMarker)
+	if !ok {
+		return 0, false
+	}
+	number, rest, _ := strings.Cut(text, " ")
+	code, message, found := strings.Cut(rest, " ")
+	call, err := strconv.Atoi(number)
+	if err != nil || !found || len(code) != 5 {
+		return 0, false
+	}
+	r.Code, r.Message, r.Detail, r.Hint, r.Where = code, message, "", hints[code], ""
+	r.Internal = true
+	return call, true
+}
+
+// marked returns what follows marker in a message that quotes it, up to the closing quote.
+func marked(message, marker string) (string, bool) {
+	i := strings.Index(message, marker)
+	if i <= 0 {
+		return "", false
+	}
+	text := message[i+len(marker):]
+	// Languages differ in their quotes, but what opens right before the marker has one closing
+	// partner at the end of the message.
+	for _, q := range []string{`"`, "»", "«", "”", "“", "'", "」"} {
+		if j := strings.LastIndex(text, q); j >= 0 {
+			return text[:j], true
+		}
+	}
+	return text, true
+}
+
+// The engine raises a NOTICE by having the server complain about a tsquery without lexemes: of all
+// that an expression can call, it is the one that gives a NOTICE (so client_min_messages holds)
+// and quotes its argument. The argument is blanks and tabs, one for each bit of the notice's text.
+func editNotice(r *Report) bool {
+	if r.Severity != "NOTICE" || !strings.Contains(r.Message, noticeStart) {
+		return false
+	}
+	i := strings.Index(r.Message, noticeStart)
+	bits := r.Message[i:]
+	var text []byte
+	for len(bits) >= 8 {
+		var c byte
+		for _, b := range bits[:8] {
+			c <<= 1
+			switch b {
+			case '\t':
+				c |= 1
+			case ' ':
+			default:
+				return false
+			}
+		}
+		if c != 0 {
+			text = append(text, c)
+		}
+		bits = bits[8:]
+	}
+	code, message, ok := strings.Cut(strings.TrimPrefix(string(text), "m4 "), " ")
+	if !ok || len(code) != 5 {
+		return false
+	}
+	r.Code, r.Message, r.Internal = code, message, true
+	return true
+}
+
+// noticeStart is "m4 " in the notation of editNotice: blank for 0, tab for 1.
+const noticeStart = " \t\t \t\t \t" + "  \t\t \t  " + "  \t     "

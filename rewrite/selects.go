@@ -1,0 +1,228 @@
+package rewrite
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// selectBody places the calls of a SELECT or VALUES that is evaluated once; its WITH clause, if
+// any, is dealt with already. alone says that it is a statement, the body of a WITH query or the
+// source of an INSERT: only there may its text move.
+func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg region, alone bool) *Refusal {
+	if len(st.below(sel.ProtoReflect())) == 0 {
+		return nil
+	}
+	reg = st.unwrap(reg)
+	switch {
+	case sel.Op != pg_query.SetOperation_SETOP_NONE:
+		return st.setOperation(sel, ctx)
+	case len(sel.ValuesLists) > 0:
+		return st.values(sel, ctx)
+	}
+	return st.plainSelect(sel, ctx, reg, alone)
+}
+
+// unwrap takes parentheses around all of reg off.
+func (st *statement) unwrap(reg region) region {
+	for reg.known() && st.src.kind(reg.first) == tokOpen && st.src.toks[reg.first].match == reg.end-1 {
+		reg = region{reg.first + 1, reg.end - 1}
+	}
+	return reg
+}
+
+func (st *statement) setOperation(sel *pg_query.SelectStmt, ctx context) *Refusal {
+	if sel.LimitCount != nil {
+		// Postgres stops at the limit and may never come to the second branch.
+		ctx.refused = "a UNION, INTERSECT or EXCEPT with LIMIT"
+	}
+	for _, arm := range []*pg_query.SelectStmt{sel.Larg, sel.Rarg} {
+		if arm.WithClause != nil {
+			ctx.refused = "a branch with a WITH clause of its own"
+		}
+		if r := st.selectBody(arm, ctx, region{}, false); r != nil {
+			return r
+		}
+	}
+	return st.elsewhereAll(append(append([]*pg_query.Node{}, sel.SortClause...), sel.LimitCount, sel.LimitOffset), "ORDER BY or LIMIT")
+}
+
+func (st *statement) values(sel *pg_query.SelectStmt, ctx context) *Refusal {
+	if sel.LimitCount != nil || sel.LimitOffset != nil {
+		ctx.refused = "VALUES with LIMIT"
+	}
+	for _, row := range sel.ValuesLists {
+		for _, v := range row.GetList().GetItems() {
+			if r := st.expr(v, ctx); r != nil {
+				return r
+			}
+		}
+	}
+	return st.elsewhereAll(append(append([]*pg_query.Node{}, sel.SortClause...), sel.LimitCount, sel.LimitOffset), "ORDER BY or LIMIT")
+}
+
+func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg region, alone bool) *Refusal {
+	inFrom := ctx
+	if st.writesBelow(sel.FromClause...) {
+		inFrom = ctx.gatedBy(st, sel.WhereClause, sel, reg)
+	}
+	if r := st.from(sel.FromClause, inFrom); r != nil {
+		return r
+	}
+	if r := first(
+		func() *Refusal { return st.elsewhereNode(sel.WhereClause, "WHERE") },
+		func() *Refusal { return st.elsewhereAll(sel.GroupClause, "GROUP BY") },
+		func() *Refusal { return st.elsewhereNode(sel.HavingClause, "HAVING") },
+		func() *Refusal { return st.elsewhereAll(sel.SortClause, "ORDER BY") },
+		func() *Refusal { return st.elsewhereAll(sel.WindowClause, "WINDOW") },
+		func() *Refusal { return st.elsewhereAll(sel.DistinctClause, "DISTINCT ON") },
+		func() *Refusal {
+			return st.elsewhereAll([]*pg_query.Node{sel.LimitCount, sel.LimitOffset}, "LIMIT")
+		},
+	); r != nil {
+		return r
+	}
+	if !st.writesBelow(sel.TargetList...) {
+		r := st.elsewhereAll(sel.TargetList, "the target list")
+		st.nameTargets(sel.TargetList)
+		return r
+	}
+	if ctx.refused != "" {
+		return st.elsewhereAll(sel.TargetList, ctx.refused)
+	}
+	if onceOnly(sel) {
+		for _, t := range sel.TargetList {
+			if r := st.expr(t.GetResTarget().Val, ctx); r != nil {
+				return r
+			}
+		}
+		st.nameTargets(sel.TargetList)
+		return nil
+	}
+	if !alone || !reg.known() {
+		return st.elsewhereAll(sel.TargetList, "the target list of a subquery with FROM, WHERE or LIMIT")
+	}
+	return st.hoist(sel, ctx, reg)
+}
+
+// onceOnly reports whether the target list is evaluated exactly once.
+func onceOnly(sel *pg_query.SelectStmt) bool {
+	return len(sel.FromClause) == 0 && sel.WhereClause == nil && len(sel.GroupClause) == 0 && sel.HavingClause == nil &&
+		len(sel.SortClause) == 0 && len(sel.WindowClause) == 0 && len(sel.DistinctClause) == 0 &&
+		sel.LimitCount == nil && sel.LimitOffset == nil && len(sel.LockingClause) == 0
+}
+
+// nameTargets says the names of columns that came from a call whose replacement has another name.
+func (st *statement) nameTargets(list []*pg_query.Node) {
+	for _, n := range list {
+		t := n.GetResTarget()
+		c := st.namingCall(t.GetVal())
+		if c == nil || t.Name != "" || (!c.srf && c.match.Func.Effect != sqlfuncs.Draws) {
+			continue
+		}
+		end := st.exprEnd(t, c)
+		st.ed.insert(end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
+	}
+}
+
+// namingCall returns the call whose name the column gets, or nil.
+func (st *statement) namingCall(n *pg_query.Node) *call {
+	for n != nil {
+		switch v := n.Node.(type) {
+		case *pg_query.Node_FuncCall:
+			for _, c := range st.calls {
+				if c.node == v.FuncCall {
+					return c
+				}
+			}
+			return nil
+		case *pg_query.Node_TypeCast:
+			n = v.TypeCast.Arg
+		case *pg_query.Node_CollateClause:
+			n = v.CollateClause.Arg
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// exprEnd returns the byte behind the target's expression, which starts with the call c or with
+// something around it.
+func (st *statement) exprEnd(t *pg_query.ResTarget, c *call) int {
+	s := st.src
+	i := s.at(int(t.Location))
+	if i < 0 {
+		i = s.at(c.start)
+	}
+	last := i
+	for j := i; j < len(s.toks); j = s.next(j) {
+		switch s.kind(j) {
+		case tokComma, tokSemicolon, tokClose:
+			return s.toks[last].end
+		}
+		if st.clauseEnd(j, j+1) == j {
+			return s.toks[last].end
+		}
+		last = s.next(j) - 1
+	}
+	return s.toks[last].end
+}
+
+// from places the calls in a FROM clause that is evaluated once.
+func (st *statement) from(items []*pg_query.Node, ctx context) *Refusal {
+	for _, n := range items {
+		if r := st.fromItem(n, ctx); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func (st *statement) fromItem(n *pg_query.Node, ctx context) *Refusal {
+	switch v := n.Node.(type) {
+	case *pg_query.Node_RangeVar:
+		return nil
+	case *pg_query.Node_JoinExpr:
+		if r := st.from([]*pg_query.Node{v.JoinExpr.Larg, v.JoinExpr.Rarg}, ctx); r != nil {
+			return r
+		}
+		return st.elsewhereNode(v.JoinExpr.Quals, "ON of JOIN")
+	case *pg_query.Node_RangeSubselect:
+		sel := v.RangeSubselect.Subquery.GetSelectStmt()
+		if sel == nil || v.RangeSubselect.Lateral {
+			return st.elsewhere(n.ProtoReflect(), "LATERAL")
+		}
+		return st.subquery(sel, ctx)
+	case *pg_query.Node_RangeFunction:
+		return st.rangeFunction(v.RangeFunction, ctx)
+	}
+	return st.elsewhere(n.ProtoReflect(), "FROM")
+}
+
+// subquery places the calls of a subquery that is evaluated once.
+func (st *statement) subquery(sel *pg_query.SelectStmt, ctx context) *Refusal {
+	if sel.WithClause != nil {
+		return st.elsewhere(sel.ProtoReflect(), "a subquery with a WITH clause of its own")
+	}
+	return st.selectBody(sel, ctx, st.enclosing(sel), false)
+}
+
+// enclosing returns the region between the parentheses around a subquery, found by the first call
+// in it, or an unknown region.
+func (st *statement) enclosing(sel *pg_query.SelectStmt) region {
+	if sel.Op != pg_query.SetOperation_SETOP_NONE || len(sel.TargetList) == 0 {
+		return region{}
+	}
+	s := st.src
+	first := s.at(int(sel.TargetList[0].GetResTarget().Location))
+	for i := first - 1; i >= 0; i-- {
+		if s.kind(i) == pg_query.Token_SELECT && s.kind(i-1) == tokOpen {
+			return region{i, s.toks[i-1].match}
+		}
+		if s.kind(i) != pg_query.Token_ALL && s.kind(i) != pg_query.Token_DISTINCT {
+			break
+		}
+	}
+	return region{}
+}

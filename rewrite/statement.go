@@ -1,0 +1,335 @@
+package rewrite
+
+import (
+	"fmt"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// statement is one statement of the text while its calls are placed.
+type statement struct {
+	src       *source
+	ed        *edits
+	plan      *Plan
+	fragments Fragments
+	prefix    string // of the names of our own common table expressions
+	env       Env
+	calls     []*call // all of the statement, in the order of the text
+	rowSets   int     // how many target lists were hoisted
+}
+
+// region is a range of tokens [first, end) of the client's text; none has end 0.
+type region struct{ first, end int }
+
+func (r region) known() bool { return r.end > 0 }
+
+// place finds a way to serve every call of the statement, or says why one cannot be served.
+func (st *statement) place(stmt *pg_query.Node, reg region) *Refusal {
+	for _, c := range st.calls {
+		if c.bad != nil {
+			return c.bad
+		}
+	}
+	if r := st.container(stmt, reg); r != nil {
+		return r
+	}
+	for _, c := range st.calls {
+		if c.ref == nil {
+			return refusePosition(c, "this place")
+		}
+	}
+	return nil
+}
+
+// container places the calls of a statement that may hold another.
+func (st *statement) container(stmt *pg_query.Node, reg region) *Refusal {
+	inner, at := stmt, reg
+	where := ""
+	switch n := stmt.Node.(type) {
+	case *pg_query.Node_PrepareStmt:
+		inner = n.PrepareStmt.Query
+		at.first = st.src.find(reg.first, reg.end, pg_query.Token_AS) + 1
+	case *pg_query.Node_ExplainStmt:
+		inner = n.ExplainStmt.Query
+		at.first = st.explained(reg.first + 1)
+	case *pg_query.Node_CopyStmt:
+		inner = n.CopyStmt.Query
+		if inner == nil {
+			where = "COPY"
+			break
+		}
+		at.first = st.src.find(reg.first, reg.end, tokOpen) + 1
+		at.end = st.src.toks[at.first-1].match
+	case *pg_query.Node_CreateTableAsStmt:
+		if n.CreateTableAsStmt.Objtype != pg_query.ObjectType_OBJECT_TABLE {
+			where = "a materialized view"
+			break
+		}
+		inner = n.CreateTableAsStmt.Query
+		at.first = st.src.find(reg.first, reg.end, pg_query.Token_AS) + 1
+		at.end = st.withoutWithData(at.end)
+	case *pg_query.Node_DeclareCursorStmt:
+		where = "DECLARE CURSOR"
+	case *pg_query.Node_ViewStmt:
+		where = "a view"
+	}
+	if where != "" {
+		return st.elsewhere(stmt.ProtoReflect(), where)
+	}
+	return st.top(inner, at)
+}
+
+// explained returns where the statement behind EXPLAIN and its options starts.
+func (st *statement) explained(i int) int {
+	s := st.src
+	if s.kind(i) == tokOpen {
+		switch s.kind(i + 1) {
+		case pg_query.Token_SELECT, pg_query.Token_WITH, pg_query.Token_VALUES, tokOpen:
+		default:
+			return s.next(i)
+		}
+	}
+	for s.kind(i) == pg_query.Token_ANALYZE || s.kind(i) == pg_query.Token_ANALYSE || s.kind(i) == pg_query.Token_VERBOSE {
+		i++
+	}
+	return i
+}
+
+// withoutWithData cuts WITH [NO] DATA off the end of CREATE TABLE AS.
+func (st *statement) withoutWithData(end int) int {
+	s := st.src
+	if s.kind(end-1) != pg_query.Token_DATA_P {
+		return end
+	}
+	if s.kind(end-2) == pg_query.Token_NO {
+		end--
+	}
+	return end - 2
+}
+
+// top places the calls of a statement that may carry a WITH clause of its own at the top.
+func (st *statement) top(stmt *pg_query.Node, reg region) *Refusal {
+	if stmt == nil {
+		return nil
+	}
+	var with *pg_query.WithClause
+	switch n := stmt.Node.(type) {
+	case *pg_query.Node_SelectStmt:
+		with = n.SelectStmt.WithClause
+	case *pg_query.Node_InsertStmt:
+		with = n.InsertStmt.WithClause
+	case *pg_query.Node_UpdateStmt:
+		with = n.UpdateStmt.WithClause
+	case *pg_query.Node_DeleteStmt:
+		with = n.DeleteStmt.WithClause
+	case *pg_query.Node_MergeStmt:
+		with = n.MergeStmt.WithClause
+	default:
+		return st.elsewhere(stmt.ProtoReflect(), "this statement")
+	}
+	ctx := context{}
+	if with == nil {
+		ctx.point = st.newPoint(st.src.toks[reg.first].start, "with ", " ")
+		return st.body(stmt, ctx, reg)
+	}
+	body, refusal := st.with(stmt, with, reg)
+	if refusal != nil {
+		return refusal
+	}
+	ctx.point = st.newPoint(st.src.toks[body.first-1].end, ", ", "")
+	return st.body(stmt, ctx, body)
+}
+
+// body places the calls of a statement without regard to its WITH clause.
+func (st *statement) body(stmt *pg_query.Node, ctx context, reg region) *Refusal {
+	switch n := stmt.Node.(type) {
+	case *pg_query.Node_SelectStmt:
+		return st.selectBody(n.SelectStmt, ctx, reg, true)
+	case *pg_query.Node_InsertStmt:
+		return st.insert(n.InsertStmt, ctx, reg)
+	case *pg_query.Node_UpdateStmt:
+		u := n.UpdateStmt
+		return first(
+			func() *Refusal {
+				return st.from(u.FromClause, ctx.gatedBy(st, u.WhereClause, nil, reg))
+			},
+			func() *Refusal { return st.elsewhereAll(u.TargetList, "SET of UPDATE") },
+			func() *Refusal { return st.elsewhereNode(u.WhereClause, "WHERE") },
+			func() *Refusal { return st.returning(u.ReturningList) },
+		)
+	case *pg_query.Node_DeleteStmt:
+		d := n.DeleteStmt
+		return first(
+			func() *Refusal {
+				return st.from(d.UsingClause, ctx.gatedBy(st, d.WhereClause, nil, reg))
+			},
+			func() *Refusal { return st.elsewhereNode(d.WhereClause, "WHERE") },
+			func() *Refusal { return st.returning(d.ReturningList) },
+		)
+	case *pg_query.Node_MergeStmt:
+		m := n.MergeStmt
+		return first(
+			func() *Refusal { return st.from([]*pg_query.Node{m.SourceRelation}, ctx) },
+			func() *Refusal { return st.elsewhereNode(m.JoinCondition, "ON of MERGE") },
+			func() *Refusal { return st.elsewhereAll(m.MergeWhenClauses, "MERGE") },
+		)
+	}
+	return st.elsewhere(stmt.ProtoReflect(), "this statement")
+}
+
+func (st *statement) insert(n *pg_query.InsertStmt, ctx context, reg region) *Refusal {
+	if r := first(
+		func() *Refusal { return st.returning(n.ReturningList) },
+		func() *Refusal {
+			if n.OnConflictClause == nil {
+				return nil
+			}
+			return st.elsewhere(n.OnConflictClause.ProtoReflect(), "ON CONFLICT")
+		},
+	); r != nil {
+		return r
+	}
+	sel := n.SelectStmt.GetSelectStmt()
+	if sel == nil {
+		return nil
+	}
+	if sel.WithClause != nil {
+		return st.elsewhere(sel.ProtoReflect(), "INSERT … WITH (put WITH before INSERT)")
+	}
+	at := region{}
+	if i := st.src.find(reg.first, reg.end, pg_query.Token_SELECT); i >= 0 && sel.Op == pg_query.SetOperation_SETOP_NONE {
+		at = region{i, reg.end}
+		if j := st.src.find(i, reg.end, pg_query.Token_RETURNING); j >= 0 {
+			at.end = j
+		}
+		for j := i; ; j++ {
+			if j = st.src.find(j, at.end, pg_query.Token_ON); j < 0 {
+				break
+			}
+			if st.src.kind(j+1) == pg_query.Token_CONFLICT {
+				at.end = j
+				break
+			}
+		}
+	}
+	return st.selectBody(sel, ctx, at, true)
+}
+
+// elsewhere deals with the calls below node, which stands where only calls without effect can be
+// served.
+func (st *statement) elsewhere(node protoreflect.Message, where string) *Refusal {
+	for _, c := range st.below(node) {
+		if c.ref != nil {
+			continue
+		}
+		if c.match.Func.Effect == sqlfuncs.Writes {
+			return refusePosition(c, where)
+		}
+		st.placeExpr(c)
+	}
+	return nil
+}
+
+func (st *statement) elsewhereNode(n *pg_query.Node, where string) *Refusal {
+	if n == nil {
+		return nil
+	}
+	return st.elsewhere(n.ProtoReflect(), where)
+}
+
+func (st *statement) elsewhereAll(nodes []*pg_query.Node, where string) *Refusal {
+	for _, n := range nodes {
+		if r := st.elsewhereNode(n, where); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// returning deals with the calls in a RETURNING list.
+func (st *statement) returning(list []*pg_query.Node) *Refusal {
+	r := st.elsewhereAll(list, "RETURNING")
+	st.nameTargets(list)
+	return r
+}
+
+// below returns the calls of the statement that lie below node.
+func (st *statement) below(node protoreflect.Message) []*call {
+	var out []*call
+	walkMessages(node, func(m protoreflect.Message) bool {
+		if fc, ok := m.Interface().(*pg_query.FuncCall); ok {
+			for _, c := range st.calls {
+				if c.node == fc {
+					out = append(out, c)
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// writesBelow reports whether a call with an effect lies below one of nodes.
+func (st *statement) writesBelow(nodes ...*pg_query.Node) bool {
+	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
+		for _, c := range st.below(n.ProtoReflect()) {
+			if c.match.Func.Effect == sqlfuncs.Writes {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// first runs the steps up to the first refusal.
+func first(steps ...func() *Refusal) *Refusal {
+	for _, step := range steps {
+		if r := step(); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// point is a place in a WITH clause, existing or to be made, where expressions of ours go.
+type point struct {
+	pos           int
+	before, after string
+	ctes          []func(o *output)
+	st            *statement
+}
+
+func (st *statement) newPoint(pos int, before, after string) *point {
+	return &point{pos: pos, before: before, after: after, st: st}
+}
+
+// add appends an expression, or a list of them; emit writes it without commas around.
+func (p *point) add(emit func(o *output)) {
+	p.ctes = append(p.ctes, emit)
+	if len(p.ctes) > 1 {
+		return
+	}
+	p.st.ed.insert(p.pos, func(o *output) {
+		o.write(p.before, p.pos)
+		for i, cte := range p.ctes {
+			if i > 0 {
+				o.write(", ", p.pos)
+			}
+			cte(o)
+		}
+		o.write(p.after, p.pos)
+	})
+}
+
+// number gives the next call of the text its number.
+func (st *statement) number(c *call) string {
+	st.plan.calls = append(st.plan.calls, callSite{pos: c.start})
+	c.number = len(st.plan.calls)
+	return fmt.Sprintf("%sc%d", st.prefix, c.number)
+}

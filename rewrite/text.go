@@ -1,0 +1,99 @@
+package rewrite
+
+import (
+	"sort"
+	"strings"
+)
+
+// segment says where a piece of the rewritten text came from.
+type segment struct {
+	out  int  // byte offset in the rewritten text
+	in   int  // byte offset in the client's text
+	copy bool // copied byte for byte; otherwise all of it stands for the client's byte `in`
+}
+
+// output is the rewritten text while it is built.
+type output struct {
+	b     strings.Builder
+	segs  []segment
+	depth int // of edits inside edits
+}
+
+// maxDepth bounds edits inside edits. Calls nest less deep in anything the parser takes; beyond it
+// the rewriter itself must be wrong, and a panic ends one session where endless recursion would end
+// the process.
+const maxDepth = 10_000
+
+// write adds text of our own that stands for the client's byte anchor.
+func (o *output) write(text string, anchor int) {
+	if text == "" {
+		return
+	}
+	o.segs = append(o.segs, segment{out: o.b.Len(), in: anchor})
+	o.b.WriteString(text)
+}
+
+// edit replaces a span of the client's text. emit writes what comes instead. An edit of an empty
+// span inserts.
+type edit struct {
+	span
+	emit func(o *output)
+}
+
+// edits is a set of edits in which one may lie inside another; then the inner one takes effect only
+// where the outer one renders the inner's text.
+type edits struct {
+	text string
+	list []edit
+}
+
+func (e *edits) add(sp span, emit func(o *output)) {
+	e.list = append(e.list, edit{sp, emit})
+}
+
+// insert adds text at byte pos; several at one place keep their order.
+func (e *edits) insert(pos int, emit func(o *output)) { e.add(span{pos, pos}, emit) }
+
+// render writes the client's text of sp with the edits inside it applied, those of all of sp
+// included: an edit must not render its own span.
+func (e *edits) render(o *output, sp span) {
+	if o.depth++; o.depth > maxDepth {
+		panic("rewrite: edits render each other")
+	}
+	defer func() { o.depth-- }()
+	var inner []edit
+	for _, d := range e.list {
+		if d.start >= sp.start && d.end <= sp.end {
+			inner = append(inner, d)
+		}
+	}
+	// Outer edits first where they start together, insertions before what stands there.
+	sort.SliceStable(inner, func(i, j int) bool {
+		a, b := inner[i], inner[j]
+		if a.start != b.start {
+			return a.start < b.start
+		}
+		if (a.start == a.end) != (b.start == b.end) {
+			return a.start == a.end
+		}
+		return a.end > b.end
+	})
+	pos := sp.start
+	for _, d := range inner {
+		if d.start < pos {
+			continue // lies inside an edit that was already written
+		}
+		e.copy(o, pos, d.start)
+		d.emit(o)
+		pos = d.end
+	}
+	e.copy(o, pos, sp.end)
+}
+
+func (e *edits) copy(o *output, from, to int) {
+	if from >= to {
+		return
+	}
+	o.segs = append(o.segs, segment{out: o.b.Len(), in: from, copy: true})
+	o.b.WriteString(e.text[from:to])
+}

@@ -1,0 +1,25 @@
+package sqlfuncs
+
+// Use is how a call uses its function.
+type Use struct {
+	// Given holds the names of the parameters that the call gives, under their first name.
+	Given map[string]bool
+	// Rows is set when the call is evaluated once for each row of a set, rather than once.
+	Rows bool
+}
+
+// Fragment is the SQL that serves one call; package engine owns the texts, package rewrite splices
+// them. Exactly one of the two is set. The placeholders are {hstore} for the quoted schema that
+// holds hstore, {name} for the quoted name of the function as called and {k} for the number of the
+// call in the text, which belongs into every error marker.
+type Fragment struct {
+	// Expr is an expression that may stand where the call stands; {<parameter>} stands for an
+	// argument, already cast.
+	Expr string
+	// CTEs is the text of one or more common table expressions, separated by commas. {c} is a
+	// prefix unique in the statement: they read the arguments from {c}_a, whose columns are n and
+	// the function's parameters, and the last one is {c}, with columns n and the name of the
+	// function that serves the call; n says for which row of {c}_a a result is. Where the call
+	// has Rows and yields a set, a third column o orders the results of one n.
+	CTEs string
+}
