@@ -41,7 +41,11 @@ func Find() (Installation, error) {
 		}
 		return inst, nil
 	}
-	for _, dir := range candidates() {
+	return findIn(candidates())
+}
+
+func findIn(dirs []string) (Installation, error) {
+	for _, dir := range dirs {
 		if inst, err := Inspect(dir); err == nil {
 			return inst, nil
 		}

@@ -81,3 +81,9 @@ func TestFolderVersion(t *testing.T) {
 		t.Error("15 is newer than 9.6")
 	}
 }
+
+func TestNothingFoundSaysWhatToInstall(t *testing.T) {
+	t.Parallel()
+	_, err := findIn([]string{t.TempDir(), "/no/such/folder"})
+	wantError(t, err, NotFound, "no Postgres server was found", "apt install postgresql", EnvBinDir)
+}

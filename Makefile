@@ -1,0 +1,74 @@
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# A Go that was unpacked to the usual place but is not on PATH.
+export PATH := $(PATH):/usr/local/go/bin
+export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
+export CGO_ENABLED := 1
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+FUZZTIME ?= 10s
+LDFLAGS  := -X main.version=$(VERSION)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## install what is missing, then take a tour through psql
+	@scripts/setup.sh demo
+	@scripts/demo.sh
+
+.PHONY: run
+run: ## install what is missing, then keep a private Postgres and the proxy running
+	@scripts/setup.sh demo
+	@$(MAKE) --no-print-directory build
+	@exec bin/mbusproxy dev
+
+.PHONY: build
+build: ## build bin/mbusproxy
+	go build -ldflags '$(LDFLAGS)' -o bin/mbusproxy ./cmd/mbusproxy
+
+.PHONY: setup
+setup: ## install what the tests need
+	@scripts/setup.sh test
+
+.PHONY: test
+test: setup ## everything: vet, all tests with the race detector and real clients, short fuzz runs
+	go vet ./...
+	go test -race -timeout 20m ./...
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: race
+race: ## the tests of all packages but integration, with the race detector
+	go test -race -timeout 20m $$(go list ./... | grep -v /integration)
+
+.PHONY: integration
+integration: setup ## the tests with real clients, direct and through the proxy
+	go test -race -timeout 20m -v ./integration/...
+
+.PHONY: golden
+golden: ## write the golden files anew; look at the difference before you commit
+	go test ./rewrite/... -run Golden -update
+
+.PHONY: fuzz
+fuzz: ## every fuzzer for FUZZTIME each (default 10s)
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: build ## measure against direct connections and pgbouncer; writes docs/bench.md
+	@scripts/setup.sh bench
+	go run ./bench
+
+.PHONY: lint
+lint: ## golangci-lint (installed on demand)
+	scripts/lint.sh run ./...
+
+.PHONY: fmt
+fmt: ## format all Go files with gofumpt
+	scripts/lint.sh fmt ./...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin .cache

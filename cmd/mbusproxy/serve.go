@@ -1,0 +1,57 @@
+package main
+
+import (
+	"net"
+	"time"
+
+	"mbusproxy/internal/app"
+)
+
+const (
+	defaultStartupTimeout = 60 * time.Second
+	defaultDrainTimeout   = 30 * time.Second
+)
+
+func runServe(args []string, std streams) error {
+	cfg := app.Config{LogTo: std.err}
+	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
+		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once.")
+	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on, host:port or the directory of a unix socket; may be repeated")
+	f.StringVar(&cfg.Upstream, "upstream", "", "`DSN` of the server that sessions go to: host, port, sslmode, …; several hosts are tried in turn")
+	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the role that creates the schema mbus4 and keeps house in it")
+	f.BoolVar(&cfg.NoInit, "no-init", false, "do not create or upgrade the schema mbus4")
+	f.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM `FILE` with the certificate shown to clients")
+	f.StringVar(&cfg.TLSKey, "tls-key", "", "PEM `FILE` with its private key")
+	f.BoolVar(&cfg.TLSRequired, "tls-required", false, "refuse clients that come without TLS")
+	f.IntVar(&cfg.MaxConnections, "max-connections", 0, "`NUMBER` of client connections at most; 0 means no limit")
+	f.DurationVar(&cfg.StartupTimeout, "startup-timeout", defaultStartupTimeout, "`TIME` a client has for TLS and authentication")
+	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` busy sessions get to finish at the end")
+	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
+	f.withConfig()
+	if err := f.parse(args, std); err != nil {
+		return err
+	}
+	switch {
+	case len(cfg.Listen) == 0:
+		return f.missing("listen")
+	case cfg.Upstream == "":
+		return f.missing("upstream")
+	case cfg.Admin == "":
+		return f.missing("admin")
+	case (cfg.TLSCert == "") != (cfg.TLSKey == ""):
+		return f.misuse("--tls-cert and --tls-key go together")
+	case cfg.TLSRequired && cfg.TLSCert == "":
+		return f.misuse("--tls-required needs --tls-cert and --tls-key")
+	case cfg.MaxConnections < 0:
+		return f.misuse("--max-connections cannot be negative")
+	case cfg.StartupTimeout <= 0:
+		return f.misuse("--startup-timeout must be more than nothing")
+	case cfg.DrainTimeout < 0:
+		return f.misuse("--drain-timeout cannot be negative")
+	case !app.IsLogLevel(cfg.LogLevel):
+		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
+	}
+	ctx, release := untilSignal(func() {})
+	defer release()
+	return unlessTold(ctx, app.Run(ctx, cfg, func([]net.Addr) {}))
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHelpOfEachCommand(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"dev", "-h"}, {"serve", "-h"}, {"init", "--help"}, {"version", "-h"}} {
+		p := run1(t, nil, args...)
+		p.wantStatus(0)
+		if !strings.Contains(p.out.String(), "Usage: mbusproxy") || p.log.String() != "" {
+			t.Errorf("%v: stdout %q, stderr %q", args, p.out, p.log)
+		}
+	}
+	p := run1(t, nil)
+	p.wantStatus(exitUsage)
+	if !strings.Contains(p.log.String(), "serve") {
+		t.Errorf("no command: %s", p.log)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for _, arg := range []string{"version", "--version"} {
+		p := run1(t, nil, arg)
+		p.wantStatus(0)
+		if !strings.HasPrefix(p.out.String(), "mbusproxy ") || !strings.Contains(p.out.String(), "go1.") {
+			t.Errorf("%s: %s", arg, p.out)
+		}
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	base := []string{"serve", "--listen", "127.0.0.1:0", "--upstream", "host=x", "--admin", "host=x"}
+	for _, c := range []struct {
+		args           []string
+		env            []string
+		sentence, hint string
+	}{
+		{args: []string{"sevre"}, sentence: `unknown command "sevre"`, hint: "mbusproxy -h"},
+		{args: []string{"serve", "--lisen", "x"}, sentence: "unknown flag --lisen", hint: "mbusproxy serve -h"},
+		{args: []string{"dev", "--upstream", "x"}, sentence: "unknown flag --upstream", hint: "mbusproxy dev -h"},
+		{args: []string{"dev", "here"}, sentence: `unexpected argument "here"`, hint: "mbusproxy dev -h"},
+		{args: []string{"init"}, sentence: "init needs --admin", hint: "mbusproxy init -h"},
+		{args: []string{"serve"}, sentence: "serve needs --listen", hint: "mbusproxy serve -h"},
+		{args: []string{"serve", "--listen"}, sentence: "the flag --listen needs a value", hint: "-h"},
+		{args: []string{"serve", "--listen", "x:1"}, sentence: "MBUS_UPSTREAM", hint: "-h"},
+		{args: append(base, "--max-connections", "many"), sentence: "--max-connections", hint: "-h"},
+		{args: append(base, "--max-connections", "-1"), sentence: "negative", hint: "-h"},
+		{args: append(base, "--startup-timeout", "0s"), sentence: "--startup-timeout", hint: "-h"},
+		{args: append(base, "--drain-timeout", "-1s"), sentence: "--drain-timeout", hint: "-h"},
+		{args: append(base, "--log-level", "loud"), sentence: "loud", hint: "-h"},
+		{args: append(base, "--tls-cert", "x"), sentence: "go together", hint: "-h"},
+		{args: append(base, "--tls-required"), sentence: "--tls-required needs", hint: "-h"},
+		{args: base, env: []string{"MBUS_MAX_CONNECTIONS=lots"}, sentence: `"lots" in the environment variable MBUS_MAX_CONNECTIONS`, hint: "-h"},
+		{args: append(base, "--config", dir+"/none"), sentence: "no such file", hint: "--config"},
+		{args: append(base, "--config", file("word", "\nlisten\n")), sentence: "line 2 is not of the form", hint: "listen ="},
+		{args: append(base, "--config", file("key", "color = red")), sentence: `unknown setting "color"`, hint: "-h"},
+		{args: append(base, "--config", file("value", "max-connections = red")), sentence: `invalid value "red"`, hint: "-h"},
+	} {
+		run1(t, c.env, c.args...).wantFailure(exitUsage, c.sentence, c.hint)
+	}
+}
+
+func TestWhichSourceWins(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "conf")
+	text := "# a comment\n\none = file\ntwo = file\nthree = 'file'\nlist = a, b\nlist = c\nswitch = true\ntime = 5s\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MBUS_ONE", "env")
+	t.Setenv("MBUS_TWO", "env")
+	t.Setenv("MBUS_CONFIG", path)
+	f := newFlagSet("test", "test", "")
+	one, two, three, four := f.String("one", "d", ""), f.String("two", "d", ""), f.String("three", "d", ""), f.String("four", "d", "")
+	on, wait := f.Bool("switch", false, ""), f.Duration("time", 0, "")
+	var l list
+	f.Var(&l, "list", "")
+	f.withConfig()
+	if err := f.parse([]string{"--one", "flag"}, streams{out: io.Discard, err: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join([]string{*one, *two, *three, *four, l.String()}, " "); got != "flag env file d a,b,c" {
+		t.Errorf("got %s", got)
+	}
+	if !*on || *wait != 5*time.Second {
+		t.Errorf("switch %v, time %v", *on, *wait)
+	}
+}

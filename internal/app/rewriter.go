@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/engine"
+	"mbusproxy/proxy"
+	"mbusproxy/rewrite"
+)
+
+// rewriter joins package rewrite and the engine to what package proxy asks for.
+type rewriter struct {
+	rewrite *rewrite.Rewriter
+	engine  *engine.Engine
+}
+
+// Mentions is the cheap test on raw bytes.
+func (r *rewriter) Mentions(text []byte) bool { return rewrite.Mentions(text) }
+
+// Rewrite returns nil for a text that is to be forwarded.
+func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text string) proxy.Plan {
+	p := r.rewrite.Rewrite(text, sc.Encoding, func() (rewrite.Env, *rewrite.Refusal) {
+		db, err := r.engine.Database(ctx, sc.Database)
+		if err != nil {
+			return rewrite.Env{}, refusal(err)
+		}
+		return rewrite.Env{HstoreSchema: db.HstoreSchema()}, nil
+	})
+	if p == nil {
+		return nil // and not an interface that holds a nil pointer
+	}
+	return plan{p}
+}
+
+// EditReport edits a report that belongs to no plan.
+func (r *rewriter) EditReport(m *pgproto3.ErrorResponse) bool {
+	return edit(m, rewrite.EditReport)
+}
+
+// refusal is what a client is told whose database cannot be served.
+func refusal(err error) *rewrite.Refusal {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		r := &rewrite.Refusal{Code: e.Code, Message: e.Message, Hint: e.Hint}
+		if e.Err != nil {
+			r.Detail = e.Err.Error()
+		}
+		return r
+	}
+	// The engine's other errors are those of the session's context, which has ended.
+	return &rewrite.Refusal{Code: "57P01", Message: "the session is ending", Detail: err.Error()}
+}
+
+// plan is a rewrite.Plan that edits the wire's reports.
+type plan struct{ *rewrite.Plan }
+
+// EditReport edits a report about the plan's text.
+func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
+	return edit(m, p.Plan.EditReport)
+}
+
+// edit lets f change m in the form that package rewrite knows.
+func edit(m *pgproto3.ErrorResponse, f func(*rewrite.Report) bool) bool {
+	r := rewrite.Report{
+		Severity: m.SeverityUnlocalized,
+		Code:     m.Code,
+		Message:  m.Message,
+		Detail:   m.Detail,
+		Hint:     m.Hint,
+		Where:    m.Where,
+		Position: int(m.Position),
+	}
+	if !f(&r) {
+		return false
+	}
+	m.Code, m.Message, m.Detail, m.Hint, m.Where = r.Code, r.Message, r.Detail, r.Hint, r.Where
+	m.Position = int32(r.Position)
+	if r.Internal {
+		// Where in the server's source the marker was refused says nothing about our error.
+		m.File, m.Line, m.Routine = "", 0, ""
+		m.InternalPosition, m.InternalQuery = 0, ""
+		m.SchemaName, m.TableName, m.ColumnName, m.DataTypeName, m.ConstraintName = "", "", "", "", ""
+	}
+	return true
+}

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.uber.org/zap"
+
+	"mbusproxy/engine"
+	"mbusproxy/proxy"
+	"mbusproxy/rewrite"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	// closeGrace is added to the drain timeout: what the proxy gets to say goodbye and to close.
+	closeGrace = 5 * time.Second
+)
+
+// Run serves until ctx ends, then drains and returns nil. ready is called once, when clients can
+// connect, with the addresses bound. Failures that a person can mend are of type *Error.
+func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
+	log, err := newLog(cfg.LogLevel, cfg.LogTo)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Sync() }()
+	clientTLS, err := loadTLS(cfg)
+	if err != nil {
+		return err
+	}
+	if err := checkUpstream(ctx, cfg.Upstream); err != nil {
+		return err
+	}
+	eng, err := openEngine(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+
+	server, err := proxy.New(proxy.Config{
+		Listen:         cfg.Listen,
+		Upstream:       cfg.Upstream,
+		TLS:            clientTLS,
+		TLSRequired:    cfg.TLSRequired,
+		MaxConnections: cfg.MaxConnections,
+		StartupTimeout: cfg.StartupTimeout,
+		DrainTimeout:   cfg.DrainTimeout,
+		Rewriter:       &rewriter{rewrite: rewrite.New(engine.Fragments()), engine: eng},
+		Log:            log,
+	})
+	if err != nil {
+		return err
+	}
+	if err := server.Listen(); err != nil {
+		return listenError(err)
+	}
+	for _, addr := range server.Addrs() {
+		log.Info("listening", zap.Stringer("address", addr))
+	}
+	ready(server.Addrs())
+	return serve(ctx, server, cfg.DrainTimeout, log)
+}
+
+// serve runs a bound server until ctx ends and its sessions have.
+func serve(ctx context.Context, server *proxy.Server, drain time.Duration, log *zap.Logger) error {
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return fmt.Errorf("serving: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+	}
+	log.Info("draining", zap.Duration("timeout", drain))
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain+closeGrace)
+	defer cancel()
+	if err := server.Shutdown(limit); err != nil {
+		log.Warn("sessions were cut off", zap.Error(err))
+		if err := server.Close(); err != nil {
+			log.Warn("closing", zap.Error(err))
+		}
+	}
+	if err := <-ended; err != nil {
+		return fmt.Errorf("serving: %w", err)
+	}
+	return nil
+}
+
+// openEngine opens the engine and gets the admin's own database ready, so that lacking rights and
+// the like come out at the start and not with the first call.
+func openEngine(ctx context.Context, cfg Config, log *zap.Logger) (*engine.Engine, error) {
+	eng, err := engine.Open(ctx, engine.Options{AdminDSN: cfg.Admin, NoInit: cfg.NoInit, Log: log})
+	if err != nil {
+		return nil, told(err)
+	}
+	admin, err := pgx.ParseConfig(cfg.Admin)
+	if err != nil { // the engine has parsed it before
+		eng.Close()
+		return nil, fmt.Errorf("reading the admin DSN: %w", err)
+	}
+	if cfg.NoInit {
+		return eng, nil // other databases may have the schema; a call says it where one has not
+	}
+	if _, err := eng.Database(ctx, admin.Database); err != nil {
+		eng.Close()
+		return nil, told(err)
+	}
+	return eng, nil
+}
+
+// loadTLS reads the certificate shown to clients; nil when there is none.
+func loadTLS(cfg Config) (*tls.Config, error) {
+	if cfg.TLSCert == "" {
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
+	if err != nil {
+		return nil, &Error{
+			Message: fmt.Sprintf("the certificate cannot be used: %v", err),
+			Hint:    "--tls-cert and --tls-key name PEM files that belong together and that this user can read",
+			Err:     err,
+		}
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// checkUpstream tries whether one of the upstream's hosts takes connections.
+func checkUpstream(ctx context.Context, dsn string) error {
+	cfg, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		return &Error{
+			Message: fmt.Sprintf("the DSN of the upstream server cannot be read: %v", err),
+			Hint:    "for example: host=db.example.net port=5432 sslmode=verify-full",
+			Err:     err,
+		}
+	}
+	type place struct {
+		host string
+		port uint16
+	}
+	places := []place{{cfg.Host, cfg.Port}}
+	for _, f := range cfg.Fallbacks {
+		places = append(places, place{f.Host, f.Port})
+	}
+	var failures []error
+	tried := map[place]bool{}
+	for _, p := range places {
+		if tried[p] {
+			continue // the same without TLS
+		}
+		tried[p] = true
+		network, address := pgconn.NetworkAddress(p.host, p.port)
+		dialer := net.Dialer{Timeout: dialTimeout}
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err == nil {
+			return conn.Close()
+		}
+		failures = append(failures, err)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &Error{
+		Message: fmt.Sprintf("the upstream server cannot be reached: %v", errors.Join(failures...)),
+		Hint:    "check that the server runs and that host and port of --upstream are right",
+		Err:     errors.Join(failures...),
+	}
+}

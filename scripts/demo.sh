@@ -1,0 +1,210 @@
+#!/usr/bin/env bash
+# A tour of mbusproxy through real psql sessions. It builds the program, starts `mbusproxy dev` on a
+# throw-away data folder and a free port, and exits 0 only if every step printed what it should.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$(mktemp -d)
+chmod 755 "$work" # Postgres may run as another user than we do
+program=$work/mbusproxy
+limit=60 # seconds that any one answer may take
+proxy=
+sessions=()
+failures=0
+
+finish() {
+	local status=$?
+	trap - EXIT
+	for pid in "${sessions[@]}"; do kill "$pid" 2>/dev/null || true; done
+	if [[ -n $proxy ]]; then
+		kill -TERM "$proxy" 2>/dev/null || true
+		wait "$proxy" 2>/dev/null || true
+	fi
+	rm -rf "$work"
+	exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+if [[ -t 1 ]]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
+
+heading() { printf '\n%s== %s%s\n' "$bold" "$1" "$plain"; }
+
+# expect TEXT... checks that the last answer has each of the texts.
+expect() {
+	local text
+	for text in "$@"; do
+		if [[ $answer != *"$text"* ]]; then
+			printf '!! expected in the answer: %s\n' "$text"
+			failures=$((failures + 1))
+		fi
+	done
+}
+
+# unexpected TEXT checks the contrary.
+unexpected() {
+	if [[ $answer == *"$1"* ]]; then
+		printf '!! not expected in the answer: %s\n' "$1"
+		failures=$((failures + 1))
+	fi
+}
+
+# open_session NAME starts a psql that stays connected. Its input is descriptor ${in[NAME]}, its
+# output descriptor ${out[NAME]}.
+declare -A in out
+open_session() {
+	local name=$1 to from
+	mkfifo "$work/$name.in" "$work/$name.out"
+	PGOPTIONS= PGAPPNAME="demo-$name" psql -X -q --pset=pager=off --pset=footer=on \
+		"host=127.0.0.1 port=$port user=postgres dbname=postgres connect_timeout=20" \
+		<"$work/$name.in" >"$work/$name.out" 2>&1 &
+	sessions+=("$!")
+	exec {to}>"$work/$name.in" {from}<"$work/$name.out"
+	in[$name]=$to
+	out[$name]=$from
+}
+
+# read_answer NAME reads what psql prints up to our mark into $answer.
+read_answer() {
+	local line
+	answer=
+	while true; do
+		if ! IFS= read -r -t "$limit" line <&"${out[$1]}"; then
+			printf '!! session %s gave no answer; so far:\n%s\n' "$1" "$answer"
+			exit 1
+		fi
+		if [[ $line == '--mark--' ]]; then return; fi
+		answer+=$line$'\n'
+	done
+}
+
+# silently NAME SQL runs a statement without showing it.
+silently() {
+	printf '%s\n\\echo --mark--\n' "$2" >&"${in[$1]}"
+	read_answer "$1"
+}
+
+# ask NAME SQL runs a statement and shows it with what psql answers.
+ask() {
+	printf '%s%s=> %s%s\n' "$bold" "$1" "$2" "$plain"
+	silently "$1" "$2"
+	if [[ -n $answer ]]; then printf '%s' "$answer" | sed '/^$/d; s/^/   /'; fi
+}
+
+heading 'Building'
+CGO_ENABLED=1 go build -buildvcs=false -o "$program" ./cmd/mbusproxy
+echo 'go build ./cmd/mbusproxy: done'
+
+heading 'Starting: mbusproxy dev'
+mkfifo "$work/dev.out"
+"$program" dev --data "$work/data/pg" --listen 127.0.0.1:0 >"$work/dev.out" 2>"$work/dev.err" &
+proxy=$!
+exec {dev}<"$work/dev.out"
+port=
+while IFS= read -r -t "$limit" line <&"$dev"; do
+	printf '   %s\n' "$line"
+	if [[ $line =~ postgresql://postgres@127\.0\.0\.1:([0-9]+)/ ]]; then port=${BASH_REMATCH[1]}; fi
+	if [[ $line == *Ctrl-C* ]]; then break; fi
+done
+if [[ -z $port ]]; then
+	echo '!! mbusproxy dev did not start:'
+	cat "$work/dev.err"
+	exit 1
+fi
+open_session A
+open_session B
+
+heading 'A queue is one call'
+ask A "select mbus4.create_queue('orders', 1);"
+expect '(1 row)'
+unexpected ERROR
+ask A 'create table shop_order (id int primary key, item text);'
+unexpected ERROR
+
+heading 'A rollback takes back the row and the message'
+ask A 'begin;'
+ask A "insert into shop_order values (1, 'a lamp');"
+ask A "select mbus4.post('orders', 'order=>1') is not null as posted;"
+expect ' t'
+ask A 'rollback;'
+ask A 'select count(*) as orders from shop_order;'
+expect ' 0'
+ask A "select iid, data from mbus4.consume('orders');"
+expect '(0 rows)'
+
+heading 'A commit keeps both, and until then nobody else sees them'
+ask A 'begin;'
+ask A "insert into shop_order values (1, 'a lamp');"
+ask A "select mbus4.post('orders', 'order=>1') is not null as posted;"
+expect ' t'
+ask B "select data from mbus4.consume('orders');"
+expect '(0 rows)'
+ask A 'commit;'
+ask B 'select * from shop_order;'
+expect 'a lamp' '(1 row)'
+
+heading 'Two sessions consume at once: each gets a message of its own'
+ask A "with o as (insert into shop_order values (2, 'a chair') returning id) select mbus4.post('orders', hstore('order', id::text)) is not null as posted from o;"
+expect ' t'
+ask A 'begin;'
+ask A "select data, headers->'destination' as queue from mbus4.consume('orders');"
+expect '"order"=>"1"' orders '(1 row)'
+ask B 'begin;'
+ask B "select data, headers->'destination' as queue from mbus4.consume('orders');"
+expect '"order"=>"2"' orders '(1 row)'
+unexpected '"order"=>"1"'
+ask A 'commit;'
+ask B 'rollback;'
+echo '   (A has done its message; what B took is back in the queue)'
+ask A "select m.data, o.item from mbus4.consume('orders') m join shop_order o on o.id = (m.data->'order')::int;"
+expect '"order"=>"2"' 'a chair' '(1 row)'
+ask A "select data from mbus4.consume('orders');"
+expect '(0 rows)'
+
+heading 'Delayed delivery'
+ask A "select mbus4.post('orders', 'order=>3', delayed_until => (now() + interval '2 seconds')::timestamp) is not null as posted;"
+expect ' t'
+ask A "select data from mbus4.consume('orders');"
+expect '(0 rows)'
+echo '   (asking again until it is due)'
+for ((i = 0; i < 100; i++)); do
+	silently A "select data, clock_timestamp() >= delayed_until as due from mbus4.consume('orders');"
+	if [[ $answer != *'(0 rows)'* ]]; then break; fi
+	silently A 'select pg_sleep(0.1);'
+done
+printf '%s' "$answer" | sed '/^$/d; s/^/   /'
+expect '"order"=>"3"' ' t' '(1 row)'
+
+heading 'A mistake is an ordinary error, at its place in your own text'
+ask A "select 'so far so good', mbus4.post('ordrs', 'order=>4');"
+expect 'ERROR:' ordrs 'LINE 1:' '^'
+ask A "select mbus4.pots('orders', 'order=>4');"
+expect 'ERROR:' 'LINE 1:' '^'
+ask A "select mbus4.drop_queue('orders');"
+unexpected ERROR
+
+heading 'The end: Ctrl-C'
+for name in A B; do printf '\\q\n' >&"${in[$name]}"; done
+for pid in "${sessions[@]}"; do wait "$pid" || failures=$((failures + 1)); done
+sessions=()
+server=$(head -n1 "$work/data/pg/postmaster.pid")
+kill -INT "$proxy"
+status=0
+wait "$proxy" || status=$?
+proxy=
+if [[ $status != 0 ]]; then
+	echo "!! mbusproxy ended with status $status"
+	cat "$work/dev.err"
+	failures=$((failures + 1))
+fi
+if kill -0 "$server" 2>/dev/null; then
+	echo "!! its Postgres (process $server) is still there"
+	failures=$((failures + 1))
+fi
+
+if ((failures > 0)); then
+	printf '\n%d checks failed\n' "$failures"
+	exit 1
+fi
+printf '   proxy and Postgres are gone\n\n%sAll steps printed what they should.%s `make run` keeps one running for you.\n' "$bold" "$plain"
