@@ -4,7 +4,7 @@
 // Invariants:
 //   - A cluster never outlives its parent by more than the time of a shutdown: Stop ends it, and
 //     on Linux the kernel tells the server when the parent died without calling Stop.
-//   - A data folder is either whole or recognisably half-made; a half-made one is made anew.
+//   - A data folder is either whole or recognizably half-made; a half-made one is made anew.
 //   - Processes are ended by their process id only.
 //   - Postgres refuses to run as root, so a parent that is root runs it as another user.
 //   - An error meant for people is an *Error: one sentence, and a hint where there is a way out.
