@@ -36,6 +36,9 @@ const (
 //
 // One Hinter per database works at a time, by advisory lock. Its memory is a help only.
 type Hinter struct {
+	// hintMargin and hintStep; tests that want to see the rest work alone take them away.
+	margin, step time.Duration
+
 	leads *pgx.Conn       // the connection that holds the lock; compared, never used
 	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
 	low   time.Time       // when to look below the hints again
@@ -47,7 +50,7 @@ type Hinter struct {
 }
 
 // NewHinter makes a Hinter.
-func NewHinter() *Hinter { return &Hinter{} }
+func NewHinter() *Hinter { return &Hinter{margin: hintMargin, step: hintStep} }
 
 // Tick raises the hints to what is safe, and lowers them where they are wrong. It does nothing while
 // another Hinter leads; once leading, it does so until conn is closed.
@@ -246,7 +249,7 @@ func (h *Hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 	safe := h.safe()
 	var search searches
 	for slot, hint := range h.hints {
-		if safe-hint > hintStep.Microseconds() {
+		if safe-hint > h.step.Microseconds() {
 			search.add(slot, hint, safe)
 		}
 	}
@@ -260,7 +263,7 @@ func (h *Hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 		if !ok {
 			to = safe
 		}
-		if to-h.hints[slot] > hintStep.Microseconds() {
+		if to-h.hints[slot] > h.step.Microseconds() {
 			higher.add(slot, to, 0)
 		}
 	}
@@ -268,7 +271,7 @@ func (h *Hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // safe is the floor with its margin: nothing will appear below.
-func (h *Hinter) safe() int64 { return h.floor - hintMargin.Microseconds() }
+func (h *Hinter) safe() int64 { return h.floor - h.margin.Microseconds() }
 
 func (h *Hinter) set(ctx context.Context, conn *pgx.Conn, to searches) error {
 	if len(to.slots) == 0 {

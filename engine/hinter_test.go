@@ -1,0 +1,470 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// rangeSQL is the range a consume looks at, %d the slot of consumer $1's hint. The volatile functions
+// stand in subqueries, without which they would not be conditions of the index.
+const rangeSQL = `
+select ctid from mbus4.message
+where consumer_id = $1
+  and available_at >= (select timestamptz 'epoch'
+      + coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0) * interval '1 microsecond')
+  and available_at <= (select clock_timestamp())
+order by available_at, id
+limit 1
+for update skip locked`
+
+// queue is a queue with one consumer in a database with its Hinter.
+type queue struct {
+	database string
+	consumer int
+	conn     *pgx.Conn // autocommit
+	hinter   *Hinter
+	hinting  *pgx.Conn // the Hinter's
+}
+
+// newQueue makes a queue. Its Hinter keeps no margin and does not look below the hints: what it hides
+// stays hidden.
+func newQueue(t *testing.T) *queue {
+	t.Helper()
+	name := installed(t)
+	q := &queue{database: name, conn: connect(t, name)}
+	q.consumer = one[int](t, q.conn, newConsumer, "q")
+	q.newHinter(t, cluster.DSN(name))
+	return q
+}
+
+func (q *queue) newHinter(t *testing.T, dsn string) {
+	t.Helper()
+	q.hinter = &Hinter{}
+	q.hinting = connectTo(t, dsn)
+	if err := settle(testContext(t), q.hinting); err != nil {
+		t.Fatal(err)
+	}
+	q.tick(t)
+	if q.hinter.leads != q.hinting {
+		t.Fatal("the new Hinter does not lead")
+	}
+	q.hinter.low = time.Now().Add(time.Hour)
+}
+
+func (q *queue) tick(t *testing.T) {
+	t.Helper()
+	if err := q.hinter.Tick(testContext(t), q.hinting); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (q *queue) post(t *testing.T, conn *pgx.Conn, iid string) {
+	t.Helper()
+	mustExec(t, conn, postSQL, q.consumer, "", iid, "")
+}
+
+func (q *queue) consumeSQL() string {
+	return fmt.Sprintf(`delete from mbus4.message where ctid = (`+rangeSQL+`) returning iid`, q.consumer%hintSlots)
+}
+
+// consume gives the iid of the next message, "" for none.
+func (q *queue) consume(t *testing.T, conn *pgx.Conn) string {
+	t.Helper()
+	var iid string
+	err := conn.QueryRow(testContext(t), q.consumeSQL(), q.consumer).Scan(&iid)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		t.Fatal(err)
+	}
+	return iid
+}
+
+func (q *queue) hint(t *testing.T) int64 {
+	t.Helper()
+	return one[int64](t, q.conn, fmt.Sprintf(
+		"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0)", q.consumer%hintSlots))
+}
+
+// busy posts and consumes, with the Hinter at work, until the hint would have risen far beyond the
+// beginning if it could.
+func (q *queue) busy(t *testing.T, round string) {
+	t.Helper()
+	for i := range 5 {
+		iid := fmt.Sprint(round, i)
+		q.post(t, q.conn, iid)
+		if got := q.consume(t, q.conn); got != iid {
+			t.Fatalf("consumed %q, want %q", got, iid)
+		}
+		q.tick(t)
+	}
+}
+
+func TestHintRises(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	before := q.hint(t)
+	q.busy(t, "a")
+	middle := q.hint(t)
+	if middle <= before {
+		t.Errorf("hint did not rise: %d, then %d", before, middle)
+	}
+	// A live message holds it.
+	q.post(t, q.conn, "live")
+	at := one[int64](t, q.conn, "select (extract(epoch from available_at) * 1000000)::bigint from mbus4.message")
+	for range 5 {
+		q.tick(t)
+		if now := q.hint(t); now > at || now < middle {
+			t.Errorf("hint %d, want from %d up to the live message at %d", now, middle, at)
+		}
+	}
+	if got := q.consume(t, q.conn); got != "live" {
+		t.Errorf("consumed %q", got)
+	}
+	q.tick(t)
+	if now := q.hint(t); now <= at {
+		t.Errorf("hint %d, want above the consumed message at %d", now, at)
+	}
+}
+
+// What an open transaction posted must be found after its commit, however far the others are.
+func TestHintWaitsForOpenPoster(t *testing.T) {
+	t.Parallel()
+	ways := map[string]struct {
+		post   func(t *testing.T, q *queue, poster *pgx.Conn)
+		commit string
+	}{
+		"plain": {
+			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
+				mustExec(t, poster, "begin")
+				q.post(t, poster, "late")
+				q.busy(t, "a")
+			},
+			commit: "commit",
+		},
+		"idle before it posts": {
+			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
+				mustExec(t, poster, "begin isolation level repeatable read")
+				mustExec(t, poster, "select count(*) from mbus4.message")
+				q.busy(t, "a")
+				q.post(t, poster, "late")
+				q.busy(t, "b")
+			},
+			commit: "commit",
+		},
+		"after a savepoint rolled back": {
+			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
+				mustExec(t, poster, "begin")
+				mustExec(t, poster, "savepoint s")
+				q.post(t, poster, "never")
+				q.busy(t, "a")
+				mustExec(t, poster, "rollback to s")
+				q.post(t, poster, "late")
+				q.busy(t, "b")
+			},
+			commit: "commit",
+		},
+		"prepared while the Hinter looks": {
+			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
+				mustExec(t, poster, "begin")
+				q.post(t, poster, "late")
+				q.busy(t, "a")
+				mustExec(t, poster, "prepare transaction 'late'")
+				q.busy(t, "b")
+			},
+			commit: "commit prepared 'late'",
+		},
+		"prepared unseen": {
+			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
+				q.busy(t, "a")
+				mustExec(t, poster, "begin")
+				q.post(t, poster, "late")
+				mustExec(t, poster, "prepare transaction 'unseen'")
+				q.busy(t, "b")
+			},
+			commit: "commit prepared 'unseen'",
+		},
+		"another Hinter takes over": {
+			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
+				mustExec(t, poster, "begin")
+				q.post(t, poster, "late")
+				q.busy(t, "a")
+				closeQuietly(context.Background(), q.hinting)
+				q.newHinter(t, cluster.DSN(q.database))
+				q.busy(t, "b")
+			},
+			commit: "commit",
+		},
+		"another Hinter that may not see activity": {
+			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
+				dsn := plainOwner(t, q.database)
+				mustExec(t, poster, "begin")
+				q.post(t, poster, "late")
+				closeQuietly(context.Background(), q.hinting)
+				q.newHinter(t, dsn)
+				q.busy(t, "b")
+			},
+			commit: "commit",
+		},
+		"another Hinter finds it prepared": {
+			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
+				mustExec(t, poster, "begin")
+				q.post(t, poster, "late")
+				mustExec(t, poster, "prepare transaction 'found'")
+				closeQuietly(context.Background(), q.hinting)
+				q.newHinter(t, cluster.DSN(q.database))
+				q.busy(t, "b")
+			},
+			commit: "commit prepared 'found'",
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := newQueue(t)
+			poster := connect(t, q.database)
+			way.post(t, q, poster)
+			mustExec(t, poster, way.commit)
+			q.tick(t)
+			if got := q.consume(t, q.conn); got != "late" {
+				t.Errorf("consumed %q: the message is hidden", got)
+			}
+			before := q.hint(t)
+			q.busy(t, "c")
+			if q.hint(t) <= before {
+				t.Error("the hint does not rise any more")
+			}
+		})
+	}
+}
+
+// plainOwner makes a role that owns the schema and sees nobody else's activity.
+func plainOwner(t *testing.T, database string) (dsn string) {
+	t.Helper()
+	conn := connect(t, database)
+	role := "owner_of_" + database
+	mustExec(t, conn, "create role "+role+" login")
+	t.Cleanup(func() {
+		conn := connect(t, database)
+		mustExec(t, conn, "reassign owned by "+role+" to postgres")
+		mustExec(t, conn, "drop owned by "+role)
+		mustExec(t, conn, "drop role "+role)
+	})
+	for _, what := range []string{"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "sequence mbus4.message_id"} {
+		mustExec(t, conn, "alter "+what+" owner to "+role)
+	}
+	for slot := range hintSlots {
+		mustExec(t, conn, fmt.Sprintf("alter sequence mbus4.hint_%d owner to %s", slot, role))
+	}
+	return dsnAs(t, database, role)
+}
+
+// dsnAs names the cluster's database as another role.
+func dsnAs(t *testing.T, database, role string) string {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(cluster.DSN(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := url.URL{Scheme: "postgres", User: url.User(role), Host: fmt.Sprintf("%s:%d", cfg.Host, cfg.Port), Path: database}
+	return u.String() + "?sslmode=disable"
+}
+
+// Whatever the order of posts, commits and rollbacks, nothing is left hidden.
+func TestHintUnderLoad(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	const posters, rounds = 6, 60
+	var posting, all sync.WaitGroup
+	var mu sync.Mutex
+	posted, consumed := map[string]bool{}, map[string]bool{}
+	for p := range posters {
+		conn := connect(t, q.database)
+		random := rand.New(rand.NewPCG(uint64(p), 1))
+		posting.Go(func() {
+			for i := range rounds {
+				iid := fmt.Sprintf("%d.%d", p, i)
+				mustExec(t, conn, "begin")
+				q.post(t, conn, iid)
+				mustExec(t, conn, "select pg_sleep($1)", random.Float64()/20)
+				if random.IntN(4) == 0 {
+					mustExec(t, conn, "rollback")
+					continue
+				}
+				mustExec(t, conn, "commit")
+				mu.Lock()
+				posted[iid] = true
+				mu.Unlock()
+			}
+		})
+	}
+	done := make(chan struct{})
+	for range 2 {
+		conn := connect(t, q.database)
+		all.Go(func() {
+			for {
+				if iid := q.consume(t, conn); iid != "" {
+					mu.Lock()
+					consumed[iid] = true
+					mu.Unlock()
+					continue
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				q.tick(t)
+			}
+		}
+	})
+	posting.Wait()
+	close(done)
+	all.Wait()
+	for iid := q.consume(t, q.conn); iid != ""; iid = q.consume(t, q.conn) {
+		consumed[iid] = true
+	}
+	for iid := range posted {
+		if !consumed[iid] {
+			t.Errorf("message %s was posted and is hidden", iid)
+		}
+	}
+	if len(posted) == 0 || len(consumed) != len(posted) {
+		t.Errorf("posted %d, consumed %d", len(posted), len(consumed))
+	}
+}
+
+func TestHintLowered(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	q.busy(t, "a")
+	mustExec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
+		select nextval('mbus4.message_id'), $1, now() - interval '1 day', now(), 'early'`, q.consumer)
+	q.tick(t)
+	if got := q.consume(t, q.conn); got != "" {
+		t.Fatalf("consumed %q: the hint has no effect", got)
+	}
+	q.hinter.low = time.Time{} // ten seconds have passed
+	q.tick(t)
+	if got := q.consume(t, q.conn); got != "early" {
+		t.Errorf("consumed %q, want the message below the hint", got)
+	}
+}
+
+func TestHintInTheFuture(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	slot := q.consumer % hintSlots
+	future := time.Now().Add(time.Hour).UnixMicro() // the clock was an hour ahead
+	mustExec(t, q.conn, "select setval($1::regclass, $2)", fmt.Sprintf("mbus4.hint_%d", slot), future)
+	q.hinter.hints[int32(slot)] = future
+	q.post(t, q.conn, "now")
+	q.tick(t)
+	if got := q.consume(t, q.conn); got != "now" {
+		t.Errorf("consumed %q", got)
+	}
+}
+
+func TestHintersTakeTurns(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	other := &Hinter{}
+	conn := connect(t, q.database)
+	for range 3 {
+		if err := other.Tick(testContext(t), conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if other.leads != nil || other.readAt != 0 {
+		t.Error("two Hinters work at once")
+	}
+	closeQuietly(context.Background(), q.hinting)
+	eventually(t, "the other takes over", func() bool {
+		if err := other.Tick(testContext(t), conn); err != nil {
+			t.Fatal(err)
+		}
+		return other.leads == conn
+	})
+}
+
+// The services do it by themselves.
+func TestHinterRuns(t *testing.T) {
+	t.Parallel()
+	name := newDatabase(t)
+	e := openEngine(t, Options{})
+	if _, err := e.Database(testContext(t), name); err != nil {
+		t.Fatal(err)
+	}
+	q := &queue{database: name, conn: connect(t, name)}
+	q.consumer = one[int](t, q.conn, newConsumer, "q")
+	eventually(t, "the hint rises", func() bool {
+		if _, err := e.Database(testContext(t), name); err != nil { // in use
+			t.Fatal(err)
+		}
+		return q.hint(t) > 0
+	})
+}
+
+// 100,000 dead rows that an old snapshot keeps: without the hint every consume walks them all.
+func TestHintSparesDeadRows(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	const dead = 100_000
+	mustExec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
+		select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), 'i' || n, hstore('n', n::text)
+		from generate_series(1, $2::int) n`, q.consumer, dead)
+	old := connect(t, q.database)
+	mustExec(t, old, "begin isolation level repeatable read")
+	if n := one[int](t, old, "select count(*) from mbus4.message"); n != dead {
+		t.Fatalf("%d messages", n)
+	}
+	mustExec(t, q.conn, "delete from mbus4.message")
+	for i := range 10 {
+		q.post(t, q.conn, fmt.Sprint("live", i))
+	}
+	without := q.buffers(t)
+	began := time.Now()
+	q.tick(t)
+	took := time.Since(began)
+	with := q.buffers(t)
+	t.Logf("buffers of one consume: %d without the hint, %d with it; the tick took %v", without, with, took)
+	if without < 1000 || with > 60 {
+		t.Errorf("%d buffers without the hint, %d with it; want over 1000 and at most 60", without, with)
+	}
+	if got := q.consume(t, q.conn); got != "live0" {
+		t.Errorf("consumed %q", got)
+	}
+}
+
+// buffers gives how many pages one look at the range touches.
+func (q *queue) buffers(t *testing.T) int {
+	t.Helper()
+	var out []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	text := one[string](t, q.conn, "explain (analyze, buffers, format json) "+
+		fmt.Sprintf(rangeSQL, q.consumer%hintSlots), q.consumer)
+	if err := json.Unmarshal([]byte(text), &out); err != nil || len(out) != 1 {
+		t.Fatalf("reading the plan: %v\n%s", err, text)
+	}
+	return out[0].Plan.Hit + out[0].Plan.Read
+}
