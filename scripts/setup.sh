@@ -78,10 +78,18 @@ install_packages() {
 		as_root chmod 755 "$policy"
 		ours=yes
 	fi
-	local status=0
-	as_root apt-get update -qq || true # a stale list may still do
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" || status=$?
+	local status=0 log
+	log=$(mktemp)
+	{
+		as_root apt-get update -qq || true # a stale list may still do
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null || status=$?
+	} >"$log" 2>&1
 	if [[ $ours == yes ]]; then as_root rm -f "$policy"; fi
+	if ((status != 0)); then
+		tail -n 20 "$log"
+		echo "setup: apt-get could not install $*"
+	fi
+	rm -f "$log"
 	return "$status"
 }
 
@@ -94,7 +102,7 @@ if ((${#packages[@]} > 0)); then
 		echo "setup: missing, and installing needs root: apt-get install ${packages[*]}" >&2
 		exit 1
 	fi
-	echo "setup: installing ${packages[*]}" >&2
+	echo "setup: installing ${packages[*]} (this may take some minutes)" >&2
 	install_packages "${packages[@]}" >&2
 fi
 

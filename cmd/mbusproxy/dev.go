@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -140,7 +141,7 @@ func clientAddress(addr net.Addr) (host, port string) {
 		return a.IP.String(), strconv.Itoa(a.Port)
 	case *net.UnixAddr:
 		// The file is .s.PGSQL.<port>; clients name its folder and the port.
-		return filepath.Dir(a.Name), filepath.Ext(a.Name)[1:]
+		return filepath.Dir(a.Name), strings.TrimPrefix(filepath.Ext(a.Name), ".")
 	}
 	return addr.String(), ""
 }

@@ -122,6 +122,10 @@ func TestServeExplainsItself(t *testing.T) {
 		t.Parallel()
 		run1(t, nil, serveArgs(hold(t))...).wantFailure(1, "address already in use", "choose another with --listen")
 	})
+	t.Run("address senseless", func(t *testing.T) {
+		t.Parallel()
+		run1(t, nil, serveArgs("6432")...).wantFailure(1, "6432", "-h")
+	})
 	t.Run("upstream unreachable", func(t *testing.T) {
 		t.Parallel()
 		run1(t, nil, "serve", "--listen", "127.0.0.1:0", "--upstream", nobodyThere, "--admin", good).

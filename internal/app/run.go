@@ -56,7 +56,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		Log:            log,
 	})
 	if err != nil {
-		return err
+		return &Error{Message: err.Error(), Hint: "`mbusproxy serve -h` explains the flags", Err: err}
 	}
 	if err := server.Listen(); err != nil {
 		return listenError(err)

@@ -1,0 +1,69 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/engine"
+)
+
+func TestToldIsOneSentence(t *testing.T) {
+	t.Parallel()
+	err := fmt.Errorf("outer: %w", &engine.Error{
+		Code: "42501", Message: "cannot create schema mbus4", Hint: "grant it",
+		Err: &pgconn.PgError{Severity: "ERROR", Code: "42501", Message: "permission denied"},
+	})
+	var e *Error
+	if !errors.As(told(err), &e) || e.Message != "cannot create schema mbus4: permission denied" || e.Hint != "grant it" {
+		t.Errorf("got %#v", told(err))
+	}
+	other := errors.New("other")
+	if !errors.Is(told(other), other) {
+		t.Error("an error that is not the engine's was changed")
+	}
+}
+
+func TestListenErrorNamesTheWayOut(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, err = net.Listen("tcp", l.Addr().String())
+	var e *Error
+	if !errors.As(listenError(err), &e) || !strings.Contains(e.Hint, "another program has this port") {
+		t.Errorf("got %#v", listenError(err))
+	}
+}
+
+func TestCheckUpstreamTriesAllHosts(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, open, _ := net.SplitHostPort(l.Addr().String())
+	defer func() { _ = l.Close() }()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, closed, _ := net.SplitHostPort(gone.Addr().String())
+	if err := gone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkUpstream(t.Context(), "host=127.0.0.1,127.0.0.1 port="+closed+","+open); err != nil {
+		t.Error(err)
+	}
+	err = checkUpstream(t.Context(), "host=127.0.0.1 port="+closed)
+	var e *Error
+	if !errors.As(err, &e) || strings.Count(e.Message, "connection refused") != 1 {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/engine"
+	"mbusproxy/internal/pgcluster"
+	"mbusproxy/proxy"
+	"mbusproxy/rewrite"
+)
+
+func TestRefusalShowsTheEnginesWords(t *testing.T) {
+	t.Parallel()
+	got := refusal(&engine.Error{Code: "42501", Message: "no rights", Hint: "ask", Err: errors.New("server said so")})
+	if got.Code != "42501" || got.Message != "no rights" || got.Hint != "ask" || got.Detail != "server said so" {
+		t.Errorf("got %+v", got)
+	}
+	if got := refusal(context.Canceled); got.Code != "57P01" {
+		t.Errorf("a session that ends: %+v", got)
+	}
+}
+
+func TestEditKeepsWhatIsTheServers(t *testing.T) {
+	t.Parallel()
+	m := &pgproto3.ErrorResponse{
+		Severity: "ERREUR", SeverityUnlocalized: "ERROR", Code: "42P01", Message: "m", Position: 30,
+		File: "parse_relation.c", Line: 1, Routine: "r", TableName: "t",
+	}
+	want := *m
+	if edit(m, func(*rewrite.Report) bool { return false }); m.Position != want.Position || m.Code != want.Code {
+		t.Errorf("an edit that says no changed something: %+v", m)
+	}
+	edit(m, func(r *rewrite.Report) bool {
+		if r.Severity != "ERROR" {
+			t.Errorf("severity %q is the localized one", r.Severity)
+		}
+		r.Position = 7
+		return true
+	})
+	want.Position = 7
+	if m.Position != 7 || m.File != want.File || m.TableName != "t" {
+		t.Errorf("got %+v", m)
+	}
+	edit(m, func(r *rewrite.Report) bool {
+		r.Code, r.Message, r.Internal = "42704", "ours", true
+		return true
+	})
+	if m.Code != "42704" || m.Message != "ours" || m.File != "" || m.Line != 0 || m.Routine != "" || m.TableName != "" {
+		t.Errorf("our own report bears the server's source: %+v", m)
+	}
+}
+
+// TestRewriterOnADatabase holds the adapter to the proxy's contract with a real engine behind it.
+func TestRewriterOnADatabase(t *testing.T) {
+	t.Parallel()
+	cluster, err := pgcluster.Temp(pgcluster.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := cluster.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	eng, err := engine.Open(t.Context(), engine.Options{AdminDSN: cluster.DSN("postgres")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eng.Close()
+	var r proxy.Rewriter = &rewriter{rewrite: rewrite.New(engine.Fragments()), engine: eng}
+
+	sc := proxy.StatementContext{Database: "postgres", Encoding: "UTF8"}
+	const call = "select mbus4.post('q', 'a=>1')"
+	if !r.Mentions([]byte("select MBUS4.post")) || r.Mentions([]byte("select 1")) {
+		t.Error("Mentions is wrong")
+	}
+	if p := r.Rewrite(t.Context(), sc, "select 'mbus4'"); p != nil {
+		t.Errorf("a text without a call became %q", p.SQL())
+	}
+	p := r.Rewrite(t.Context(), sc, call)
+	if p == nil || p.SQL() == call {
+		t.Fatalf("a call was left as it is: %v", p)
+	}
+	sc.Database = "nowhere"
+	p = r.Rewrite(t.Context(), sc, call)
+	if p == nil {
+		t.Fatal("a call in a database that is not there was forwarded")
+	}
+	if p.EditReport(&pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR", Code: "XX000", Message: "other"}) {
+		t.Error("a report of the server's own was edited")
+	}
+	if r.EditReport(&pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR", Code: "XX000", Message: "other"}) {
+		t.Error("a report of the server's own was edited")
+	}
+}
