@@ -1,0 +1,101 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Statements that only mention mbus4 are forwarded as they are: same rows, same errors, same
+// places of the errors.
+func TestUntouched(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	setup := connect(t, direct, database)
+	ask(t, setup, `create table mentions (mbus4 text, "mbus4.post" int); insert into mentions values ('mbus4.consume(1)', 7);
+		create table plain (id int)`)
+	statements := []string{
+		"select 'mbus4.post(''q'', ''a=>1'')'",
+		"select 1 /* mbus4.consume('q') */ + 1 -- mbus4.post(",
+		"select $$mbus4.consume('q')$$, $mbus4$mbus4.take(1)$mbus4$",
+		`select E'mbus4.post(\'q\')', U&'mbus4\002epost()'`,
+		`select "mbus4", "mbus4.post" from mentions`,
+		"select mbus4 from mentions",
+		"select mbus4.mbus4, mbus4.\"mbus4.post\" from mentions mbus4",
+		"select m.mbus4 as post from mentions m where m.mbus4 = 'mbus4.consume(1)'",
+		"select mbus4 from mentions where mbus4 like '%mbus4.%'",
+		`select "mbus4.consume"('q')`,
+		"select post('q', 'mbus4')",
+		"select public.mbus4(1)",
+		"select 'mbus4' +",
+		"select mbus4.nosuch from mentions",
+		"select nosuch /* mbus4.post('ä') */ from mentions",
+		"/* mbus4 'ä' */ select\n nosuch",
+		"select 'unterminated mbus4.post(",
+		"select /* mbus4.post( ",
+		"select 1; select 'mbus4.post()'; select 3",
+		"select 'mbus4' as a; select nosuch",
+		"do $$ begin raise notice 'mbus4.post(%)', 1; end $$",
+		"do $$ begin raise exception 'mbus4.post(%)', 1; end $$",
+		"prepare mbus4 as select 'mbus4.post()'",
+		"execute mbus4",
+		"deallocate mbus4",
+		"set application_name = 'mbus4.post()'",
+		"show application_name",
+		"reset application_name",
+		"comment on table mentions is 'mbus4.post()'",
+		"select obj_description('mentions'::regclass)",
+		"select nspname from pg_namespace where nspname = 'mbus4'",
+		"select count(*) > 0 from pg_class where relnamespace = 'mbus4'::regnamespace",
+		"select count(*) from mbus4.message",
+		"select null::mbus4.qt_model is null",
+		"select (row(1, now(), 'i', null, null, null, '', '', 'a=>1')::mbus4.qt_model).iid",
+		"create temp table copied (like mentions); insert into copied table mentions; select mbus4 from copied; drop table copied",
+		"notify mbus4, 'mbus4.post()'",
+		"begin; savepoint mbus4; select 1/0; rollback to mbus4; commit",
+		"rollback",
+		"",
+		";",
+		"-- mbus4.post('q')",
+	}
+	d, p := connect(t, direct, database), connect(t, proxied, database)
+	ctx := testContext(t)
+	for _, f := range forms() {
+		for _, sql := range statements {
+			viaDirect, directErr := f.run(ctx, d, do(sql))
+			viaProxy, proxyErr := f.run(ctx, p, do(sql))
+			if viaDirect != viaProxy || describe(directErr) != describe(proxyErr) {
+				t.Errorf("%s %q:\n  direct %q %s\n proxied %q %s", f.name, sql,
+					viaDirect, describe(directErr), viaProxy, describe(proxyErr))
+			}
+			if d.TxStatus() != p.TxStatus() {
+				t.Errorf("%s %q: transaction status %q direct, %q proxied", f.name, sql, d.TxStatus(), p.TxStatus())
+			}
+			if d.IsClosed() || p.IsClosed() {
+				t.Fatalf("%s %q: the session is closed", f.name, sql)
+			}
+		}
+	}
+}
+
+// Big texts and big results that mention mbus4 pass through whole.
+func TestUntouchedAndBig(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	ctx := testContext(t)
+	var saw []string
+	for _, e := range both() {
+		conn := connect(t, e, database)
+		for _, f := range forms() {
+			got, err := f.run(ctx, conn,
+				do(fmt.Sprintf("select md5('mbus4.post(%01000000d)')", 1)),
+				do("select md5($1)", fmt.Sprintf("mbus4.consume(%02000000d)", 2)),
+				do("select length(repeat('mbus4', 1000000)), repeat('mbus4.', 100000)"))
+			saw = append(saw, fmt.Sprint(got, describe(err)))
+		}
+	}
+	for i, got := range saw {
+		if got != saw[0] || len(got) < 600_000 {
+			t.Errorf("%d: %d bytes %.200q; want %d bytes", i, len(got), got, len(saw[0]))
+		}
+	}
+}
