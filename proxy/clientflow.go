@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 )
@@ -21,7 +22,14 @@ type clientFlow struct {
 	planned bool
 	// terminated is set by Terminate: what follows is not forwarded.
 	terminated bool
+	// detached makes feed stop with errNeedsRewriter before a statement for the Rewriter, whose
+	// answer may take its time; aside is then where in the batch, or what was held, it begins.
+	detached bool
+	aside    []byte
 }
+
+// errNeedsRewriter is returned by a detached feed; see clientFlow.setAside.
+var errNeedsRewriter = errors.New("statement is for the Rewriter")
 
 // newsKeep is how many entries of news are kept between batches.
 const newsKeep = 64
@@ -43,6 +51,10 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 		}
 		if frame == nil {
 			continue
+		}
+		if f.detached && f.forRewriter(frame) {
+			f.setAside(buf, frame, pos, out)
+			return errNeedsRewriter
 		}
 		if repl := f.inspect(ctx, frame); repl != nil {
 			f.replace(out, frame, pos, repl)
@@ -101,6 +113,24 @@ func (f *clientFlow) wants(typ byte, size int) (gather int) {
 		return size
 	}
 	return 0
+}
+
+// forRewriter reports whether inspect would call Rewrite for the message.
+func (f *clientFlow) forRewriter(frame []byte) bool {
+	return (frame[0] == msgQuery || frame[0] == msgParse) && f.rewriter.Mentions(frame[headerSize:])
+}
+
+// setAside stops a feed before frame: out keeps what comes before, and aside gets a copy of the
+// message and all behind it, to be fed again.
+func (f *clientFlow) setAside(buf, frame []byte, pos int, out *assembly) {
+	if f.held != nil {
+		out.truncate(0)
+		f.held = nil
+	} else {
+		out.truncate(pos - len(frame))
+	}
+	f.aside = append(append(make([]byte, 0, len(frame)+len(buf)-pos), frame...), buf[pos:]...)
+	f.left = 0
 }
 
 func (f *clientFlow) push(kind replyKind, a *about) {

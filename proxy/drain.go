@@ -8,6 +8,9 @@ func (s *session) drain() { s.advance(phaseDraining) }
 // expire asks the session to end now, idle or not.
 func (s *session) expire() {
 	s.advance(phaseExpired)
+	if s.lanes != nil {
+		return
+	}
 	// A client that takes nothing would keep downstream from hearing of it.
 	_ = s.clientLink.sock.SetWriteDeadline(time.Now().Add(goodbyeTime))
 }
@@ -16,6 +19,10 @@ func (s *session) expire() {
 const goodbyeTime = time.Second
 
 func (s *session) advance(to int32) {
+	if s.lanes != nil {
+		s.lanes.advance(to)
+		return
+	}
 	for {
 		now := s.phase.Load()
 		if now >= to {

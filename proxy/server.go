@@ -29,6 +29,8 @@ type Server struct {
 	mu        sync.Mutex
 	state     serverState
 	listeners []net.Listener
+	loops     *loops // from Serve on
+	loopCount int
 	sessions  map[*session]struct{}
 	lastID    uint64
 	// handlers counts the goroutines of startups and sessions.
@@ -56,7 +58,10 @@ type counters struct {
 }
 
 // New checks the configuration. It opens nothing.
-func New(cfg Config) (*Server, error) {
+func New(cfg Config) (*Server, error) { return newServer(cfg, defaultLoops()) }
+
+// newServer is New with the number of loops; without any, each session has goroutines.
+func newServer(cfg Config, loopCount int) (*Server, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, err
@@ -74,8 +79,8 @@ func New(cfg Config) (*Server, error) {
 	return &Server{
 		cfg: cfg, log: cfg.Log, upstreams: up, pool: newBufferPool(),
 		startups: func() context.Context { return ctx }, cancelStartups: cancel,
-		sessions: make(map[*session]struct{}),
-		ended:    make(chan struct{}),
+		sessions: make(map[*session]struct{}), loopCount: loopCount,
+		ended: make(chan struct{}),
 	}, nil
 }
 
@@ -121,6 +126,13 @@ func (s *Server) Serve() error {
 	if s.state == serverNew {
 		s.mu.Unlock()
 		return fmt.Errorf("serving: %w", errNotBound)
+	}
+	if s.state == serverListening && s.loops == nil {
+		var err error
+		if s.loops, err = newLoops(s.loopCount, s.log, s.pool); err != nil {
+			s.mu.Unlock()
+			return fmt.Errorf("serving: %w", err)
+		}
 	}
 	listeners := s.listeners
 	s.mu.Unlock()
@@ -210,6 +222,7 @@ func (s *Server) launch(sess *session) bool {
 	if s.state == serverEnding {
 		return false
 	}
+	s.loops.take(sess)
 	sess.running.Store(2)
 	return true
 }

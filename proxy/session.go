@@ -31,6 +31,7 @@ type session struct {
 	up       clientFlow // owned by upstream
 	down     serverFlow // owned by downstream
 	plain    bool       // replication: bytes are moved unseen
+	lanes    *lanes     // set when a loop moves the bytes, and then for the session's life; else nil
 
 	// mu guards inbox and sealed. It is never held during input, output or a Rewriter's call.
 	mu    sync.Mutex
@@ -62,6 +63,10 @@ const lingerTime = time.Second
 // start runs the session; rest is what the server sent behind its first ReadyForQuery. Server.launch
 // has set running.
 func (s *session) start(rest []byte) {
+	if s.lanes != nil {
+		s.lanes.start(rest)
+		return
+	}
 	go s.run("client to server", s.upstream)
 	go s.run("server to client", func(ctx context.Context) error { return s.downstream(ctx, rest) })
 }
@@ -73,9 +78,7 @@ func (s *session) run(direction string, work func(context.Context) error) {
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			s.server.counts.panics.Add(1)
-			s.log.Error("session ended by a panic", zap.String("direction", direction),
-				zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			s.panicked(direction, p)
 			s.stop()
 		}
 	}()
@@ -83,6 +86,13 @@ func (s *session) run(direction string, work func(context.Context) error) {
 		s.explain(direction, err)
 		s.stop()
 	}
+}
+
+// panicked logs and counts the panic p; it is called while the stack is still there.
+func (s *session) panicked(direction string, p any) {
+	s.server.counts.panics.Add(1)
+	s.log.Error("session ended by a panic", zap.String("direction", direction),
+		zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 }
 
 // explain logs why a direction ended when that is of interest.
@@ -99,6 +109,10 @@ func (s *session) explain(direction string, err error) {
 
 // stop makes both goroutines return from whatever they wait for.
 func (s *session) stop() {
+	if s.lanes != nil {
+		s.lanes.stop()
+		return
+	}
 	s.mu.Lock()
 	s.sealed = true
 	s.mu.Unlock()
@@ -235,9 +249,7 @@ func (s *session) deliver(batch []byte, out *assembly) error {
 // owed to messages queued before.
 func (s *session) collect() {
 	s.mu.Lock()
-	for _, o := range s.inbox {
-		s.down.queue.push(o)
-	}
+	s.down.expect(s.inbox)
 	clear(s.inbox)
 	if cap(s.inbox) > newsKeep {
 		s.inbox = nil

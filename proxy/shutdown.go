@@ -73,6 +73,9 @@ func (s *Server) end() {
 	select {
 	case <-s.ended:
 	default:
+		if s.loops != nil {
+			s.loops.close()
+		}
 		close(s.ended)
 	}
 }

@@ -17,6 +17,13 @@ type tracker struct {
 	names names
 }
 
+// expect queues what the server will owe for messages about to be written.
+func (t *tracker) expect(news []owed) {
+	for _, o := range news {
+		t.queue.push(o)
+	}
+}
+
 // desynced is the error of a reply that cannot answer the head of the queue.
 type desynced struct {
 	typ  byte

@@ -1,0 +1,174 @@
+package proxy
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"go.uber.org/zap"
+)
+
+// A loop moves the bytes of many sessions in one goroutine over its own epoll instance. It serves
+// the sessions without TLS; docs/adr/0004-relay.md has the reasons and figures. It waits for
+// readiness by level, so a session that waits holds neither buffer nor goroutine.
+type loop struct {
+	log  *zap.Logger
+	poll int // epoll descriptor
+	wake int // eventfd, readable when there are errands
+	buf  []byte
+	out  assembly
+
+	// byFD finds a side by its descriptor. Owned by the loop's goroutine.
+	byFD []*side
+	// lingering are sessions that wait for their client to close, in order of their deadline.
+	lingering []*lanes
+
+	// mu guards errands and closed.
+	mu      sync.Mutex
+	errands []func()
+	closed  bool
+	done    chan struct{} // closed when the goroutine has ended
+}
+
+// loopBuffer is how much one read of a loop takes at most. There is one such buffer in a loop, so
+// it may be large; what cannot be written at once is copied.
+const loopBuffer = 64 << 10
+
+// loopEvents is how many events one wait returns at most.
+const loopEvents = 128
+
+// newLoop starts a loop.
+func newLoop(log *zap.Logger, pool *bufferPool) (*loop, error) {
+	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("creating epoll: %w", err)
+	}
+	wake, _, errno := syscall.RawSyscall(syscall.SYS_EVENTFD2, 0, syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if errno != 0 {
+		_ = syscall.Close(poll)
+		return nil, fmt.Errorf("creating eventfd: %w", errno)
+	}
+	l := &loop{
+		log: log, poll: poll, wake: int(wake), buf: make([]byte, loopBuffer),
+		out: assembly{pool: pool}, done: make(chan struct{}),
+	}
+	ev := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(l.wake)}
+	if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, l.wake, &ev); err != nil {
+		l.release()
+		return nil, fmt.Errorf("watching eventfd: %w", err)
+	}
+	go l.run()
+	return l, nil
+}
+
+func (l *loop) release() {
+	_ = syscall.Close(l.wake)
+	_ = syscall.Close(l.poll)
+}
+
+// do has f called by the loop's goroutine, soon. Errands given after close are dropped.
+func (l *loop) do(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.errands = append(l.errands, f)
+	if len(l.errands) == 1 {
+		l.ring()
+	}
+}
+
+// ring makes the eventfd readable.
+func (l *loop) ring() {
+	one := uint64(1)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_WRITE, uintptr(l.wake), uintptr(unsafe.Pointer(&one)), 8)
+}
+
+// close ends the loop, which must have no session left, and waits for it.
+func (l *loop) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.ring()
+	l.mu.Unlock()
+	<-l.done
+}
+
+// run is the loop's goroutine.
+func (l *loop) run() {
+	defer close(l.done)
+	defer l.release()
+	events := make([]syscall.EpollEvent, loopEvents)
+	for {
+		n, err := l.await(events)
+		if err != nil {
+			l.log.Error("waiting for sockets failed", zap.Error(err))
+			return
+		}
+		woken := false
+		for i := range n {
+			ev := &events[i]
+			if int(ev.Fd) == l.wake {
+				woken = true
+				continue
+			}
+			// Descriptors are opened only by errands, after the events: none of these is stale
+			// and names another connection.
+			if s := l.byFD[ev.Fd]; s != nil {
+				s.lanes.handle(s, ev.Events)
+			}
+		}
+		if len(l.lingering) > 0 {
+			l.expireLingering()
+		}
+		if woken && !l.runErrands() {
+			return
+		}
+	}
+}
+
+// await waits for events, at most until the first deadline of lingering.
+func (l *loop) await(events []syscall.EpollEvent) (int, error) {
+	timeout := -1
+	if len(l.lingering) > 0 {
+		timeout = int(max(0, time.Until(l.lingering[0].until)).Milliseconds()) + 1
+	}
+	n, _, errno := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.poll),
+		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(timeout), 0, 0)
+	switch errno {
+	case 0:
+		return int(n), nil
+	case syscall.EINTR:
+		return 0, nil
+	default:
+		return 0, errno
+	}
+}
+
+// runErrands reports false when the loop is to end.
+func (l *loop) runErrands() bool {
+	var count [8]byte
+	_, _ = rawRead(l.wake, count[:])
+	l.mu.Lock()
+	errands, closed := l.errands, l.closed
+	l.errands = nil
+	l.mu.Unlock()
+	for _, f := range errands {
+		f()
+	}
+	return !closed
+}
+
+func (l *loop) expireLingering() {
+	now := time.Now()
+	for len(l.lingering) > 0 && !l.lingering[0].until.After(now) {
+		ln := l.lingering[0]
+		l.lingering = l.lingering[1:]
+		ln.end()
+	}
+	if len(l.lingering) == 0 {
+		l.lingering = nil
+	}
+}

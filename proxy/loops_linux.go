@@ -1,0 +1,91 @@
+package proxy
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+
+	"go.uber.org/zap"
+)
+
+// defaultLoops is how many loops a Server has: one for two processors, since whoever asks the
+// server and the server itself usually need the others.
+func defaultLoops() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// loops is the set of a Server's loops; sessions are dealt out in turn.
+type loops struct {
+	all  []*loop
+	next atomic.Uint32
+}
+
+// newLoops starts n loops.
+func newLoops(n int, log *zap.Logger, pool *bufferPool) (*loops, error) {
+	ls := new(loops)
+	for range n {
+		l, err := newLoop(log, pool)
+		if err != nil {
+			ls.close()
+			return nil, err
+		}
+		ls.all = append(ls.all, l)
+	}
+	return ls, nil
+}
+
+func (ls *loops) close() {
+	for _, l := range ls.all {
+		l.close()
+	}
+}
+
+// take hands a session to a loop, if it is one that loops serve.
+func (ls *loops) take(s *session) {
+	if len(ls.all) == 0 || s.clientLink.tls != nil || s.serverLink.tls != nil {
+		return
+	}
+	l := ls.all[int(ls.next.Add(1))%len(ls.all)]
+	if err := l.enter(s); err != nil {
+		s.log.Debug("session stays with goroutines", zap.Error(err))
+	}
+}
+
+// enter moves a session's sockets from Go's poller to l. On an error nothing has changed.
+func (l *loop) enter(s *session) error {
+	client, err := s.clientLink.dup()
+	if err != nil {
+		return err
+	}
+	server, err := s.serverLink.dup()
+	if err != nil {
+		_ = syscall.Close(client)
+		return err
+	}
+	// Closing takes the sockets out of Go's poller, which would be woken for each message too.
+	s.clientLink.close()
+	s.serverLink.close()
+	s.clientLink, s.serverLink = nil, nil
+	s.up.detached = true
+	ln := &lanes{session: s, loop: l}
+	ln.client = side{lanes: ln, fd: client}
+	ln.server = side{lanes: ln, fd: server}
+	s.lanes = ln
+	return nil
+}
+
+// dup returns a second descriptor of the socket.
+func (l *link) dup() (fd int, err error) {
+	cerr := l.raw.Control(func(old uintptr) {
+		var r uintptr
+		var errno syscall.Errno
+		r, _, errno = syscall.Syscall(syscall.SYS_FCNTL, old, syscall.F_DUPFD_CLOEXEC, 0)
+		if errno != 0 {
+			err = fmt.Errorf("duplicating socket: %w", errno)
+		}
+		fd = int(r)
+	})
+	if cerr != nil {
+		return 0, cerr
+	}
+	return fd, err
+}
