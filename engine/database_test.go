@@ -179,19 +179,21 @@ func TestOpenRefuses(t *testing.T) {
 	wantCode(t, err, "08001")
 }
 
-// wantCode checks that err is an *Error with that SQLSTATE, a message and, where the user can do
-// something, a hint.
-func wantCode(t *testing.T, err error, code string) *Error {
+// refused gives err as the *Error with that SQLSTATE that it has to be.
+func refused(t *testing.T, err error, code string) *Error {
 	t.Helper()
 	var e *Error
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want an *Error with code %s", err, code)
 	}
-	if e.Code != code {
-		t.Fatalf("got code %s (%v), want %s", e.Code, e, code)
-	}
-	if e.Message == "" {
-		t.Errorf("no message in %v", e)
+	if e.Code != code || e.Message == "" {
+		t.Fatalf("got code %s (%v), want %s and a message", e.Code, e, code)
 	}
 	return e
+}
+
+// wantCode checks that err is an *Error with that SQLSTATE.
+func wantCode(t *testing.T, err error, code string) {
+	t.Helper()
+	_ = refused(t, err, code)
 }

@@ -62,7 +62,7 @@ func TestInitRefusesNewerSchema(t *testing.T) {
 	name := installed(t)
 	mustExec(t, connect(t, name), "insert into mbus4.schema_version (version, program) values (99, 'later')")
 	_, err := Init(testContext(t), cluster.DSN(name))
-	e := wantCode(t, err, "55000")
+	e := refused(t, err, "55000")
 	if !strings.Contains(e.Message, "version 99") || !strings.Contains(e.Message, "version 1") || e.Hint == "" {
 		t.Errorf("not both versions in: %v", e)
 	}
@@ -84,7 +84,7 @@ func TestInitRefusesForeignSchema(t *testing.T) {
 			mustExec(t, conn, "create schema mbus4")
 			mustExec(t, conn, ddl)
 			_, err := Init(testContext(t), cluster.DSN(name))
-			if e := wantCode(t, err, "55000"); e.Hint == "" {
+			if e := refused(t, err, "55000"); e.Hint == "" {
 				t.Error("no hint")
 			}
 			if one[bool](t, conn, `select exists (select from pg_extension where extname = 'hstore')
@@ -138,7 +138,7 @@ func TestNoInit(t *testing.T) {
 	name := newDatabase(t)
 	e := openEngine(t, Options{NoInit: true})
 	_, err := e.Database(testContext(t), name)
-	if e := wantCode(t, err, "3F000"); !strings.Contains(e.Hint, "mbusproxy init") {
+	if e := refused(t, err, "3F000"); !strings.Contains(e.Hint, "mbusproxy init") {
 		t.Errorf("hint: %s", e.Hint)
 	}
 	if _, err := Init(testContext(t), cluster.DSN(name)); err != nil {
@@ -158,7 +158,7 @@ func TestAdminLackingRights(t *testing.T) {
 	dsn := dsnAs(t, name, role)
 
 	_, err := Init(testContext(t), dsn)
-	e := wantCode(t, err, "42501")
+	e := refused(t, err, "42501")
 	if want := fmt.Sprintf(`GRANT CREATE ON DATABASE "%s" TO "%s";`, name, role); e.Hint != want {
 		t.Errorf("hint: %s\nwant: %s", e.Hint, want)
 	}
@@ -166,7 +166,7 @@ func TestAdminLackingRights(t *testing.T) {
 	// A schema made for the role is enough, hstore apart.
 	mustExec(t, super, "create schema mbus4 authorization "+role)
 	_, err = Init(testContext(t), dsn)
-	if e := wantCode(t, err, "42501"); !strings.Contains(e.Hint, "CREATE EXTENSION hstore") {
+	if e := refused(t, err, "42501"); !strings.Contains(e.Hint, "CREATE EXTENSION hstore") {
 		t.Errorf("hint: %s", e.Hint)
 	}
 	mustExec(t, super, "create extension hstore")
@@ -177,7 +177,7 @@ func TestAdminLackingRights(t *testing.T) {
 	// Another role may not look after it, until it is told how.
 	other := newRole(t, name)
 	_, err = openEngine(t, Options{AdminDSN: dsnAs(t, "postgres", other)}).Database(testContext(t), name)
-	e = wantCode(t, err, "42501")
+	e = refused(t, err, "42501")
 	if !strings.Contains(e.Hint, fmt.Sprintf(`GRANT "%s" TO "%s"`, role, other)) {
 		t.Errorf("hint: %s", e.Hint)
 	}
@@ -239,7 +239,7 @@ func TestHstoreErrorHints(t *testing.T) {
 	for code, want := range map[string]string{
 		"58P01": "contrib", "0A000": "contrib", "3F000": "SCHEMA", "42501": "superuser",
 	} {
-		e := wantCode(t, hstoreError(&pgconn.PgError{Code: code}, in), code)
+		e := refused(t, hstoreError(&pgconn.PgError{Code: code}, in), code)
 		if !strings.Contains(e.Hint, want) {
 			t.Errorf("%s: hint %q, want %q in it", code, e.Hint, want)
 		}
