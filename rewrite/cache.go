@@ -11,73 +11,57 @@ const (
 	cacheTextLimit = 16 << 10
 )
 
-type cacheKey struct {
-	text, encoding string
-	env            Env
+type cacheKey struct{ text, encoding string }
+
+// cached is what is known of a text. It is immutable.
+type cached struct {
+	calls bool // false: the text holds no call and is forwarded
+	env   Env  // for which plan was made
+	plan  *Plan
+}
+
+// cache keeps what is known of the texts used last. It is bounded by the number of entries and,
+// with cacheTextLimit, by bytes.
+type cache struct {
+	limit int
+
+	mu      sync.Mutex
+	entries map[cacheKey]*list.Element // of *cacheEntry
+	recent  *list.List                 // the last used in front
 }
 
 type cacheEntry struct {
-	key  cacheKey
-	plan *Plan // nil: the text is forwarded as it is
+	key   cacheKey
+	known *cached
 }
-
-// cache keeps the plans of the texts used last. It is bounded by entries and, with
-// cacheTextLimit, by bytes.
-type cache struct {
-	mu      sync.Mutex
-	limit   int
-	entries map[cacheKey]*list.Element
-	recent  *list.List // of *cacheEntry, the last used in front
-	none    map[textKey]struct{}
-}
-
-type textKey struct{ text, encoding string }
 
 func newCache(limit int) *cache {
-	return &cache{
-		limit:   limit,
-		entries: make(map[cacheKey]*list.Element),
-		recent:  list.New(),
-		none:    make(map[textKey]struct{}),
-	}
+	return &cache{limit: limit, entries: make(map[cacheKey]*list.Element), recent: list.New()}
 }
 
-// mayCall is false for texts that are known to hold no call.
-func (c *cache) mayCall(text, encoding string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, none := c.none[textKey{text, encoding}]
-	return !none
-}
-
-func (c *cache) get(key cacheKey) (*Plan, bool) {
+// get returns nil for a text nothing is known of.
+func (c *cache) get(key cacheKey) *cached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.entries[key]
 	if !ok {
-		return nil, false
+		return nil
 	}
 	c.recent.MoveToFront(e)
-	return e.Value.(*cacheEntry).plan, true
+	return e.Value.(*cacheEntry).known
 }
 
-func (c *cache) put(key cacheKey, p *Plan) {
+func (c *cache) put(key cacheKey, known *cached) {
 	if len(key.text) > cacheTextLimit {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p == nil {
-		if len(c.none) >= c.limit {
-			clear(c.none) // cheap to learn again
-		}
-		c.none[textKey{key.text, key.encoding}] = struct{}{}
+	if e, ok := c.entries[key]; ok {
+		e.Value.(*cacheEntry).known = known
 		return
 	}
-	if _, ok := c.entries[key]; ok {
-		return // another session was first
-	}
-	c.entries[key] = c.recent.PushFront(&cacheEntry{key, p})
+	c.entries[key] = c.recent.PushFront(&cacheEntry{key, known})
 	if c.recent.Len() > c.limit {
 		last := c.recent.Back()
 		c.recent.Remove(last)

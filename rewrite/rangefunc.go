@@ -67,7 +67,7 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 		inner(o)
 		o.write(after, c.start)
 	}
-	st.ed.list[len(st.ed.list)-1].emit = c.ref
+	st.ed.replace(c.span, c.ref)
 	return nil
 }
 
@@ -82,5 +82,5 @@ func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
 		i += 2
 	}
 	end := s.toks[i-1].end
-	st.ed.insert(end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
+	st.ed.extend(c.span, end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
 }

@@ -10,20 +10,37 @@ func refersTo(n *pg_query.Node, name string) bool {
 	return n != nil && refersBelow(n.ProtoReflect(), name, nil)
 }
 
-// refersOutside is refersTo for all of stmt but its WITH clause.
-func refersOutside(stmt *pg_query.Node, with *pg_query.WithClause, name string) bool {
-	return refersBelow(stmt.ProtoReflect(), name, with)
+// usage is how a WITH query is reached from the rest of its statement.
+type usage struct {
+	reached bool // something that runs reads it; else Postgres does not run it
+	forced  bool // a query that changes data reads it, which runs whatever the statement's own rows
 }
 
-// refersInside reports whether another expression of the clause reads expression i.
-func refersInside(with *pg_query.WithClause, i int) bool {
-	name := with.Ctes[i].GetCommonTableExpr().Ctename
-	for j, n := range with.Ctes {
-		if j != i && refersTo(n.GetCommonTableExpr().Ctequery, name) {
-			return true
-		}
+// usageOf finds out how query i of the clause is reached.
+func usageOf(stmt *pg_query.Node, with *pg_query.WithClause, i int) usage {
+	return usageVia(stmt, with, i, map[int]bool{})
+}
+
+func usageVia(stmt *pg_query.Node, with *pg_query.WithClause, i int, seen map[int]bool) usage {
+	if seen[i] {
+		return usage{}
 	}
-	return false
+	seen[i] = true
+	name := with.Ctes[i].GetCommonTableExpr().Ctename
+	u := usage{reached: refersBelow(stmt.ProtoReflect(), name, with)}
+	for j, n := range with.Ctes {
+		query := n.GetCommonTableExpr().Ctequery
+		if j == i || !refersTo(query, name) {
+			continue
+		}
+		if query.GetSelectStmt() == nil {
+			return usage{reached: true, forced: true}
+		}
+		via := usageVia(stmt, with, j, seen)
+		u.reached = u.reached || via.reached
+		u.forced = u.forced || via.forced
+	}
+	return u
 }
 
 func refersBelow(m protoreflect.Message, name string, except *pg_query.WithClause) bool {

@@ -108,14 +108,15 @@ func marked(message, marker string) (string, bool) {
 		return "", false
 	}
 	text := message[i+len(marker):]
-	// Languages differ in their quotes, but what opens right before the marker has one closing
-	// partner at the end of the message.
+	// Languages differ in their quotes; the closing one is the last in the message.
+	end := -1
 	for _, q := range []string{`"`, "»", "«", "”", "“", "'", "」"} {
-		if j := strings.LastIndex(text, q); j >= 0 {
-			return text[:j], true
-		}
+		end = max(end, strings.LastIndex(text, q))
 	}
-	return text, true
+	if end >= 0 {
+		text = text[:end]
+	}
+	return strings.TrimRight(text, " \u00a0"), true
 }
 
 // The engine raises a NOTICE by having the server complain about a tsquery without lexemes: of all

@@ -28,65 +28,85 @@ func New(fragments Fragments) *Rewriter {
 // forwarded as it is: it holds no call, or it does not parse, and then the server's error is the
 // right one. encoding is the session's client_encoding. env is asked only when there is a call.
 func (r *Rewriter) Rewrite(text, encoding string, env func() (Env, *Refusal)) *Plan {
-	if !r.cache.mayCall(text, encoding) {
+	key := cacheKey{text, encoding}
+	known := r.cache.get(key)
+	if known != nil && !known.calls {
 		return nil
+	}
+	var doc *document
+	if known == nil {
+		doc = read(text, encoding)
+		if doc == nil {
+			r.cache.put(key, &cached{})
+			return nil
+		}
 	}
 	e, refusal := env()
 	if refusal != nil {
-		if calls(text, encoding) {
-			return Refuse(text, encoding, *refusal)
-		}
-		return nil
+		return Refuse(text, encoding, *refusal)
 	}
-	key := cacheKey{text: text, encoding: encoding, env: e}
-	if p, ok := r.cache.get(key); ok {
-		return p
+	if known != nil && known.env == e {
+		return known.plan
 	}
-	p := r.rewrite(text, encoding, e)
-	r.cache.put(key, p)
+	if doc == nil {
+		doc = read(text, encoding) // the schema of hstore is another one than last time
+	}
+	p := r.rewrite(doc, e)
+	r.cache.put(key, &cached{calls: true, env: e, plan: p})
 	return p
 }
 
-// calls reports whether text holds a call.
-func calls(text, encoding string) bool {
-	parsed := kindOf(encoding).parseable(text)
-	tree, err := pg_query.Parse(parsed)
-	if err != nil {
-		return false
-	}
-	src, err := scan(text, parsed)
-	return err == nil && len(src.findCalls(tree.ProtoReflect())) > 0
+// document is a text that holds at least one call.
+type document struct {
+	text  string
+	enc   encodingKind
+	tree  *pg_query.ParseResult
+	src   *source
+	calls [][]*call // by statement
 }
 
-func (r *Rewriter) rewrite(text, encoding string, env Env) *Plan {
-	enc := kindOf(encoding)
-	parsed := enc.parseable(text)
-	tree, err := pg_query.Parse(parsed)
-	if err != nil {
+// read returns nil for a text without calls and for one that does not parse.
+func read(text, encoding string) *document {
+	d := &document{text: text, enc: kindOf(encoding)}
+	parsed := d.enc.parseable(text)
+	var err error
+	if d.tree, err = pg_query.Parse(parsed); err != nil {
 		return nil
 	}
-	src, err := scan(text, parsed)
-	if err != nil {
+	if d.src, err = scan(text, parsed); err != nil {
 		return nil
 	}
-	p := &Plan{client: text, enc: enc}
-	ed := &edits{text: text}
 	found := false
-	for _, raw := range tree.Stmts {
+	for _, raw := range d.tree.Stmts {
+		calls := d.src.findCalls(raw.ProtoReflect())
+		sort.Slice(calls, func(i, j int) bool { return calls[i].start < calls[j].start })
+		d.calls = append(d.calls, calls)
+		found = found || len(calls) > 0
+	}
+	if !found {
+		return nil
+	}
+	return d
+}
+
+// rewrite places and splices the calls of all statements.
+func (r *Rewriter) rewrite(d *document, env Env) *Plan {
+	p := &Plan{client: d.text, enc: d.enc}
+	ed := &edits{text: d.text}
+	src := d.src
+	for i, raw := range d.tree.Stmts {
+		if len(d.calls[i]) == 0 {
+			continue
+		}
 		st := &statement{
 			src:       src,
 			ed:        ed,
 			plan:      p,
 			fragments: r.fragments,
-			prefix:    freePrefix(text),
+			prefix:    freePrefix(d.text),
 			env:       env,
+			calls:     d.calls[i],
 		}
-		st.calls = src.findCalls(raw.ProtoReflect())
-		if len(st.calls) == 0 {
-			continue
-		}
-		found = true
-		sort.Slice(st.calls, func(i, j int) bool { return st.calls[i].start < st.calls[j].start })
 		first := src.from(int(raw.StmtLocation))
 		end := len(src.toks)
 		if raw.StmtLen > 0 {
@@ -100,11 +120,8 @@ func (r *Rewriter) rewrite(text, encoding string, env Env) *Plan {
 			ed.add(src.tokens(first, end), func(o *output) { writeRefusal(o, number, refusal.offset) })
 		}
 	}
-	if !found {
-		return nil
-	}
 	o := &output{}
-	ed.render(o, span{0, len(text)})
+	ed.render(o, span{0, len(d.text)})
 	p.sql, p.segs = o.b.String(), o.segs
 	return p
 }

@@ -121,7 +121,7 @@ func (st *statement) nameTargets(list []*pg_query.Node) {
 			continue
 		}
 		end := st.exprEnd(t, c)
-		st.ed.insert(end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
+		st.ed.extend(c.span, end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
 	}
 }
 

@@ -25,6 +25,9 @@ func (rs *rowSet) findStars() (problem string) {
 		if st.writesBelow(n) || !endsInStar(val) {
 			continue
 		}
+		if n.GetResTarget().Name != "" {
+			return "a target list with a named *"
+		}
 		sp := rs.targets[i]
 		fields := val.GetColumnRef().GetFields()
 		if len(fields) == 1 {

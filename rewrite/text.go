@@ -16,7 +16,8 @@ type segment struct {
 type output struct {
 	b     strings.Builder
 	segs  []segment
-	depth int // of edits inside edits
+	last  byte // the last one written
+	depth int  // of edits inside edits
 }
 
 // maxDepth bounds edits inside edits. Calls nest less deep in anything the parser takes; beyond it
@@ -30,7 +31,20 @@ func (o *output) write(text string, anchor int) {
 		return
 	}
 	o.segs = append(o.segs, segment{out: o.b.Len(), in: anchor})
+	o.separate(text)
 	o.b.WriteString(text)
+	o.last = text[len(text)-1]
+}
+
+// separate writes a blank where text and what stands before it would become one word.
+func (o *output) separate(text string) {
+	if inWord(o.last) && inWord(text[0]) {
+		o.b.WriteByte(' ')
+	}
+}
+
+func inWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c >= 0x80
 }
 
 // edit replaces a span of the client's text. emit writes what comes instead. An edit of an empty
@@ -49,6 +63,33 @@ type edits struct {
 
 func (e *edits) add(sp span, emit func(o *output)) {
 	e.list = append(e.list, edit{sp, emit})
+}
+
+// replace changes what the edit of sp writes.
+func (e *edits) replace(sp span, emit func(o *output)) {
+	for i := range e.list {
+		if e.list[i].span == sp {
+			e.list[i].emit = emit
+		}
+	}
+}
+
+// extend makes the edit of sp reach up to end: it renders what lies between and then calls emit.
+// An insertion at end would do the same, but where an outer span ends there, too, it would be
+// unclear whether it lies inside.
+func (e *edits) extend(sp span, end int, emit func(o *output)) {
+	for i := range e.list {
+		if e.list[i].span != sp {
+			continue
+		}
+		inner := e.list[i].emit
+		e.list[i] = edit{span{sp.start, end}, func(o *output) {
+			inner(o)
+			e.render(o, span{sp.end, end})
+			emit(o)
+		}}
+		return
+	}
 }
 
 // insert adds text at byte pos; several at one place keep their order.
@@ -94,6 +135,11 @@ func (e *edits) copy(o *output, from, to int) {
 	if from >= to {
 		return
 	}
+	text := e.text[from:to]
+	if inWord(o.last) && inWord(text[0]) {
+		o.write(" ", from)
+	}
 	o.segs = append(o.segs, segment{out: o.b.Len(), in: from, copy: true})
-	o.b.WriteString(e.text[from:to])
+	o.b.WriteString(text)
+	o.last = text[len(text)-1]
 }

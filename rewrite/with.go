@@ -25,12 +25,12 @@ func (st *statement) with(stmt *pg_query.Node, with *pg_query.WithClause, reg re
 			if with.Recursive && refersTo(cte.Ctequery, cte.Ctename) {
 				return body, st.elsewhereNode(cte.Ctequery, "a recursive query")
 			}
-			outside := refersOutside(stmt, with, cte.Ctename)
-			if !outside && !refersInside(with, i) {
+			use := usageOf(stmt, with, i)
+			if !use.reached {
 				// Postgres does not run it at all.
 				return body, st.elsewhereNode(cte.Ctequery, "a WITH query that nothing refers to ("+cte.Ctename+")")
 			}
-			if main := stmt.GetSelectStmt(); main != nil && !refersInside(with, i) {
+			if main := stmt.GetSelectStmt(); main != nil && !use.forced {
 				ctx = ctx.gatedBy(st, main.WhereClause, main, body)
 			}
 		}

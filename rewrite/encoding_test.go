@@ -1,0 +1,77 @@
+package rewrite
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestEncodings(t *testing.T) {
+	// 表 is 0x95 0x5c in Shift JIS: its second byte is a backslash.
+	sjis := "select 'x\x95\x5c', E'\x95\x5c', mbus4.post('q', '\x95\x5c=>1') from wrong"
+	latin1 := "select 'caf\xe9', mbus4.post('q', '\xe9=>1') from wrong"
+	for _, c := range []struct {
+		encoding, sql string
+		chars         int // of the text up to "wrong"
+	}{
+		{"SJIS", sjis, strings.Index(sjis, "wrong") - 3},
+		{"LATIN1", latin1, strings.Index(latin1, "wrong")},
+		{"SQL_ASCII", latin1, strings.Index(latin1, "wrong")},
+	} {
+		p := New(shortFragments{}).Rewrite(c.sql, c.encoding, testEnv)
+		if p == nil || len(p.refusals) > 0 {
+			t.Errorf("%s: not rewritten", c.encoding)
+			continue
+		}
+		out := strings.Index(p.SQL(), "wrong")
+		k := kindOf(c.encoding)
+		r := &Report{Code: "42P01", Position: k.charPosition(p.SQL(), out)}
+		if p.EditReport(r); r.Position != c.chars+1 {
+			t.Errorf("%s: position %d, want %d", c.encoding, r.Position, c.chars+1)
+		}
+		if strings.Contains(p.SQL(), "zz") {
+			t.Errorf("%s: the parser's substitute got into %q", c.encoding, p.SQL())
+		}
+	}
+}
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                          false,
+		"select 4":                  false,
+		"mbus4":                     true,
+		"select 4, 44 from MBus4.x": true,
+		"bus4 m bus4 mbus 4 mbus":   false,
+		"select 1 -- xmbus4x":       true,
+		strings.Repeat("4", 1000):   false,
+		"select '4' || \"mBUS4\".y": true,
+	} {
+		if got := Mentions([]byte(text)); got != want {
+			t.Errorf("Mentions(%q) = %v", text, got)
+		}
+	}
+}
+
+func BenchmarkMentions(b *testing.B) {
+	text := []byte("select abalance from pgbench_accounts where aid = 123454; select * from other where id in (4, 14, 24)")
+	for b.Loop() {
+		if Mentions(text) {
+			b.Fatal("no mention")
+		}
+	}
+}
+
+func BenchmarkRewrite(b *testing.B) {
+	const sql = "select * from mbus4.consume($1)"
+	b.Run("cached", func(b *testing.B) {
+		r := New(shortFragments{})
+		for b.Loop() {
+			r.Rewrite(sql, "UTF8", testEnv)
+		}
+	})
+	b.Run("new", func(b *testing.B) {
+		r := New(shortFragments{})
+		for b.Loop() {
+			r.rewrite(read(sql, "UTF8"), Env{HstoreSchema: "public"})
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package rewrite
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/sqlfuncs"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// shortFragments keeps the goldens readable: the real SQL is package engine's, and integration
+// tests run it.
+type shortFragments struct{}
+
+func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+	switch f.Effect {
+	case sqlfuncs.Reads:
+		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "({" + f.Params[len(f.Params)-1].Name + "}) as {name})"}
+	case sqlfuncs.Draws:
+		return sqlfuncs.Fragment{Expr: "(drawn_for({qname}))"}
+	}
+	name := "served"
+	if use.Rows {
+		name = "served_rows"
+	}
+	return sqlfuncs.Fragment{CTEs: fmt.Sprintf("{c} as (select * from %s)", name)}
+}
+
+func (shortFragments) ImpliedArgs(m sqlfuncs.Match) []string {
+	var out []string
+	for i := range m.Readings[0] {
+		var values []string
+		for _, r := range m.Readings {
+			values = append(values, r[i])
+		}
+		out = append(out, "'"+strings.Join(values, "|")+"'")
+	}
+	return out
+}
+
+func testEnv() (Env, *Refusal) { return Env{HstoreSchema: "public"}, nil }
+
+// TestGolden runs the cases in testdata: comment lines, the client's SQL, "----", and the SQL for
+// the server, or the error. Cases are separated by an empty line.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".sql"), func(t *testing.T) {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for i, c := range strings.Split(strings.TrimRight(string(b), "\n"), "\n\n") {
+				if i > 0 {
+					got.WriteString("\n")
+				}
+				comments, sql := splitComments(c)
+				sql, _, _ = strings.Cut(sql, "\n----")
+				got.WriteString(comments + sql + "\n----\n" + outcome(t, sql) + "\n")
+			}
+			if *update {
+				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got.String() != string(b) {
+				t.Errorf("%s differs; run: go test ./rewrite -run Golden -update, and look at the difference.\ngot:\n%s", file, got.String())
+			}
+		})
+	}
+}
+
+func splitComments(c string) (comments, sql string) {
+	for strings.HasPrefix(c, "# ") {
+		line, rest, _ := strings.Cut(c, "\n")
+		comments += line + "\n"
+		c = rest
+	}
+	return comments, c
+}
+
+// outcome is what becomes of sql, in the form of the golden files. It checks what holds for every
+// case.
+func outcome(t *testing.T, sql string) string {
+	t.Helper()
+	p := New(shortFragments{}).Rewrite(sql, "UTF8", testEnv)
+	if p == nil {
+		return "(forwarded)"
+	}
+	checkPlan(t, sql, p)
+	if len(p.refusals) > 0 {
+		var lines []string
+		for _, r := range p.refusals {
+			line := fmt.Sprintf("error %s at %q: %s", r.Code, upTo(sql[r.offset:], 12), r.Message)
+			if r.Detail != "" {
+				line += "\n  detail: " + r.Detail
+			}
+			lines = append(lines, line+"\n  hint: "+r.Hint)
+		}
+		return strings.Join(lines, "\n")
+	}
+	return p.SQL()
+}
+
+func upTo(s string, n int) string { return s[:min(n, len(s))] }
+
+// checkPlan checks that the result parses, that rewriting it again changes nothing, and that every
+// copied piece is found where the plan says it came from.
+func checkPlan(t *testing.T, sql string, p *Plan) {
+	t.Helper()
+	if _, err := pg_query.Parse(kindOf("UTF8").parseable(p.SQL())); err != nil {
+		t.Errorf("the result of %q does not parse: %v\n%s", sql, err, p.SQL())
+	}
+	if again := New(shortFragments{}).Rewrite(p.SQL(), "UTF8", testEnv); again != nil {
+		t.Errorf("rewriting the result of %q again gives\n%s", sql, again.SQL())
+	}
+	for i, s := range p.segs {
+		end := len(p.sql)
+		if i+1 < len(p.segs) {
+			end = p.segs[i+1].out
+		}
+		if s.in < 0 || s.in > len(sql) {
+			t.Fatalf("segment %d of %q points outside the client's text: %+v", i, sql, s)
+		}
+		if s.copy && !strings.HasPrefix(sql[s.in:], p.sql[s.out:end]) {
+			t.Errorf("segment %d of %q is not the text it claims to copy: %q", i, sql, p.sql[s.out:end])
+		}
+	}
+}

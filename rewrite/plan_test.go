@@ -1,0 +1,95 @@
+package rewrite
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestPositions checks that every place of the server's text maps to the right one in the
+// client's: to the very character where it was copied, to the call where it was not.
+func TestPositions(t *testing.T) {
+	for _, sql := range []string{
+		"select mbus4.post('q', 'a=>1') from nowhere",
+		"select\r\n  nonsense,\r\n  mbus4.post('q', nonsense2)\r\nfrom t",
+		"select 'Ünïcödé ☃', mbus4.post('q', hstore('ключ', wrong)), alsowrong",
+		"select 1; select mbus4.consume('q'); select wrong",
+		"with a as (select wrong) select mbus4.post('q', hstore(a)) from a order by alsowrong",
+	} {
+		p := New(shortFragments{}).Rewrite(sql, "UTF8", testEnv)
+		if p == nil || len(p.refusals) > 0 {
+			t.Fatalf("%q is not rewritten", sql)
+		}
+		for _, word := range []string{"nonsense", "nonsense2", "wrong", "alsowrong", "nowhere"} {
+			in := strings.Index(sql, word)
+			if in < 0 {
+				continue
+			}
+			out := strings.Index(p.SQL(), word)
+			r := &Report{Code: "42703", Position: utf8.RuneCountInString(p.SQL()[:out]) + 1}
+			want := utf8.RuneCountInString(sql[:in]) + 1
+			if !p.EditReport(r) || r.Position != want {
+				t.Errorf("%q in %q: position %d, want %d", word, sql, r.Position, want)
+			}
+		}
+	}
+}
+
+func TestReportMarkers(t *testing.T) {
+	p := New(shortFragments{}).Rewrite("select 'é', mbus4.post('q', 'a=>1')", "UTF8", testEnv)
+	for _, message := range []string{
+		`invalid input syntax for type integer: "mbus4-error 1 42704 queue "q" does not exist"`,
+		`ungültige Eingabesyntax für Typ integer: »mbus4-error 1 42704 queue "q" does not exist«`,
+		`syntaxe en entrée invalide pour le type integer : « mbus4-error 1 42704 queue "q" does not exist »`,
+	} {
+		r := &Report{Severity: "ERROR", Code: "22P02", Message: message}
+		if !p.EditReport(r) {
+			t.Fatalf("%s is not recognised", message)
+		}
+		if r.Code != "42704" || r.Position != 13 || !r.Internal || r.Hint == "" {
+			t.Errorf("%s gives %+v", message, r)
+		}
+		if got := strings.TrimSpace(r.Message); got != `queue "q" does not exist` {
+			t.Errorf("%s gives message %q", message, got)
+		}
+		alone := &Report{Severity: "ERROR", Code: "22P02", Message: message, Position: 3}
+		if !EditReport(alone) || alone.Code != "42704" || alone.Position != 0 {
+			t.Errorf("%s without a plan gives %+v", message, alone)
+		}
+	}
+	for _, message := range []string{`invalid input syntax for type integer: "x"`, `mbus4-error`, `"mbus4-error 1"`, `"mbus4-error x 42704 y"`} {
+		r := &Report{Severity: "ERROR", Code: "22P02", Message: message}
+		if p.EditReport(r) || EditReport(r) {
+			t.Errorf("%s is taken for a marker: %+v", message, r)
+		}
+	}
+}
+
+func TestReportNotice(t *testing.T) {
+	encode := func(s string) string {
+		var b strings.Builder
+		for i := range len(s) {
+			for bit := 7; bit >= 0; bit-- {
+				b.WriteByte(" \t"[s[i]>>bit&1])
+			}
+		}
+		return b.String()
+	}
+	quoted := "text-search query doesn't contain lexemes: \"" + encode(`m4 42710 queue "q" already exists`) + `"`
+	r := &Report{Severity: "NOTICE", Code: "00000", Message: quoted}
+	if !EditReport(r) || r.Code != "42710" || r.Message != `queue "q" already exists` || !r.Internal {
+		t.Errorf("got %+v", r)
+	}
+	other := &Report{Severity: "NOTICE", Code: "00000", Message: "text-search query doesn't contain lexemes: \" \t \""}
+	if EditReport(other) {
+		t.Errorf("an ordinary notice is edited: %+v", other)
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	p := Refuse("select 'é', mbus4.post('q', '')", "UTF8", Refusal{Code: "3F000", Message: "no schema", Hint: "init"})
+	r := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0"`, Position: 8}
+	if !p.EditReport(r) || r.Code != "3F000" || r.Message != "no schema" || r.Hint != "init" || r.Position != 1 {
+		t.Errorf("got %+v", r)
+	}
+}

@@ -1,0 +1,78 @@
+# once for each row
+select mbus4.take(x) from unnest($1::text[]) x
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select null, (x)::pg_catalog.text from unnest($1::text[]) x) as s(h1, h2)), mbus4_c1_a(n, "msgid") as (select mbus4_r1.n, mbus4_r1.h2 from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."take" as "take" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n
+
+select t.id, mbus4.post('q', hstore('id', t.id::text), iid => 'i' || t.id) as iid, lower(name)
+from t where id < 10 order by id desc limit 5
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select t.id, null, lower(name), ('q')::pg_catalog.text, (hstore('id', t.id::text))::"public".hstore, ('i' || t.id)::pg_catalog.text
+from t where id < 10 order by id desc limit 5) as s(h1, h2, h3, h4, h5, h6)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h4, mbus4_r1.h5, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, mbus4_r1.h6 from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_r1.h1 as "id", mbus4_c1."post" as iid, mbus4_r1.h3 as "lower" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n
+
+# FROM or WHERE alone make it conditional
+select mbus4.post('q', 'a=>1') where $1
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select null, ('q')::pg_catalog.text, ('a=>1')::"public".hstore where $1) as s(h1, h2, h3)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h2, mbus4_r1.h3, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" as "post" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n
+
+# forwarding what was consumed
+select mbus4.post('b', m.data, m.headers) from mbus4.consume('a') m
+----
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_r1 as materialized (select row_number() over () as n, s.* from (select null, ('b')::pg_catalog.text, (m.data)::"public".hstore, (m.headers)::"public".hstore from unnest(array(select "consume" from mbus4_c1)) m) as s(h1, h2, h3, h4)), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h2, mbus4_r1.h3, mbus4_r1.h4, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c2 as (select * from served_rows) select mbus4_c2."post" as "post" from mbus4_r1 left join mbus4_c2 on mbus4_c2.n = mbus4_r1.n order by mbus4_r1.n
+
+# columns around the call
+select mbus4.post('q', hstore(t)) || '-' || t.name || t.name as k from t
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select null, ('q')::pg_catalog.text, (hstore(t))::"public".hstore, t.name from t) as s(h1, h2, h3, h4)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h2, mbus4_r1.h3, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" || '-' || mbus4_r1.h4 || mbus4_r1.h4 as k from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n
+
+# rows as a whole
+select *, t.*, mbus4.post('q', hstore(t)) from t
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select "t", t, null, ('q')::pg_catalog.text, (hstore(t))::"public".hstore from t) as s(h1, h2, h3, h4, h5)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h4, mbus4_r1.h5, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select (mbus4_r1.h1).*, (mbus4_r1.h2).*, mbus4_c1."post" as "post" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n
+
+select (mbus4.take(x)).*, (mbus4.take(x)).data from unnest($1::text[]) x
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select null, null, (x)::pg_catalog.text, (x)::pg_catalog.text from unnest($1::text[]) x) as s(h1, h2, h3, h4)), mbus4_c1_a(n, "msgid") as (select mbus4_r1.n, mbus4_r1.h3 from mbus4_r1), mbus4_c1 as (select * from served_rows), mbus4_c2_a(n, "msgid") as (select mbus4_r1.n, mbus4_r1.h4 from mbus4_r1), mbus4_c2 as (select * from served_rows) select (mbus4_c1."take").*, (mbus4_c2."take").data as "data" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n left join mbus4_c2 on mbus4_c2.n = mbus4_r1.n order by mbus4_r1.n
+
+# nested calls
+select mbus4.post('b', (mbus4.take(t.iid)).data, properties => t.p) from t
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select null, ('b')::pg_catalog.text, (t.iid)::pg_catalog.text, (t.p)::"public".hstore from t) as s(h1, h2, h3, h4)), mbus4_c1_a(n, "msgid") as (select mbus4_r1.n, mbus4_r1.h3 from mbus4_r1), mbus4_c1 as (select * from served_rows), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h2, ((mbus4_c1."take").data)::"public".hstore, null::"public".hstore, mbus4_r1.h4, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n), mbus4_c2 as (select * from served_rows) select mbus4_c2."post" as "post" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n left join mbus4_c2 on mbus4_c2.n = mbus4_r1.n order by mbus4_r1.n
+
+# sets
+select q.name, mbus4.consume(q.name) from queues q order by q.name
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select q.name, null, (q.name)::pg_catalog.text from queues q order by q.name) as s(h1, h2, h3)), mbus4_c1_a(n, "qname", "cname") as (select mbus4_r1.n, mbus4_r1.h3, 'default'::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_r1.h1 as "name", mbus4_c1."consume" as "consume" from mbus4_r1 join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n, mbus4_c1.o
+
+select q.name, (mbus4.consumen(q.name, amt => q.n)).* from queues q
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select q.name, null, (q.name)::pg_catalog.text, (q.n)::integer from queues q) as s(h1, h2, h3, h4)), mbus4_c1_a(n, "qname", "cname", "amt") as (select mbus4_r1.n, mbus4_r1.h3, 'default'::pg_catalog.text, mbus4_r1.h4 from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_r1.h1 as "name", (mbus4_c1."consumen").* from mbus4_r1 join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n, mbus4_c1.o
+
+# grouped rows
+select name, count(*), mbus4.post('q', hstore('n', count(*)::text)) from t group by name having count(*) > 1 order by 2
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select name, count(*), null, ('q')::pg_catalog.text, (hstore('n', count(*)::text))::"public".hstore from t group by name having count(*) > 1 order by 2) as s(h1, h2, h3, h4, h5)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h4, mbus4_r1.h5, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_r1.h1 as "name", mbus4_r1.h2 as "count", mbus4_c1."post" as "post" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n
+
+# constants keep their type open
+insert into log (n, iid) select '7', mbus4.post('q', hstore(t)) from t where true on conflict do nothing returning n
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select '7', null, ('q')::pg_catalog.text, (hstore(t))::"public".hstore from t where true) as s(h1, h2, h3, h4)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h3, mbus4_r1.h4, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) insert into log (n, iid) select '7', mbus4_c1."post" as "post" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n on conflict do nothing returning n
+
+# names of columns
+select t.a, t.b::int, -t.c, 1 + 2, case when a then b end, (t.r).f, array[a], x[1], "Ab", a is null, mbus4.post('q', '') from t
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select t.a, t.b::int, -t.c, 1 + 2, case when a then b end, (t.r).f, array[a], x[1], "Ab", a is null, null, ('q')::pg_catalog.text, ('')::"public".hstore from t) as s(h1, h2, h3, h4, h5, h6, h7, h8, h9, h10, h11, h12, h13)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h12, mbus4_r1.h13, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_r1.h1 as "a", mbus4_r1.h2 as "b", mbus4_r1.h3 as "?column?", mbus4_r1.h4 as "?column?", mbus4_r1.h5 as "case", mbus4_r1.h6 as "f", mbus4_r1.h7 as "array", mbus4_r1.h8 as "x", mbus4_r1.h9 as "Ab", mbus4_r1.h10 as "?column?", mbus4_c1."post" as "post" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n
+
+# in a WITH query
+with p as (select id, mbus4.post('q', hstore(t)) as iid from t) update t set iid = p.iid from p where p.id = t.id
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select id, null, ('q')::pg_catalog.text, (hstore(t))::"public".hstore from t) as s(h1, h2, h3, h4)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h3, mbus4_r1.h4, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows), p as (select mbus4_r1.h1 as "id", mbus4_c1."post" as iid from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n) update t set iid = p.iid from p where p.id = t.id
+
+# a subquery in an argument keeps its own scope
+select mbus4.post('q', (select hstore(u) from u where u.id = t.id)) from t
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select null, ('q')::pg_catalog.text, ((select hstore(u) from u where u.id = t.id))::"public".hstore from t) as s(h1, h2, h3)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h2, mbus4_r1.h3, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" as "post" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n
+
+# no word is taken for the end of the target list
+select a is distinct from b, mbus4.post('q', ''), percentile_cont(0.5) within group (order by a) from t
+----
+with mbus4_r1 as materialized (select row_number() over () as n, s.* from (select a is distinct from b, null, percentile_cont(0.5) within group (order by a), ('q')::pg_catalog.text, ('')::"public".hstore from t) as s(h1, h2, h3, h4, h5)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h4, mbus4_r1.h5, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_r1.h1 as "?column?", mbus4_c1."post" as "post", mbus4_r1.h3 as "percentile_cont" from mbus4_r1 left join mbus4_c1 on mbus4_c1.n = mbus4_r1.n order by mbus4_r1.n

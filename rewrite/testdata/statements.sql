@@ -1,0 +1,76 @@
+values (mbus4.post('q', 'v=>1')), (mbus4.post('q', 'v=>2'))
+----
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>1')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>2')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served) values ((select "post" as "post" from mbus4_c1)), ((select "post" as "post" from mbus4_c2))
+
+insert into t (iid) values (mbus4.post('q', 'v=>1')), ('x') on conflict do nothing returning iid
+----
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>1')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) insert into t (iid) values ((select "post" as "post" from mbus4_c1)), ('x') on conflict do nothing returning iid
+
+insert into t select m.* from mbus4.consume('q') m
+----
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) insert into t select m.* from unnest(array(select "consume" from mbus4_c1)) m
+
+# several statements; those without calls keep their text
+begin; select 1; select mbus4.post('q', 'a=>1'); insert into t values (1) ; commit
+----
+begin; select 1; with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1); insert into t values (1) ; commit
+
+# one refused statement does not keep the others from being served
+select mbus4.post('q', ''); select 1 where mbus4.post('q', '') is null; select 2
+----
+error 0A000 at "mbus4.post('": mbus4.post cannot be called in WHERE
+  hint: Call it in the target list of the statement itself or of a CTE, for example: with m as (select mbus4.post(…) as r from …) select … from m.
+
+prepare p (text) as select * from mbus4.consume($1)
+----
+prepare p (text) as with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ($1)::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select * from unnest(array(select "consume" from mbus4_c1)) as "consume"
+
+explain (analyze, verbose) select mbus4.post('q', '')
+----
+explain (analyze, verbose) with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
+
+explain analyze verbose with x as (select 1) select * from x, mbus4.consume('q')
+----
+explain analyze verbose with x as (select 1), mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select * from x, unnest(array(select "consume" from mbus4_c1)) as "consume"
+
+copy (select iid from mbus4.consume('q')) to stdout
+----
+copy (with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid from unnest(array(select "consume" from mbus4_c1)) as "consume") to stdout
+
+create table t2 (iid) as select iid from mbus4.consume('q') with no data
+----
+create table t2 (iid) as with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid from unnest(array(select "consume" from mbus4_c1)) as "consume" with no data
+
+select iid into t3 from mbus4.consume('q')
+----
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid into t3 from unnest(array(select "consume" from mbus4_c1)) as "consume"
+
+# parentheses
+(select mbus4.post('q', ''))
+----
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) (select (select "post" as "post" from mbus4_c1))
+
+((select * from mbus4.consume('q')))
+----
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) ((select * from unnest(array(select "consume" from mbus4_c1)) as "consume"))
+
+# names of ours give way to the client's
+select 'mbus4_' || mbus4.post('q', '')
+----
+with mbus4x1_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4x1_c1 as (select * from served) select 'mbus4_' || (select "post" as "post" from mbus4x1_c1)
+
+# comments and hints stay
+/*+ SeqScan(t) */ select /* a */ mbus4.post( /* b */ 'q' /* c */ , 'a=>1' -- d
+) -- e
+----
+/*+ SeqScan(t) */ with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select /* a */ (select "post" as "post" from mbus4_c1) -- e
+
+# strings of all kinds
+select mbus4.post(E'q\'', $$a=>"x', mbus4.post("$$, U&'\0061=>1', $x$ "; $x$)
+----
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (E'q\'')::pg_catalog.text, ($$a=>"x', mbus4.post("$$)::"public".hstore, (U&'\0061=>1')::"public".hstore, ($x$ "; $x$)::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
+
+# multibyte text
+select 'Ünïcödé ☃', mbus4.post('q', 'ключ=>"значение"')
+----
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('ключ=>"значение"')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select 'Ünïcödé ☃', (select "post" as "post" from mbus4_c1)
