@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const defaultOut = "docs/bench.md"
+
+// options are the flags.
+type options struct {
+	seconds int            // of one run of one arm
+	rounds  int            // runs of each arm
+	only    *regexp.Regexp // nil: all cells
+	out     string         // file; "-": print only
+}
+
+// bench is one run of the program.
+type bench struct {
+	opt   options
+	tools tools
+	stack *stack
+	say   io.Writer // progress
+}
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(args []string) int {
+	opt, err := parseFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ok, err := measure(ctx, opt)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "bench: interrupted")
+		return 1
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return 1
+	case !ok:
+		fmt.Fprintln(os.Stderr, "bench: some cells failed or are invalid; see the table")
+		return 1
+	}
+	return 0
+}
+
+func parseFlags(args []string) (options, error) {
+	var opt options
+	var only string
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.IntVar(&opt.seconds, "seconds", 5, "length of one run of one arm, in `seconds`")
+	f.IntVar(&opt.rounds, "rounds", 3, "`number` of runs of each arm")
+	f.StringVar(&only, "only", "", "`regexp` of the names of the cells to run, such as ^post/.*/prepared; prints only, unless -out is given")
+	f.StringVar(&opt.out, "out", "", "`file` to write, - for printing only (default "+defaultOut+")")
+	if err := f.Parse(args); err != nil {
+		return opt, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return opt, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case opt.seconds < 1 || opt.rounds < 1:
+		return opt, errors.New("-seconds and -rounds are at least 1")
+	}
+	if only != "" {
+		re, err := regexp.Compile(only)
+		if err != nil {
+			return opt, fmt.Errorf("reading -only: %w", err)
+		}
+		opt.only = re
+		if opt.out == "" {
+			opt.out = "-" // a part must not replace the whole
+		}
+	}
+	if opt.out == "" {
+		opt.out = defaultOut
+	}
+	return opt, nil
+}
+
+// measure runs the cells and reports; false: a cell failed or is invalid.
+func measure(ctx context.Context, opt options) (ok bool, err error) {
+	t, err := findTools()
+	if err != nil {
+		return false, err
+	}
+	dir, err := os.MkdirTemp("", "mbus-bench-")
+	if err != nil {
+		return false, fmt.Errorf("making a temporary folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.Chmod(dir, 0o755); err != nil { // pgbouncer may run as another user
+		return false, err
+	}
+	b := &bench{opt: opt, tools: t, say: os.Stderr}
+	if b.tools.proxy, err = buildProxy(ctx, dir); err != nil {
+		return false, err
+	}
+	began := time.Now()
+	r := &report{opt: opt, began: began, machine: describeMachine(t)}
+	if err := b.loaded(ctx, dir, r); err != nil {
+		return false, err
+	}
+	if err := b.idle(ctx, dir, r); err != nil {
+		return false, err
+	}
+	r.took = time.Since(began)
+	text := r.markdown()
+	if opt.out != "-" {
+		if err := os.MkdirAll(filepath.Dir(opt.out), 0o755); err != nil {
+			return false, fmt.Errorf("writing the report: %w", err)
+		}
+		if err := os.WriteFile(opt.out, []byte(text), 0o644); err != nil {
+			return false, fmt.Errorf("writing the report: %w", err)
+		}
+	}
+	fmt.Println(text)
+	return r.valid(), nil
+}
+
+// loaded runs the cells that measure throughput, all on one Postgres.
+func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
+	if !b.anyWanted(append(append(passNames(), queueNames()...), snapshotName)) {
+		return nil
+	}
+	fmt.Fprintln(b.say, "starting Postgres, pgbouncer and mbusproxy")
+	b.stack, err = startStack(ctx, b.tools, filepath.Join(dir, "loaded"), 300, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.stack.stop()) }()
+	if err := b.fixtures(ctx); err != nil {
+		return err
+	}
+	for _, c := range append(b.passCells(), b.queueCells()...) {
+		if b.wanted(c.name) {
+			r.cells = append(r.cells, b.run(ctx, c))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
+	if b.wanted(snapshotName) {
+		r.snapshot = b.snapshot(ctx)
+	}
+	return ctx.Err()
+}
+
+func (b *bench) wanted(name string) bool {
+	return b.opt.only == nil || b.opt.only.MatchString(name)
+}
+
+func (b *bench) anyWanted(names []string) bool {
+	for _, name := range names {
+		if b.wanted(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// command is how this run would be started again.
+func (o options) command() string {
+	parts := []string{"go run ./bench", fmt.Sprintf("-seconds %d -rounds %d", o.seconds, o.rounds)}
+	if o.only != nil {
+		parts = append(parts, fmt.Sprintf("-only '%s'", strings.ReplaceAll(o.only.String(), "|", "\\|")))
+	}
+	if o.out != defaultOut {
+		parts = append(parts, "-out "+o.out)
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	snapshotName    = "snapshot/consume/prepared/8"
+	deadRows        = 400000
+	snapshotClients = 8
+	snapshotParts   = 3 // each as long as an arm of another cell
+)
+
+// snapshotResult tells how consuming fares when an old snapshot keeps the dead rows alive.
+type snapshotResult struct {
+	clean []float64            // transactions a second through the proxy, one for each round
+	held  map[string][]float64 // by side and part: the same behind dead rows
+	ratio map[string][]float64 // by side and part: to its own side's clean table
+	err   error
+}
+
+func partKey(side string, part int) string { return fmt.Sprintf("%s/%d", side, part) }
+
+// snapshot consumes one at a time from a clean table, then behind deadRows dead rows that a
+// transaction keeps from being vacuumed; by the proxy and by hand.
+func (b *bench) snapshot(ctx context.Context) *snapshotResult {
+	r := &snapshotResult{held: map[string][]float64{}, ratio: map[string][]float64{}}
+	fmt.Fprintf(b.say, "%-28s", snapshotName)
+	defer fmt.Fprintln(b.say)
+	ours := &consumer{side: b.ours(), script: ourConsume(1), batch: 1, rate: firstRateOne}
+	hand := &consumer{side: b.hand(), script: fmt.Sprintf(handFormOne.sql, 1), batch: 1, rate: firstRateOne}
+	for range b.opt.rounds {
+		for _, c := range []*consumer{hand, ours} {
+			if err := b.snapshotRound(ctx, r, c); err != nil {
+				r.err = fmt.Errorf("%s: %w", c.side.name, err)
+				fmt.Fprintf(b.say, " FAILED: %v", r.err)
+				return r
+			}
+		}
+	}
+	for part := range snapshotParts {
+		fmt.Fprintf(b.say, "  %.2f", median(r.ratio[partKey("proxy", part)]))
+	}
+	return r
+}
+
+func (b *bench) snapshotRound(ctx context.Context, r *snapshotResult, c *consumer) error {
+	clean, err := b.consume(ctx, c, "prepared", snapshotClients, b.opt.seconds)
+	if err != nil {
+		return err
+	}
+	if c.side.name == "proxy" {
+		r.clean = append(r.clean, clean.tps)
+	}
+	if err := b.refill(ctx, c.side, deadRows); err != nil {
+		return err
+	}
+	old, err := openSnapshot(ctx, b.stack.direct)
+	if err != nil {
+		return err
+	}
+	defer closeConn(old)
+	if _, err := execSQL(ctx, b.stack.direct.dsn(), "delete from "+c.side.table); err != nil {
+		return err
+	}
+	seconds := snapshotParts * b.opt.seconds
+	filled := int64(1.4 * clean.tps * float64(seconds))
+	if err := b.add(ctx, c.side, filled); err != nil {
+		return err
+	}
+	s, err := b.pgbench(ctx, c.side.path, load{script: c.script, mode: "prepared", clients: snapshotClients, seconds: seconds, progress: true})
+	if err != nil {
+		return err
+	}
+	if len(s.perSec) < seconds-1 {
+		return fmt.Errorf("pgbench told of %d seconds, not %d", len(s.perSec), seconds)
+	}
+	left, err := b.left(ctx, c.side)
+	if err != nil {
+		return err
+	}
+	if got := filled - left; left < snapshotClients || got != s.count {
+		return fmt.Errorf("INVALID: %d transactions took %d messages out of %d", s.count, got, filled)
+	}
+	for part := range snapshotParts {
+		key := partKey(c.side.name, part)
+		tps := mean(s.perSec[part*b.opt.seconds : min((part+1)*b.opt.seconds, len(s.perSec))])
+		r.held[key] = append(r.held[key], tps)
+		r.ratio[key] = append(r.ratio[key], tps/clean.tps)
+	}
+	return nil
+}
+
+// openSnapshot begins a transaction that keeps seeing what there is now.
+func openSnapshot(ctx context.Context, p path) (*pgconn.PgConn, error) {
+	conn, err := pgconn.Connect(ctx, p.dsn())
+	if err != nil {
+		return nil, fmt.Errorf("holding a snapshot: %w", err)
+	}
+	if _, err := query(ctx, conn, "begin isolation level repeatable read; select count(*) from pg_class"); err != nil {
+		closeConn(conn)
+		return nil, err
+	}
+	return conn, nil
+}
+
+func mean(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

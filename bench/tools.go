@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"mbusproxy/internal/pgcluster"
+)
+
+// tools are the programs that a run needs.
+type tools struct {
+	postgres  pgcluster.Installation
+	pgbench   string
+	pgbouncer string
+	proxy     string // built for this run
+}
+
+func findTools() (tools, error) {
+	var t tools
+	var err error
+	if t.postgres, err = pgcluster.Find(); err != nil {
+		return t, err
+	}
+	var missing []string
+	if t.pgbench = find("pgbench", t.postgres.BinDir); t.pgbench == "" {
+		missing = append(missing, "pgbench")
+	}
+	if t.pgbouncer = find("pgbouncer", "/usr/sbin"); t.pgbouncer == "" {
+		missing = append(missing, "pgbouncer")
+	}
+	if missing != nil {
+		return t, fmt.Errorf("not installed: %s; try `apt-get install pgbouncer postgresql-contrib`", strings.Join(missing, " and "))
+	}
+	return t, nil
+}
+
+// find looks for a program in a folder, then in PATH; "" when it is in neither.
+func find(name, dir string) string {
+	if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+		return path
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// buildProxy builds the program as it is delivered: without the race detector.
+func buildProxy(ctx context.Context, dir string) (string, error) {
+	path := filepath.Join(dir, "mbusproxy")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "mbusproxy/cmd/mbusproxy")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building mbusproxy (start bench inside the repository): %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// property is one line of the machine's description.
+type property struct{ name, value string }
+
+func describeMachine(t tools) []property {
+	return []property{
+		{"CPU", fmt.Sprintf("%s, %d cores", cpuModel(), runtime.NumCPU())},
+		{"Memory", memory()},
+		{"Kernel", strings.TrimSpace(readText("/proc/sys/kernel/ostype") + " " + readText("/proc/sys/kernel/osrelease"))},
+		{"System", firstMatch(readText("/etc/os-release"), `(?m)^PRETTY_NAME="(.*)"`)},
+		{"Load before the run", strings.Join(strings.Fields(readText("/proc/loadavg") + " ? ? ?")[:3], " ")},
+		{"Postgres", t.postgres.Version},
+		{"pgbouncer", firstMatch(output(t.pgbouncer, "--version"), `(?m)^PgBouncer (\S+)`)},
+		{"pgbench", firstMatch(output(t.pgbench, "--version"), `(?m)^pgbench \(PostgreSQL\) (\S+)`)},
+		{"mbusproxy", firstMatch(output("git", "rev-parse", "--short", "HEAD"), `(\S+)`) + ", " + runtime.Version()},
+	}
+}
+
+func cpuModel() string {
+	return firstMatch(readText("/proc/cpuinfo"), `(?m)^model name\s*:\s*(.*)$`)
+}
+
+func memory() string {
+	var kib int64
+	if _, err := fmt.Sscan(firstMatch(readText("/proc/meminfo"), `MemTotal:\s*(\d+)`), &kib); err != nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.1f GiB", float64(kib)/(1<<20))
+}
+
+func firstMatch(text, pattern string) string {
+	if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
+		return strings.TrimSpace(m[1])
+	}
+	return "unknown"
+}
+
+func readText(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func output(name string, args ...string) string {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return ""
+	}
+	return string(out)
+}
