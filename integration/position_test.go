@@ -50,7 +50,8 @@ var inTargets = []place{
 	{sql: "select t.id, mbus4.post('b', hstore('id', t.id::text), iid => 'b' || t.id) from t where t.id < 0", rows: "", a: allOfA},
 	{sql: "select mbus4.post('b', 'x=>1') is not null from t", rows: "t\nt\nt", a: allOfA, b: "#3"},
 	{sql: "select count(distinct x) from (select mbus4.get_iid('a') as x from t) s", rows: "3", a: allOfA},
-	{sql: "select iid from (select (mbus4.take(x)).* from unnest($1::text[]) x) s", args: []any{"{a1,a3}"}, rows: "a1\na3", a: "a2"},
+	{sql: "insert into got select (mbus4.take(x)).* from unnest($1::text[]) x returning iid, data->'n'", args: []any{"{a1,a3}"}, rows: "a1|1\na3|3", a: "a2"},
+	{sql: "insert into got select (mbus4.consumen('a', amt => 2)).* returning iid, data->'n'", rows: "a1|1\na2|2", a: "a3"},
 	{sql: "select (mbus4.take(x)).iid from unnest($1::text[]) x", args: []any{"{a3,a1}"}, rows: "a3\na1", a: "a2"},
 	{sql: "select x, mbus4.is_msg_exists(x) from unnest($1::text[]) x", args: []any{"{a1,nope}"}, rows: "a1|t\nnope|f", a: allOfA},
 	{sql: "select mbus4.post('b', m.data, iid => m.iid) from mbus4.consumen('a', amt => 2) m", rows: "a1\na2", a: "a3", b: "a1\na2"},
@@ -115,7 +116,9 @@ func TestServedOrRefused(t *testing.T) {
 		{sql: "select distinct length(mbus4.post('b', 'x=>1', iid => 'b' || t.id)) from t", rows: "2", a: allOfA, b: "b1\nb2\nb3"},
 		{sql: "select t.id, row_number() over (order by t.id desc), mbus4.post('b', 'x=>1', iid => 'b' || t.id) from t order by 1", rows: "1|3|b1\n2|2|b2\n3|1|b3", a: allOfA, b: "b1\nb2\nb3"},
 		{sql: "select coalesce('x', mbus4.post('b', 'x=>1'))", rows: "x", a: allOfA},
-		{sql: "update sink set k = m.iid from mbus4.consume('a') m where false", a: "a2\na3"},
+		{sql: "update t set k = m.iid from mbus4.consume('a') m where t.id = (m.data->'n')::int returning t.id, t.k", rows: "1|a1", a: "a2\na3"},
+		{sql: "delete from t using mbus4.consume('a') m where t.id = 3 + (m.data->'n')::int", a: "a2\na3"},
+		{sql: "select iid from (select (mbus4.take(x)).* from unnest('{a1,a3}'::text[]) x) s", rows: "a1\na3", a: "a2"},
 		{sql: "create temp table made as select iid from mbus4.consume('a')", a: "a2\na3"},
 		{sql: "select count(*) from t where mbus4.is_msg_exists('a' || t.id)", rows: "3", a: allOfA},
 	}
@@ -140,7 +143,9 @@ func TestServedOrRefused(t *testing.T) {
 
 func makeTables(t *testing.T, s *session) {
 	t.Helper()
-	ask(t, s.conn, "create table t (id int); insert into t values (1), (2), (3); create table sink (id int, k text)")
+	ask(t, s.conn, `create table t (id int, k text); insert into t values (1), (2), (3); create table sink (id int, k text);
+		create table got (id bigint, added timestamp, iid text, delayed_until timestamp, expires timestamp, received int[],
+			headers hstore, properties hstore, data hstore)`)
 }
 
 // fill puts the queues into the state in which a place begins.

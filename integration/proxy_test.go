@@ -126,9 +126,9 @@ func (p *proxyProcess) stop() error {
 	return errors.Join(found...)
 }
 
-// logTail returns the last 16 KiB of what the proxy wrote.
+// logTail returns the last 4 KiB of what the proxy wrote.
 func (p *proxyProcess) logTail() []byte {
-	log := make([]byte, 16<<10)
+	log := make([]byte, 4<<10)
 	info, err := p.log.Stat()
 	if err != nil {
 		return []byte(err.Error())

@@ -140,6 +140,7 @@ LINE 2:   m.nosuch
 ERROR:  function mbus4.post(unknown, unknown, nosuch => integer) does not exist
 LINE 1: select 'größer', mbus4.post('q', 'ä=>1', nosuch => 1), 2 +* ...
                          ^
+DETAIL:
 HINT:`,
 		},
 		{
