@@ -85,10 +85,6 @@ func (k replyKind) accepts(typ byte) bool {
 // owed is one entry of the queue of expected replies.
 type owed struct {
 	kind replyKind
-	// optional means that it cannot be known from outside whether the server answers: a Sync that
-	// was under way when a COPY FROM STDIN failed was read either as part of the COPY (ignored)
-	// or after it (answered). See tracker.failed.
-	optional bool
 	// about is nil in a session that never had a Plan.
 	about *about
 }
@@ -136,15 +132,4 @@ func (r *ring) pop() {
 	if r.n == 0 && len(r.entries) > ringKeep {
 		r.entries, r.head = nil, 0
 	}
-}
-
-// pushFront puts o before the head; a place was freed by pop before.
-func (r *ring) pushFront(o owed) {
-	if r.entries == nil {
-		r.push(o)
-		return
-	}
-	r.head = (r.head - 1) & (len(r.entries) - 1)
-	r.n++
-	*r.at(0) = o
 }

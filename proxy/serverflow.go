@@ -59,10 +59,9 @@ func (f *serverFlow) wants(typ byte, size int) (gather int) {
 	switch typ {
 	case msgDataRow, msgCopyData:
 		// The bulk of what servers send: no look at the queue while its head takes rows.
-		if h := f.head(); h != nil && !f.skipping && (h.kind == owedQuery || h.kind == owedExecute) {
-			return 0
+		if !f.takesRows() {
+			f.err = f.answer(typ, "")
 		}
-		f.err = f.answer(typ)
 	case msgNotification, msgBackendKeyData:
 		return 0
 	case msgParameterStatus:
@@ -77,7 +76,7 @@ func (f *serverFlow) wants(typ byte, size int) (gather int) {
 		if f.rewriter != nil && size <= maxReport {
 			return size
 		}
-		f.failed()
+		f.err = f.answer(typ, "")
 	case msgReadyForQuery:
 		if size != headerSize+1 {
 			f.err = errFraming
@@ -88,9 +87,9 @@ func (f *serverFlow) wants(typ byte, size int) (gather int) {
 		if f.names.inUse() && size <= maxSmall {
 			return size
 		}
-		f.err = f.completed("")
+		f.err = f.answer(typ, "")
 	default:
-		f.err = f.answer(typ)
+		f.err = f.answer(typ, "")
 	}
 	return 0
 }
@@ -100,23 +99,32 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, err error) {
 	body := frame[headerSize:]
 	switch frame[0] {
 	case msgReadyForQuery:
-		return nil, f.ready(body[0])
+		return nil, f.answer(msgReadyForQuery, txnStatus(body[0]))
 	case msgCommandComplete:
 		tag, _, _ := cstring(body)
-		return nil, f.completed(string(tag))
+		return nil, f.answer(msgCommandComplete, string(tag))
 	case msgParameterStatus:
 		f.parameter(body)
 	case msgNoticeResponse:
-		return f.edit(frame, f.head()), nil
+		return f.edit(frame, f.upcoming()), nil
 	case msgErrorResponse:
-		var h *owed
-		if !f.skipping {
-			h = f.settle(msgErrorResponse)
-		}
+		h := f.upcoming()
 		replacement = f.edit(frame, h)
-		f.failed()
+		return replacement, f.answer(msgErrorResponse, "")
 	}
 	return replacement, nil
+}
+
+// txnStatus is string(status) without allocating.
+func txnStatus(status byte) string {
+	switch status {
+	case 'I':
+		return "I"
+	case 'T':
+		return "T"
+	default:
+		return "E"
+	}
 }
 
 func (f *serverFlow) parameter(body []byte) {
@@ -133,10 +141,7 @@ func (f *serverFlow) parameter(body []byte) {
 // edit shows a report to the plan of the message being answered, or to the Rewriter when there is
 // none, and returns its new form, or nil when it stays.
 func (f *serverFlow) edit(frame []byte, h *owed) []byte {
-	var plan Plan
-	if !f.skipping {
-		plan = f.names.planOf(h)
-	}
+	plan := f.names.planOf(h)
 	var rep pgproto3.ErrorResponse
 	if rep.Decode(frame[headerSize:]) != nil {
 		return nil // not ours to judge

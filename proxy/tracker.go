@@ -4,18 +4,38 @@ import "fmt"
 
 // tracker follows the server's replies through the queue of what it owes. It belongs to the
 // direction server -> client alone.
+//
+// Nearly always the replies can be read in one way only. The exception is a COPY FROM STDIN that
+// fails while Syncs are under way: the server ignores those it reads while it copies and answers
+// the others, and where it stood is not visible from outside. Then there are several readings;
+// each reply strikes out those it contradicts, and a session is out of step when none is left.
 type tracker struct {
 	queue ring
-	// skipping is entered by an ErrorResponse in extended protocol and left by the ReadyForQuery
-	// of the next Sync: the server ignores all messages in between, those sent later as well.
-	skipping bool
-	// copyIn is entered by CopyInResponse and left by CommandComplete or ErrorResponse: the head
-	// of the queue is a COPY FROM STDIN, during which the server ignores Sync and Flush.
-	copyIn bool
+	// main is the likeliest reading, more are the others; usually there are none.
+	main reading
+	more []reading
 	// txn is the transaction status of the last ReadyForQuery: 'I', 'T' or 'E'.
 	txn   byte
 	names names
 }
+
+// reading is one way to read what the server has said so far.
+type reading struct {
+	// at is the index in the queue of the message being answered.
+	at int
+	// then is where to go on after a Query whose COPY FROM STDIN has read messages queued behind
+	// it; 0: with the next.
+	then int
+	// skipping is entered by an ErrorResponse in extended protocol and left by the ReadyForQuery
+	// of the next Sync: the server ignores all messages in between, those sent later as well.
+	skipping bool
+	// copyIn is entered by CopyInResponse and left by CommandComplete or ErrorResponse: the
+	// message at is a COPY FROM STDIN.
+	copyIn bool
+}
+
+// maxReadings bounds tracker.more.
+const maxReadings = 64
 
 // expect queues what the server will owe for messages about to be written.
 func (t *tracker) expect(news []owed) {
@@ -24,7 +44,7 @@ func (t *tracker) expect(news []owed) {
 	}
 }
 
-// desynced is the error of a reply that cannot answer the head of the queue.
+// desynced is the error of a reply that cannot answer what is owed.
 type desynced struct {
 	typ  byte
 	head replyKind
@@ -34,174 +54,238 @@ func (d *desynced) Error() string {
 	return fmt.Sprintf("server sent %q while owing a reply to %s", d.typ, d.head)
 }
 
+// head returns the entry at which the main reading stands, or nil.
+func (t *tracker) head() *owed {
+	if t.main.skipping || t.main.at >= t.queue.n {
+		return nil
+	}
+	return t.queue.at(t.main.at)
+}
+
+// upcoming returns the message that a report coming now belongs to, or nil.
+func (t *tracker) upcoming() *owed {
+	if t.main.skipping {
+		return nil
+	}
+	for i := t.main.at; i < t.queue.n; i++ {
+		if o := t.queue.at(i); o.kind != copyEnd {
+			return o
+		}
+	}
+	return nil
+}
+
+// takesRows reports that DataRow and CopyData change nothing.
+func (t *tracker) takesRows() bool {
+	if len(t.more) > 0 {
+		return false
+	}
+	h := t.head()
+	return h != nil && (h.kind == owedQuery || h.kind == owedExecute)
+}
+
 // idle reports that no reply is owed and no transaction is open.
 func (t *tracker) idle() bool {
 	if t.txn != 'I' {
 		return false
 	}
-	for i := range t.queue.n {
-		if o := t.queue.at(i); !o.optional && o.kind != copyEnd {
+	if t.owesNothing(&t.main) {
+		return true
+	}
+	for i := range t.more {
+		if t.owesNothing(&t.more[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tracker) owesNothing(r *reading) bool {
+	for i := r.at; i < t.queue.n; i++ {
+		if t.queue.at(i).kind != copyEnd {
 			return false
 		}
 	}
-	return true
+	return !r.skipping
 }
 
-// head returns the entry being answered, or nil.
-func (t *tracker) head() *owed {
-	if t.queue.n == 0 {
-		return nil
-	}
-	return t.queue.at(0)
-}
-
-// settle drops the entries that stay without reply until the head accepts typ. It returns nil
-// when none does.
-func (t *tracker) settle(typ byte) *owed {
-	for t.queue.n > 0 {
-		h := t.queue.at(0)
-		passed := t.skipping && h.kind != owedSync
-		if !passed && h.kind.accepts(typ) {
-			return h
+// answer takes note of a reply of type typ, which is none of those that come unasked. detail is
+// the tag of a CommandComplete (may be empty when no name is in use) or the status of a
+// ReadyForQuery.
+func (t *tracker) answer(typ byte, detail string) error {
+	others := t.more
+	t.more = nil
+	h, ok := t.step(&t.main, typ)
+	for _, r := range others {
+		rh, possible := t.step(&r, typ)
+		switch {
+		case !possible:
+		case !ok:
+			t.main, h, ok = r, rh, true
+		default:
+			t.addReading(r)
 		}
-		if !passed && !h.optional && h.kind != copyEnd {
-			return nil
-		}
-		t.queue.pop()
 	}
+	if !ok {
+		d := &desynced{typ: typ}
+		if t.main.at < t.queue.n {
+			d.head = t.queue.at(t.main.at).kind
+		}
+		return d
+	}
+	t.note(h, typ, detail)
+	t.trim()
 	return nil
 }
 
-func (t *tracker) impossible(typ byte) error {
-	d := &desynced{typ: typ}
-	if h := t.head(); h != nil {
-		d.head = h.kind
+// addReading adds r unless there is one like it.
+func (t *tracker) addReading(r reading) {
+	if r == t.main || len(t.more) >= maxReadings {
+		return
 	}
-	return d
+	for i := range t.more {
+		if t.more[i] == r {
+			return
+		}
+	}
+	t.more = append(t.more, r)
 }
 
-// answer takes note of a reply of type typ that carries nothing else of interest: all but
-// ErrorResponse, ReadyForQuery, CommandComplete and what comes unasked.
-func (t *tracker) answer(typ byte) error {
-	h := t.settle(typ)
-	if h == nil {
-		return t.impossible(typ)
+// step moves r by one reply and returns the message answered, which is nil for an ErrorResponse
+// that answers none. ok is false when the reply is impossible in this reading.
+func (t *tracker) step(r *reading, typ byte) (h *owed, ok bool) {
+	if typ == msgErrorResponse && r.skipping {
+		return nil, true // FATAL, it ends the session
 	}
-	h.optional = false
+	for ; ; r.at++ {
+		if r.at >= t.queue.n {
+			return nil, typ == msgErrorResponse // a FATAL one comes at any time
+		}
+		h = t.queue.at(r.at)
+		if h.kind == copyEnd || r.skipping && h.kind != owedSync {
+			continue
+		}
+		if !h.kind.accepts(typ) {
+			return nil, false
+		}
+		break
+	}
 	switch typ {
+	case msgErrorResponse:
+		t.fail(r, h.kind)
+	case msgReadyForQuery:
+		*r = reading{at: max(r.at+1, r.then)}
+	case msgCommandComplete:
+		t.complete(r, h.kind)
+	case msgCopyInResponse:
+		r.copyIn = true
+	case msgParseComplete, msgBindComplete, msgCloseComplete:
+		r.at++
 	case msgRowDescription, msgNoData:
 		if h.kind == owedDescribe {
-			t.queue.pop()
+			r.at++
 		}
 	case msgEmptyQueryResponse, msgPortalSuspended:
 		if h.kind == owedExecute {
-			t.queue.pop()
+			r.at++
 		}
-	case msgCopyInResponse:
-		t.copyIn = true
-	case msgParseComplete:
-		t.names.parsed(h.about)
-		t.queue.pop()
-	case msgBindComplete:
-		t.names.bound(h.about)
-		t.queue.pop()
-	case msgCloseComplete:
-		t.names.closed(h.about)
-		t.queue.pop()
 	}
-	return nil
+	return h, true
 }
 
-// completed takes note of a CommandComplete; tag is empty when nobody needs it.
-func (t *tracker) completed(tag string) error {
-	h := t.settle(msgCommandComplete)
-	if h == nil {
-		return t.impossible(msgCommandComplete)
-	}
-	t.names.completed(h.about, tag)
-	answered := *h
-	t.queue.pop()
-	if t.copyIn {
+// complete is the step of a CommandComplete.
+func (t *tracker) complete(r *reading, kind replyKind) {
+	next := r.at + 1
+	if r.copyIn {
 		// The server has read the CopyDone, and before it what was queued behind the statement.
-		t.copyIn = false
-		for t.queue.n > 0 {
-			kind := t.queue.at(0).kind
-			t.queue.pop()
-			if kind == copyEnd {
+		r.copyIn = false
+		for i := max(next, r.then); i < t.queue.n; i++ {
+			if t.queue.at(i).kind == copyEnd {
+				next = i + 1
 				break
 			}
 		}
 	}
-	if answered.kind == owedQuery { // more statements may follow, ReadyForQuery must
-		answered.optional = false
-		t.queue.pushFront(answered)
+	if kind == owedExecute {
+		r.at = next
+	} else { // of a Query more statements may follow, ReadyForQuery must
+		r.then = max(r.then, next)
 	}
-	return nil
 }
 
-// failed takes note of an ErrorResponse. It is never impossible: a FATAL one comes at any time.
-func (t *tracker) failed() {
-	if t.skipping {
+// fail is the step of an ErrorResponse. One that ends a COPY FROM STDIN adds the readings in which
+// the server has not yet read all the Syncs sent before the end of the data.
+func (t *tracker) fail(r *reading, kind replyKind) {
+	next := max(r.at+1, r.then)
+	query := r.at
+	resume := func(at int) reading {
+		if kind.extended() {
+			return reading{at: at, skipping: true}
+		}
+		return reading{at: query, then: at}
+	}
+	if !r.copyIn {
+		if kind.extended() {
+			*r = resume(next)
+		}
 		return
 	}
-	h := t.settle(msgErrorResponse)
+	*r = resume(next)
+	for i := next; i < t.queue.n; i++ {
+		switch t.queue.at(i).kind {
+		case copyEnd:
+			return
+		case owedSync:
+			answered := *r
+			*r = resume(i + 1)
+			t.addReading(answered)
+		}
+	}
+}
+
+// note applies what the reply to h means for the session's names.
+func (t *tracker) note(h *owed, typ byte, detail string) {
+	if typ == msgReadyForQuery {
+		t.txn = detail[0]
+		t.names.ready(h.kind, t.txn)
+		return
+	}
 	if h == nil {
 		return
 	}
-	h.optional = false
-	kind := h.kind
-	t.names.failed(h)
-	if t.copyIn {
-		t.copyIn = false
-		t.doubt()
+	switch typ {
+	case msgParseComplete:
+		t.names.parsed(h.about)
+	case msgBindComplete:
+		t.names.bound(h.about)
+	case msgCloseComplete:
+		t.names.closed(h.about)
+	case msgCommandComplete:
+		t.names.completed(h.about, detail)
+	case msgErrorResponse:
+		t.names.failed(h)
 	}
-	if kind.extended() {
-		t.skipping = true
+}
+
+// trim drops what all readings have behind them.
+func (t *tracker) trim() {
+	n := t.main.at
+	for i := range t.more {
+		n = min(n, t.more[i].at)
+	}
+	if n == 0 {
+		return
+	}
+	for range n {
 		t.queue.pop()
 	}
-}
-
-// doubt marks the Syncs sent before the end of a COPY FROM STDIN that failed: the server has
-// ignored them if it read them while copying, and answers them if it failed before (in a trigger,
-// say). Which of the two happened shows only when the next replies come.
-func (t *tracker) doubt() {
-	for i := 1; i < t.queue.n; i++ {
-		o := t.queue.at(i)
-		if o.kind == copyEnd {
-			return
-		}
-		if o.kind == owedSync {
-			o.optional = true
-		}
+	t.main.moved(n)
+	for i := range t.more {
+		t.more[i].moved(n)
 	}
 }
 
-// ready takes note of a ReadyForQuery with the given transaction status.
-func (t *tracker) ready(status byte) error {
-	h := t.settle(msgReadyForQuery)
-	if h == nil {
-		return t.impossible(msgReadyForQuery)
-	}
-	answered := *h
-	t.queue.pop()
-	t.skipping, t.copyIn = false, false
-	t.txn = status
-	t.names.ready(answered.kind, status)
-	if answered.optional {
-		// It may have answered the next certain Sync instead; then nothing up to that one is
-		// answered any more.
-		t.doubtUntilSync()
-	}
-	return nil
-}
-
-func (t *tracker) doubtUntilSync() {
-	for i := range t.queue.n {
-		if o := t.queue.at(i); o.kind == owedSync && !o.optional {
-			for j := range i + 1 {
-				t.queue.at(j).optional = true
-			}
-			return
-		}
-	}
+func (r *reading) moved(n int) {
+	r.at -= n
+	r.then = max(0, r.then-n)
 }

@@ -1,0 +1,173 @@
+package proxy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// TestRandomSequences sends the same random messages directly and through the proxy, in random
+// pieces, and compares all replies. In every second round a third of the texts goes through a plan
+// that moves positions, so a report attributed to the wrong message differs. The other rounds have
+// copies that fail in ways after which attribution is a guess (see tracker).
+func TestRandomSequences(t *testing.T) {
+	rounds := 150
+	if testing.Short() {
+		rounds = 30
+	}
+	eachWay(t, func(t *testing.T, way how) {
+		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		direct := fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())
+		for seed := range uint64(rounds) {
+			messages := randomMessages(rand.New(rand.NewPCG(seed, 1)), seed%2 == 0)
+			want := play(t, direct, messages, seed)
+			got := play(t, p.addr, messages, seed)
+			if got != want {
+				t.Errorf("seed %d:\nsent:\n%s\ndirect:\n%s\nthrough the proxy:\n%s",
+					seed, transcript(messages), want, got)
+				return
+			}
+			if n := p.counts.desyncs.Load(); n > 0 {
+				t.Fatalf("seed %d: out of step after\n%s\nreplies:\n%s", seed, transcript(messages), want)
+			}
+		}
+	})
+}
+
+func transcript(messages []pgproto3.FrontendMessage) string {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "%T %+v\n", m, m)
+	}
+	return b.String()
+}
+
+// play sends messages in random pieces and returns all replies to the end.
+func play(t *testing.T, addr string, messages []pgproto3.FrontendMessage, seed uint64) string {
+	t.Helper()
+	w := login(t, addr)
+	defer func() { _ = w.conn.Close() }()
+	var all []byte
+	for _, m := range messages {
+		var err error
+		if all, err = m.Encode(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rnd := rand.New(rand.NewPCG(seed, 2))
+	for len(all) > 0 {
+		n := min(len(all), 1+rnd.IntN(1+rnd.IntN(len(all))))
+		if _, err := w.conn.Write(all[:n]); err != nil {
+			break // the server has ended the session; what it said is compared
+		}
+		all = all[n:]
+	}
+	return w.toEnd()
+}
+
+func randomMessages(rnd *rand.Rand, plans bool) []pgproto3.FrontendMessage {
+	pick := func(from ...string) string { return from[rnd.IntN(len(from))] }
+	mark := func(sql string) string {
+		if plans && rnd.IntN(3) == 0 {
+			return "/*mbus4*/ " + sql
+		}
+		return sql
+	}
+	text := func() string {
+		return mark(pick(
+			"select 1", "select generate_series(1, 5)", "select * from nowhere", "selct 1", "",
+			"select 1/0", "begin", "commit", "rollback", "savepoint s", "rollback to s",
+			"deallocate all", "discard all", "deallocate a", "deallocate prepare b",
+			"do $$ begin raise notice 'hello'; end $$", "select 'x' as mbus4, nix",
+			"set client_encoding to latin1", "set client_encoding to utf8",
+			"insert into deferred values (1), (1)", "select mbus4.forward()",
+		))
+	}
+	simple := func() string {
+		if rnd.IntN(4) == 0 {
+			return text() + "; " + text() + ";" + text()
+		}
+		return text()
+	}
+	name := func() string { return pick("", "", "a", "b") }
+	var out []pgproto3.FrontendMessage
+	add := func(m ...pgproto3.FrontendMessage) { out = append(out, m...) }
+	copies := func(simple bool) {
+		table := "items"
+		if !plans {
+			table = pick("items", "items", "guarded")
+		}
+		add(&pgproto3.Query{String: "truncate items"})
+		sql := mark("copy " + table + " from stdin")
+		if simple {
+			add(&pgproto3.Query{String: sql + pick("", "; select 2", "; selct")})
+		} else {
+			add(&pgproto3.Parse{Query: sql}, &pgproto3.Bind{}, &pgproto3.Execute{})
+			for range rnd.IntN(3) {
+				add(&pgproto3.Sync{})
+			}
+		}
+		for i := range rnd.IntN(4) {
+			data := fmt.Sprintf("%d\tx\n", i)
+			if rnd.IntN(6) == 0 {
+				data = "bad\n"
+			}
+			add(&pgproto3.CopyData{Data: []byte(data)})
+			if rnd.IntN(5) == 0 {
+				add(&pgproto3.Flush{})
+			}
+			if !plans && rnd.IntN(5) == 0 {
+				add(&pgproto3.Sync{})
+			}
+		}
+		if rnd.IntN(3) == 0 {
+			add(&pgproto3.CopyFail{Message: "no more"})
+		} else {
+			add(&pgproto3.CopyDone{})
+		}
+		if !simple || rnd.IntN(4) == 0 {
+			add(&pgproto3.Sync{})
+		}
+	}
+	for range 5 + rnd.IntN(40) {
+		switch rnd.IntN(16) {
+		case 0, 1:
+			add(&pgproto3.Query{String: simple()})
+		case 2, 3, 4:
+			add(&pgproto3.Parse{Name: name(), Query: text()})
+		case 5, 6:
+			add(&pgproto3.Bind{DestinationPortal: name(), PreparedStatement: name()})
+		case 7, 8:
+			add(&pgproto3.Execute{Portal: name(), MaxRows: uint32(rnd.IntN(3))})
+		case 9:
+			add(&pgproto3.Describe{ObjectType: pick("S", "P")[0], Name: name()})
+		case 10:
+			add(&pgproto3.Close{ObjectType: pick("S", "P")[0], Name: name()})
+		case 11, 12:
+			add(&pgproto3.Sync{})
+		case 13:
+			n := name()
+			add(&pgproto3.Parse{Name: n, Query: text()}, &pgproto3.Bind{PreparedStatement: n},
+				&pgproto3.Describe{ObjectType: 'P'}, &pgproto3.Execute{}, &pgproto3.Sync{})
+		case 14:
+			switch rnd.IntN(4) {
+			case 0:
+				add(&pgproto3.FunctionCall{Function: 1610}) // pi()
+			case 1:
+				add(&pgproto3.Flush{})
+			case 2:
+				add(&pgproto3.CopyDone{}) // stray
+			default:
+				add(&pgproto3.CopyData{Data: []byte("stray")})
+			}
+		default:
+			add(&pgproto3.Sync{})
+			copies(rnd.IntN(2) == 0)
+		}
+	}
+	add(&pgproto3.Sync{}, &pgproto3.Query{String: "select 'end'"}, &pgproto3.Terminate{})
+	return out
+}
