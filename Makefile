@@ -57,7 +57,7 @@ fuzz: ## every fuzzer for FUZZTIME each (default 10s)
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: build ## measure against direct connections and pgbouncer; writes docs/bench.md
+bench: ## measure against direct connections and pgbouncer; writes docs/bench.md
 	@scripts/setup.sh bench
 	go run ./bench
 

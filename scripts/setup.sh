@@ -56,7 +56,7 @@ if [[ $purpose == test ]]; then
 	need npm have npm
 fi
 if [[ $purpose == bench ]]; then
-	need pgbouncer have pgbouncer
+	need pgbouncer test -x "$(command -v pgbouncer || echo /usr/sbin/pgbouncer)"
 fi
 
 as_root() {
