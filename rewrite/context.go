@@ -11,6 +11,10 @@ type context struct {
 	// guards are conditions on which the whole place is evaluated at all, such as LIMIT 0 or
 	// WHERE $1 above it. Postgres does not call a function there when one is false.
 	guards []func(o *output)
+	// beside says that the place is an item of FROM beside others, which its arguments may refer to.
+	beside bool
+	// limited says that Postgres may stop reading the place's rows early.
+	limited bool
 	// refused names the place when calls with an effect cannot be served in it.
 	refused string
 }
@@ -33,6 +37,9 @@ func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.Sele
 	}
 	if sel == nil || sel.LimitCount == nil {
 		return c
+	}
+	if k := sel.LimitCount.GetAConst(); k == nil || !k.Isnull {
+		c.limited = true
 	}
 	if k := sel.LimitCount.GetAConst(); k != nil && (k.Isnull || k.GetIval() != nil) {
 		if !k.Isnull && k.GetIval().Ival == 0 {

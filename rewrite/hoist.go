@@ -24,6 +24,7 @@ type rowSet struct {
 	sp      span              // of the SELECT
 	targets []span            // of the entries, aliases included
 	stars   []func(o *output) // for entries that are a row's *: writes the row; else nil
+	guards  []func(o *output) // of the context
 	hidden  []hiddenCol       // behind the targets
 	byText  map[string]int
 	calls   []*call // placed, in order
@@ -35,7 +36,7 @@ type hiddenCol struct{ emit func(o *output) }
 
 // hoist serves the calls in a target list that is evaluated for each row of a set.
 func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg region) *Refusal {
-	rs := &rowSet{st: st, sel: sel, byText: map[string]int{}, sp: st.src.tokens(reg.first, reg.end)}
+	rs := &rowSet{st: st, sel: sel, byText: map[string]int{}, guards: ctx.guards, sp: st.src.tokens(reg.first, reg.end)}
 	if where := rs.unfit(); where != "" {
 		return st.elsewhereAll(sel.TargetList, where)
 	}
@@ -202,7 +203,12 @@ func (rs *rowSet) writeRows(o *output) {
 		}
 		o.write("h"+strconv.Itoa(i+1), at)
 	}
-	o.write("))", at)
+	o.write(")", at)
+	for i, g := range rs.guards {
+		o.write([]string{" where ", " and "}[min(i, 1)], at)
+		g(o)
+	}
+	o.write(")", at)
 }
 
 // writeOuter writes the SELECT that stands in the old one's place.

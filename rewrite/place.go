@@ -56,7 +56,7 @@ func (st *statement) writeArgs(o *output, c *call, name string, selected func(o 
 
 // writeArg writes the value of a parameter, cast to its type.
 func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
-	cast := "::" + p.Type.SQL(quoteIdent(st.env.HstoreSchema))
+	cast := "::" + p.Type.SQL(st.env.HstoreSchema)
 	if sp, given := c.args[p.Name]; given {
 		o.write("(", sp.start)
 		st.ed.render(o, sp)
@@ -93,7 +93,7 @@ func (st *statement) fill(text string, c *call, name string) string {
 		"{c}", name,
 		"{k}", strconv.Itoa(c.number),
 		"{name}", quoteIdent(c.match.Name),
-		"{hstore}", quoteIdent(st.env.HstoreSchema),
+		"{hstore}", st.env.HstoreSchema,
 	).Replace(text)
 }
 

@@ -13,7 +13,7 @@ func (st *statement) rangeFunction(rf *pg_query.RangeFunction, ctx context) *Ref
 		fc := fn.GetFuncCall()
 		c := st.callOf(fc)
 		if fc == nil || c == nil {
-			if hasOutside(isColumnRef, fn) && st.writesBelow(fn) {
+			if ctx.beside && hasOutside(isColumnRef, fn) && st.writesBelow(fn) {
 				return st.elsewhereNode(fn, "LATERAL")
 			}
 			if r := st.expr(fn, ctx); r != nil {
@@ -36,7 +36,7 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	if f.Result != sqlfuncs.Message && rf.IsRowsfrom {
 		return refusePosition(c, "ROWS FROM")
 	}
-	if f.Effect == sqlfuncs.Writes && hasOutside(isColumnRef, c.node.Args...) {
+	if f.Effect == sqlfuncs.Writes && ctx.beside && hasOutside(isColumnRef, c.node.Args...) {
 		return refusePosition(c, "FROM with arguments from other items of FROM (LATERAL)")
 	}
 	if ctx.refused != "" && f.Effect == sqlfuncs.Writes {

@@ -10,7 +10,7 @@ import (
 
 // Env is what a rewritten text depends on besides the client's text.
 type Env struct {
-	HstoreSchema string // schema that holds the extension hstore, not quoted
+	HstoreSchema string // schema that holds the extension hstore, quoted where it must be
 }
 
 // Rewriter rewrites statements. It is safe for concurrent use.

@@ -7,9 +7,9 @@ import (
 )
 
 // selectBody places the calls of a SELECT or VALUES that is evaluated once; its WITH clause, if
-// any, is dealt with already. alone says that it is a statement, the body of a WITH query or the
-// source of an INSERT: only there may its text move.
-func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg region, alone bool) *Refusal {
+// any, is dealt with already. Such a SELECT can refer to no columns of a query around it, so its text
+// may move where its region is known.
+func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg region) *Refusal {
 	if len(st.below(sel.ProtoReflect())) == 0 {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg regio
 	case len(sel.ValuesLists) > 0:
 		return st.values(sel, ctx)
 	}
-	return st.plainSelect(sel, ctx, reg, alone)
+	return st.plainSelect(sel, ctx, reg)
 }
 
 // unwrap takes parentheses around all of reg off.
@@ -40,7 +40,7 @@ func (st *statement) setOperation(sel *pg_query.SelectStmt, ctx context) *Refusa
 		if arm.WithClause != nil {
 			ctx.refused = "a branch with a WITH clause of its own"
 		}
-		if r := st.selectBody(arm, ctx, region{}, false); r != nil {
+		if r := st.selectBody(arm, ctx, region{}); r != nil {
 			return r
 		}
 	}
@@ -61,7 +61,7 @@ func (st *statement) values(sel *pg_query.SelectStmt, ctx context) *Refusal {
 	return st.elsewhereAll(append(append([]*pg_query.Node{}, sel.SortClause...), sel.LimitCount, sel.LimitOffset), "ORDER BY or LIMIT")
 }
 
-func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg region, alone bool) *Refusal {
+func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg region) *Refusal {
 	inFrom := ctx
 	if st.writesBelow(sel.FromClause...) {
 		inFrom = ctx.gatedBy(st, sel.WhereClause, sel, reg)
@@ -99,8 +99,11 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg regi
 		st.nameTargets(sel.TargetList)
 		return nil
 	}
-	if !alone || !reg.known() {
-		return st.elsewhereAll(sel.TargetList, "the target list of a subquery with FROM, WHERE or LIMIT")
+	if !reg.known() {
+		return st.elsewhereAll(sel.TargetList, "the target list of a branch of UNION, INTERSECT or EXCEPT with FROM or WHERE")
+	}
+	if ctx.limited {
+		return st.elsewhereAll(sel.TargetList, "the target list of a query whose rows are read up to a LIMIT")
 	}
 	return st.hoist(sel, ctx, reg)
 }
@@ -171,6 +174,7 @@ func (st *statement) exprEnd(t *pg_query.ResTarget, c *call) int {
 
 // from places the calls in a FROM clause that is evaluated once.
 func (st *statement) from(items []*pg_query.Node, ctx context) *Refusal {
+	ctx.beside = ctx.beside || len(items) > 1
 	for _, n := range items {
 		if r := st.fromItem(n, ctx); r != nil {
 			return r
@@ -180,6 +184,9 @@ func (st *statement) from(items []*pg_query.Node, ctx context) *Refusal {
 }
 
 func (st *statement) fromItem(n *pg_query.Node, ctx context) *Refusal {
+	if len(st.below(n.ProtoReflect())) == 0 {
+		return nil
+	}
 	switch v := n.Node.(type) {
 	case *pg_query.Node_RangeVar:
 		return nil
@@ -205,7 +212,8 @@ func (st *statement) subquery(sel *pg_query.SelectStmt, ctx context) *Refusal {
 	if sel.WithClause != nil {
 		return st.elsewhere(sel.ProtoReflect(), "a subquery with a WITH clause of its own")
 	}
-	return st.selectBody(sel, ctx, st.enclosing(sel), false)
+	ctx.beside = false
+	return st.selectBody(sel, ctx, st.enclosing(sel))
 }
 
 // enclosing returns the region between the parentheses around a subquery, found by the first call

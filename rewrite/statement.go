@@ -147,7 +147,7 @@ func (st *statement) top(stmt *pg_query.Node, reg region) *Refusal {
 func (st *statement) body(stmt *pg_query.Node, ctx context, reg region) *Refusal {
 	switch n := stmt.Node.(type) {
 	case *pg_query.Node_SelectStmt:
-		return st.selectBody(n.SelectStmt, ctx, reg, true)
+		return st.selectBody(n.SelectStmt, ctx, reg)
 	case *pg_query.Node_InsertStmt:
 		return st.insert(n.InsertStmt, ctx, reg)
 	case *pg_query.Node_UpdateStmt:
@@ -215,7 +215,7 @@ func (st *statement) insert(n *pg_query.InsertStmt, ctx context, reg region) *Re
 			}
 		}
 	}
-	return st.selectBody(sel, ctx, at, true)
+	return st.selectBody(sel, ctx, at)
 }
 
 // elsewhere deals with the calls below node, which stands where only calls without effect can be

@@ -6,7 +6,7 @@
                     then format('mbus4-error {k} 42809 queue "%s" has only the consumer "default"', q.name)::int::text
                 when a.selector is not null
                     then format('mbus4-error {k} 0A000 a selector for consumer "%s" is not supported yet', q.cname)::int::text
-                when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' then q.cname
+                when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
                 else format('mbus4-error {k} 42602 %s is not a valid name for a consumer', coalesce('"' || q.cname || '"', 'null'))::int::text
            end as cname
     from {c}_a a

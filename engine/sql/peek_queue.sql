@@ -10,7 +10,7 @@
             cross join lateral (
                 select from mbus4.message m
                 where m.consumer_id = c.id
-                  and m.available_at >= to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0)
+                  and m.available_at >= (select to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0))
                   and (m.expires is null or m.expires > clock_timestamp())
                 order by m.available_at
                 limit 1

@@ -229,3 +229,14 @@ select mbus4.post_q()
 error 42883 at "mbus4.post_q": function mbus4.post_q() does not exist
   detail: Parameter data is missing.
   hint: The function is mbus4.post_q(data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text.
+
+# rows that Postgres would not read, and so not post
+with p as (select mbus4.post('q', hstore(t)) from t) select * from p limit 1
+----
+error 0A000 at "mbus4.post('": mbus4.post cannot be called in the target list of a query whose rows are read up to a LIMIT
+  hint: Call it in the target list of the statement itself or of a CTE, for example: with m as (select mbus4.post(…) as r from …) select … from m.
+
+select * from (select mbus4.post('q', hstore(t)) from t) s limit $1
+----
+error 0A000 at "mbus4.post('": mbus4.post cannot be called in the target list of a query whose rows are read up to a LIMIT
+  hint: Call it in the target list of the statement itself or of a CTE, for example: with m as (select mbus4.post(…) as r from …) select … from m.

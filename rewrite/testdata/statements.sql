@@ -1,10 +1,10 @@
 values (mbus4.post('q', 'v=>1')), (mbus4.post('q', 'v=>2'))
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>1')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>2')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served) values ((select "post" as "post" from mbus4_c1)), ((select "post" as "post" from mbus4_c2))
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>2')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served) values ((select "post" as "post" from mbus4_c1)), ((select "post" as "post" from mbus4_c2))
 
 insert into t (iid) values (mbus4.post('q', 'v=>1')), ('x') on conflict do nothing returning iid
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>1')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) insert into t (iid) values ((select "post" as "post" from mbus4_c1)), ('x') on conflict do nothing returning iid
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('v=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) insert into t (iid) values ((select "post" as "post" from mbus4_c1)), ('x') on conflict do nothing returning iid
 
 insert into t select m.* from mbus4.consume('q') m
 ----
@@ -13,7 +13,7 @@ with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.tex
 # several statements; those without calls keep their text
 begin; select 1; select mbus4.post('q', 'a=>1'); insert into t values (1) ; commit
 ----
-begin; select 1; with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1); insert into t values (1) ; commit
+begin; select 1; with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1); insert into t values (1) ; commit
 
 # one refused statement does not keep the others from being served
 select mbus4.post('q', ''); select 1 where mbus4.post('q', '') is null; select 2
@@ -27,7 +27,7 @@ prepare p (text) as with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, (
 
 explain (analyze, verbose) select mbus4.post('q', '')
 ----
-explain (analyze, verbose) with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
+explain (analyze, verbose) with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
 
 explain analyze verbose with x as (select 1) select * from x, mbus4.consume('q')
 ----
@@ -48,7 +48,7 @@ with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.tex
 # parentheses
 (select mbus4.post('q', ''))
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) (select (select "post" as "post" from mbus4_c1))
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) (select (select "post" as "post" from mbus4_c1))
 
 ((select * from mbus4.consume('q')))
 ----
@@ -57,20 +57,20 @@ with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.tex
 # names of ours give way to the client's
 select 'mbus4_' || mbus4.post('q', '')
 ----
-with mbus4x1_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4x1_c1 as (select * from served) select 'mbus4_' || (select "post" as "post" from mbus4x1_c1)
+with mbus4x1_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4x1_c1 as (select * from served) select 'mbus4_' || (select "post" as "post" from mbus4x1_c1)
 
 # comments and hints stay
 /*+ SeqScan(t) */ select /* a */ mbus4.post( /* b */ 'q' /* c */ , 'a=>1' -- d
 ) -- e
 ----
-/*+ SeqScan(t) */ with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select /* a */ (select "post" as "post" from mbus4_c1) -- e
+/*+ SeqScan(t) */ with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select /* a */ (select "post" as "post" from mbus4_c1) -- e
 
 # strings of all kinds
 select mbus4.post(E'q\'', $$a=>"x', mbus4.post("$$, U&'\0061=>1', $x$ "; $x$)
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (E'q\'')::pg_catalog.text, ($$a=>"x', mbus4.post("$$)::"public".hstore, (U&'\0061=>1')::"public".hstore, ($x$ "; $x$)::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (E'q\'')::pg_catalog.text, ($$a=>"x', mbus4.post("$$)::public.hstore, (U&'\0061=>1')::public.hstore, ($x$ "; $x$)::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
 
 # multibyte text
 select 'Ünïcödé ☃', mbus4.post('q', 'ключ=>"значение"')
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('ключ=>"значение"')::"public".hstore, null::"public".hstore, null::"public".hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select 'Ünïcödé ☃', (select "post" as "post" from mbus4_c1)
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('ключ=>"значение"')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select 'Ünïcödé ☃', (select "post" as "post" from mbus4_c1)
