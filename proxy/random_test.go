@@ -81,9 +81,9 @@ func randomMessages(rnd *rand.Rand, plans bool) []pgproto3.FrontendMessage {
 			"select 1", "select generate_series(1, 5)", "select * from nowhere", "selct 1", "",
 			"select 1/0", "begin", "commit", "rollback", "savepoint s", "rollback to s",
 			"deallocate all", "discard all", "deallocate a", "deallocate prepare b",
-			"do $$ begin raise notice 'hello'; end $$", "select 'x' as mbus4, nix",
+			"do $$ begin raise notice 'hello'; end $$", mark("select 'x', nix"),
 			"set client_encoding to latin1", "set client_encoding to utf8",
-			"insert into deferred values (1), (1)", "select mbus4.forward()",
+			"insert into deferred values (1), (1)", "select forward()",
 		))
 	}
 	simple := func() string {
