@@ -23,9 +23,12 @@ import (
 	"mbusproxy/internal/pgcluster"
 )
 
-// The two ways to a test's database. TestMain sets them before any test runs; nobody changes them
-// after that.
-var direct, proxied endpoint
+// The two ways to a test's database, and the program under test. TestMain sets them before any
+// test runs; nobody changes them after that.
+var (
+	direct, proxied endpoint
+	proxyBinary     string
+)
 
 func TestMain(m *testing.M) {
 	// A child with Pdeathsig dies with the thread that started it, so that thread must last.
@@ -47,8 +50,8 @@ func runAll(m *testing.M) (code int, err error) {
 	}
 	defer os.RemoveAll(dir)
 
-	binary := filepath.Join(dir, "mbusproxy")
-	if err := buildProxy(binary); err != nil {
+	proxyBinary = filepath.Join(dir, "mbusproxy")
+	if err := buildProxy(proxyBinary); err != nil {
 		return 1, err
 	}
 	cluster, err := pgcluster.Temp(pgcluster.Config{Settings: map[string]string{
@@ -61,7 +64,7 @@ func runAll(m *testing.M) (code int, err error) {
 	defer stopCluster(cluster)
 
 	direct = endpoint{name: "direct", host: cluster.Host(), port: cluster.Port()}
-	proxy, err := startProxy(binary, direct)
+	proxy, err := startProxy(proxyBinary, direct)
 	if err != nil {
 		return 1, err
 	}

@@ -188,14 +188,14 @@ func TestFreshIIDs(t *testing.T) {
 	})
 }
 
-// Two sessions create the schema at the same moment, in a database that has none.
+// Many sessions need the schema at the same moment, in a database that has none.
 func TestFirstCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
 	errs := make(chan error, 8)
 	ctx := testContext(t)
 	for i := range cap(errs) {
-		go func() { errs <- firstCall(ctx, database, fmt.Sprint("q", i)) }()
+		go func() { errs <- firstCall(ctx, proxied.dsn(database), fmt.Sprint("q", i)) }()
 	}
 	for range cap(errs) {
 		if err := <-errs; err != nil {
@@ -204,8 +204,8 @@ func TestFirstCallsAtOnce(t *testing.T) {
 	}
 }
 
-func firstCall(ctx context.Context, database, queue string) error {
-	conn, err := pgx.Connect(ctx, proxied.dsn(database))
+func firstCall(ctx context.Context, dsn, queue string) error {
+	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return err
 	}
