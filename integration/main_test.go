@@ -54,10 +54,13 @@ func runAll(m *testing.M) (code int, err error) {
 	if err := buildProxy(proxyBinary); err != nil {
 		return 1, err
 	}
-	cluster, err := pgcluster.Temp(pgcluster.Config{Settings: map[string]string{
-		"max_connections": "300",
-		"timezone":        "UTC", // clients compare their own clock, run with TZ=UTC
-	}})
+	cluster, err := pgcluster.Temp(pgcluster.Config{
+		Settings: map[string]string{
+			"max_connections": "300",
+			"timezone":        "UTC", // clients compare their own clock, run with TZ=UTC
+		},
+		HBA: hostBasedAuthentication(),
+	})
 	if err != nil {
 		return 1, fmt.Errorf("starting Postgres: %w", err)
 	}

@@ -32,8 +32,9 @@ func buildProxy(target string) error {
 	return nil
 }
 
-// startProxy runs the binary in front of upstream and returns when a client can get in.
-func startProxy(binary string, upstream endpoint) (*proxyProcess, error) {
+// startProxy runs the binary in front of upstream, with more flags if there are any, and returns
+// when a client can get in.
+func startProxy(binary string, upstream endpoint, flags ...string) (*proxyProcess, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -48,8 +49,8 @@ func startProxy(binary string, upstream endpoint) (*proxyProcess, error) {
 		log:      log,
 		exited:   make(chan struct{}),
 	}
-	p.cmd = exec.Command(binary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port),
-		"--upstream", dsn, "--admin", dsn)
+	flags = append([]string{"serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--upstream", dsn, "--admin", dsn}, flags...)
+	p.cmd = exec.Command(binary, flags...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = childAttributes()
 	if err := p.cmd.Start(); err != nil {

@@ -59,9 +59,9 @@ func TestDrain(t *testing.T) {
 }
 
 // anotherProxy starts one more proxy for a test, which ends it at the latest.
-func anotherProxy(t *testing.T) *proxyProcess {
+func anotherProxy(t *testing.T, flags ...string) *proxyProcess {
 	t.Helper()
-	p, err := startProxy(proxyBinary, direct)
+	p, err := startProxy(proxyBinary, direct, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
