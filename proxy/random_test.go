@@ -25,7 +25,7 @@ func TestRandomSequences(t *testing.T) {
 			messages := randomMessages(rand.New(rand.NewPCG(seed, 1)), seed%2 == 0)
 			want := play(t, direct, messages, seed)
 			got := play(t, p.addr, messages, seed)
-			if got != want {
+			if got != want && !cutShort(got, want) && !cutShort(want, got) {
 				t.Errorf("seed %d:\nsent:\n%s\ndirect:\n%s\nthrough the proxy:\n%s",
 					seed, transcript(messages), want, got)
 				return
@@ -35,6 +35,13 @@ func TestRandomSequences(t *testing.T) {
 			}
 		}
 	})
+}
+
+// cutShort reports whether short is long without its end, which is the server's FATAL: a server that
+// closes with input unread makes the client's system drop what the client has not read yet.
+func cutShort(short, long string) bool {
+	head, ok := strings.CutSuffix(short, "closed")
+	return ok && strings.HasPrefix(long, head) && strings.Contains(long, "ErrorResponse FATAL")
 }
 
 func transcript(messages []pgproto3.FrontendMessage) string {
