@@ -3,7 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
-	"fmt"
+	"math"
 	"sync/atomic"
 )
 
@@ -47,7 +47,9 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 		var frame []byte
 		frame, pos, err = f.next(buf, pos, out, f)
 		if err != nil {
-			return fmt.Errorf("reading client message: %w", err)
+			// The server refuses such a length too and says so; nothing behind it is a message.
+			f.left = math.MaxInt
+			continue
 		}
 		if frame == nil {
 			continue
@@ -110,7 +112,9 @@ func (f *clientFlow) wants(typ byte, size int) (gather int) {
 	case msgCopyDone, msgCopyFail:
 		f.push(copyEnd, nil)
 	case msgTerminate:
-		return size
+		if size == headerSize { // with a body it is refused by the server
+			return size
+		}
 	}
 	return 0
 }

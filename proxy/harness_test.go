@@ -166,6 +166,7 @@ func (f *fixture) upstream(more string) string {
 func (f *fixture) serverTLS() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{f.cert}}
 }
+
 func (f *fixture) clientTLS() *tls.Config {
 	return &tls.Config{RootCAs: f.roots, ServerName: "localhost", NextProtos: []string{alpnPostgres}}
 }

@@ -104,6 +104,24 @@ func TestServerBackendTerminated(t *testing.T) {
 	})
 }
 
+// TestImpossibleLength: what the server makes of it is what the client sees.
+func TestImpossibleLength(t *testing.T) {
+	eachWay(t, func(t *testing.T, way how) {
+		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		for _, bytes := range []string{"Q\x00\x00\x00\x03", "Q\xff\xff\xff\xff", "X\x7f\xff\xff\xffabc", "?\x00\x00\x00\x04"} {
+			var got [2]string
+			for i, addr := range []string{p.addr, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())} {
+				w := login(t, addr)
+				w.write([]byte(bytes))
+				got[i] = w.toEnd()
+			}
+			if got[0] != got[1] {
+				t.Errorf("%q: %s\nwithout the proxy: %s", bytes, got[0], got[1])
+			}
+		}
+	})
+}
+
 // backendGone reports whether the server process has ended.
 func backendGone(t *testing.T, admin *wire, pid uint32) func() bool {
 	return func() bool {

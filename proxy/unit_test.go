@@ -232,7 +232,7 @@ func FuzzClientFrames(f *testing.F) {
 		}
 		plain := newFlow()
 		plain.rewriter = nil
-		if got, err := stream(plain, in, piece); !bytes.HasPrefix(in, got) {
+		if got, err := stream(plain, in, piece); err != nil || !bytes.HasPrefix(in, got) {
 			t.Fatalf("changed to %q, %v", got, err)
 		}
 	})
