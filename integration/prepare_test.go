@@ -2,6 +2,8 @@ package integration
 
 import (
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // Statements prepared at SQL level are the server's own.
@@ -84,4 +86,30 @@ func TestExplain(t *testing.T) {
 		}
 		s.want(t, "m", "select iid from mbus4.consumen('q', amt => 9)")
 	})
+}
+
+// JDBC's CallableStatement declares the place of a result as a parameter of type void; Postgres
+// drops such parameters from a call (parse_func.c), so they are no arguments here either.
+func TestVoidParameters(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	const void, varchar = 2278, 1043
+	w := connectWire(t, proxied, database)
+	w.wantExchange("one out parameter", `
+		ParseComplete
+		BindComplete
+		RowDescription result:25:0
+		DataRow "out"
+		CommandComplete SELECT 1
+		ReadyForQuery I`, "ReadyForQuery",
+		&pgproto3.Parse{Query: "select * from mbus4.post($1, $2, $3, iid => $4) as result", ParameterOIDs: []uint32{void, varchar, 0, varchar}},
+		bind("", "", nil, "q", "a=>1", "out"), describePortal(""), execute("", 0), sync1)
+	w.wantExchange("a call without arguments of its own", `
+		ParseComplete
+		BindComplete
+		DataRow "t"
+		CommandComplete SELECT 1
+		ReadyForQuery I`, "ReadyForQuery",
+		&pgproto3.Parse{Query: "select * from mbus4.peek_q($1) as result", ParameterOIDs: []uint32{void}},
+		bind("", "", nil), execute("", 0), sync1)
 }
