@@ -46,14 +46,17 @@ type consumer struct {
 	rate   float64 // messages a second, as last measured
 }
 
-// run consumes from a table that was filled with more than the time allows for.
+// consume runs an arm on a table that was filled with more than the time allows for.
 func (b *bench) consume(ctx context.Context, c *consumer, mode string, clients, seconds int) (sample, error) {
 	fill := 1.4 * c.rate * float64(seconds)
 	for range fillAttempts {
 		s, err := b.consumeOnce(ctx, c, mode, clients, seconds, int64(fill)+2*c.batch*int64(clients))
-		if !errors.Is(err, errEmpty) {
-			c.rate = s.tps * float64(c.batch)
+		if err != nil && !errors.Is(err, errEmpty) {
 			return s, err
+		}
+		if err == nil {
+			c.rate = s.tps * float64(c.batch)
+			return s, nil
 		}
 		fill *= 2
 	}

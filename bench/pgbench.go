@@ -33,8 +33,10 @@ type sample struct {
 
 // pgbench runs a load through p.
 func (b *bench) pgbench(ctx context.Context, p path, l load) (sample, error) {
-	args := []string{"-n", "-h", loopback, "-p", strconv.Itoa(p.port), "-U", "postgres", "-M", l.mode,
-		"-c", strconv.Itoa(l.clients), "-j", strconv.Itoa(min(2, l.clients)), "-T", strconv.Itoa(l.seconds)}
+	args := []string{
+		"-n", "-h", loopback, "-p", strconv.Itoa(p.port), "-U", "postgres", "-M", l.mode,
+		"-c", strconv.Itoa(l.clients), "-j", strconv.Itoa(min(2, l.clients)), "-T", strconv.Itoa(l.seconds),
+	}
 	if l.progress {
 		args = append(args, "-P", "1")
 	}

@@ -43,7 +43,7 @@ type stack struct {
 
 // settings keep a checkpoint from falling into some arm's run; everything else that matters for
 // speed (fsync, synchronous_commit, shared_buffers, autovacuum) is Postgres's default. Temp would
-// turn the first two off.
+// turn the first two off. describeMachine tells of them.
 func settings(connections int) map[string]string {
 	return map[string]string{
 		"fsync":              "on",

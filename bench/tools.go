@@ -74,6 +74,7 @@ func describeMachine(t tools) []property {
 		{"System", firstMatch(readText("/etc/os-release"), `(?m)^PRETTY_NAME="(.*)"`)},
 		{"Load before the run", strings.Join(strings.Fields(readText("/proc/loadavg") + " ? ? ?")[:3], " ")},
 		{"Postgres", t.postgres.Version},
+		{"Postgres's settings", "defaults (so fsync and synchronous_commit on), but max_connections 300, max_wal_size 4GB, checkpoint_timeout 30min"},
 		{"pgbouncer", firstMatch(output(t.pgbouncer, "--version"), `(?m)^PgBouncer (\S+)`)},
 		{"pgbench", firstMatch(output(t.pgbench, "--version"), `(?m)^pgbench \(PostgreSQL\) (\S+)`)},
 		{"mbusproxy", firstMatch(output("git", "rev-parse", "--short", "HEAD"), `(\S+)`) + ", " + runtime.Version()},
