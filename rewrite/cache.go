@@ -11,16 +11,19 @@ const (
 	cacheTextLimit = 16 << 10
 )
 
-type cacheKey struct{ text, encoding string }
+// cacheKey is a text without the contents of its literals, and how it is encoded.
+type cacheKey struct{ skeleton, encoding string }
 
-// cached is what is known of a text. It is immutable.
+// cached is what is known of a skeleton. It is immutable.
 type cached struct {
-	calls bool // false: the text holds no call and is forwarded
+	calls bool // false: texts hold no call and are forwarded
 	env   Env  // for which plan was made
 	plan  *Plan
+	// literals are the spans of the contents of plan's literals.
+	literals []span
 }
 
-// cache keeps what is known of the texts used last. It is bounded by the number of entries and,
+// cache keeps what is known of the skeletons used last. It is bounded by the number of entries and,
 // with cacheTextLimit, by bytes.
 type cache struct {
 	limit int
@@ -52,7 +55,7 @@ func (c *cache) get(key cacheKey) *cached {
 }
 
 func (c *cache) put(key cacheKey, known *cached) {
-	if len(key.text) > cacheTextLimit {
+	if len(key.skeleton) > cacheTextLimit {
 		return
 	}
 	c.mu.Lock()

@@ -68,6 +68,13 @@ func BenchmarkRewrite(b *testing.B) {
 			r.Rewrite(sql, "UTF8", testEnv)
 		}
 	})
+	b.Run("other literals", func(b *testing.B) {
+		r := New(shortFragments{})
+		texts := [2]string{"select * from mbus4.post('q', 'a=>1')", "select * from mbus4.post('other', 'a=>222')"}
+		for i := 0; b.Loop(); i++ {
+			r.Rewrite(texts[i%2], "UTF8", testEnv)
+		}
+	})
 	b.Run("new", func(b *testing.B) {
 		r := New(shortFragments{})
 		for b.Loop() {

@@ -28,7 +28,8 @@ func New(fragments Fragments) *Rewriter {
 // forwarded as it is: it holds no call, or it does not parse, and then the server's error is the
 // right one. encoding is the session's client_encoding. env is asked only when there is a call.
 func (r *Rewriter) Rewrite(text, encoding string, env func() (Env, *Refusal)) *Plan {
-	key := cacheKey{text, encoding}
+	skel, literals := skeleton(text)
+	key := cacheKey{skel, encoding}
 	known := r.cache.get(key)
 	if known != nil && !known.calls {
 		return nil
@@ -46,13 +47,18 @@ func (r *Rewriter) Rewrite(text, encoding string, env func() (Env, *Refusal)) *P
 		return Refuse(text, encoding, *refusal)
 	}
 	if known != nil && known.env == e {
-		return known.plan
+		if known.plan.client == text {
+			return known.plan
+		}
+		return known.plan.transfer(text, known.literals, literals)
 	}
 	if doc == nil {
-		doc = read(text, encoding) // the schema of hstore is another one than last time
+		if doc = read(text, encoding); doc == nil { // hstore has moved since the text was seen last
+			return nil
+		}
 	}
 	p := r.rewrite(doc, e)
-	r.cache.put(key, &cached{calls: true, env: e, plan: p})
+	r.cache.put(key, &cached{calls: true, env: e, plan: p, literals: literals})
 	return p
 }
 
@@ -92,6 +98,8 @@ func read(text, encoding string) *document {
 // rewrite places and splices the calls of all statements.
 func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 	p := &Plan{client: d.text, enc: d.enc}
+	skel, _ := skeleton(d.text) // what is in a literal is no name
+	prefix := freePrefix(skel)
 	ed := &edits{text: d.text}
 	src := d.src
 	for i, raw := range d.tree.Stmts {
@@ -103,7 +111,7 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 			ed:        ed,
 			plan:      p,
 			fragments: r.fragments,
-			prefix:    freePrefix(d.text),
+			prefix:    prefix,
 			env:       env,
 			calls:     d.calls[i],
 		}

@@ -24,7 +24,7 @@ create type mbus4.qt_model as (
 
 create table mbus4.queue (
     id            int generated always as identity primary key,
-    name          text not null unique,
+    name          text collate "C" not null unique,
     consumers_cnt int not null,
     kind          text not null default 'plain' check (kind in ('plain', 'dmq')),
     created       timestamptz not null default now()
@@ -34,8 +34,8 @@ create table mbus4.queue (
 create table mbus4.consumer (
     id       int generated always as identity primary key,
     queue_id int not null references mbus4.queue on delete cascade,
-    queue    text not null,
-    name     text not null,
+    queue    text collate "C" not null,
+    name     text collate "C" not null,
     selector text,
     created  timestamptz not null default now(),
     unique (queue, name)
@@ -52,7 +52,7 @@ create table mbus4.message (
     consumer_id   int not null,
     available_at  timestamptz not null, -- when it may be delivered; at least the time of posting
     added         timestamptz not null,
-    iid           text not null,
+    iid           text collate "C" not null,
     delayed_until timestamptz,
     expires       timestamptz,
     received      int[],

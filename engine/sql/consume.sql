@@ -1,5 +1,6 @@
 -- At most amt messages, the longest deliverable first. The scan starts at the consumer's hint: what
--- lies below it is gone, though an old snapshot may keep its index entries (see Hinter).
+-- lies below it is gone, though an old snapshot may keep its index entries (see Hinter). An array of
+-- row addresses keeps the planner from guessing how many there are.
 {c}_k as materialized (
     select coalesce(
                c.id,
@@ -9,14 +10,17 @@
                 end)::int) as id,
            {amt} as amt,
            clock_timestamp() as now,
-           to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0) as low
+           to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0) as low,
+           {hstore}.hstore(array['source_db', current_database(), 'destination_queue', c.queue, 'destination', c.queue,
+               'seenby', array[current_database()::text]::text]) as headers,
+           {hstore}.hstore('destination', c.queue) as destination
     from {c}_a a
     left join mbus4.consumer c on c.queue = lower(a.qname) and c.name = lower(a.cname)
 ),
 {c}_d as (
     delete from mbus4.message m
-    using (
-        select x.ctid as tid
+    where m.ctid = any(array(
+        select x.ctid
         from mbus4.message x
         where x.consumer_id = (select k.id from {c}_k k)
           and x.available_at >= (select k.low from {c}_k k)
@@ -25,16 +29,18 @@
         order by x.available_at, x.id
         limit (select k.amt from {c}_k k)
         for update skip locked
-    ) p
-    where m.ctid = p.tid
+    ))
     returning m.*
 ),
 {c} as (
     select 1::bigint as n,
            row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
-               coalesce(d.headers, '') operator({hstore}.||) {hstore}.hstore('destination',
-                   (select c.queue from mbus4.consumer c where c.id = d.consumer_id)),
+               case when d.headers is null
+                   then k.headers operator({hstore}.||) {hstore}.hstore('enqueue_time', d.added::text)
+                   else k.headers operator({hstore}.||) {hstore}.hstore('enqueue_time', d.added::text)
+                       operator({hstore}.||) d.headers operator({hstore}.||) k.destination
+               end,
                d.properties, d.data)::mbus4.qt_model as {result}
-    from {c}_d d
+    from {c}_d d, {c}_k k
     order by d.available_at, d.id
 )

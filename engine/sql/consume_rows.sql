@@ -1,14 +1,15 @@
 -- As consume.sql, for a call that is evaluated for each row of a set: what the rows want of one
 -- consumer is fetched at once and shared out in the order of the rows.
 {c}_k as materialized (
-    select a.n, {amt} as amt,
+    select a.n, {amt} as amt, c.queue,
            coalesce(
-               (select c.id from mbus4.consumer c where c.queue = lower(a.qname) and c.name = lower(a.cname)),
+               c.id,
                (case when exists (select from mbus4.queue q where q.name = lower(a.qname))
                      then format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
                      else format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
                 end)::int) as id
     from {c}_a a
+    left join mbus4.consumer c on c.queue = lower(a.qname) and c.name = lower(a.cname)
 ),
 {c}_t as materialized (
     select k.id, sum(k.amt) as amt, clock_timestamp() as now,
@@ -17,10 +18,10 @@
     group by k.id
 ),
 {c}_s as materialized (
-    select t.id, x.tid, row_number() over (partition by t.id order by x.available_at, x.id) as place
+    select x.tid
     from {c}_t t
     cross join lateral (
-        select m.ctid as tid, m.available_at, m.id
+        select m.ctid as tid
         from mbus4.message m
         where m.consumer_id = t.id
           and m.available_at >= t.low and m.available_at <= t.now
@@ -31,16 +32,21 @@
     ) x
 ),
 {c}_d as (
-    delete from mbus4.message m using {c}_s s where m.ctid = s.tid returning m.*, s.place
+    delete from mbus4.message m where m.ctid = any(array(select s.tid from {c}_s s)) returning m.*
+),
+{c}_o as (
+    select d.*, row_number() over (partition by d.consumer_id order by d.available_at, d.id) as place from {c}_d d
 ),
 {c} as (
     select r.n,
            row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
-               coalesce(d.headers, '') operator({hstore}.||) {hstore}.hstore('destination',
-                   (select c.queue from mbus4.consumer c where c.id = d.consumer_id)),
+               {hstore}.hstore(array['source_db', current_database(), 'destination_queue', r.queue, 'seenby', array[current_database()::text]::text,
+                   'enqueue_time', d.added::text])
+                   operator({hstore}.||) coalesce(d.headers, '')
+                   operator({hstore}.||) {hstore}.hstore('destination', r.queue),
                d.properties, d.data)::mbus4.qt_model as {result},
            d.place as o
-    from (select k.n, k.id, k.amt, sum(k.amt) over (partition by k.id order by k.n) as upto from {c}_k k) r
-    join {c}_d d on d.consumer_id = r.id and d.place > r.upto - r.amt and d.place <= r.upto
+    from (select k.n, k.id, k.queue, k.amt, sum(k.amt) over (partition by k.id order by k.n) as upto from {c}_k k) r
+    join {c}_o d on d.consumer_id = r.id and d.place > r.upto - r.amt and d.place <= r.upto
     order by r.n, d.place
 )

@@ -1,6 +1,9 @@
 (select (
     select row(m.id, m.added, m.iid, m.delayed_until, m.expires, m.received,
-               coalesce(m.headers, '') operator({hstore}.||) {hstore}.hstore('destination', c.queue),
+               {hstore}.hstore(array['source_db', current_database(), 'destination_queue', c.queue, 'seenby', array[current_database()::text]::text,
+                   'enqueue_time', m.added::text])
+                   operator({hstore}.||) coalesce(m.headers, '')
+                   operator({hstore}.||) {hstore}.hstore('destination', c.queue),
                m.properties, m.data)::mbus4.qt_model
     from mbus4.message m
     join mbus4.consumer c on c.id = m.consumer_id

@@ -12,7 +12,10 @@
     left join (
         select distinct on (d.n) d.n,
                row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
-                   coalesce(d.headers, '') operator({hstore}.||) {hstore}.hstore('destination', d.queue),
+                   {hstore}.hstore(array['source_db', current_database(), 'destination_queue', d.queue, 'seenby', array[current_database()::text]::text,
+                   'enqueue_time', d.added::text])
+                   operator({hstore}.||) coalesce(d.headers, '')
+                   operator({hstore}.||) {hstore}.hstore('destination', d.queue),
                    d.properties, d.data)::mbus4.qt_model as r
         from {c}_d d
         order by d.n, d.id, d.consumer_id

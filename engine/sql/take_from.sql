@@ -1,13 +1,14 @@
 -- Receives the message for one consumer. Waits for a row that another transaction holds.
 {c}_k as materialized (
-    select a.n, a.msgid,
+    select a.n, a.msgid, c.queue,
            coalesce(
-               (select c.id from mbus4.consumer c where c.queue = lower(a.qname) and c.name = lower(a.cname)),
+               c.id,
                (case when exists (select from mbus4.queue q where q.name = lower(a.qname))
                      then format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
                      else format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
                 end)::int) as id
     from {c}_a a
+    left join mbus4.consumer c on c.queue = lower(a.qname) and c.name = lower(a.cname)
 ),
 {c}_d as (
     delete from mbus4.message m
@@ -19,8 +20,10 @@
     select k.n,
            case when d.id is not null then
                row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
-                   coalesce(d.headers, '') operator({hstore}.||) {hstore}.hstore('destination',
-                       (select c.queue from mbus4.consumer c where c.id = d.consumer_id)),
+                   {hstore}.hstore(array['source_db', current_database(), 'destination_queue', k.queue, 'seenby', array[current_database()::text]::text,
+                   'enqueue_time', d.added::text])
+                   operator({hstore}.||) coalesce(d.headers, '')
+                   operator({hstore}.||) {hstore}.hstore('destination', k.queue),
                    d.properties, d.data)::mbus4.qt_model
            end as take_from
     from {c}_k k

@@ -1,0 +1,188 @@
+package rewrite
+
+import "strings"
+
+// A skeleton is a text without the contents of its plain string literals. Clients of the simple
+// protocol send the same statement with other literals again and again; what the rewriter does
+// depends on the skeleton only, so that is what plans are cached by.
+//
+// The literals are found by reading the text as the server's lexer does (scan.l): comments, quoted
+// identifiers, dollar quotes and strings with a prefix (E, B, X, N, U&) are part of the skeleton.
+
+// skeletonMark stands for a literal's contents. It can stand in no text on the wire.
+const skeletonMark = "\x00"
+
+// skeleton returns text with the contents of its plain literals replaced, and their spans, quotes
+// excluded. It gives up, with no spans, on a text that it cannot read to the end.
+func skeleton(text string) (string, []span) {
+	var literals []span
+	for i := 0; i < len(text); {
+		next, literal := lexeme(text, i)
+		if next < 0 {
+			return text, nil
+		}
+		if literal {
+			literals = append(literals, span{i + 1, next - 1})
+		}
+		i = next
+	}
+	if len(literals) == 0 {
+		return text, nil
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	pos := 0
+	for _, l := range literals {
+		b.WriteString(text[pos:l.start])
+		b.WriteString(skeletonMark)
+		pos = l.end
+	}
+	b.WriteString(text[pos:])
+	return b.String(), literals
+}
+
+// lexeme returns where the lexeme at i ends, and whether it is a plain string literal; -1 when it
+// does not end.
+func lexeme(text string, i int) (next int, literal bool) {
+	switch c := text[i]; {
+	case c == '\'':
+		// E'…' and the like are read by word; a quote that comes first is a plain literal.
+		return quoted(text, i, '\'', false), true
+	case c == '"':
+		return quoted(text, i, '"', false), false
+	case c == '-' && strings.HasPrefix(text[i:], "--"):
+		if j := strings.IndexAny(text[i:], "\r\n"); j >= 0 {
+			return i + j, false
+		}
+		return len(text), false
+	case c == '/' && strings.HasPrefix(text[i:], "/*"):
+		return comment(text, i), false
+	case c == '$':
+		return dollarQuoted(text, i), false
+	case inWord(c):
+		j := i
+		for j < len(text) && inWord(text[j]) {
+			j++
+		}
+		if j < len(text) && text[j] == '\'' && prefixes(text[i:j]) {
+			escapes := text[i] == 'e' || text[i] == 'E'
+			return quoted(text, j, '\'', escapes), false
+		}
+		if j+1 < len(text) && text[j] == '&' && (text[j+1] == '\'' || text[j+1] == '"') && (text[i:j] == "u" || text[i:j] == "U") {
+			return quoted(text, j+1, text[j+1], false), false
+		}
+		return j, false
+	}
+	return i + 1, false
+}
+
+// prefixes reports whether a word before a quote belongs to the string. A longer word that ends in
+// such a letter does not.
+func prefixes(word string) bool {
+	return len(word) == 1 && strings.Contains("eEbBxXnN", word)
+}
+
+// quoted returns where the quoted text that opens at i ends.
+func quoted(text string, i int, quote byte, escapes bool) int {
+	for j := i + 1; j < len(text); j++ {
+		switch {
+		case escapes && text[j] == '\\':
+			j++
+		case text[j] == quote:
+			if j+1 < len(text) && text[j+1] == quote {
+				j++
+				continue
+			}
+			return j + 1
+		}
+	}
+	return -1
+}
+
+// comment returns where the comment that opens at i ends; comments nest.
+func comment(text string, i int) int {
+	depth := 0
+	for j := i; j+1 < len(text); j++ {
+		switch text[j : j+2] {
+		case "/*":
+			depth++
+			j++
+		case "*/":
+			depth--
+			j++
+			if depth == 0 {
+				return j + 1
+			}
+		}
+	}
+	return -1
+}
+
+// dollarQuoted returns where the dollar-quoted string that opens at i ends, or where the $ and what
+// belongs to it does when it opens none, as in $1.
+func dollarQuoted(text string, i int) int {
+	j := i + 1
+	for j < len(text) && inWord(text[j]) && text[j] != '$' {
+		j++
+	}
+	if j == len(text) || text[j] != '$' || (j > i+1 && text[i+1] >= '0' && text[i+1] <= '9') {
+		return j
+	}
+	tag := text[i : j+1]
+	end := strings.Index(text[j+1:], tag)
+	if end < 0 {
+		return -1
+	}
+	return j + 1 + end + len(tag)
+}
+
+// transfer makes from a plan for one text the plan for another with the same skeleton. from and to
+// are the spans of the literals in either.
+func (p *Plan) transfer(text string, from, to []span) *Plan {
+	q := &Plan{client: text, enc: p.enc, refusals: p.refusals, calls: make([]callSite, len(p.calls))}
+	m := mover{from: from, to: to}
+	for i, c := range p.calls {
+		q.calls[i] = callSite{pos: m.move(c.pos)}
+	}
+	if len(p.refusals) > 0 {
+		q.refusals = make([]*Refusal, len(p.refusals))
+		for i, r := range p.refusals {
+			moved := *r
+			moved.offset = m.move(r.offset)
+			q.refusals[i] = &moved
+		}
+	}
+	var b strings.Builder
+	b.Grow(len(p.sql) + len(text) - len(p.client))
+	q.segs = make([]segment, len(p.segs))
+	for i, s := range p.segs {
+		end := len(p.sql)
+		if i+1 < len(p.segs) {
+			end = p.segs[i+1].out
+		}
+		q.segs[i] = segment{out: b.Len(), in: m.move(s.in), copy: s.copy}
+		if s.copy {
+			// What is copied starts and ends between lexemes, never inside a literal.
+			b.WriteString(text[m.move(s.in):m.move(s.in+end-s.out)])
+		} else {
+			b.WriteString(p.sql[s.out:end])
+		}
+	}
+	q.sql = b.String()
+	return q
+}
+
+// mover maps places of one text to another with the same skeleton.
+type mover struct{ from, to []span }
+
+// move maps a place outside the contents of literals.
+func (m mover) move(pos int) int {
+	shift := 0
+	for i, f := range m.from {
+		if f.end > pos {
+			break
+		}
+		shift = m.to[i].end - f.end
+	}
+	return pos + shift
+}

@@ -1,0 +1,110 @@
+package rewrite
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSkeleton(t *testing.T) {
+	for text, want := range map[string]string{
+		`select 'a', 'b''c', ''`:              `select '~', '~', '~'`,
+		`select E'a\'b', 'c'`:                 `select E'a\'b', '~'`,
+		`select 'a\', 'b'`:                    `select '~', '~'`,
+		`select U&'a', u&"b'", 'c'`:           `select U&'a', u&"b'", '~'`,
+		`select n'a', x'0f', b'1', "it's", 1`: `select n'a', x'0f', b'1', "it's", 1`,
+		`select $$a'b$$, $x$'$x$, $1, 'c'`:    `select $$a'b$$, $x$'$x$, $1, '~'`,
+		`select a$b$c, 'd'`:                   `select a$b$c, '~'`,
+		"-- it's\nselect 'a' -- 'b'":          "-- it's\nselect '~' -- 'b'",
+		`/* ' /* ' */ ' */ select 'a'`:        `/* ' /* ' */ ' */ select '~'`,
+		`select type'a'`:                      `select type'~'`,
+		`select 'open`:                        `select 'open`,
+		`select /* open`:                      `select /* open`,
+		`select $$open`:                       `select $$open`,
+		`select 'a' 'b'`:                      `select '~' '~'`,
+	} {
+		got, _ := skeleton(text)
+		if got = strings.ReplaceAll(got, skeletonMark, "~"); got != want {
+			t.Errorf("%s gives %s, want %s", text, got, want)
+		}
+	}
+}
+
+// fillLiterals returns text with other contents in its literals.
+func fillLiterals(text, with string) string {
+	skel, literals := skeleton(text)
+	if literals == nil {
+		return text
+	}
+	return strings.ReplaceAll(skel, skeletonMark, with)
+}
+
+// TestTransfer checks on all golden cases that a plan made from that of another text is the plan
+// that the text itself gives.
+func TestTransfer(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	moved := 0
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range strings.Split(string(b), "\n\n") {
+			_, sql := splitComments(c)
+			sql, _, _ = strings.Cut(sql, "\n----")
+			for _, with := range []string{"", "x", "a longer one, with mbus4.post(''q'')", "ключ\\"} {
+				if checkTransfer(t, sql, fillLiterals(sql, with)) {
+					moved++
+				}
+			}
+		}
+	}
+	if moved < 100 {
+		t.Errorf("only %d plans were moved", moved)
+	}
+}
+
+// checkTransfer compares the plan for other, made from that for text, with the one made afresh.
+func checkTransfer(t *testing.T, text, other string) bool {
+	t.Helper()
+	r := New(shortFragments{})
+	if r.Rewrite(text, "UTF8", testEnv) == nil || text == other {
+		return false
+	}
+	got, want := r.Rewrite(other, "UTF8", testEnv), New(shortFragments{}).Rewrite(other, "UTF8", testEnv)
+	if want == nil {
+		t.Fatalf("%q calls, %q does not", text, other)
+	}
+	if got.SQL() != want.SQL() {
+		t.Fatalf("moved from %q to %q:\n%s\nafresh:\n%s", text, other, got.SQL(), want.SQL())
+	}
+	if len(got.refusals) == 0 {
+		checkPlan(t, other, got)
+	}
+	for i := range got.calls {
+		if got.calls[i] != want.calls[i] {
+			t.Errorf("call %d of %q is at %d, want %d", i, other, got.calls[i].pos, want.calls[i].pos)
+		}
+	}
+	for i := range got.refusals {
+		if *got.refusals[i] != *want.refusals[i] {
+			t.Errorf("refusal %d of %q is %+v, want %+v", i, other, got.refusals[i], want.refusals[i])
+		}
+	}
+	return true
+}
+
+func FuzzSkeleton(f *testing.F) {
+	f.Add("select mbus4.post('q', 'a=>1')", "b")
+	f.Add("select mbus4.post('q', $$a$$, E'x\\'', U&'y') -- it's", "b''c")
+	f.Fuzz(func(t *testing.T, sql, with string) {
+		if strings.ContainsRune(sql+with, 0) || strings.Contains(strings.ReplaceAll(with, "''", ""), "'") {
+			return
+		}
+		checkTransfer(t, sql, fillLiterals(sql, with))
+	})
+}
