@@ -110,7 +110,7 @@ func (t *tlsSocket) readOnce(fd uintptr) bool {
 func readFD(fd uintptr, b []byte) (int, error) {
 	for {
 		n, err := syscall.Read(int(fd), b)
-		if err != syscall.EINTR { //nolint:errorlint // a bare errno
+		if err != syscall.EINTR {
 			return n, err
 		}
 	}
@@ -202,7 +202,7 @@ func (l *link) wait() error {
 	var failed error
 	err := l.raw.Read(func(fd uintptr) bool {
 		_, _, err := syscall.Recvfrom(int(fd), peek[:], syscall.MSG_PEEK)
-		if err == syscall.EAGAIN || err == syscall.EINTR { //nolint:errorlint // bare errnos
+		if err == syscall.EAGAIN || err == syscall.EINTR {
 			return false
 		}
 		failed = err

@@ -113,11 +113,10 @@ func replicates(value string) bool {
 	if value == "database" {
 		return true
 	}
-	v := asciiLower(value)
-	switch {
-	case v == "":
+	switch v := asciiLower(value); v {
+	case "":
 		return false
-	case v == "1", v == "on":
+	case "1", "on":
 		return true
 	default: // prefixes of true and yes are true
 		return len(v) <= 4 && "true"[:len(v)] == v || len(v) <= 3 && "yes"[:len(v)] == v

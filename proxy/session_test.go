@@ -274,8 +274,8 @@ func TestDrain(t *testing.T) {
 			t.Errorf("busy session: %s", got)
 		}
 		select {
-		case <-ended:
-			t.Error("Shutdown returned with a session left")
+		case err := <-ended:
+			t.Errorf("Shutdown returned with a session left: %v", err)
 		default:
 		}
 		sleeping.send(&pgproto3.Query{String: "rollback"})
