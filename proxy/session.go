@@ -39,6 +39,8 @@ type session struct {
 	// sealed means that downstream has decided to end the session: upstream writes no more.
 	sealed bool
 
+	// cancel ends the context of the Rewriter's calls; for sessions with goroutines.
+	cancel context.CancelFunc
 	// phase is how far Shutdown has come for this session.
 	phase atomic.Int32
 	// running counts the goroutines.
@@ -61,28 +63,26 @@ var errSealed = errors.New("session is ending")
 const lingerTime = time.Second
 
 // start runs the session; rest is what the server sent behind its first ReadyForQuery. Server.launch
-// has set running.
-func (s *session) start(rest []byte) {
+// has set running. ctx is for the Rewriter's calls and ends by s.cancel.
+func (s *session) start(ctx context.Context, rest []byte) {
 	if s.lanes != nil {
 		s.lanes.start(rest)
 		return
 	}
-	go s.run("client to server", s.upstream)
-	go s.run("server to client", func(ctx context.Context) error { return s.downstream(ctx, rest) })
+	go s.run("client to server", func() error { return s.upstream(ctx) })
+	go s.run("server to client", func() error { return s.downstream(rest) })
 }
 
 // run keeps a panic from leaving the session.
-func (s *session) run(direction string, work func(context.Context) error) {
-	ctx, cancel := context.WithCancel(context.Background())
+func (s *session) run(direction string, work func() error) {
 	defer s.leave()
-	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
 			s.panicked(direction, p)
 			s.stop()
 		}
 	}()
-	if err := work(ctx); err != nil {
+	if err := work(); err != nil {
 		s.explain(direction, err)
 		s.stop()
 	}
@@ -116,6 +116,7 @@ func (s *session) stop() {
 	s.mu.Lock()
 	s.sealed = true
 	s.mu.Unlock()
+	s.cancel()
 	s.clientLink.interrupt()
 	s.serverLink.interrupt()
 }
@@ -125,6 +126,7 @@ func (s *session) leave() {
 	if s.running.Add(-1) > 0 {
 		return
 	}
+	s.cancel()
 	s.clientLink.close()
 	s.serverLink.close()
 	s.server.forget(s)
@@ -192,7 +194,7 @@ func (s *session) linger() {
 }
 
 // downstream moves server -> client until the server closes or the session is to end.
-func (s *session) downstream(_ context.Context, rest []byte) error {
+func (s *session) downstream(rest []byte) error {
 	out := assembly{pool: s.serverLink.pool}
 	if len(rest) > 0 {
 		if err := s.deliver(rest, &out); err != nil {
@@ -267,6 +269,7 @@ func (s *session) isSealed() bool {
 
 // serverClosed passes the server's end on to the client.
 func (s *session) serverClosed() {
+	s.cancel()
 	s.clientLink.closeWrite()
 	_ = s.clientLink.sock.SetReadDeadline(time.Now().Add(lingerTime))
 }

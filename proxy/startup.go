@@ -33,7 +33,12 @@ func (s *Server) serve(conn net.Conn) {
 	if err == nil && sess == nil { // a cancel request
 		return
 	}
+	var life context.Context
+	if err == nil {
+		life, sess.cancel = context.WithCancel(context.Background())
+	}
 	if err == nil && (struck || !s.launch(sess)) {
+		sess.cancel()
 		sess.serverLink.close()
 		s.forget(sess)
 		err = context.Canceled
@@ -43,7 +48,7 @@ func (s *Server) serve(conn net.Conn) {
 		return
 	}
 	started = true
-	sess.start(rest)
+	sess.start(life, rest)
 }
 
 // refuse tells the client why there is no session, where that can be told.
@@ -134,7 +139,7 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket) (*
 		if err = c.link.write(p); err != nil {
 			err = &serverGone{err}
 		} else {
-			g, err = authenticate(sess.clientLink, c.link, s.upstreams.another(first, c.at))
+			g, err = authenticate(sess.clientLink, c.link, s.upstreams.another(first))
 		}
 		if !stop() && err == nil {
 			err = context.Cause(ctx)

@@ -144,6 +144,6 @@ func keepAlive() net.KeepAliveConfig {
 
 // another reports whether the target with index i is a second way to reach the server behind the
 // one before it.
-func (u *upstreams) another(i int, _ target) bool {
+func (u *upstreams) another(i int) bool {
 	return i > 0 && i < len(u.targets) && u.targets[i].address == u.targets[i-1].address
 }

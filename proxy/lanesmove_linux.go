@@ -1,0 +1,211 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"syscall"
+)
+
+// fromClient moves one batch client -> server.
+func (ln *lanes) fromClient() {
+	up, l := &ln.session.up, ln.loop
+	off := up.prefill(l.buf)
+	n, err := rawRead(ln.client.fd, l.buf[off:])
+	if n <= 0 {
+		up.ncarry = copy(up.carry[:], l.buf[:off])
+		switch {
+		case err == syscall.EAGAIN: //nolint:errorlint // a bare errno
+		case ln.discarding:
+			ln.client.noInput = true
+			ln.lingered()
+		case err != nil:
+			ln.end()
+		default:
+			// The server ends as it would had the client been connected directly: after what it
+			// has received.
+			ln.client.noInput = true
+			ln.shutdown(&ln.server)
+		}
+		ln.watch()
+		return
+	}
+	if ln.discarding {
+		return
+	}
+	ln.forward(l.buf[:off+n])
+}
+
+// forward feeds a batch and writes it to the server.
+func (ln *lanes) forward(batch []byte) {
+	s, out := ln.session, &ln.loop.out
+	var err error
+	if s.plain {
+		out.begin(batch)
+	} else {
+		err = s.up.feed(nil, batch, out) //nolint:staticcheck // detached: nothing is called with it
+		s.down.expect(s.up.news)
+	}
+	if err != nil && !errors.Is(err, errNeedsRewriter) {
+		out.free()
+		s.explain("client to server", err)
+		ln.end()
+		return
+	}
+	ln.toServer(out.result())
+	out.free()
+	if err != nil && !ln.discarding {
+		ln.rewrite()
+	}
+	if len(ln.server.unsent) > 0 || ln.rewriting {
+		ln.watch()
+	}
+}
+
+// toServer writes to the server.
+func (ln *lanes) toServer(b []byte) {
+	if !ln.send(&ln.server, b) || ln.session.up.terminated {
+		// After a failed write the other direction delivers what the server still said.
+		ln.discarding = true
+	}
+}
+
+// rewrite has the rest of a batch, which begins with a statement for the Rewriter, fed by a
+// goroutine, for the Rewriter may take its time.
+func (ln *lanes) rewrite() {
+	s := ln.session
+	ctx, cancel := context.WithCancel(context.Background())
+	ln.rewriting, ln.cancelRewrite = true, cancel
+	batch := s.up.aside
+	s.up.aside = nil
+	go func() {
+		defer cancel()
+		var failed any
+		out := assembly{pool: ln.loop.out.pool}
+		var err error
+		func() {
+			defer func() {
+				if failed = recover(); failed != nil {
+					s.panicked("client to server", failed)
+				}
+			}()
+			s.up.detached = false
+			err = s.up.feed(ctx, batch, &out)
+			s.up.detached = true
+		}()
+		ln.loop.do(func() {
+			ln.rewriting, ln.cancelRewrite = false, nil
+			defer ln.guard()
+			switch {
+			case ln.ended:
+			case failed != nil:
+				ln.end()
+			case err != nil:
+				s.explain("client to server", err)
+				ln.end()
+			default:
+				s.down.expect(s.up.news)
+				ln.toServer(out.result())
+				ln.watch()
+			}
+			out.free()
+		})
+	}()
+}
+
+// fromServer moves one batch server -> client.
+func (ln *lanes) fromServer() {
+	down, l := &ln.session.down, ln.loop
+	off := down.prefill(l.buf)
+	n, err := rawRead(ln.server.fd, l.buf[off:])
+	if n <= 0 {
+		down.ncarry = copy(down.carry[:], l.buf[:off])
+		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
+			return
+		}
+		ln.serverClosed()
+		ln.watch()
+		return
+	}
+	ln.deliver(l.buf[:off+n])
+	if ln.phase != phaseServing {
+		ln.advanced()
+	}
+	if len(ln.client.unsent) > 0 {
+		ln.watch()
+	}
+}
+
+// deliver feeds a batch and writes it to the client.
+func (ln *lanes) deliver(batch []byte) {
+	s, out := ln.session, &ln.loop.out
+	var failed error
+	if s.plain {
+		out.begin(batch)
+	} else {
+		failed = s.down.feed(batch, out)
+	}
+	sent := ln.send(&ln.client, out.result())
+	out.free()
+	if failed != nil {
+		s.explain("server to client", failed)
+	}
+	if failed != nil || !sent {
+		ln.end()
+	}
+}
+
+// send writes b to s and keeps what s does not take; false means that s is broken.
+func (ln *lanes) send(s *side, b []byte) bool {
+	if len(s.unsent) > 0 {
+		s.unsent = append(s.unsent, b...)
+		return true
+	}
+	for len(b) > 0 {
+		n, err := rawWrite(s.fd, b)
+		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
+			s.unsent = append([]byte(nil), b...)
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+// flush writes what is unsent and goes on with what had to wait for it.
+func (ln *lanes) flush(s *side) {
+	n, err := rawWrite(s.fd, s.unsent)
+	switch {
+	case err == nil:
+		s.unsent = s.unsent[n:]
+	case err == syscall.EAGAIN: //nolint:errorlint // a bare errno
+		return
+	case s == &ln.client:
+		ln.end()
+		return
+	default:
+		ln.discarding = true
+		s.unsent = nil
+	}
+	if len(s.unsent) > 0 {
+		return
+	}
+	s.unsent = nil
+	if s.shut {
+		_ = syscall.Shutdown(s.fd, syscall.SHUT_WR)
+	}
+	if s == &ln.client && ln.server.noInput {
+		ln.linger()
+	}
+	ln.watch()
+}
+
+// shutdown ends the sending direction of s after what is unsent.
+func (ln *lanes) shutdown(s *side) {
+	s.shut = true
+	if len(s.unsent) == 0 {
+		_ = syscall.Shutdown(s.fd, syscall.SHUT_WR)
+	}
+}
