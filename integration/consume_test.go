@@ -103,3 +103,28 @@ func TestNothingThere(t *testing.T) {
 		s.want(t, "f", "select mbus4.is_msg_exists($1)", "none")
 	})
 }
+
+// The messages of one statement stand in the order of its rows, whatever plan the server chose.
+func TestOrderOfOneStatement(t *testing.T) {
+	t.Parallel()
+	forEachForm(t, []string{"q", "r"}, func(t *testing.T, s *session) {
+		ask(t, s.conn, "create table t as select n from generate_series(1, 300) n; analyze t")
+		for _, rows := range []string{
+			"generate_series(1, 300) n",
+			"t",
+			"(select n from t order by n) t",
+			"t order by n",
+			"unnest(array(select n from t order by n)) n",
+		} {
+			for _, call := range []string{"mbus4.post('q', hstore('n', n::text))", "mbus4.post_q(hstore('n', n::text))", "mbus4.post(case when n > 0 then 'q' else 'r' end, hstore('n', n::text))"} {
+				ask(t, s.conn, "drop table if exists posted")
+				s.want(t, "", "create table posted as select "+call+" from "+rows)
+				s.want(t, "300|t", `select count(*), bool_and(data->'n' = ordinality::text)
+					from mbus4.consumen('q', amt => 999) with ordinality`)
+			}
+		}
+		s.want(t, "", "create table downwards as select mbus4.post('q', hstore('n', n::text)) from t order by n desc")
+		s.want(t, "300|t", `select count(*), bool_and(data->'n' = (301 - ordinality)::text)
+			from mbus4.consumen('q', amt => 999) with ordinality`)
+	})
+}
