@@ -147,27 +147,49 @@ func (s *session) upstream(ctx context.Context) error {
 			}
 			return fmt.Errorf("reading from client: %w", err)
 		}
-		if s.plain {
-			out.begin(batch)
-		} else if err = s.up.feed(ctx, batch, &out); err == nil {
-			err = s.expect(s.up.news)
-		}
-		if err != nil {
-			out.free()
-			s.clientLink.drop()
-			return err
-		}
-		err = s.serverLink.write(out.result())
+		err = s.forward(ctx, batch, &out)
 		out.free()
 		s.clientLink.drop()
 		if err != nil {
-			s.linger()
-			return nil // downstream delivers what the server still said
+			return err
 		}
 		if s.up.terminated {
 			s.linger()
 			return nil
 		}
+	}
+}
+
+// forward feeds a batch and writes it to the server; what comes before the first statement for the
+// Rewriter does not wait for its answer.
+func (s *session) forward(ctx context.Context, batch []byte, out *assembly) error {
+	if s.plain {
+		out.begin(batch)
+		s.toServer(out)
+		return nil
+	}
+	s.up.detached = true
+	err := s.up.feed(ctx, batch, out)
+	for err == nil || errors.Is(err, errNeedsRewriter) {
+		if sealed := s.expect(s.up.news); sealed != nil {
+			return sealed
+		}
+		s.toServer(out)
+		if err == nil {
+			return nil
+		}
+		batch, s.up.aside = s.up.aside, nil
+		s.up.detached = false
+		err = s.up.feed(ctx, batch, out)
+	}
+	return err
+}
+
+// toServer writes what out holds. When that fails upstream goes on as after Terminate, for
+// downstream is to deliver what the server still said.
+func (s *session) toServer(out *assembly) {
+	if s.serverLink.write(out.result()) != nil {
+		s.up.terminated = true
 	}
 }
 
