@@ -73,7 +73,7 @@ func TestReportMarksWhatWasMissedAndWhatIsInvalid(t *testing.T) {
 	}
 	text := r.markdown()
 	for _, want := range []string{
-		"| pass-through, simple, 8 clients | at least 0.9 of pgbouncer | 0.40 | **MISSED** |",
+		"| pass-through, simple, 8 clients | at least 0.9 of pgbouncer | 0.400 | **MISSED** |",
 		"| consume, 1 at a time, prepared, 8 clients | at least 0.5 of hand-written | - | **INVALID** |",
 		"| memory of an idle session | less than 64 KiB | - | not measured |",
 		"**INVALID: the queue ran empty**",

@@ -55,7 +55,7 @@ func (r *report) ratioTarget(what, cell, base string, least float64) target {
 			t.state = "**INVALID**"
 		default:
 			ratio := median(c.ratios("proxy", base))
-			t.figure, t.state = fmt.Sprintf("%.2f", ratio), verdict(ratio >= least)
+			t.figure, t.state = fmt.Sprintf("%.3f", ratio), verdict(ratio >= least)
 		}
 	}
 	return t
