@@ -85,8 +85,14 @@ func want(t *testing.T, conn *pgconn.PgConn, expected, sql string, args ...any) 
 	}
 }
 
-// refused is query for statements that must fail with the SQLSTATE; it returns the report.
-func refused(t *testing.T, conn *pgconn.PgConn, code, sql string, args ...any) *pgconn.PgError {
+// refused is query for statements that must fail with the SQLSTATE.
+func refused(t *testing.T, conn *pgconn.PgConn, code, sql string, args ...any) {
+	t.Helper()
+	_ = refusal(t, conn, code, sql, args...)
+}
+
+// refusal is refused for tests that look at the report.
+func refusal(t *testing.T, conn *pgconn.PgConn, code, sql string, args ...any) *pgconn.PgError {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), askLimit)
 	defer cancel()

@@ -96,14 +96,14 @@ func TestWrongArguments(t *testing.T) {
 		{"select true or mbus4.nosuch_q() from mbus4.nosuch('x')", ""},
 	} {
 		t.Run(c.sql, func(t *testing.T) {
-			report := refused(t, conn, "42883", c.sql)
+			report := refusal(t, conn, "42883", c.sql)
 			if !strings.Contains(report.Hint, c.hint) {
 				t.Errorf("hint %q, want the signature of %s", report.Hint, c.hint)
 			}
 			if at := int(report.Position); at < 1 || !strings.HasPrefix(c.sql[at-1:], "mbus4.") {
 				t.Errorf("position %d does not point at a call in %q", at, c.sql)
 			}
-			if report := refused(t, conn, "42883", c.sql+" -- $1", "x"); report.Position == 0 {
+			if report := refusal(t, conn, "42883", c.sql+" -- $1", "x"); report.Position == 0 {
 				t.Error("no position in the extended protocol")
 			}
 		})

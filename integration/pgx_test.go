@@ -57,8 +57,10 @@ func pgxQueue(ctx context.Context, conn *pgx.Conn, database string, out *strings
 		sql  string
 		args []any
 	}{
-		{"select mbus4.post($1, $2, $3, $4, $5, $6, $7)",
-			[]any{"orders", "sku=>A1", "trace=>t1", "kind=>new", nil, hour, "first"}},
+		{
+			"select mbus4.post($1, $2, $3, $4, $5, $6, $7)",
+			[]any{"orders", "sku=>A1", "trace=>t1", "kind=>new", nil, hour, "first"},
+		},
 		{"select mbus4.post_orders($1, delayed_until => $2, msgiid => $3)", []any{"sku=>B2", hour, "later"}},
 	} {
 		iid, err := text(post.sql, post.args...)

@@ -84,7 +84,7 @@ func (p *proxyProcess) awaitReady(limit time.Duration) error {
 		cancel()
 		select {
 		case <-p.exited:
-			return fmt.Errorf("the proxy ended at its start: %v", p.exitErr)
+			return fmt.Errorf("the proxy ended at its start: %s", p.cmd.ProcessState)
 		case <-deadline:
 			return fmt.Errorf("the proxy is not ready after %v: %w", limit, err)
 		case <-tick.C:
@@ -98,7 +98,7 @@ func (p *proxyProcess) stop() error {
 	defer os.Remove(p.log.Name())
 	select {
 	case <-p.exited:
-		return fmt.Errorf("the proxy ended before it was told to: %v", p.exitErr)
+		return fmt.Errorf("the proxy ended before it was told to: %s", p.cmd.ProcessState)
 	default:
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -19,7 +19,7 @@ func TestDatabaseSQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
+	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
 	ctx := testContext(t)
 	if _, err := db.ExecContext(ctx, "create table moved (iid text primary key)"); err != nil {

@@ -27,7 +27,7 @@ func connectWire(t *testing.T, e endpoint, database string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { hijacked.Conn.Close() })
+	t.Cleanup(func() { _ = hijacked.Conn.Close() })
 	if err := hijacked.Conn.SetDeadline(time.Now().Add(askLimit)); err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +133,10 @@ func TestWireOrdinary(t *testing.T) {
 		"suspended":       {parse("", "select * from generate_series(1, 5)"), bind("", ""), execute("", 2), execute("", 2), execute("", 2), sync1},
 		"copy in refused": {&pgproto3.Query{String: "copy t from stdin"}, &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyFail{Message: "no"}},
 		"copy in":         {&pgproto3.Query{String: "copy t from stdin"}, &pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}},
-		"copy in extended": {parse("", "copy t from stdin"), bind("", ""), execute("", 0), flush, sync1,
-			&pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}, sync1},
+		"copy in extended": {
+			parse("", "copy t from stdin"), bind("", ""), execute("", 0), flush, sync1,
+			&pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}, sync1,
+		},
 		"copy out":      {parse("", "copy t to stdout"), bind("", ""), execute("", 0), sync1},
 		"error":         {parse("a", "select 1/0"), bind("", "a"), execute("", 0), parse("b", "select 1"), sync1},
 		"after error":   {describeStatement("b"), sync1},
