@@ -45,8 +45,8 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	name := f.Serves
 	switch name {
 	case "post":
-		if use.Given["iid"] {
-			name = "post_iid"
+		if use.Given["iid"] || use.Given["headers"] {
+			name = "post_full"
 		}
 	case "consume", "consumen":
 		name = "consume"
@@ -89,7 +89,7 @@ func (t *CallTexts) ImpliedArgs(m sqlfuncs.Match) []string {
 	}
 	ambiguous := fmt.Sprintf("mbus4-error {k} 42725 mbus4.%s is ambiguous: %s", m.Name, strings.Join(described, " or "))
 	for i, column := range []string{"queue", "name"} {
-		out[i] = fmt.Sprintf("select case count(*) when 0 then %s when 1 then min(c.%s) else (%s || left(min(c.queue), 0))::int::text end "+
+		out[i] = fmt.Sprintf("select case pg_catalog.count(*) when 0 then %s when 1 then pg_catalog.min(c.%s) else (%s || pg_catalog.left(pg_catalog.min(c.queue), 0))::int::text end "+
 			"from mbus4.consumer c where (c.queue, c.name) in (%s)",
 			quoteLiteral(m.Readings[0][i]), column, quoteLiteral(ambiguous), strings.Join(pairs, ", "))
 	}

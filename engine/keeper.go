@@ -16,6 +16,7 @@ const (
 	tickInterval   = 500 * time.Millisecond // between two rounds of a database in use
 	idleAfter      = 3 * tickInterval       // without use or change: the connection is closed
 	longestIdle    = time.Minute            // between two looks at a database nobody uses
+	waitingIdle    = time.Second            // the same where messages wait for others
 	firstBackoff   = 500 * time.Millisecond // after losing the connection, doubled up to
 	longestBackoff = 30 * time.Second
 	roundTimeout   = 2 * time.Minute
@@ -37,6 +38,7 @@ type keeper struct {
 	installed installation
 	hinter    *Hinter
 	sweeper   *Sweeper
+	releaser  *Releaser
 	log       *zap.Logger
 
 	wake  chan struct{} // capacity 1: somebody asked for the database
@@ -48,11 +50,13 @@ type keeper struct {
 	changed chan struct{} // closed and replaced whenever state changes
 
 	// The rest belongs to run.
-	conn      *pgx.Conn // nil unless connected
-	usedAt    time.Time // last use or change seen
-	activity  activity
-	nextHint  time.Time
-	nextSweep time.Time
+	conn        *pgx.Conn // nil unless connected
+	usedAt      time.Time // last use or change seen
+	activity    activity
+	nextHint    time.Time
+	nextRelease time.Time
+	nextSweep   time.Time
+	waiting     bool // messages wait for others: they may become deliverable without any sign
 }
 
 // keeperState says what is known of the database. Legal: any to connected or failing, connected to
@@ -79,6 +83,7 @@ func newKeeper(e *Engine, name string, in installation, conn *pgx.Conn) *keeper 
 		installed: in,
 		hinter:    NewHinter(),
 		sweeper:   NewSweeper(),
+		releaser:  NewReleaser(),
 		log:       e.log.With(zap.String("database", name)),
 		wake:      make(chan struct{}, 1),
 		ended:     make(chan struct{}),
@@ -164,6 +169,9 @@ func (k *keeper) run(ctx context.Context) {
 			pause, backoff = backoff, min(2*backoff, longestBackoff)
 		default:
 			k.setState(keeperIdle)
+			if k.waiting {
+				pause = min(pause, waitingIdle)
+			}
 			idle = min(2*idle, max(longestIdle, k.engine.sweep))
 		}
 		if !k.sleep(ctx, pause, err == nil) {
@@ -301,6 +309,14 @@ func (k *keeper) round(ctx context.Context) error {
 			return err
 		}
 		k.nextHint = rest(now, tickInterval/2)
+	}
+	if now = time.Now(); !now.Before(k.nextRelease) {
+		released, err := k.releaser.Release(ctx, k.conn)
+		if err != nil {
+			return err
+		}
+		k.waiting = released.Waiting
+		k.nextRelease = rest(now, tickInterval/2)
 	}
 	if now = time.Now(); !now.Before(k.nextSweep) {
 		swept, err := k.sweeper.Sweep(ctx, k.conn)

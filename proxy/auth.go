@@ -84,7 +84,7 @@ func (r *serverReader) rest() []byte { return r.buf[r.at:] }
 // greeting is what a server said up to its first ReadyForQuery.
 type greeting struct {
 	key      cancelKey
-	encoding string
+	settings settings
 	txn      byte
 	rest     []byte // bytes behind the ReadyForQuery
 }
@@ -165,10 +165,7 @@ func authenticate(client, server *link, another bool) (*greeting, error) {
 		case msgBackendKeyData:
 			g.key = cancelKey(body)
 		case msgParameterStatus:
-			if name, rest, ok := cstring(body); ok && string(name) == "client_encoding" {
-				value, _, _ := cstring(rest)
-				g.encoding = string(value)
-			}
+			g.settings = *g.settings.with(body)
 		case msgReadyForQuery:
 			if len(body) != 1 {
 				return nil, sayServerGarbage()

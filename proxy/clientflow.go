@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"math"
 	"sync/atomic"
@@ -13,7 +14,7 @@ import (
 type clientFlow struct {
 	rewriter Rewriter // nil: nothing is ever rewritten
 	database string
-	encoding *atomic.Pointer[string] // client_encoding, written by the other direction
+	settings *atomic.Pointer[settings] // written by the other direction; never nil
 
 	framer
 	// news are the entries for the messages of the last feed, in order.
@@ -174,7 +175,7 @@ func (f *clientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(owedQuery, nil) // malformed: the server says so
 		return nil
 	}
-	plan := f.plan(ctx, text)
+	plan := f.plan(ctx, text, nil)
 	if !f.planned {
 		f.push(owedQuery, nil)
 		return nil
@@ -197,7 +198,7 @@ func (f *clientFlow) parse(ctx context.Context, body []byte) []byte {
 		f.push(owedParse, nil)
 		return nil
 	}
-	plan := f.plan(ctx, text)
+	plan := f.plan(ctx, text, types)
 	if !f.planned {
 		f.push(owedParse, nil)
 		return nil
@@ -211,20 +212,37 @@ func (f *clientFlow) parse(ctx context.Context, body []byte) []byte {
 	return appendFrame(nil, msgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
 }
 
-// plan asks the Rewriter about text.
-func (f *clientFlow) plan(ctx context.Context, text []byte) Plan {
+// plan asks the Rewriter about text; types is what a Parse says of its parameters.
+func (f *clientFlow) plan(ctx context.Context, text, types []byte) Plan {
 	if !f.rewriter.Mentions(text) {
 		return nil
 	}
-	sc := StatementContext{Database: f.database}
-	if enc := f.encoding.Load(); enc != nil {
-		sc.Encoding = *enc
+	set := f.settings.Load()
+	sc := StatementContext{
+		Database: f.database, Encoding: set.encoding, EscapeStrings: set.escapeStrings, VoidParams: voidParams(types),
 	}
 	plan := f.rewriter.Rewrite(ctx, sc, string(text))
 	if plan != nil {
 		f.planned = true
 	}
 	return plan
+}
+
+// oidVoid is VOIDOID of the server's pg_type.
+const oidVoid = 2278
+
+// voidParams returns the numbers of the parameters that the end of a Parse declares as void.
+func voidParams(types []byte) (numbers []int) {
+	if len(types) < 2 {
+		return nil
+	}
+	count := int(binary.BigEndian.Uint16(types))
+	for i, rest := 1, types[2:]; i <= count && len(rest) >= 4; i, rest = i+1, rest[4:] {
+		if binary.BigEndian.Uint32(rest) == oidVoid {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers
 }
 
 func (f *clientFlow) bind(body []byte) {

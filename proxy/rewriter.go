@@ -10,6 +10,10 @@ import (
 type StatementContext struct {
 	Database string // the database the client named at startup, or its user name when it named none
 	Encoding string // client_encoding as last reported by the server, e.g. "UTF8"
+	// EscapeStrings is set while standard_conforming_strings is off.
+	EscapeStrings bool
+	// VoidParams are the numbers of the parameters that a Parse declares as void.
+	VoidParams []int
 }
 
 // Rewriter decides what becomes of a statement's text. It is safe for concurrent use. A panic in

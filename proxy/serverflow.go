@@ -12,7 +12,7 @@ import (
 // server -> client and does no input or output.
 type serverFlow struct {
 	rewriter Rewriter // nil: no report is ever edited
-	encoding *atomic.Pointer[string]
+	settings *atomic.Pointer[settings]
 
 	framer
 	tracker
@@ -104,7 +104,7 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, err error) {
 		tag, _, _ := cstring(body)
 		return nil, f.answer(msgCommandComplete, string(tag))
 	case msgParameterStatus:
-		f.parameter(body)
+		f.settings.Store(f.settings.Load().with(body))
 	case msgNoticeResponse:
 		return f.edit(frame, f.upcoming()), nil
 	case msgErrorResponse:
@@ -124,17 +124,6 @@ func txnStatus(status byte) string {
 		return "T"
 	default:
 		return "E"
-	}
-}
-
-func (f *serverFlow) parameter(body []byte) {
-	name, rest, ok := cstring(body)
-	if !ok || string(name) != "client_encoding" {
-		return
-	}
-	if value, _, ok := cstring(rest); ok {
-		encoding := string(value)
-		f.encoding.Store(&encoding)
 	}
 }
 

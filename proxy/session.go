@@ -26,12 +26,11 @@ type session struct {
 	clientLink *link
 	serverLink *link
 
-	// encoding is client_encoding as last reported; downstream writes, upstream reads.
-	encoding atomic.Pointer[string]
-	up       clientFlow // owned by upstream
-	down     serverFlow // owned by downstream
-	plain    bool       // replication: bytes are moved unseen
-	lanes    *lanes     // set when a loop moves the bytes, and then for the session's life; else nil
+	settings atomic.Pointer[settings] // as last reported; downstream writes, upstream reads
+	up       clientFlow               // owned by upstream
+	down     serverFlow               // owned by downstream
+	plain    bool                     // replication: bytes are moved unseen
+	lanes    *lanes                   // set when a loop moves the bytes, and then for the session's life; else nil
 
 	// mu guards inbox and sealed. It is never held during input, output or a Rewriter's call.
 	mu    sync.Mutex

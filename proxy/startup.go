@@ -106,11 +106,11 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 		return nil, nil, err
 	}
 	sess.up = clientFlow{
-		rewriter: s.cfg.Rewriter, database: params.database, encoding: &sess.encoding,
+		rewriter: s.cfg.Rewriter, database: params.database, settings: &sess.settings,
 	}
-	sess.down = serverFlow{rewriter: s.cfg.Rewriter, encoding: &sess.encoding}
+	sess.down = serverFlow{rewriter: s.cfg.Rewriter, settings: &sess.settings}
 	sess.down.txn = g.txn
-	sess.encoding.Store(&g.encoding)
+	sess.settings.Store(&g.settings)
 	if len(g.key) > 0 {
 		if s.cancels.add(g.key, at) {
 			sess.key = g.key

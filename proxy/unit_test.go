@@ -86,7 +86,7 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 }
 
 func newFlow() *clientFlow {
-	return &clientFlow{rewriter: marking{}, encoding: new(atomic.Pointer[string])}
+	return &clientFlow{rewriter: marking{}, settings: someSettings()}
 }
 
 func sample(t testing.TB) (input, want []byte) {
@@ -137,7 +137,7 @@ func BenchmarkPassThrough(b *testing.B) {
 	}
 	s := new(session)
 	flow := newFlow()
-	back := serverFlow{rewriter: marking{}, encoding: &s.encoding}
+	back := serverFlow{rewriter: marking{}, settings: &s.settings}
 	out := assembly{pool: newBufferPool()}
 	ctx := context.Background()
 	b.ReportAllocs()
@@ -158,7 +158,7 @@ func TestPassThroughAllocatesNothing(t *testing.T) {
 	reply := []byte("D\x00\x00\x00\x06\x00\x00C\x00\x00\x00\x0dSELECT 1\x00Z\x00\x00\x00\x05I")
 	s := new(session)
 	flow := newFlow()
-	back := serverFlow{rewriter: marking{}, encoding: &s.encoding}
+	back := serverFlow{rewriter: marking{}, settings: &s.settings}
 	out := assembly{pool: newBufferPool()}
 	n := testing.AllocsPerRun(100, func() {
 		if err := flow.feed(context.Background(), query, &out); err != nil {
@@ -247,7 +247,7 @@ func FuzzServerFrames(f *testing.F) {
 		'E': owedExecute, 'C': owedClose, 'S': owedSync, 'c': copyEnd,
 	}
 	f.Fuzz(func(t *testing.T, owing, replies []byte) {
-		flow := serverFlow{rewriter: marking{}, encoding: new(atomic.Pointer[string])}
+		flow := serverFlow{rewriter: marking{}, settings: someSettings()}
 		for _, c := range owing {
 			if kind, ok := kinds[c]; ok {
 				flow.expect([]owed{{kind: kind}})
@@ -263,4 +263,38 @@ func FuzzServerFrames(f *testing.F) {
 		}
 		_ = fmt.Sprint(err)
 	})
+}
+
+func someSettings() *atomic.Pointer[settings] {
+	var p atomic.Pointer[settings]
+	p.Store(&settings{encoding: "UTF8"})
+	return &p
+}
+
+func TestSettings(t *testing.T) {
+	s := &settings{encoding: "UTF8"}
+	for _, step := range []struct{ name, value string }{
+		{"client_encoding", "LATIN1"}, {"TimeZone", "UTC"}, {"standard_conforming_strings", "off"},
+	} {
+		s = s.with([]byte(step.name + "\x00" + step.value + "\x00"))
+	}
+	if *s != (settings{encoding: "LATIN1", escapeStrings: true}) {
+		t.Errorf("got %+v", *s)
+	}
+	if got := s.with([]byte("client_encoding")); got != s {
+		t.Errorf("a broken report changes %+v", *got)
+	}
+}
+
+func TestVoidParams(t *testing.T) {
+	types := []byte{0, 3, 0, 0, 8, 230, 0, 0, 0, 25, 0, 0, 8, 230} // void, text, void
+	if got := voidParams(types); len(got) != 2 || got[0] != 1 || got[1] != 3 {
+		t.Errorf("got %v", got)
+	}
+	if got := voidParams(types[:8]); len(got) != 1 {
+		t.Errorf("of a short message: %v", got)
+	}
+	if got := voidParams(nil); got != nil {
+		t.Errorf("of none: %v", got)
+	}
 }

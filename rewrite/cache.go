@@ -11,8 +11,12 @@ const (
 	cacheTextLimit = 16 << 10
 )
 
-// cacheKey is a text without the contents of its literals, and how it is encoded.
-type cacheKey struct{ skeleton, encoding string }
+// cacheKey is a text without the contents of its literals, and what its reading depends on.
+type cacheKey struct {
+	skeleton, encoding string
+	escapes            bool
+	void               string
+}
 
 // cached is what is known of a skeleton. It is immutable.
 type cached struct {

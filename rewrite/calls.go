@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -14,9 +15,10 @@ type call struct {
 	span   // from the function's name to the closing parenthesis
 	node   *pg_query.FuncCall
 	match  sqlfuncs.Match
-	args   map[string]span // what the caller gives, under the parameters' first names
-	bad    *Refusal        // the arguments do not fit
-	number int             // 1-based, in the order in which the calls are placed
+	list   []*pg_query.Node // the arguments in the order of the text
+	args   map[string]span  // what the caller gives, under the parameters' first names
+	bad    *Refusal         // the arguments do not fit
+	number int              // 1-based, in the order in which the calls are placed
 
 	// ref writes the reference to the call's result that stands where the call stood; nil until
 	// the call is placed.
@@ -25,15 +27,16 @@ type call struct {
 	srf bool
 }
 
-// findCalls returns the calls below node in the order of the text.
-func (s *source) findCalls(node protoreflect.Message) []*call {
+// findCalls returns the calls below node in the order of the text. void lists the parameters that
+// are no arguments.
+func (s *source) findCalls(node protoreflect.Message, void []int) []*call {
 	var out []*call
 	walkMessages(node, func(m protoreflect.Message) bool {
 		fc, ok := m.Interface().(*pg_query.FuncCall)
 		if !ok {
 			return true
 		}
-		if c := s.readCall(fc); c != nil {
+		if c := s.readCall(fc, void); c != nil {
 			out = append(out, c)
 		}
 		return true
@@ -63,7 +66,7 @@ func walkMessages(m protoreflect.Message, visit func(protoreflect.Message) bool)
 }
 
 // readCall returns the call that fc is, or nil when it is none of ours.
-func (s *source) readCall(fc *pg_query.FuncCall) *call {
+func (s *source) readCall(fc *pg_query.FuncCall, void []int) *call {
 	if len(fc.Funcname) != 2 || nameOf(fc.Funcname[0]) != sqlfuncs.Schema {
 		return nil
 	}
@@ -83,17 +86,27 @@ func (s *source) readCall(fc *pg_query.FuncCall) *call {
 		node:  fc,
 		match: match,
 	}
-	c.bind(s, open, end)
+	c.bind(s, open, end, void)
 	return c
 }
 
 func nameOf(n *pg_query.Node) string { return n.GetString_().GetSval() }
 
 // bind assigns the arguments between the parentheses open and end to the parameters.
-func (c *call) bind(s *source, open, end int) {
+func (c *call) bind(s *source, open, end int, void []int) {
 	spans := s.splitArgs(open, end)
-	types := make([]string, len(c.node.Args))
-	for i, a := range c.node.Args {
+	c.list = make([]*pg_query.Node, 0, len(c.node.Args))
+	if len(spans) == len(c.node.Args) {
+		kept := spans[:0]
+		for i, a := range c.node.Args {
+			if p := a.GetParamRef(); p == nil || !slices.Contains(void, int(p.Number)) {
+				c.list, kept = append(c.list, a), append(kept, spans[i])
+			}
+		}
+		spans = kept
+	}
+	types := make([]string, len(c.list))
+	for i, a := range c.list {
 		types[i] = evidentType(a)
 	}
 	refuse := func(detail string) { c.bad = refuseArguments(c, types, detail) }
@@ -103,13 +116,13 @@ func (c *call) bind(s *source, open, end int) {
 		refuse("It is neither an aggregate nor a window function.")
 		return
 	}
-	if fc.FuncVariadic || len(spans) != len(fc.Args) {
+	if fc.FuncVariadic || len(spans) != len(c.list) {
 		refuse("It is not variadic.")
 		return
 	}
 	params := c.match.Func.Visible()
 	c.args = make(map[string]span, len(params))
-	for i, a := range fc.Args {
+	for i, a := range c.list {
 		var p *sqlfuncs.Param
 		sp := spans[i]
 		if na := a.GetNamedArgExpr(); na != nil {

@@ -17,7 +17,7 @@ func TestEncodings(t *testing.T) {
 		{"LATIN1", latin1, strings.Index(latin1, "wrong")},
 		{"SQL_ASCII", latin1, strings.Index(latin1, "wrong")},
 	} {
-		p := New(shortFragments{}).Rewrite(c.sql, c.encoding, testEnv)
+		p := New(shortFragments{}).Rewrite(c.sql, Session{Encoding: c.encoding}, testEnv)
 		if p == nil || len(p.refusals) > 0 {
 			t.Errorf("%s: not rewritten", c.encoding)
 			continue
@@ -65,20 +65,20 @@ func BenchmarkRewrite(b *testing.B) {
 	b.Run("cached", func(b *testing.B) {
 		r := New(shortFragments{})
 		for b.Loop() {
-			r.Rewrite(sql, "UTF8", testEnv)
+			r.Rewrite(sql, utf8Session, testEnv)
 		}
 	})
 	b.Run("other literals", func(b *testing.B) {
 		r := New(shortFragments{})
 		texts := [2]string{"select * from mbus4.post('q', 'a=>1')", "select * from mbus4.post('other', 'a=>222')"}
 		for i := 0; b.Loop(); i++ {
-			r.Rewrite(texts[i%2], "UTF8", testEnv)
+			r.Rewrite(texts[i%2], utf8Session, testEnv)
 		}
 	})
 	b.Run("new", func(b *testing.B) {
 		r := New(shortFragments{})
 		for b.Loop() {
-			r.rewrite(read(sql, "UTF8"), Env{HstoreSchema: "public"})
+			r.rewrite(read(sql, utf8Session), Env{HstoreSchema: "public"})
 		}
 	})
 }

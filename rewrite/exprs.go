@@ -93,7 +93,7 @@ func (st *statement) funcCall(fc *pg_query.FuncCall, ctx context) *Refusal {
 		}
 		return st.exprs(ctx, fc.Args...)
 	}
-	if r := st.exprs(ctx, fc.Args...); r != nil {
+	if r := st.exprs(ctx, c.list...); r != nil {
 		return r
 	}
 	if c.match.Func.Effect == sqlfuncs.Writes {
@@ -119,7 +119,7 @@ func (st *statement) callOf(fc *pg_query.FuncCall) *call {
 
 // takesSet reports whether a set stands in the arguments of c; then c is evaluated for each row.
 func (st *statement) takesSet(c *call) bool {
-	for _, a := range c.node.Args {
+	for _, a := range c.list {
 		for _, inner := range st.below(a.ProtoReflect()) {
 			if inner.srf {
 				return true

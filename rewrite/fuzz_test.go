@@ -30,7 +30,7 @@ func FuzzRewrite(f *testing.F) {
 		if strings.ContainsRune(sql, 0) {
 			return // ends a text on the wire
 		}
-		p := r.Rewrite(sql, "UTF8", testEnv)
+		p := r.Rewrite(sql, utf8Session, testEnv)
 		if p == nil {
 			return
 		}

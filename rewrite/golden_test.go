@@ -45,6 +45,8 @@ func (shortFragments) ImpliedArgs(m sqlfuncs.Match) []string {
 	return out
 }
 
+var utf8Session = Session{Encoding: "UTF8"}
+
 func testEnv() (Env, *Refusal) { return Env{HstoreSchema: "public"}, nil }
 
 // TestGolden runs the cases in testdata: comment lines, the client's SQL, "----", and the SQL for
@@ -95,7 +97,7 @@ func splitComments(c string) (comments, sql string) {
 // case.
 func outcome(t *testing.T, sql string) string {
 	t.Helper()
-	p := New(shortFragments{}).Rewrite(sql, "UTF8", testEnv)
+	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
 	if p == nil {
 		return "(forwarded)"
 	}
@@ -123,7 +125,7 @@ func checkPlan(t *testing.T, sql string, p *Plan) {
 	if _, err := pg_query.Parse(kindOf("UTF8").parseable(p.SQL())); err != nil {
 		t.Errorf("the result of %q does not parse: %v\n%s", sql, err, p.SQL())
 	}
-	if again := New(shortFragments{}).Rewrite(p.SQL(), "UTF8", testEnv); again != nil {
+	if again := New(shortFragments{}).Rewrite(p.SQL(), utf8Session, testEnv); again != nil {
 		t.Errorf("rewriting the result of %q again gives\n%s", sql, again.SQL())
 	}
 	for i, s := range p.segs {

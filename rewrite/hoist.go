@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -13,7 +14,7 @@ import (
 // WITH query that yields the rows with all that the calls and the outer list need; the calls work
 // on that set; and in the SELECT's place stands one that joins rows and results:
 //
-//	with r as (select row_number() over () as n, s.* from (<the SELECT, calls replaced by null,
+//	with r as (select pg_catalog.row_number() over () as n, s.* from (<the SELECT, calls replaced by null,
 //	           arguments added>) as s(h1, h2, …)),
 //	     c_a(n, <parameters>) as (select r.n, r.h3, … from r), c as (<the fragment>)
 //	select r.h1 as <name>, c.<result> from r left join c on c.n = r.n order by r.n
@@ -27,6 +28,7 @@ type rowSet struct {
 	guards  []func(o *output) // of the context
 	hidden  []hiddenCol       // behind the targets
 	byText  map[string]int
+	lifted  bool    // the outer list refers to columns of the set
 	calls   []*call // placed, in order
 	names   []string
 }
@@ -69,6 +71,10 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg region) *R
 		if c.match.Func.Set {
 			sets++
 		}
+	}
+	if sets > 0 && (sel.LimitCount != nil || sel.LimitOffset != nil) {
+		// It would hold for the rows after the sets have multiplied them, and leave the rest unread.
+		return refusePosition(rs.calls[0], "a target list with LIMIT or OFFSET over a set")
 	}
 	if sets > 1 {
 		return refusePosition(rs.calls[0], "a target list with several sets over the rows of FROM")
@@ -173,7 +179,7 @@ func (rs *rowSet) ref(i int) string { return rs.name + ".h" + strconv.Itoa(i+1) 
 // writeRows writes the WITH query that yields the rows.
 func (rs *rowSet) writeRows(o *output) {
 	st, at := rs.st, rs.sp.start
-	o.write(rs.name+" as materialized (select row_number() over () as n, s.* from (", at)
+	o.write(rs.name+" as materialized (select pg_catalog.row_number() over () as n, s.* from (", at)
 	st.ed.copy(o, rs.sp.start, rs.targets[0].start) // SELECT and no call
 	for i, t := range rs.sel.TargetList {
 		if i > 0 {
@@ -211,6 +217,14 @@ func (rs *rowSet) writeRows(o *output) {
 	o.write(")", at)
 }
 
+// resultsOnly reports whether the outer list needs nothing but the results of one call.
+func (rs *rowSet) resultsOnly() bool {
+	return len(rs.calls) == 1 && !rs.lifted && !slices.ContainsFunc(rs.sel.TargetList, func(n *pg_query.Node) bool {
+		t := n.GetResTarget()
+		return !rs.st.writesBelow(n) && t.Val.GetAConst() == nil && t.Val.GetParamRef() == nil
+	})
+}
+
 // writeOuter writes the SELECT that stands in the old one's place.
 func (rs *rowSet) writeOuter(o *output) {
 	st, at := rs.st, rs.sp.start
@@ -234,6 +248,13 @@ func (rs *rowSet) writeOuter(o *output) {
 		default:
 			o.write(rs.ref(i)+" as "+quoteIdent(columnName(t)), rs.targets[i].start)
 		}
+	}
+	if rs.resultsOnly() {
+		o.write(" from "+rs.names[0]+" order by "+rs.names[0]+".n", at)
+		if rs.calls[0].match.Func.Set {
+			o.write(", "+rs.names[0]+".o", at)
+		}
+		return
 	}
 	o.write(" from "+rs.name, at)
 	order := " order by " + rs.name + ".n"

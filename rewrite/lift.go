@@ -95,6 +95,7 @@ func (rs *rowSet) liftColumns(n *pg_query.Node) *Refusal {
 		i := s.at(int(ref.Location))
 		sp := s.tokens(i, i+2*len(ref.Fields)-1)
 		text := s.text[sp.start:sp.end]
+		rs.lifted = true
 		col := rs.column(text, func(o *output) { o.write(text, sp.start) })
 		st.ed.add(sp, func(o *output) { o.write(col, sp.start) })
 		return false
@@ -115,7 +116,7 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *Refusal {
 	// the set and the results of the inner calls.
 	inner := len(rs.calls)
 	columns := make(map[string]string)
-	for i, a := range c.node.Args {
+	for i, a := range c.list {
 		p := c.paramOf(i)
 		if st.writesBelow(a) {
 			if r := rs.lift(a, ctx, true); r != nil {
@@ -126,7 +127,9 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *Refusal {
 		if r := st.elsewhereNode(a, "the target list"); r != nil {
 			return r
 		}
-		columns[p.Name] = rs.column("", func(o *output) { st.writeArg(o, c, p) })
+		if !constant(a) {
+			columns[p.Name] = rs.column("", func(o *output) { st.writeArg(o, c, p) })
+		}
 	}
 	joined := rs.names[inner:]
 	name := st.number(c)
@@ -155,10 +158,22 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *Refusal {
 	return nil
 }
 
+// constant reports whether an argument is the same for all rows and need not become a column: the
+// planner then looks for its queue once.
+func constant(n *pg_query.Node) bool {
+	if na := n.GetNamedArgExpr(); na != nil {
+		n = na.Arg
+	}
+	if tc := n.GetTypeCast(); tc != nil {
+		n = tc.Arg
+	}
+	return n.GetAConst() != nil || n.GetParamRef() != nil
+}
+
 // paramOf returns the parameter that argument i of the call is for.
 func (c *call) paramOf(i int) sqlfuncs.Param {
 	params := c.match.Func.Visible()
-	if na := c.node.Args[i].GetNamedArgExpr(); na != nil {
+	if na := c.list[i].GetNamedArgExpr(); na != nil {
 		return *paramNamed(params, na.Name)
 	}
 	return params[i]

@@ -35,7 +35,7 @@ func (st *statement) refer(c *call, name string) {
 	result := quoteIdent(c.match.Func.Serves)
 	c.ref = func(o *output) {
 		if c.srf {
-			o.write("unnest(array(select "+result+" from "+name+"))", c.start)
+			o.write("pg_catalog.unnest(array(select "+result+" from "+name+"))", c.start)
 			return
 		}
 		o.write("(select "+result+" as "+quoteIdent(c.match.Name)+" from "+name+")", c.start)

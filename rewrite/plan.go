@@ -14,7 +14,9 @@ type Plan struct {
 
 // callSite is what a report about a call needs to know of it.
 type callSite struct {
-	pos int // byte offset of the call in the client's text
+	span             // in the client's text
+	name      string // as called
+	signature string
 }
 
 // SQL returns the text for the server.
@@ -31,6 +33,29 @@ func (p *Plan) clientOffset(off int) int {
 		return min(s.in+off-s.out, len(p.client))
 	}
 	return s.in
+}
+
+// ownText reports whether a 1-based position lies in text of ours, and for which byte of the client's
+// text that stands.
+func (p *Plan) ownText(pos int) (in int, own bool) {
+	off := p.enc.byteOffset(p.sql, pos)
+	i := sort.Search(len(p.segs), func(i int) bool { return p.segs[i].out > off }) - 1
+	if i < 0 || p.segs[i].copy {
+		return 0, false
+	}
+	return p.segs[i].in, true
+}
+
+// callAround returns the innermost call around a byte of the client's text, or nil.
+func (p *Plan) callAround(in int) *callSite {
+	var found *callSite
+	for i := range p.calls {
+		c := &p.calls[i]
+		if c.start <= in && in < c.end && (found == nil || c.start >= found.start) {
+			found = c
+		}
+	}
+	return found
 }
 
 // clientPosition maps a 1-based character position, as in the field P of an ErrorResponse.

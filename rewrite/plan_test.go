@@ -16,7 +16,7 @@ func TestPositions(t *testing.T) {
 		"select 1; select mbus4.consume('q'); select wrong",
 		"with a as (select wrong) select mbus4.post('q', hstore(a)) from a order by alsowrong",
 	} {
-		p := New(shortFragments{}).Rewrite(sql, "UTF8", testEnv)
+		p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
 		if p == nil || len(p.refusals) > 0 {
 			t.Fatalf("%q is not rewritten", sql)
 		}
@@ -36,7 +36,7 @@ func TestPositions(t *testing.T) {
 }
 
 func TestReportMarkers(t *testing.T) {
-	p := New(shortFragments{}).Rewrite("select 'é', mbus4.post('q', 'a=>1')", "UTF8", testEnv)
+	p := New(shortFragments{}).Rewrite("select 'é', mbus4.post('q', 'a=>1')", utf8Session, testEnv)
 	for _, message := range []string{
 		`invalid input syntax for type integer: "mbus4-error 1 42704 queue "q" does not exist"`,
 		`ungültige Eingabesyntax für Typ integer: »mbus4-error 1 42704 queue "q" does not exist«`,

@@ -36,13 +36,13 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	if f.Result != sqlfuncs.Message && rf.IsRowsfrom {
 		return refusePosition(c, "ROWS FROM")
 	}
-	if f.Effect == sqlfuncs.Writes && ctx.beside && hasOutside(isColumnRef, c.node.Args...) {
+	if f.Effect == sqlfuncs.Writes && ctx.beside && hasOutside(isColumnRef, c.list...) {
 		return refusePosition(c, "FROM with arguments from other items of FROM (LATERAL)")
 	}
 	if ctx.refused != "" && f.Effect == sqlfuncs.Writes {
 		return refusePosition(c, ctx.refused)
 	}
-	if r := st.exprs(ctx, c.node.Args...); r != nil {
+	if r := st.exprs(ctx, c.list...); r != nil {
 		return r
 	}
 	if st.takesSet(c) {
@@ -60,7 +60,7 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	inner := c.ref
 	before, after := "coalesce(", ")"
 	if f.Result == sqlfuncs.Message {
-		before, after = "unnest(array[", "])"
+		before, after = "pg_catalog.unnest(array[", "])"
 	}
 	c.ref = func(o *output) {
 		o.write(before, c.start)

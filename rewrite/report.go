@@ -3,6 +3,8 @@ package rewrite
 import (
 	"strconv"
 	"strings"
+
+	"mbusproxy/sqlfuncs"
 )
 
 // Report is the part of an ErrorResponse or NoticeResponse that may change on its way to the
@@ -28,7 +30,8 @@ const (
 	// refusalMarker starts the literal of a refused statement: "mbus4-refusal <number>".
 	refusalMarker = "mbus4-refusal "
 
-	codeInvalidText = "22P02" // what casting a marker to integer fails with
+	codeInvalidText  = "22P02" // what casting a marker to integer fails with
+	codeCannotCoerce = "42846"
 )
 
 // hints are the ways out of the errors that the engine raises, by SQLSTATE.
@@ -51,7 +54,7 @@ func (p *Plan) EditReport(r *Report) bool {
 		}
 		if call, ok := editMarker(r); ok {
 			if call >= 1 && call <= len(p.calls) {
-				r.Position = p.enc.charPosition(p.client, p.calls[call-1].pos)
+				r.Position = p.enc.charPosition(p.client, p.calls[call-1].start)
 			}
 			return true
 		}
@@ -61,6 +64,14 @@ func (p *Plan) EditReport(r *Report) bool {
 	}
 	if r.Position == 0 {
 		return false
+	}
+	if in, own := p.ownText(r.Position); own && r.Code == codeCannotCoerce {
+		// An argument's type has no cast to the parameter's: to the client, no such function.
+		if c := p.callAround(in); c != nil {
+			r.Code, r.Detail = codeUndefinedFunction, r.Message
+			r.Message = "function " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+			r.Hint = "The function is " + c.signature + "."
+		}
 	}
 	r.Position = p.clientPosition(r.Position)
 	return true

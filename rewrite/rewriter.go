@@ -13,6 +13,17 @@ type Env struct {
 	HstoreSchema string // schema that holds the extension hstore, quoted where it must be
 }
 
+// Session is what a text's meaning depends on in the session that sends it.
+type Session struct {
+	Encoding string // client_encoding
+	// EscapeStrings is set while standard_conforming_strings is off: a backslash escapes in plain
+	// literals, too.
+	EscapeStrings bool
+	// Void lists the parameters ($n) that Parse declares as void. Postgres drops them from the
+	// arguments of a call; JDBC sends one for the result in {? = call f(?)}.
+	Void []int
+}
+
 // Rewriter rewrites statements. It is safe for concurrent use.
 type Rewriter struct {
 	fragments Fragments
@@ -26,17 +37,17 @@ func New(fragments Fragments) *Rewriter {
 
 // Rewrite returns the plan for text, which may hold several statements, or nil when it is to be
 // forwarded as it is: it holds no call, or it does not parse, and then the server's error is the
-// right one. encoding is the session's client_encoding. env is asked only when there is a call.
-func (r *Rewriter) Rewrite(text, encoding string, env func() (Env, *Refusal)) *Plan {
-	skel, literals := skeleton(text)
-	key := cacheKey{skel, encoding}
+// right one. env is asked only when there is a call.
+func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refusal)) *Plan {
+	skel, literals := skeleton(text, session.EscapeStrings)
+	key := cacheKey{skel, session.Encoding, session.EscapeStrings, fmt.Sprint(session.Void)}
 	known := r.cache.get(key)
 	if known != nil && !known.calls {
 		return nil
 	}
 	var doc *document
 	if known == nil {
-		doc = read(text, encoding)
+		doc = read(text, session)
 		if doc == nil {
 			r.cache.put(key, &cached{})
 			return nil
@@ -44,7 +55,7 @@ func (r *Rewriter) Rewrite(text, encoding string, env func() (Env, *Refusal)) *P
 	}
 	e, refusal := env()
 	if refusal != nil {
-		return Refuse(text, encoding, *refusal)
+		return Refuse(text, session.Encoding, *refusal)
 	}
 	if known != nil && known.env == e {
 		if known.plan.client == text {
@@ -53,7 +64,7 @@ func (r *Rewriter) Rewrite(text, encoding string, env func() (Env, *Refusal)) *P
 		return known.plan.transfer(text, known.literals, literals)
 	}
 	if doc == nil {
-		if doc = read(text, encoding); doc == nil { // hstore has moved since the text was seen last
+		if doc = read(text, session); doc == nil { // hstore has moved since the text was seen last
 			return nil
 		}
 	}
@@ -69,12 +80,19 @@ type document struct {
 	tree  *pg_query.ParseResult
 	src   *source
 	calls [][]*call // by statement
+
+	skeleton string
 }
 
 // read returns nil for a text without calls and for one that does not parse.
-func read(text, encoding string) *document {
-	d := &document{text: text, enc: kindOf(encoding)}
+func read(text string, session Session) *document {
+	d := &document{text: text, enc: kindOf(session.Encoding)}
+	var literals []span
+	d.skeleton, literals = skeleton(text, session.EscapeStrings)
 	parsed := d.enc.parseable(text)
+	if session.EscapeStrings {
+		parsed = blank(parsed, literals)
+	}
 	var err error
 	if d.tree, err = pg_query.Parse(parsed); err != nil {
 		return nil
@@ -84,7 +102,7 @@ func read(text, encoding string) *document {
 	}
 	found := false
 	for _, raw := range d.tree.Stmts {
-		calls := d.src.findCalls(raw.ProtoReflect())
+		calls := d.src.findCalls(raw.ProtoReflect(), session.Void)
 		sort.Slice(calls, func(i, j int) bool { return calls[i].start < calls[j].start })
 		d.calls = append(d.calls, calls)
 		found = found || len(calls) > 0
@@ -98,8 +116,7 @@ func read(text, encoding string) *document {
 // rewrite places and splices the calls of all statements.
 func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 	p := &Plan{client: d.text, enc: d.enc}
-	skel, _ := skeleton(d.text) // what is in a literal is no name
-	prefix := freePrefix(skel)
+	prefix := freePrefix(d.skeleton) // what is in a literal is no name
 	ed := &edits{text: d.text}
 	src := d.src
 	for i, raw := range d.tree.Stmts {

@@ -191,10 +191,25 @@ func (st *statement) fromItem(n *pg_query.Node, ctx context) *Refusal {
 	case *pg_query.Node_RangeVar:
 		return nil
 	case *pg_query.Node_JoinExpr:
-		if r := st.from([]*pg_query.Node{v.JoinExpr.Larg, v.JoinExpr.Rarg}, ctx); r != nil {
-			return r
+		j := v.JoinExpr
+		ctx.beside = true
+		for _, side := range []struct {
+			item     *pg_query.Node
+			nullable bool
+		}{
+			{j.Larg, j.Jointype == pg_query.JoinType_JOIN_RIGHT || j.Jointype == pg_query.JoinType_JOIN_FULL},
+			{j.Rarg, j.Jointype == pg_query.JoinType_JOIN_LEFT || j.Jointype == pg_query.JoinType_JOIN_FULL},
+		} {
+			inner := ctx
+			if side.nullable {
+				// What matches nothing vanishes, and Postgres may not even look.
+				inner.refused = "the nullable side of an outer join"
+			}
+			if r := st.fromItem(side.item, inner); r != nil {
+				return r
+			}
 		}
-		return st.elsewhereNode(v.JoinExpr.Quals, "ON of JOIN")
+		return st.elsewhereNode(j.Quals, "ON of JOIN")
 	case *pg_query.Node_RangeSubselect:
 		sel := v.RangeSubselect.Subquery.GetSelectStmt()
 		if sel == nil || v.RangeSubselect.Lateral {

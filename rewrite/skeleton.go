@@ -13,11 +13,11 @@ import "strings"
 const skeletonMark = "\x00"
 
 // skeleton returns text with the contents of its plain literals replaced, and their spans, quotes
-// excluded. It gives up, with no spans, on a text that it cannot read to the end.
-func skeleton(text string) (string, []span) {
+// excluded. escapes says that a backslash escapes in them. It gives up, with no spans, on a text that it cannot read to the end.
+func skeleton(text string, escapes bool) (string, []span) {
 	var literals []span
 	for i := 0; i < len(text); {
-		next, literal := lexeme(text, i)
+		next, literal := lexeme(text, i, escapes)
 		if next < 0 {
 			return text, nil
 		}
@@ -41,13 +41,24 @@ func skeleton(text string) (string, []span) {
 	return b.String(), literals
 }
 
+// blank returns text with its literals' contents replaced by letters.
+func blank(text string, literals []span) string {
+	b := []byte(text)
+	for _, l := range literals {
+		for i := l.start; i < l.end; i++ {
+			b[i] = 'z'
+		}
+	}
+	return string(b)
+}
+
 // lexeme returns where the lexeme at i ends, and whether it is a plain string literal; -1 when it
 // does not end.
-func lexeme(text string, i int) (next int, literal bool) {
+func lexeme(text string, i int, escapes bool) (next int, literal bool) {
 	switch c := text[i]; {
 	case c == '\'':
 		// E'…' and the like are read by word; a quote that comes first is a plain literal.
-		return quoted(text, i, '\'', false), true
+		return quoted(text, i, '\'', escapes), true
 	case c == '"':
 		return quoted(text, i, '"', false), false
 	case c == '-' && strings.HasPrefix(text[i:], "--"):
@@ -65,8 +76,7 @@ func lexeme(text string, i int) (next int, literal bool) {
 			j++
 		}
 		if j < len(text) && text[j] == '\'' && prefixes(text[i:j]) {
-			escapes := text[i] == 'e' || text[i] == 'E'
-			return quoted(text, j, '\'', escapes), false
+			return quoted(text, j, '\'', escapes || text[i] == 'e' || text[i] == 'E'), false
 		}
 		if j+1 < len(text) && text[j] == '&' && (text[j+1] == '\'' || text[j+1] == '"') && (text[i:j] == "u" || text[i:j] == "U") {
 			return quoted(text, j+1, text[j+1], false), false
@@ -142,7 +152,8 @@ func (p *Plan) transfer(text string, from, to []span) *Plan {
 	q := &Plan{client: text, enc: p.enc, refusals: p.refusals, calls: make([]callSite, len(p.calls))}
 	m := mover{from: from, to: to}
 	for i, c := range p.calls {
-		q.calls[i] = callSite{pos: m.move(c.pos)}
+		c.span = span{m.move(c.start), m.move(c.end)}
+		q.calls[i] = c
 	}
 	if len(p.refusals) > 0 {
 		q.refusals = make([]*Refusal, len(p.refusals))

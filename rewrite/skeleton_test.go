@@ -24,7 +24,7 @@ func TestSkeleton(t *testing.T) {
 		`select $$open`:                       `select $$open`,
 		`select 'a' 'b'`:                      `select '~' '~'`,
 	} {
-		got, _ := skeleton(text)
+		got, _ := skeleton(text, false)
 		if got = strings.ReplaceAll(got, skeletonMark, "~"); got != want {
 			t.Errorf("%s gives %s, want %s", text, got, want)
 		}
@@ -33,7 +33,7 @@ func TestSkeleton(t *testing.T) {
 
 // fillLiterals returns text with other contents in its literals.
 func fillLiterals(text, with string) string {
-	skel, literals := skeleton(text)
+	skel, literals := skeleton(text, false)
 	if literals == nil {
 		return text
 	}
@@ -72,10 +72,10 @@ func TestTransfer(t *testing.T) {
 func checkTransfer(t *testing.T, text, other string) bool {
 	t.Helper()
 	r := New(shortFragments{})
-	if r.Rewrite(text, "UTF8", testEnv) == nil || text == other {
+	if r.Rewrite(text, utf8Session, testEnv) == nil || text == other {
 		return false
 	}
-	got, want := r.Rewrite(other, "UTF8", testEnv), New(shortFragments{}).Rewrite(other, "UTF8", testEnv)
+	got, want := r.Rewrite(other, utf8Session, testEnv), New(shortFragments{}).Rewrite(other, utf8Session, testEnv)
 	if want == nil {
 		t.Fatalf("%q calls, %q does not", text, other)
 	}
@@ -87,7 +87,7 @@ func checkTransfer(t *testing.T, text, other string) bool {
 	}
 	for i := range got.calls {
 		if got.calls[i] != want.calls[i] {
-			t.Errorf("call %d of %q is at %d, want %d", i, other, got.calls[i].pos, want.calls[i].pos)
+			t.Errorf("call %d of %q is at %d, want %d", i, other, got.calls[i].start, want.calls[i].start)
 		}
 	}
 	for i := range got.refusals {
@@ -107,4 +107,41 @@ func FuzzSkeleton(f *testing.F) {
 		}
 		checkTransfer(t, sql, fillLiterals(sql, with))
 	})
+}
+
+func TestEscapeStrings(t *testing.T) {
+	const sql = `select 'it\'s', mbus4.post('q', 'a=>"\'"') from wrong`
+	p := New(shortFragments{}).Rewrite(sql, Session{Encoding: "UTF8", EscapeStrings: true}, testEnv)
+	if p == nil || !strings.Contains(p.SQL(), `('a=>"\'"')::public.hstore`) {
+		t.Fatalf("not rewritten with backslashes that escape: %v", p)
+	}
+	if p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv); p != nil {
+		t.Errorf("rewritten though the text does not parse: %s", p.SQL())
+	}
+}
+
+func TestVoidParameters(t *testing.T) {
+	r := New(shortFragments{})
+	const sql = "select * from mbus4.post($1,$2,$3) as result"
+	p := r.Rewrite(sql, Session{Encoding: "UTF8", Void: []int{1}}, testEnv)
+	if p == nil || !strings.Contains(p.SQL(), "($2)::pg_catalog.text, ($3)::public.hstore") {
+		t.Fatalf("a void parameter is taken for an argument: %v", p)
+	}
+	if p := r.Rewrite(sql, utf8Session, testEnv); !strings.Contains(p.SQL(), "($1)::pg_catalog.text") {
+		t.Errorf("without it the first parameter is an argument: %s", p.SQL())
+	}
+	p = r.Rewrite("select * from mbus4.peek_q($1) as result", Session{Void: []int{1}}, testEnv)
+	if strings.Contains(p.SQL(), "$1") {
+		t.Errorf("a void parameter is taken for an argument: %s", p.SQL())
+	}
+}
+
+func TestCannotCoerce(t *testing.T) {
+	const sql = "select mbus4.post('q', '{}'::json)"
+	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
+	at := strings.Index(p.SQL(), ")::public.hstore") + 2
+	r := &Report{Code: "42846", Message: "cannot cast type json to hstore", Position: at}
+	if !p.EditReport(r) || r.Code != "42883" || r.Position != strings.Index(sql, "'{}'")+1 || !strings.Contains(r.Hint, "data hstore") {
+		t.Errorf("got %+v", r)
+	}
 }

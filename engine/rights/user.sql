@@ -2,8 +2,11 @@
 
 grant usage on schema mbus4 to mbus4_user;
 grant select on mbus4.queue, mbus4.consumer to mbus4_user;
--- The UPDATE of a column is what "for update" asks for; nothing updates messages.
-grant select, insert, delete, update (received) on mbus4.message to mbus4_user;
+-- The UPDATE of a column is what "for update" asks for; what is updated is when a message that waited
+-- for others may be delivered.
+grant select, insert, delete, update (available_at) on mbus4.message to mbus4_user;
+grant select, insert on mbus4.waiting to mbus4_user;
+grant select on mbus4.waiting_in_circle to mbus4_user;
 grant usage, select on sequence mbus4.message_id to mbus4_user;
 -- Reading only: a nextval would move the hint.
 grant select on sequence

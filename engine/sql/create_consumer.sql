@@ -1,19 +1,19 @@
 -- Old code gives the consumer first: it is read that way when only the second argument names a queue.
 {c}_v as materialized (
     select a.n, q.id as queue_id,
-           coalesce(q.name, format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
+           coalesce(q.name, pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
            case when q.kind <> 'plain'
-                    then format('mbus4-error {k} 42809 queue "%s" has only the consumer "default"', q.name)::int::text
+                    then pg_catalog.format('mbus4-error {k} 42809 queue "%s" has only the consumer "default"', q.name)::int::text
                 when a.selector is not null
-                    then format('mbus4-error {k} 0A000 a selector for consumer "%s" is not supported yet', q.cname)::int::text
+                    then pg_catalog.format('mbus4-error {k} 0A000 a selector for consumer "%s" is not supported yet', q.cname)::int::text
                 when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
-                else format('mbus4-error {k} 42602 %s is not a valid name for a consumer', coalesce('"' || q.cname || '"', 'null'))::int::text
+                else pg_catalog.format('mbus4-error {k} 42602 %s is not a valid name for a consumer', coalesce('"' || q.cname || '"', 'null'))::int::text
            end as cname
     from {c}_a a
     left join lateral (
         select q.id, q.name, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        join mbus4.queue q on q.name = lower(x.qname)
+        join mbus4.queue q on q.name = pg_catalog.lower(x.qname)
         order by x.place
         limit 1
     ) q on true
@@ -28,5 +28,5 @@
     select v.n, ''::void as create_consumer
     from {c}_v v
     where exists (select from {c}_c c where c.queue = v.queue and c.name = v.cname)
-       or format('mbus4-error {k} 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname)::int = 0
+       or pg_catalog.format('mbus4-error {k} 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname)::int = 0
 )

@@ -2,16 +2,16 @@
 {c}_v as materialized (
     select a.n,
            case when a.qname collate "C" ~ '^[a-z0-9_]{1,32}$' and a.qname not in ('dmq', 'temp') then a.qname
-                else format('mbus4-error {k} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null'))::int::text
+                else pg_catalog.format('mbus4-error {k} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null'))::int::text
            end as name,
            case when a.ncons >= 1 then a.ncons
-                else format('mbus4-error {k} 22023 the number of consumers of queue "%s" must be at least 1', a.qname)::int
+                else pg_catalog.format('mbus4-error {k} 22023 the number of consumers of queue "%s" must be at least 1', a.qname)::int
            end as ncons
     from {c}_a a
 ),
 {c}_q as (
     insert into mbus4.queue (name, consumers_cnt)
-    select v.name, v.ncons from {c}_v v
+    select distinct on (v.name) v.name, v.ncons from {c}_v v order by v.name, v.n desc
     on conflict (name) do update set consumers_cnt = excluded.consumers_cnt
     returning id, name, consumers_cnt, xmax = 0 as created
 ),
@@ -24,7 +24,7 @@
     from {c}_v v
     join {c}_q q on q.name = v.name
     -- How an expression raises a NOTICE: see rewrite.EditReport.
-    where q.created or to_tsquery('simple', translate(('x' || encode(convert_to(
+    where q.created or pg_catalog.to_tsquery('simple', pg_catalog.translate(('x' || pg_catalog.encode(pg_catalog.convert_to(
         'm4 42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt,
         'UTF8'), 'hex'))::varbit::text, '01', E' \t')) is not null
 )

@@ -5,7 +5,7 @@
     cross join lateral (
         select x.qname, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        left join mbus4.queue q on q.name = lower(x.qname)
+        left join mbus4.queue q on q.name = pg_catalog.lower(x.qname)
         order by q.id is null, x.place
         limit 1
     ) x
@@ -13,16 +13,16 @@
 {c}_c as (
     delete from mbus4.consumer c
     using {c}_v v
-    where c.queue = lower(v.qname) and c.name = lower(v.cname)
-      and (c.queue <> 'dmq' or format('mbus4-error {k} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0)
+    where c.queue = pg_catalog.lower(v.qname) and c.name = pg_catalog.lower(v.cname)
+      and (c.queue <> 'dmq' or pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0)
     returning v.n
 ),
 {c} as (
     select v.n, ''::void as drop_consumer
     from {c}_v v
     where exists (select from {c}_c c where c.n = v.n)
-       or (case when exists (select from mbus4.queue q where q.name = lower(v.qname))
-                then format('mbus4-error {k} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
-                else format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
+       or (case when exists (select from mbus4.queue q where q.name = pg_catalog.lower(v.qname))
+                then pg_catalog.format('mbus4-error {k} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
+                else pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
            end)::int = 0
 )

@@ -3,13 +3,13 @@
 {c}_q as (
     delete from mbus4.queue q
     using {c}_a a
-    where q.name = lower(a.qname)
-      and (q.kind = 'plain' or format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0)
+    where q.name = pg_catalog.lower(a.qname)
+      and (q.kind = 'plain' or pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0)
     returning a.n
 ),
 {c} as (
     select a.n, ''::void as drop_queue
     from {c}_a a
     where exists (select from {c}_q q where q.n = a.n)
-       or format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+       or pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
 )

@@ -1,26 +1,51 @@
 -- Receives the message for one consumer. Waits for a row that another transaction holds.
+-- What waited for these messages only is woken ({c}_u), a few at most: the Releaser does the rest. Its
+-- nextval tells the Hinter that a message appears.
 {c}_k as materialized (
     select a.n, a.msgid, c.queue,
            coalesce(
                c.id,
-               (case when exists (select from mbus4.queue q where q.name = lower(a.qname))
-                     then format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
-                     else format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
+               (case when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                     then pg_catalog.format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
+                     else pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
                 end)::int) as id
     from {c}_a a
-    left join mbus4.consumer c on c.queue = lower(a.qname) and c.name = lower(a.cname)
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 {c}_d as (
     delete from mbus4.message m
     using {c}_k k
-    where m.iid = k.msgid and m.consumer_id = k.id and (m.expires is null or m.expires > clock_timestamp())
+    where m.iid = k.msgid and m.consumer_id = k.id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
     returning k.n, m.*
+),
+{c}_u as (
+    update mbus4.message m
+    set available_at = case when pg_catalog.nextval('mbus4.message_id') > 0 then greatest(m.delayed_until, pg_catalog.clock_timestamp()) end
+    where m.ctid = any(array(
+        select w.ctid
+        from {c}_d d
+        join mbus4.waiting g on g.dep = d.iid
+        join mbus4.message w on w.consumer_id = g.consumer_id and w.available_at = 'infinity' and w.id = g.id
+        where w.after is not null
+          and not exists (
+                        select from pg_catalog.unnest(w.after) d (dep)
+                        cross join lateral (
+                            select from mbus4.message o
+                            join mbus4.consumer oc on oc.id = o.consumer_id
+                            where o.iid = d.dep and (o.expires is null or o.expires > pg_catalog.clock_timestamp())
+                              and not exists (select from {c}_d gone where gone.consumer_id = o.consumer_id and gone.id = o.id)
+                            order by o.iid, o.consumer_id
+                            limit 1
+                        ) alive)
+        limit 100
+        for update of w skip locked
+    ))
 ),
 {c} as (
     select k.n,
            case when d.id is not null then
                row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
-                   {hstore}.hstore(array['source_db', current_database(), 'destination_queue', k.queue, 'seenby', array[current_database()::text]::text,
+                   {hstore}.hstore(array['source_db', pg_catalog.current_database(), 'destination_queue', k.queue, 'seenby', array[pg_catalog.current_database()::text]::text,
                    'enqueue_time', d.added::text])
                    operator({hstore}.||) coalesce(d.headers, '')
                    operator({hstore}.||) {hstore}.hstore('destination', k.queue),

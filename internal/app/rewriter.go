@@ -22,7 +22,9 @@ func (r *rewriter) Mentions(text []byte) bool { return rewrite.Mentions(text) }
 
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text string) proxy.Plan {
-	p := r.rewrite.Rewrite(text, sc.Encoding, func() (rewrite.Env, *rewrite.Refusal) {
+	p := r.rewrite.Rewrite(text, rewrite.Session{
+		Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams,
+	}, func() (rewrite.Env, *rewrite.Refusal) {
 		db, err := r.engine.Database(ctx, sc.Database)
 		if err != nil {
 			return rewrite.Env{}, refusal(err)

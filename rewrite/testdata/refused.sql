@@ -240,3 +240,18 @@ select * from (select mbus4.post('q', hstore(t)) from t) s limit $1
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in the target list of a query whose rows are read up to a LIMIT
   hint: Call it in the target list of the statement itself or of a CTE, for example: with m as (select mbus4.post(…) as r from …) select … from m.
+
+select (mbus4.consumen('a', amt => 3)).iid limit 1
+----
+error 0A000 at "mbus4.consum": mbus4.consumen cannot be called in a target list with LIMIT or OFFSET over a set
+  hint: Call it in FROM of the statement itself or of a CTE, for example: with m as (select * from mbus4.consumen(…)) select … from m.
+
+select * from t left join mbus4.consume('a') m on true
+----
+error 0A000 at "mbus4.consum": mbus4.consume cannot be called in the nullable side of an outer join
+  hint: Call it in FROM of the statement itself or of a CTE, for example: with m as (select * from mbus4.consume(…)) select … from m.
+
+select * from mbus4.consume('a') m right join t on true
+----
+error 0A000 at "mbus4.consum": mbus4.consume cannot be called in the nullable side of an outer join
+  hint: Call it in FROM of the statement itself or of a CTE, for example: with m as (select * from mbus4.consume(…)) select … from m.

@@ -8,7 +8,7 @@ with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "e
 
 insert into t select m.* from mbus4.consume('q') m
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) insert into t select m.* from unnest(array(select "consume" from mbus4_c1)) m
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) insert into t select m.* from pg_catalog.unnest(array(select "consume" from mbus4_c1)) m
 
 # several statements; those without calls keep their text
 begin; select 1; select mbus4.post('q', 'a=>1'); insert into t values (1) ; commit
@@ -23,7 +23,7 @@ error 0A000 at "mbus4.post('": mbus4.post cannot be called in WHERE
 
 prepare p (text) as select * from mbus4.consume($1)
 ----
-prepare p (text) as with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ($1)::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select * from unnest(array(select "consume" from mbus4_c1)) as "consume"
+prepare p (text) as with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ($1)::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume"
 
 explain (analyze, verbose) select mbus4.post('q', '')
 ----
@@ -31,19 +31,19 @@ explain (analyze, verbose) with mbus4_c1_a(n, "qname", "data", "headers", "prope
 
 explain analyze verbose with x as (select 1) select * from x, mbus4.consume('q')
 ----
-explain analyze verbose with x as (select 1), mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select * from x, unnest(array(select "consume" from mbus4_c1)) as "consume"
+explain analyze verbose with x as (select 1), mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select * from x, pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume"
 
 copy (select iid from mbus4.consume('q')) to stdout
 ----
-copy (with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid from unnest(array(select "consume" from mbus4_c1)) as "consume") to stdout
+copy (with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid from pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume") to stdout
 
 create table t2 (iid) as select iid from mbus4.consume('q') with no data
 ----
-create table t2 (iid) as with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid from unnest(array(select "consume" from mbus4_c1)) as "consume" with no data
+create table t2 (iid) as with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid from pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume" with no data
 
 select iid into t3 from mbus4.consume('q')
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid into t3 from unnest(array(select "consume" from mbus4_c1)) as "consume"
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid into t3 from pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume"
 
 # parentheses
 (select mbus4.post('q', ''))
@@ -52,7 +52,7 @@ with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "e
 
 ((select * from mbus4.consume('q')))
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) ((select * from unnest(array(select "consume" from mbus4_c1)) as "consume"))
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) ((select * from pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume"))
 
 # names of ours give way to the client's
 select 1 as mbus4_x, mbus4.post('q', '')

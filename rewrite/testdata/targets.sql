@@ -9,20 +9,20 @@ with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "e
 # the column keeps its name through casts
 select mbus4.consume('q')::text, mbus4.post('q', '')::varchar, (mbus4.consume('q'))
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served), mbus4_c3_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c3 as (select * from served) select unnest(array(select "consume" from mbus4_c1))::text as "consume", (select "post" as "post" from mbus4_c2)::varchar, (unnest(array(select "consume" from mbus4_c3))) as "consume"
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served), mbus4_c3_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c3 as (select * from served) select pg_catalog.unnest(array(select "consume" from mbus4_c1))::text as "consume", (select "post" as "post" from mbus4_c2)::varchar, (pg_catalog.unnest(array(select "consume" from mbus4_c3))) as "consume"
 
 select (mbus4.consume('q')).*
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select (unnest(array(select "consume" from mbus4_c1))).*
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select (pg_catalog.unnest(array(select "consume" from mbus4_c1))).*
 
 select (mbus4.consume('q')).data->'x' as x, upper(mbus4.post('q', ''))
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served) select (unnest(array(select "consume" from mbus4_c1))).data->'x' as x, upper((select "post" as "post" from mbus4_c2))
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served) select (pg_catalog.unnest(array(select "consume" from mbus4_c1))).data->'x' as x, upper((select "post" as "post" from mbus4_c2))
 
 # nested: the outer call is a set when the inner one is
 select mbus4.post('b', (mbus4.consume('a')).data)
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('b')::pg_catalog.text, ((unnest(array(select "consume" from mbus4_c1))).data)::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served_rows) select unnest(array(select "post" from mbus4_c2)) as "post"
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('b')::pg_catalog.text, ((pg_catalog.unnest(array(select "consume" from mbus4_c1))).data)::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served_rows) select pg_catalog.unnest(array(select "post" from mbus4_c2)) as "post"
 
 select mbus4.post('b', (mbus4.take($1)).data, iid => $1)
 ----
@@ -44,7 +44,7 @@ insert into t values (1) returning (select served_is_msg_exists((iid)::pg_catalo
 # subqueries that are evaluated exactly once
 select (select data from mbus4.consume('q')), array(select mbus4.consume('q')), exists (select from mbus4.consume('q'))
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c2 as (select * from served), mbus4_c3_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c3 as (select * from served) select (select data from unnest(array(select "consume" from mbus4_c1)) as "consume"), array(select unnest(array(select "consume" from mbus4_c2)) as "consume"), exists (select from unnest(array(select "consume" from mbus4_c3)) as "consume")
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c2 as (select * from served), mbus4_c3_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c3 as (select * from served) select (select data from pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume"), array(select pg_catalog.unnest(array(select "consume" from mbus4_c2)) as "consume"), exists (select from pg_catalog.unnest(array(select "consume" from mbus4_c3)) as "consume")
 
 select coalesce(mbus4.post('q', ''), 'x'), array[mbus4.post('q', '')], row(mbus4.take('x'))
 ----

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"testing"
+)
+
+// waitSQL parks a message of consumer $1 with iid $2 behind the iids $3.
+const waitSQL = `
+with m as (
+	insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
+	select nextval('mbus4.message_id'), $1, 'infinity', now(), $2, $3::text[]
+	returning consumer_id, id, after
+)
+insert into mbus4.waiting (dep, consumer_id, id) select dep, m.consumer_id, m.id from m cross join unnest(m.after) dep`
+
+const parkedSQL = "select coalesce(string_agg(iid, ' ' order by iid), '') from mbus4.message where after is not null and available_at = 'infinity'"
+
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, installed(t))
+	id := one[int](t, conn, newConsumer, "q")
+	mustExec(t, conn, postSQL, id, "", "x", "")
+	mustExec(t, conn, postSQL, id, "-1 s", "expired", "")
+	mustExec(t, conn, waitSQL, id, "behind_x", []string{"x", "gone"})
+	mustExec(t, conn, waitSQL, id, "behind_gone", []string{"gone", "expired"})
+	mustExec(t, conn, waitSQL, id, "behind_other", []string{"behind_gone"})
+
+	r := NewReleaser()
+	release := func(woken int64, parked string) {
+		t.Helper()
+		got, err := r.Release(testContext(t), conn)
+		if err != nil || got.Woken != woken || got.Waiting != true {
+			t.Errorf("got %+v, %v; want %d woken", got, err, woken)
+		}
+		if left := one[string](t, conn, parkedSQL); left != parked {
+			t.Errorf("parked: %s; want %s", left, parked)
+		}
+	}
+	release(1, "behind_other behind_x")
+	release(0, "behind_other behind_x")
+	mustExec(t, conn, "delete from mbus4.message where iid = 'x'")
+	release(1, "behind_other")
+	// What is left of a message that was taken is removed.
+	mustExec(t, conn, "delete from mbus4.message where iid in ('behind_gone', 'behind_other')")
+	release(0, "")
+	if n := one[int](t, conn, "select count(*) from mbus4.waiting"); n != 0 {
+		t.Errorf("%d rows of waiting are left", n)
+	}
+	if got, err := r.Release(testContext(t), conn); err != nil || got.Waiting {
+		t.Errorf("with nothing waiting: %+v, %v", got, err)
+	}
+}
+
+// A message that somebody takes is left to the next turn, without waiting.
+func TestReleaseStepsAroundLocks(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	conn, taker := connect(t, name), connect(t, name)
+	id := one[int](t, conn, newConsumer, "q")
+	mustExec(t, conn, waitSQL, id, "m", []string{"gone"})
+	tx, err := taker.Begin(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(testContext(t), "delete from mbus4.message where iid = 'm'"); err != nil {
+		t.Fatal(err)
+	}
+	r := NewReleaser()
+	if got, err := r.Release(testContext(t), conn); err != nil || got.Woken != 0 {
+		t.Errorf("while it is taken: %+v, %v", got, err)
+	}
+	if err := tx.Rollback(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Release(testContext(t), conn); err != nil || got.Woken != 1 {
+		t.Errorf("after it came back: %+v, %v", got, err)
+	}
+}
+
+// More iids than one turn looks at, and more messages behind one than one transaction wakes.
+func TestReleaseMany(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, installed(t))
+	id := one[int](t, conn, newConsumer, "q")
+	const bulk = `
+with m as (
+	insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
+	select nextval('mbus4.message_id'), $1, 'infinity', now(), $3 || n, array[case when $3 = 'one' then 'dep' else 'dep' || n end]
+	from generate_series(1, $2::int) n
+	returning consumer_id, id, after
+)
+insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_id, m.id from m`
+	mustExec(t, conn, bulk, id, 2*releaseScan+10, "each")
+	mustExec(t, conn, bulk, id, 2*releaseBatch+10, "one")
+	r := NewReleaser()
+	var woken int64
+	for range 4 {
+		got, err := r.Release(testContext(t), conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		woken += got.Woken
+	}
+	if want := int64(2*releaseScan + 2*releaseBatch + 20); woken != want {
+		t.Errorf("%d woken, want %d", woken, want)
+	}
+}
