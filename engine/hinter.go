@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	hintMargin  = 2 * time.Second        // how far hints stay behind what seems safe
+	hintMargin  = 250 * time.Millisecond // how far hints stay behind what seems safe
 	hintStep    = 100 * time.Millisecond // a smaller rise is not worth the WAL of a setval
 	hintSlack   = time.Millisecond       // below a live message, against rounding
 	lowInterval = 10 * time.Second       // between two looks below the hints

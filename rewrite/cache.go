@@ -20,11 +20,10 @@ type cacheKey struct {
 
 // cached is what is known of a skeleton. It is immutable.
 type cached struct {
-	calls bool // false: texts hold no call and are forwarded
-	env   Env  // for which plan was made
-	plan  *Plan
-	// literals are the spans of the contents of plan's literals.
-	literals []span
+	calls    bool // false: texts hold no call and are forwarded
+	env      Env  // for which plan was made
+	plan     *Plan
+	literals []literal // of the plan's text
 }
 
 // cache keeps what is known of the skeletons used last. It is bounded by the number of entries and,

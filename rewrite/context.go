@@ -42,6 +42,7 @@ func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.Sele
 		c.limited = true
 	}
 	if k := sel.LimitCount.GetAConst(); k != nil && (k.Isnull || k.GetIval() != nil) {
+		st.plan.pins = append(st.plan.pins, int(k.Location))
 		if !k.Isnull && k.GetIval().Ival == 0 {
 			c.guards = append(c.guards, func(o *output) { o.write("false", st.src.toks[0].start) })
 		}

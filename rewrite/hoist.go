@@ -133,8 +133,9 @@ func (rs *rowSet) checkOrder() *Refusal {
 		star = star || has(isStar, t)
 	}
 	check := func(n *pg_query.Node, where string) *Refusal {
-		if k := n.GetAConst().GetIval(); k != nil {
-			i := int(k.Ival) - 1
+		if k := n.GetAConst(); k.GetIval() != nil {
+			rs.st.plan.pins = append(rs.st.plan.pins, int(k.Location))
+			i := int(k.GetIval().Ival) - 1
 			if star || (i >= 0 && i < len(rs.sel.TargetList) && rs.st.writesBelow(rs.sel.TargetList[i])) {
 				return rs.st.refuseWrites(rs.sel.TargetList, "a target list that "+where+" refers to by number")
 			}
@@ -179,7 +180,11 @@ func (rs *rowSet) ref(i int) string { return rs.name + ".h" + strconv.Itoa(i+1) 
 // writeRows writes the WITH query that yields the rows.
 func (rs *rowSet) writeRows(o *output) {
 	st, at := rs.st, rs.sp.start
-	o.write(rs.name+" as materialized (select pg_catalog.row_number() over () as n, s.* from (", at)
+	keep := " as materialized ("
+	if rs.resultsOnly() {
+		keep = " as (" // read once, by the arguments of the one call
+	}
+	o.write(rs.name+keep+"select pg_catalog.row_number() over () as n, s.* from (", at)
 	st.ed.copy(o, rs.sp.start, rs.targets[0].start) // SELECT and no call
 	for i, t := range rs.sel.TargetList {
 		if i > 0 {

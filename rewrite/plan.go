@@ -10,6 +10,7 @@ type Plan struct {
 	enc      encodingKind
 	calls    []callSite
 	refusals []*Refusal
+	pins     []int // where numbers stand in the client's text whose values the plan depends on
 }
 
 // callSite is what a report about a call needs to know of it.

@@ -45,6 +45,9 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 	if known != nil && !known.calls {
 		return nil
 	}
+	if known != nil && !known.plan.fits(text, known.literals, literals) {
+		known = nil
+	}
 	var doc *document
 	if known == nil {
 		doc = read(text, session)
@@ -87,7 +90,7 @@ type document struct {
 // read returns nil for a text without calls and for one that does not parse.
 func read(text string, session Session) *document {
 	d := &document{text: text, enc: kindOf(session.Encoding)}
-	var literals []span
+	var literals []literal
 	d.skeleton, literals = skeleton(text, session.EscapeStrings)
 	parsed := d.enc.parseable(text)
 	if session.EscapeStrings {

@@ -2,27 +2,42 @@ package rewrite
 
 import "strings"
 
-// A skeleton is a text without the contents of its plain string literals. Clients of the simple
-// protocol send the same statement with other literals again and again; what the rewriter does
-// depends on the skeleton only, so that is what plans are cached by.
+// A skeleton is a text without its whole numbers and the contents of its plain string literals.
+// Clients of the simple protocol send the same statement with other literals again and again; what
+// the rewriter does depends on the skeleton only, and on the few numbers that a plan names
+// (Plan.pins), so that is what plans are cached by.
 //
 // The literals are found by reading the text as the server's lexer does (scan.l): comments, quoted
 // identifiers, dollar quotes and strings with a prefix (E, B, X, N, U&) are part of the skeleton.
 
-// skeletonMark stands for a literal's contents. It can stand in no text on the wire.
-const skeletonMark = "\x00"
+// What stands for the contents of a string and for a number. Neither can stand in a text that parses.
+const (
+	stringMark = "\x00"
+	numberMark = "\x01"
+)
 
-// skeleton returns text with the contents of its plain literals replaced, and their spans, quotes
-// excluded. escapes says that a backslash escapes in them. It gives up, with no spans, on a text that it cannot read to the end.
-func skeleton(text string, escapes bool) (string, []span) {
-	var literals []span
+// maxNumber is the length up to which a number is surely an integer, as int4 is for the parser.
+const maxNumber = 9
+
+// literal is the contents of a string, quotes excluded, or a whole number.
+type literal struct {
+	span
+	number bool
+}
+
+// skeleton returns text with its literals replaced, and where they are. escapes says that a backslash
+// escapes in plain strings. It gives up, with no literals, on a text that it cannot read to the end.
+func skeleton(text string, escapes bool) (string, []literal) {
+	var literals []literal
 	for i := 0; i < len(text); {
-		next, literal := lexeme(text, i, escapes)
-		if next < 0 {
+		next, plain := lexeme(text, i, escapes)
+		switch {
+		case next < 0:
 			return text, nil
-		}
-		if literal {
-			literals = append(literals, span{i + 1, next - 1})
+		case plain:
+			literals = append(literals, literal{span{i + 1, next - 1}, false})
+		case next-i <= maxNumber && digits(text[i:next]):
+			literals = append(literals, literal{span{i, next}, true})
 		}
 		i = next
 	}
@@ -34,17 +49,33 @@ func skeleton(text string, escapes bool) (string, []span) {
 	pos := 0
 	for _, l := range literals {
 		b.WriteString(text[pos:l.start])
-		b.WriteString(skeletonMark)
+		if l.number {
+			b.WriteString(numberMark)
+		} else {
+			b.WriteString(stringMark)
+		}
 		pos = l.end
 	}
 	b.WriteString(text[pos:])
 	return b.String(), literals
 }
 
-// blank returns text with its literals' contents replaced by letters.
-func blank(text string, literals []span) string {
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// blank returns text with the contents of its strings replaced by letters.
+func blank(text string, literals []literal) string {
 	b := []byte(text)
 	for _, l := range literals {
+		if l.number {
+			continue
+		}
 		for i := l.start; i < l.end; i++ {
 			b[i] = 'z'
 		}
@@ -52,12 +83,12 @@ func blank(text string, literals []span) string {
 	return string(b)
 }
 
-// lexeme returns where the lexeme at i ends, and whether it is a plain string literal; -1 when it
+// lexeme returns where the lexeme at i ends, and whether it is a plain string; -1 when it
 // does not end.
-func lexeme(text string, i int, escapes bool) (next int, literal bool) {
+func lexeme(text string, i int, escapes bool) (next int, plain bool) {
 	switch c := text[i]; {
 	case c == '\'':
-		// E'…' and the like are read by word; a quote that comes first is a plain literal.
+		// E'…' and the like are read by word; a quote that comes first is plain.
 		return quoted(text, i, '\'', escapes), true
 	case c == '"':
 		return quoted(text, i, '"', false), false
@@ -146,9 +177,22 @@ func dollarQuoted(text string, i int) int {
 	return j + 1 + end + len(tag)
 }
 
+// fits reports whether the plan holds for a text of the same skeleton: the numbers it depends on are
+// the same.
+func (p *Plan) fits(text string, from, to []literal) bool {
+	for _, pin := range p.pins {
+		for i, l := range from {
+			if l.start == pin && p.client[l.start:l.end] != text[to[i].start:to[i].end] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // transfer makes from a plan for one text the plan for another with the same skeleton. from and to
-// are the spans of the literals in either.
-func (p *Plan) transfer(text string, from, to []span) *Plan {
+// are the literals in either.
+func (p *Plan) transfer(text string, from, to []literal) *Plan {
 	q := &Plan{client: text, enc: p.enc, refusals: p.refusals, calls: make([]callSite, len(p.calls))}
 	m := mover{from: from, to: to}
 	for i, c := range p.calls {
@@ -184,9 +228,9 @@ func (p *Plan) transfer(text string, from, to []span) *Plan {
 }
 
 // mover maps places of one text to another with the same skeleton.
-type mover struct{ from, to []span }
+type mover struct{ from, to []literal }
 
-// move maps a place outside the contents of literals.
+// move maps a place that is not inside a literal.
 func (m mover) move(pos int) int {
 	shift := 0
 	for i, f := range m.from {
