@@ -10,7 +10,7 @@ import (
 
 const (
 	hintMargin  = 250 * time.Millisecond // how far hints stay behind what seems safe
-	hintStep    = 100 * time.Millisecond // a smaller rise is not worth the WAL of a setval
+	hintStep    = time.Second            // a smaller rise where no message is live is not worth the WAL of a setval
 	hintSlack   = time.Millisecond       // below a live message, against rounding
 	lowInterval = 10 * time.Second       // between two looks below the hints
 )
@@ -249,7 +249,7 @@ func (h *Hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 	safe := h.safe()
 	var search searches
 	for slot, hint := range h.hints {
-		if safe-hint > h.step.Microseconds() {
+		if safe > hint {
 			search.add(slot, hint, safe)
 		}
 	}
@@ -260,10 +260,11 @@ func (h *Hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 	var higher searches
 	for _, slot := range search.slots {
 		to, ok := found[slot]
+		least := int64(0) // thousands of messages may have been posted within a moment
 		if !ok {
-			to = safe
+			to, least = safe, h.step.Microseconds()
 		}
-		if to-h.hints[slot] > h.step.Microseconds() {
+		if to-h.hints[slot] > least {
 			higher.add(slot, to, 0)
 		}
 	}

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	tickInterval   = 500 * time.Millisecond // between two rounds of a database in use
-	idleAfter      = 3 * tickInterval       // without use or change: the connection is closed
-	longestIdle    = time.Minute            // between two looks at a database nobody uses
-	waitingIdle    = time.Second            // the same where messages wait for others
-	firstBackoff   = 500 * time.Millisecond // after losing the connection, doubled up to
+	tickInterval   = 200 * time.Millisecond  // between two rounds of a database in use
+	idleAfter      = 1500 * time.Millisecond // without use or change: the connection is closed
+	longestIdle    = time.Minute             // between two looks at a database nobody uses
+	waitingIdle    = time.Second             // the same where messages wait for others
+	firstBackoff   = 500 * time.Millisecond  // after losing the connection, doubled up to
 	longestBackoff = 30 * time.Second
 	roundTimeout   = 2 * time.Minute
 	// dutyFactor bounds what a service may cost: it rests this many times as long as it worked.
