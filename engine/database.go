@@ -21,6 +21,13 @@ func (d *Database) Name() string { return d.name }
 // ready for an SQL text.
 func (d *Database) HstoreSchema() string { return d.hstoreSchema }
 
+// Ordered reports whether messages wait for others in the database, as far as is known here. Once it
+// does, it stays so.
+func (d *Database) Ordered() bool { return d.keeper.ordered.Load() }
+
+// NoteOrder tells that a message is about to be posted that may wait for others.
+func (d *Database) NoteOrder() { d.keeper.ordered.Store(true) }
+
 // SweepOnce removes what is to be removed now, over a connection of its own, and gives the number
 // of rows. The services do the same in the background.
 func (d *Database) SweepOnce(ctx context.Context) (int64, error) {

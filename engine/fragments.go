@@ -21,6 +21,13 @@ type CallTexts struct {
 // comment is a whole line of comment: it explains the file, the server need not read it.
 var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 
+// wake is the expression of a file that wakes what waited for the message. Planning it costs as much
+// as the rest, so it is left out where nothing is known to wait; then the Releaser does the waking.
+var wake = regexp.MustCompile(`(?ms)^\{c\}_u as \(\n.*?^\),\n`)
+
+// unordered is the suffix of the texts without it.
+const unordered = "/unordered"
+
 // Fragments returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
 func Fragments() *CallTexts {
@@ -35,7 +42,11 @@ func Fragments() *CallTexts {
 			panic(fmt.Sprintf("reading embedded SQL: %v", err))
 		}
 		text := comment.ReplaceAllString(string(b), "")
-		t.texts[strings.TrimSuffix(e.Name(), ".sql")] = strings.Join(strings.Fields(text), " ")
+		name := strings.TrimSuffix(e.Name(), ".sql")
+		t.texts[name] = strings.Join(strings.Fields(text), " ")
+		if plain := wake.ReplaceAllString(text, ""); plain != text {
+			t.texts[name+unordered] = strings.Join(strings.Fields(plain), " ")
+		}
 	}
 	return t
 }
@@ -53,6 +64,9 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 		if use.Rows {
 			name = "consume_rows"
 		}
+	}
+	if _, ok := t.texts[name+unordered]; ok && !use.Ordered {
+		name += unordered
 	}
 	text, ok := t.texts[name]
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,6 +45,8 @@ type keeper struct {
 	wake  chan struct{} // capacity 1: somebody asked for the database
 	ended chan struct{} // closed by end
 	once  sync.Once
+
+	ordered atomic.Bool // messages wait for others, or did; see Database.Ordered
 
 	mu      sync.Mutex
 	state   keeperState
@@ -316,6 +319,9 @@ func (k *keeper) round(ctx context.Context) error {
 			return err
 		}
 		k.waiting = released.Waiting
+		if k.waiting {
+			k.ordered.Store(true)
+		}
 		k.nextRelease = rest(now, tickInterval/2)
 	}
 	if now = time.Now(); !now.Before(k.nextSweep) {

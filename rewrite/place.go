@@ -78,10 +78,11 @@ func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
 
 // fragment returns the SQL that serves c, with the placeholders filled but those of arguments.
 func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment {
-	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: rows}
+	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: rows, Ordered: st.env.Ordered}
 	for p := range c.args {
 		use.Given[p] = true
 	}
+	st.plan.headers = st.plan.headers || use.Given["headers"]
 	f := st.fragments.Fragment(c.match.Func, use)
 	f.CTEs = st.fill(f.CTEs, c, name)
 	f.Expr = st.fill(f.Expr, c, name)

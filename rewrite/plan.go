@@ -10,6 +10,7 @@ type Plan struct {
 	enc      encodingKind
 	calls    []callSite
 	refusals []*Refusal
+	headers  bool
 	pins     []int // where numbers stand in the client's text whose values the plan depends on
 }
 
@@ -35,6 +36,9 @@ func (p *Plan) clientOffset(off int) int {
 	}
 	return s.in
 }
+
+// GivesHeaders reports whether a call gives headers to a message, among which consume_after may be.
+func (p *Plan) GivesHeaders() bool { return p.headers }
 
 // ownText reports whether a 1-based position lies in text of ours, and for which byte of the client's
 // text that stands.

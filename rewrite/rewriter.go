@@ -11,6 +11,9 @@ import (
 // Env is what a rewritten text depends on besides the client's text.
 type Env struct {
 	HstoreSchema string // schema that holds the extension hstore, quoted where it must be
+	// Ordered says that messages wait for others in the database, or may. A plan made without it
+	// is right all the same; it leaves waking them to the engine.
+	Ordered bool
 }
 
 // Session is what a text's meaning depends on in the session that sends it.

@@ -6,6 +6,8 @@ type Use struct {
 	Given map[string]bool
 	// Rows is set when the call is evaluated once for each row of a set, rather than once.
 	Rows bool
+	// Ordered is set where messages may wait for others.
+	Ordered bool
 }
 
 // Fragment is the SQL that serves one call; package engine owns the texts, package rewrite splices

@@ -22,17 +22,21 @@ func (r *rewriter) Mentions(text []byte) bool { return rewrite.Mentions(text) }
 
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text string) proxy.Plan {
+	var db *engine.Database
 	p := r.rewrite.Rewrite(text, rewrite.Session{
 		Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams,
 	}, func() (rewrite.Env, *rewrite.Refusal) {
-		db, err := r.engine.Database(ctx, sc.Database)
-		if err != nil {
+		var err error
+		if db, err = r.engine.Database(ctx, sc.Database); err != nil {
 			return rewrite.Env{}, refusal(err)
 		}
-		return rewrite.Env{HstoreSchema: db.HstoreSchema()}, nil
+		return rewrite.Env{HstoreSchema: db.HstoreSchema(), Ordered: db.Ordered()}, nil
 	})
 	if p == nil {
 		return nil // and not an interface that holds a nil pointer
+	}
+	if db != nil && p.GivesHeaders() {
+		db.NoteOrder()
 	}
 	return plan{p}
 }

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// Every function of the catalogue has its SQL in each use, with all placeholders known.
+func TestFragments(t *testing.T) {
+	t.Parallel()
+	texts := Fragments()
+	for _, f := range sqlfuncs.All() {
+		for _, use := range []sqlfuncs.Use{
+			{}, {Rows: true}, {Ordered: true}, {Rows: true, Ordered: true},
+			{Given: map[string]bool{"headers": true}}, {Given: map[string]bool{"iid": true}},
+		} {
+			got := texts.Fragment(f, use)
+			text := got.CTEs + got.Expr
+			if (got.CTEs == "") == (got.Expr == "") || (got.CTEs != "") != (f.Effect == sqlfuncs.Writes) {
+				t.Errorf("%s: %+v gives %+v", f.Name, use, got)
+			}
+			rest := strings.NewReplacer("{c}", "", "{k}", "", "{hstore}", "", "{name}", "").Replace(text)
+			for _, p := range f.Params {
+				rest = strings.ReplaceAll(rest, "{"+p.Name+"}", "")
+			}
+			if i := strings.IndexAny(strings.ReplaceAll(rest, "'{}'", ""), "{}"); i >= 0 && !strings.Contains(rest, "{1,32}") {
+				t.Errorf("%s: unknown placeholder in %s", f.Name, rest)
+			}
+			if got.CTEs != "" && !strings.Contains(text, "{c} as (") {
+				t.Errorf("%s: no result in %s", f.Name, text)
+			}
+		}
+	}
+}
+
+// Waking what waits is left out where nothing does, and only there.
+func TestFragmentsWake(t *testing.T) {
+	t.Parallel()
+	texts := Fragments()
+	woke := 0
+	for _, f := range sqlfuncs.All() {
+		plain, ordered := texts.Fragment(f, sqlfuncs.Use{}).CTEs, texts.Fragment(f, sqlfuncs.Use{Ordered: true}).CTEs
+		if strings.Contains(plain, "mbus4.waiting") {
+			t.Errorf("%s wakes where nothing waits", f.Name)
+		}
+		if strings.Contains(ordered, "{c}_u as (") {
+			woke++
+		}
+	}
+	if woke != 6 { // consume, consumen, take and their families
+		t.Errorf("%d functions wake what waits", woke)
+	}
+}
