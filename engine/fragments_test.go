@@ -13,8 +13,12 @@ func TestFragments(t *testing.T) {
 	texts := Fragments()
 	for _, f := range sqlfuncs.All() {
 		for _, use := range []sqlfuncs.Use{
-			{}, {Rows: true}, {Ordered: true}, {Rows: true, Ordered: true},
-			{Given: map[string]bool{"headers": true}}, {Given: map[string]bool{"iid": true}},
+			{},
+			{Rows: true},
+			{Ordered: true},
+			{Rows: true, Ordered: true},
+			{Given: map[string]bool{"headers": true}},
+			{Given: map[string]bool{"iid": true}},
 		} {
 			got := texts.Fragment(f, use)
 			text := got.CTEs + got.Expr
