@@ -21,13 +21,6 @@ type CallTexts struct {
 // comment is a whole line of comment: it explains the file, the server need not read it.
 var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 
-// wake is the expression of a file that wakes what waited for the message. Planning it costs as much
-// as the rest, so it is left out where nothing is known to wait; then the Releaser does the waking.
-var wake = regexp.MustCompile(`(?ms)^\{c\}_u as \(\n.*?^\),\n`)
-
-// unordered is the suffix of the texts without it.
-const unordered = "/unordered"
-
 // Fragments returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
 func Fragments() *CallTexts {
@@ -42,11 +35,7 @@ func Fragments() *CallTexts {
 			panic(fmt.Sprintf("reading embedded SQL: %v", err))
 		}
 		text := comment.ReplaceAllString(string(b), "")
-		name := strings.TrimSuffix(e.Name(), ".sql")
-		t.texts[name] = strings.Join(strings.Fields(text), " ")
-		if plain := wake.ReplaceAllString(text, ""); plain != text {
-			t.texts[name+unordered] = strings.Join(strings.Fields(plain), " ")
-		}
+		t.texts[strings.TrimSuffix(e.Name(), ".sql")] = strings.Join(strings.Fields(text), " ")
 	}
 	return t
 }
@@ -65,9 +54,6 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 			name = "consume_rows"
 		}
 	}
-	if _, ok := t.texts[name+unordered]; ok && !use.Ordered {
-		name += unordered
-	}
 	text, ok := t.texts[name]
 	if !ok {
 		panic("no SQL for function " + f.Name)
@@ -79,7 +65,11 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	if f.Serves == "consumen" {
 		amount = "greatest(a.amt, 0)"
 	}
-	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves).Replace(text)
+	wake := "" // planning it costs as much as the rest; without it the Releaser does the waking
+	if use.Ordered {
+		wake = t.texts["wake"]
+	}
+	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake).Replace(text)
 	return sqlfuncs.Fragment{CTEs: text}
 }
 

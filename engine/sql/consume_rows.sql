@@ -1,7 +1,5 @@
 -- As consume.sql, for a call that is evaluated for each row of a set: what the rows want of one
 -- consumer is fetched at once and shared out in the order of the rows.
--- What waited for these messages only is woken ({c}_u), a few at most: the Releaser does the rest. Its
--- nextval tells the Hinter that a message appears.
 {c}_k as materialized (
     select a.n, {amt} as amt, c.queue,
            coalesce(
@@ -47,29 +45,7 @@
 {c}_d as (
     delete from mbus4.message m where m.ctid = any(array(select s.tid from {c}_s s)) returning m.*
 ),
-{c}_u as (
-    update mbus4.message m
-    set available_at = case when pg_catalog.nextval('mbus4.message_id') > 0 then greatest(m.delayed_until, pg_catalog.clock_timestamp()) end
-    where m.ctid = any(array(
-        select w.ctid
-        from {c}_d d
-        join mbus4.waiting g on g.dep = d.iid
-        join mbus4.message w on w.consumer_id = g.consumer_id and w.available_at = 'infinity' and w.id = g.id
-        where w.after is not null
-          and not exists (
-                        select from pg_catalog.unnest(w.after) d (dep)
-                        cross join lateral (
-                            select from mbus4.message o
-                            join mbus4.consumer oc on oc.id = o.consumer_id
-                            where o.iid = d.dep and (o.expires is null or o.expires > pg_catalog.clock_timestamp())
-                              and not exists (select from {c}_d gone where gone.consumer_id = o.consumer_id and gone.id = o.id)
-                            order by o.iid, o.consumer_id
-                            limit 1
-                        ) alive)
-        limit 100
-        for update of w skip locked
-    ))
-),
+{wake}
 {c}_o as (
     select d.*, pg_catalog.row_number() over (partition by d.consumer_id order by d.available_at, d.id) as place from {c}_d d
 ),

@@ -19,14 +19,14 @@
            coalesce(p.given, p.queue || '.' || pg_catalog.current_database() || '.' || p.id) as iid,
            case when p.queue <> 'dmq' and pg_catalog.cardinality(p.after) > 0 then p.after end as after,
            p.queue <> 'dmq' and p.after is not null and exists (
-                        select from pg_catalog.unnest(p.after) d (dep)
-                        cross join lateral (
-                            select from mbus4.message o
-                            join mbus4.consumer oc on oc.id = o.consumer_id
-                            where o.iid = d.dep and (o.expires is null or o.expires > p.added)
-                            order by o.iid, o.consumer_id
-                            limit 1
-                        ) alive) as parked
+               select from pg_catalog.unnest(p.after) d (dep)
+               cross join lateral (
+                   select from mbus4.message o
+                   join mbus4.consumer oc on oc.id = o.consumer_id
+                   where o.iid = d.dep and (o.expires is null or o.expires > p.added)
+                   order by o.iid, o.consumer_id
+                   limit 1
+               ) alive) as parked
     from {c}_p p
     left join mbus4.consumer c on c.queue = p.queue
 ),

@@ -1,36 +1,12 @@
 -- Removes the message for all its consumers and gives one of the copies. Waits for rows that another
 -- transaction holds.
--- What waited for these messages only is woken ({c}_u), a few at most: the Releaser does the rest. Its
--- nextval tells the Hinter that a message appears.
 {c}_d as (
     delete from mbus4.message m
     using {c}_a a, mbus4.consumer c
     where m.iid = a.msgid and c.id = m.consumer_id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
     returning a.n, m.*, c.queue
 ),
-{c}_u as (
-    update mbus4.message m
-    set available_at = case when pg_catalog.nextval('mbus4.message_id') > 0 then greatest(m.delayed_until, pg_catalog.clock_timestamp()) end
-    where m.ctid = any(array(
-        select w.ctid
-        from {c}_d d
-        join mbus4.waiting g on g.dep = d.iid
-        join mbus4.message w on w.consumer_id = g.consumer_id and w.available_at = 'infinity' and w.id = g.id
-        where w.after is not null
-          and not exists (
-                        select from pg_catalog.unnest(w.after) d (dep)
-                        cross join lateral (
-                            select from mbus4.message o
-                            join mbus4.consumer oc on oc.id = o.consumer_id
-                            where o.iid = d.dep and (o.expires is null or o.expires > pg_catalog.clock_timestamp())
-                              and not exists (select from {c}_d gone where gone.consumer_id = o.consumer_id and gone.id = o.id)
-                            order by o.iid, o.consumer_id
-                            limit 1
-                        ) alive)
-        limit 100
-        for update of w skip locked
-    ))
-),
+{wake}
 {c} as (
     select a.n, d.r as take
     from {c}_a a

@@ -1,6 +1,4 @@
 -- Receives the message for one consumer. Waits for a row that another transaction holds.
--- What waited for these messages only is woken ({c}_u), a few at most: the Releaser does the rest. Its
--- nextval tells the Hinter that a message appears.
 {c}_k as materialized (
     select a.n, a.msgid, c.queue,
            coalesce(
@@ -18,29 +16,7 @@
     where m.iid = k.msgid and m.consumer_id = k.id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
     returning k.n, m.*
 ),
-{c}_u as (
-    update mbus4.message m
-    set available_at = case when pg_catalog.nextval('mbus4.message_id') > 0 then greatest(m.delayed_until, pg_catalog.clock_timestamp()) end
-    where m.ctid = any(array(
-        select w.ctid
-        from {c}_d d
-        join mbus4.waiting g on g.dep = d.iid
-        join mbus4.message w on w.consumer_id = g.consumer_id and w.available_at = 'infinity' and w.id = g.id
-        where w.after is not null
-          and not exists (
-                        select from pg_catalog.unnest(w.after) d (dep)
-                        cross join lateral (
-                            select from mbus4.message o
-                            join mbus4.consumer oc on oc.id = o.consumer_id
-                            where o.iid = d.dep and (o.expires is null or o.expires > pg_catalog.clock_timestamp())
-                              and not exists (select from {c}_d gone where gone.consumer_id = o.consumer_id and gone.id = o.id)
-                            order by o.iid, o.consumer_id
-                            limit 1
-                        ) alive)
-        limit 100
-        for update of w skip locked
-    ))
-),
+{wake}
 {c} as (
     select k.n,
            case when d.id is not null then

@@ -1,0 +1,86 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// The cost of a call does not grow with the queue. Pages touched are counted rather than time. The
+// sizes are those at which the planner, left to its defaults, has been seen to read whole backlogs.
+func TestPlansDoNotGrow(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q", "other")
+	conn := connect(t, proxied, database)
+	calls := []struct {
+		sql   string
+		pages float64 // at most
+	}{
+		{"select * from mbus4.consume('q')", 120},
+		{"select * from mbus4.consumen('q', amt => 20)", 500},
+		{"select q, mbus4.consume(q) from (values ('q'), ('other')) v (q)", 250},
+		{"select mbus4.post('q', 'a=>1')", 120},
+		{"select mbus4.post('q', 'a=>1', 'consume_after=>\"{probe,q.nowhere.1}\"')", 200},
+		{"select mbus4.is_msg_exists('probe'), mbus4.is_msg_exists('nowhere'), mbus4.peek_q(), (mbus4.peek('probe')).iid", 80},
+		{"select (mbus4.take('nowhere')).iid", 60},
+	}
+	ask(t, conn, "select mbus4.post('other', '', iid => 'probe')")
+	size := 0
+	for _, to := range []int{0, 50, 2000, 60_000, 120_000, 200_000} {
+		ask(t, conn, "select count(p) from (select mbus4.post('q', hstore('n', n::text)) as p from generate_series(1, $1::int) n) s", to-size)
+		size = to
+		for _, c := range calls {
+			if got := pagesTouched(t, conn, c.sql); got > c.pages {
+				t.Errorf("with %d messages %s touches %v pages, more than %v", size, c.sql, got, c.pages)
+			}
+		}
+	}
+}
+
+// Messages that wait do not slow the others down, and waking one looks at few of them.
+func TestPlansWithManyWaiting(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q", "gate")
+	conn := connect(t, proxied, database)
+	ask(t, conn, "select mbus4.post('gate', '', iid => 'gate' || n) from generate_series(1, 200) n")
+	ask(t, conn, `select count(p) from (select mbus4.post('q', '', hstore('consume_after', '{gate' || n % 200 + 1 || '}')) as p
+		from generate_series(1, 40000) n) s`)
+	for _, c := range []struct {
+		sql   string
+		pages float64
+	}{
+		{"select mbus4.post('q', 'a=>1')", 120},
+		{"select * from mbus4.consume('q')", 150},
+		{"select * from mbus4.consume('q')", 150},
+		{"select * from mbus4.consume('gate')", 6000}, // wakes the first hundred
+	} {
+		if got := pagesTouched(t, conn, c.sql); got > c.pages {
+			t.Errorf("%s touches %v pages, more than %v", c.sql, got, c.pages)
+		}
+	}
+}
+
+// pagesTouched runs a statement, in a transaction that is rolled back, and counts the pages it looks at.
+func pagesTouched(t *testing.T, conn *pgconn.PgConn, sql string) float64 {
+	t.Helper()
+	ask(t, conn, "begin")
+	text := ask(t, conn, "explain (analyze, buffers, format json) "+sql)
+	ask(t, conn, "rollback")
+	var plans []struct {
+		Plan map[string]any
+	}
+	if err := json.Unmarshal([]byte(text), &plans); err != nil || len(plans) != 1 {
+		t.Fatalf("plan of %s: %v\n%s", sql, err, text)
+	}
+	var sum float64
+	for _, kind := range []string{"Shared Hit Blocks", "Shared Read Blocks"} {
+		n, ok := plans[0].Plan[kind].(float64)
+		if !ok {
+			t.Fatal(fmt.Sprintf("no %q in the plan of %s", kind, sql))
+		}
+		sum += n
+	}
+	return sum
+}
