@@ -93,3 +93,18 @@ func TestRefuse(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 }
+
+func TestRightsHint(t *testing.T) {
+	p := New(shortFragments{}).Rewrite("select 1, mbus4.post('q', '')", utf8Session, testEnv)
+	for message, hinted := range map[string]bool{
+		"permission denied for schema mbus4":   true,
+		"permission denied for table queue":    true,
+		"keine Berechtigung für Tabelle queue": true,
+		"permission denied for table customer": false,
+	} {
+		r := &Report{Code: "42501", Message: message}
+		if p.EditReport(r) != hinted || (r.Hint != "") != hinted {
+			t.Errorf("%s: %+v", message, r)
+		}
+	}
+}

@@ -32,6 +32,7 @@ const (
 
 	codeInvalidText  = "22P02" // what casting a marker to integer fails with
 	codeCannotCoerce = "42846"
+	codeNoRights     = "42501"
 )
 
 // hints are the ways out of the errors that the engine raises, by SQLSTATE.
@@ -62,8 +63,12 @@ func (p *Plan) EditReport(r *Report) bool {
 	if editNotice(r) {
 		return true
 	}
+	hinted := r.Code == codeNoRights && r.Hint == "" && aboutSchema(r.Message)
+	if hinted {
+		r.Hint = "Posting and consuming takes membership in the role mbus4_user, creating and dropping in mbus4_admin: grant mbus4_user to …"
+	}
 	if r.Position == 0 {
-		return false
+		return hinted
 	}
 	if in, own := p.ownText(r.Position); own && r.Code == codeCannotCoerce {
 		// An argument's type has no cast to the parameter's: to the client, no such function.
@@ -75,6 +80,17 @@ func (p *Plan) EditReport(r *Report) bool {
 	}
 	r.Position = p.clientPosition(r.Position)
 	return true
+}
+
+// aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server
+// names tables and sequences without their schema; languages differ in all but the names.
+func aboutSchema(message string) bool {
+	for _, name := range []string{sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting"} {
+		if message == name || strings.HasSuffix(message, " "+name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *Plan) refuse(r *Report, f *Refusal) {
