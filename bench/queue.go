@@ -59,12 +59,12 @@ func ourPost(batch int) string {
 	return newValue + fmt.Sprintf("select mbus4.post('%s', hstore('n', (g + :n)::text)) from generate_series(1, %d) g;", queueName, batch)
 }
 
-// handPost gives nothing back, where post gives the iids.
+// handPost gives the ids back, as post gives the iids.
 func handPost(batch int) string {
 	if batch == 1 {
-		return newValue + "insert into q(data) values (hstore('n', :n::text));"
+		return newValue + "insert into q(data) values (hstore('n', :n::text)) returning id;"
 	}
-	return newValue + fmt.Sprintf("insert into q(data) select hstore('n', (g + :n)::text) from generate_series(1, %d) g;", batch)
+	return newValue + fmt.Sprintf("insert into q(data) select hstore('n', (g + :n)::text) from generate_series(1, %d) g returning id;", batch)
 }
 
 func (b *bench) postCell(batch int, mode string, clients int) *cell {

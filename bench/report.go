@@ -58,9 +58,9 @@ func (r *report) markdown() string {
 
 	r.passTable(&b)
 	r.queueTable(&b, "post", "Post", "The hand-written statement inserts into\n"+
-		"`q(id bigserial primary key, added timestamptz default now(), data hstore)` and gives nothing back;\n"+
-		"`mbus4.post` gives the message its iid, its headers and a row for each consumer, and gives the iid\n"+
-		"back. The value is another one in each call, so under the simple protocol every text is new.")
+		"`q(id bigserial primary key, added timestamptz default now(), data hstore)` and gives\n"+
+		"the id back; `mbus4.post` makes a row for each consumer, findable by its iid, and gives the iid back.\n"+
+		"The value is another one in each call, so under the simple protocol every text is new.")
 	r.queueTable(&b, "consume", "Consume", "The hand-written statement deletes from the same `q` the rows that\n"+
 		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial before\n"+
 		"the cell found fastest (below). The tables are filled and vacuumed before each run.")

@@ -70,7 +70,7 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 		wake = t.texts["wake"]
 	}
 	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake).Replace(text)
-	return sqlfuncs.Fragment{CTEs: text}
+	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
 }
 
 // ImpliedArgs returns SQL for what the name of a call gives: the queue, and for some the consumer.

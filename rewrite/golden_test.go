@@ -30,7 +30,7 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Frag
 	if use.Rows {
 		name = "served_rows"
 	}
-	return sqlfuncs.Fragment{CTEs: fmt.Sprintf("{c} as (select * from %s)", name)}
+	return sqlfuncs.Fragment{CTEs: fmt.Sprintf("{c} as (select * from %s)", name), InOrder: f.Serves == "post"}
 }
 
 func (shortFragments) ImpliedArgs(m sqlfuncs.Match) []string {

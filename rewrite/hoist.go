@@ -180,11 +180,14 @@ func (rs *rowSet) ref(i int) string { return rs.name + ".h" + strconv.Itoa(i+1) 
 // writeRows writes the WITH query that yields the rows.
 func (rs *rowSet) writeRows(o *output) {
 	st, at := rs.st, rs.sp.start
-	keep := " as materialized ("
+	keep, number := " as materialized (", "pg_catalog.row_number() over ()"
 	if rs.resultsOnly() {
 		keep = " as (" // read once, by the arguments of the one call
+		if rs.inOrder() {
+			number = "1::bigint"
+		}
 	}
-	o.write(rs.name+keep+"select pg_catalog.row_number() over () as n, s.* from (", at)
+	o.write(rs.name+keep+"select "+number+" as n, s.* from (", at)
 	st.ed.copy(o, rs.sp.start, rs.targets[0].start) // SELECT and no call
 	for i, t := range rs.sel.TargetList {
 		if i > 0 {
@@ -230,6 +233,11 @@ func (rs *rowSet) resultsOnly() bool {
 	})
 }
 
+// inOrder reports whether the results of the one call come in the order of the rows.
+func (rs *rowSet) inOrder() bool {
+	return rs.st.fragment(rs.calls[0], rs.names[0], true).InOrder
+}
+
 // writeOuter writes the SELECT that stands in the old one's place.
 func (rs *rowSet) writeOuter(o *output) {
 	st, at := rs.st, rs.sp.start
@@ -255,7 +263,11 @@ func (rs *rowSet) writeOuter(o *output) {
 		}
 	}
 	if rs.resultsOnly() {
-		o.write(" from "+rs.names[0]+" order by "+rs.names[0]+".n", at)
+		o.write(" from "+rs.names[0], at)
+		if rs.inOrder() {
+			return
+		}
+		o.write(" order by "+rs.names[0]+".n", at)
 		if rs.calls[0].match.Func.Set {
 			o.write(", "+rs.names[0]+".o", at)
 		}

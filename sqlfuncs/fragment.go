@@ -24,4 +24,7 @@ type Fragment struct {
 	// function that serves the call; n says for which row of {c}_a a result is. Where the call
 	// has Rows and yields a set, a third column o orders the results of one n.
 	CTEs string
+	// InOrder says that {c} yields its rows in the order of {c}_a, one for each; where nothing else
+	// is wanted of them, n need not tell them apart.
+	InOrder bool
 }

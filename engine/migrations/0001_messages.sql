@@ -66,8 +66,8 @@ create table mbus4.message (
     -- Vacuum whenever it looks, at full speed, indexes always, whatever the size of the backlog.
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 1000,
-    autovacuum_vacuum_insert_scale_factor = 0,
-    autovacuum_vacuum_insert_threshold = 50000,
+    -- But not for what was only posted: it will be consumed.
+    autovacuum_vacuum_insert_threshold = -1,
     autovacuum_analyze_scale_factor = 0.2,
     autovacuum_analyze_threshold = 10000,
     autovacuum_vacuum_cost_delay = 0,

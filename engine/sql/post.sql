@@ -3,9 +3,10 @@
 -- message. The headers that are not the caller's follow from the row when it is read.
 {c}_p as materialized (
     select x.n, x.id, x.queue, x.consumers, x.delayed_until, x.expires, x.properties, x.data,
-           pg_catalog.clock_timestamp() as added, x.queue || '.' || pg_catalog.current_database() || '.' || x.id as iid
+           pg_catalog.clock_timestamp() as added, x.prefix || x.id as iid
     from (
         select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.lower(a.qname) as queue,
+               (select pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
                (select pg_catalog.array_agg(c.id) from mbus4.consumer c where c.queue = pg_catalog.lower(a.qname)) as consumers,
                a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {c}_a a

@@ -12,12 +12,12 @@ from t where id < 10 order by id desc limit 5) as s(h1, h2, h3, h4, h5)), mbus4_
 # FROM or WHERE alone make it conditional
 select mbus4.post('q', 'a=>1') where $1
 ----
-with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null where $1) as s(h1)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" as "post" from mbus4_c1 order by mbus4_c1.n
+with mbus4_r1 as (select 1::bigint as n, s.* from (select null where $1) as s(h1)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" as "post" from mbus4_c1
 
 # forwarding what was consumed
 select mbus4.post('b', m.data, m.headers) from mbus4.consume('a') m
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null, (m.data)::public.hstore, (m.headers)::public.hstore from pg_catalog.unnest(array(select "consume" from mbus4_c1)) m) as s(h1, h2, h3)), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('b')::pg_catalog.text, mbus4_r1.h2, mbus4_r1.h3, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c2 as (select * from served_rows) select mbus4_c2."post" as "post" from mbus4_c2 order by mbus4_c2.n
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_r1 as (select 1::bigint as n, s.* from (select null, (m.data)::public.hstore, (m.headers)::public.hstore from pg_catalog.unnest(array(select "consume" from mbus4_c1)) m) as s(h1, h2, h3)), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('b')::pg_catalog.text, mbus4_r1.h2, mbus4_r1.h3, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c2 as (select * from served_rows) select mbus4_c2."post" as "post" from mbus4_c2
 
 # columns around the call
 select mbus4.post('q', hstore(t)) || '-' || t.name || t.name as k from t
@@ -55,7 +55,7 @@ with mbus4_r1 as materialized (select pg_catalog.row_number() over () as n, s.* 
 # constants keep their type open
 insert into log (n, iid) select '7', mbus4.post('q', hstore(t)) from t where true on conflict do nothing returning n
 ----
-with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select '7', null, (hstore(t))::public.hstore from t where true) as s(h1, h2, h3)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('q')::pg_catalog.text, mbus4_r1.h3, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) insert into log (n, iid) select '7', mbus4_c1."post" as "post" from mbus4_c1 order by mbus4_c1.n on conflict do nothing returning n
+with mbus4_r1 as (select 1::bigint as n, s.* from (select '7', null, (hstore(t))::public.hstore from t where true) as s(h1, h2, h3)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('q')::pg_catalog.text, mbus4_r1.h3, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) insert into log (n, iid) select '7', mbus4_c1."post" as "post" from mbus4_c1 on conflict do nothing returning n
 
 # names of columns
 select t.a, t.b::int, -t.c, 1 + 2, case when a then b end, (t.r).f, array[a], x[1], "Ab", a is null, mbus4.post('q', '') from t
@@ -70,7 +70,7 @@ with mbus4_r1 as materialized (select pg_catalog.row_number() over () as n, s.* 
 # a subquery in an argument keeps its own scope
 select mbus4.post('q', (select hstore(u) from u where u.id = t.id)) from t
 ----
-with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null, ((select hstore(u) from u where u.id = t.id))::public.hstore from t) as s(h1, h2)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('q')::pg_catalog.text, mbus4_r1.h2, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" as "post" from mbus4_c1 order by mbus4_c1.n
+with mbus4_r1 as (select 1::bigint as n, s.* from (select null, ((select hstore(u) from u where u.id = t.id))::public.hstore from t) as s(h1, h2)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('q')::pg_catalog.text, mbus4_r1.h2, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" as "post" from mbus4_c1
 
 # no word is taken for the end of the target list
 select a is distinct from b, mbus4.post('q', ''), percentile_cont(0.5) within group (order by a) from t
