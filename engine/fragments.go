@@ -82,30 +82,20 @@ func (t *CallTexts) ImpliedArgs(m sqlfuncs.Match) []string {
 	out := make([]string, len(m.Readings[0]))
 	if len(m.Readings) == 1 {
 		for i, name := range m.Readings[0] {
-			out[i] = quoteLiteral(name)
+			out[i] = sqlfuncs.QuoteLiteral(name)
 		}
 		return out
 	}
 	var pairs, described []string
 	for _, r := range m.Readings {
-		pairs = append(pairs, fmt.Sprintf("(%s, %s)", quoteLiteral(r[0]), quoteLiteral(r[1])))
+		pairs = append(pairs, fmt.Sprintf("(%s, %s)", sqlfuncs.QuoteLiteral(r[0]), sqlfuncs.QuoteLiteral(r[1])))
 		described = append(described, fmt.Sprintf(`queue "%s" with consumer "%s"`, r[0], r[1]))
 	}
 	ambiguous := fmt.Sprintf("mbus4-error {k} 42725 mbus4.%s is ambiguous: %s", m.Name, strings.Join(described, " or "))
 	for i, column := range []string{"queue", "name"} {
 		out[i] = fmt.Sprintf("select case pg_catalog.count(*) when 0 then %s when 1 then pg_catalog.min(c.%s) else (%s || pg_catalog.left(pg_catalog.min(c.queue), 0))::int::text end "+
 			"from mbus4.consumer c where (c.queue, c.name) in (%s)",
-			quoteLiteral(m.Readings[0][i]), column, quoteLiteral(ambiguous), strings.Join(pairs, ", "))
+			sqlfuncs.QuoteLiteral(m.Readings[0][i]), column, sqlfuncs.QuoteLiteral(ambiguous), strings.Join(pairs, ", "))
 	}
 	return out
-}
-
-// quoteLiteral quotes a text that came out of a function's name. Such names hold no backslash that
-// the server would not take literally.
-func quoteLiteral(s string) string {
-	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	if strings.Contains(s, `\`) {
-		return "E" + strings.ReplaceAll(q, `\`, `\\`)
-	}
-	return q
 }

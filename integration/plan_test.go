@@ -2,7 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -79,7 +78,7 @@ func pagesTouched(t *testing.T, conn *pgconn.PgConn, sql string) float64 {
 	for _, kind := range []string{"Shared Hit Blocks", "Shared Read Blocks"} {
 		n, ok := plans[0].Plan[kind].(float64)
 		if !ok {
-			t.Fatal(fmt.Sprintf("no %q in the plan of %s", kind, sql))
+			t.Fatalf("no %q in the plan of %s", kind, sql)
 		}
 		sum += n
 	}

@@ -70,7 +70,7 @@ func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
 		}
 	}
 	if p.Default != "" {
-		o.write(quoteLiteral(p.Default)+cast, c.start)
+		o.write(sqlfuncs.QuoteLiteral(p.Default)+cast, c.start)
 		return
 	}
 	o.write("null"+cast, c.start)

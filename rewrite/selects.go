@@ -133,12 +133,7 @@ func (st *statement) namingCall(n *pg_query.Node) *call {
 	for n != nil {
 		switch v := n.Node.(type) {
 		case *pg_query.Node_FuncCall:
-			for _, c := range st.calls {
-				if c.node == v.FuncCall {
-					return c
-				}
-			}
-			return nil
+			return st.callOf(v.FuncCall)
 		case *pg_query.Node_TypeCast:
 			n = v.TypeCast.Arg
 		case *pg_query.Node_CollateClause:

@@ -261,10 +261,8 @@ func (st *statement) below(node protoreflect.Message) []*call {
 	var out []*call
 	walkMessages(node, func(m protoreflect.Message) bool {
 		if fc, ok := m.Interface().(*pg_query.FuncCall); ok {
-			for _, c := range st.calls {
-				if c.node == fc {
-					out = append(out, c)
-				}
+			if c := st.callOf(fc); c != nil {
+				out = append(out, c)
 			}
 		}
 		return true
