@@ -60,11 +60,15 @@ func TestBigMessagesStream(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if half := read < size/2; half && read+n >= size/2 {
+				// What is held in mid-row, not what passed: under -race pools drop buffers at random.
+				runtime.GC()
+				runtime.ReadMemStats(&peak)
+			}
 			read += n
 		}
-		runtime.ReadMemStats(&peak)
-		if grown := int64(peak.TotalAlloc - before.TotalAlloc); grown > size/2 {
-			t.Errorf("%d bytes were allocated for one row", grown)
+		if grown := int64(peak.HeapAlloc) - int64(before.HeapAlloc); grown > size/4 {
+			t.Errorf("%d bytes were held in the middle of one row", grown)
 		}
 	})
 }
