@@ -3,19 +3,21 @@ package engine
 import (
 	"embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
 	"mbusproxy/sqlfuncs"
 )
 
-//go:embed sql/*.sql
+//go:embed sql/*.sql sql/macro/*.sql
 var sqlFiles embed.FS
 
 // CallTexts holds the SQL that serves each function of the catalogue. It is immutable and safe for
 // concurrent use.
 type CallTexts struct {
-	texts map[string]string // by file name without extension
+	plain     map[string]string // by file name without extension
+	selective map[string]string // the same, for a database with selectors
 }
 
 // comment is a whole line of comment: it explains the file, the server need not read it.
@@ -24,22 +26,38 @@ var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 // Fragments returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
 func Fragments() *CallTexts {
-	entries, err := sqlFiles.ReadDir("sql")
-	if err != nil {
-		panic(fmt.Sprintf("reading embedded SQL: %v", err))
-	}
-	t := &CallTexts{texts: make(map[string]string, len(entries))}
-	for _, e := range entries {
-		b, err := sqlFiles.ReadFile("sql/" + e.Name())
-		if err != nil {
-			panic(fmt.Sprintf("reading embedded SQL: %v", err))
-		}
-		text := comment.ReplaceAllString(string(b), "")
-		t.texts[strings.TrimSuffix(e.Name(), ".sql")] = strings.Join(strings.Fields(text), " ")
+	macros, texts := readTexts("sql/macro"), readTexts("sql")
+	t := &CallTexts{plain: map[string]string{}, selective: map[string]string{}}
+	selective := maps.Clone(macros)
+	macros["selective"] = ""
+	selective["selects"] = "mbus4.selects(c.selector_id, s.t)"
+	for name, text := range texts {
+		t.plain[name] = expandMacros(text, macros)
+		t.selective[name] = expandMacros(text, selective)
 	}
 	return t
 }
 
+// readTexts returns the SQL files of a folder, by name without extension, each as one line.
+func readTexts(folder string) map[string]string {
+	entries, err := sqlFiles.ReadDir(folder)
+	if err != nil {
+		panic(fmt.Sprintf("reading embedded SQL: %v", err))
+	}
+	texts := make(map[string]string, len(entries))
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		b, err := sqlFiles.ReadFile(folder + "/" + e.Name())
+		if err != nil {
+			panic(fmt.Sprintf("reading embedded SQL: %v", err))
+		}
+		text := comment.ReplaceAllString(string(b), "")
+		texts[strings.TrimSuffix(e.Name(), ".sql")] = strings.Join(strings.Fields(text), " ")
+	}
+	return texts
+}
 // Fragment returns the SQL of one call.
 func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
 	name := f.Serves
@@ -54,7 +72,11 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 			name = "consume_rows"
 		}
 	}
-	text, ok := t.texts[name]
+	texts := t.plain
+	if use.Selective {
+		texts = t.selective
+	}
+	text, ok := texts[name]
 	if !ok {
 		panic("no SQL for function " + f.Name)
 	}
@@ -67,9 +89,14 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	}
 	wake := "" // planning it costs as much as the rest; without it the Releaser does the waking
 	if use.Ordered {
-		wake = t.texts["wake"]
+		wake = texts["wake"]
 	}
-	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake).Replace(text)
+	subscribers, join := "", texts["subscribers_of_one"]
+	if use.Rows {
+		subscribers, join = texts["subscribers_of_many"], "left join {c}_r r on r.queue = z.queue"
+	}
+	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake,
+		"{subscribers}", subscribers, "{join_subscribers}", join).Replace(text)
 	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
 }
 

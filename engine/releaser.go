@@ -45,10 +45,7 @@ with recursive d (dep, n) as (
 	from d
 	where d.dep is not null and d.n < $2
 )
-select d.dep, not exists (
-	select from mbus4.message o
-	join mbus4.consumer oc on oc.id = o.consumer_id
-	where o.iid = d.dep and (o.expires is null or o.expires > clock_timestamp()))
+select d.dep, not exists (select from mbus4.undelivered(d.dep))
 from d
 where d.dep is not null
 order by d.dep`
@@ -66,9 +63,7 @@ with noted as materialized (
 ), parked as materialized (
 	select m.ctid as tid, m.consumer_id, m.id,
 	       array(select distinct dep from unnest(m.after) dep
-	             where exists (select from mbus4.message o
-	                           join mbus4.consumer oc on oc.id = o.consumer_id
-	                           where o.iid = dep and (o.expires is null or o.expires > clock_timestamp()))) as alive
+	             where exists (select from mbus4.undelivered(dep))) as alive
 	from noted n
 	join mbus4.message m on m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id
 	where m.after is not null

@@ -8,6 +8,8 @@ type Use struct {
 	Rows bool
 	// Ordered is set where messages may wait for others.
 	Ordered bool
+	// Selective is set where consumers or triggers have selectors.
+	Selective bool
 }
 
 // Fragment is the SQL that serves one call; package engine owns the texts, package rewrite splices

@@ -4,16 +4,12 @@
 -- it takes most rows in the range for matches: else it fetches and sorts a whole backlog (see
 -- TestConsumePlanIsStable).
 {c}_k as materialized (
-    select coalesce(
-               c.id,
-               (case when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
-                     then pg_catalog.format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
-                     else pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
-                end)::int) as id,
+    select {consumer:a;c} as id,
            {amt} as amt,
            pg_catalog.clock_timestamp() as now,
-           pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0) as low,
-           {hstore}.hstore(array['source_db', pg_catalog.current_database(), 'destination_queue', c.queue, 'destination', c.queue,
+           {hint:c.id} as low,
+           c.queue,
+           {hstore}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
                'seenby', array[pg_catalog.current_database()::text]::text]) as headers,
            {hstore}.hstore('destination', c.queue) as destination
     from {c}_a a
@@ -27,22 +23,13 @@
         where x.consumer_id = (select k.id from {c}_k k)
           and (x.available_at, x.id) >= ((select k.low from {c}_k k), 0)
           and x.available_at <= (select k.now from {c}_k k)
-          and (case when x.expires <= (select k.now from {c}_k k) then null
-                    when x.after is not null and exists (
-                        select from pg_catalog.unnest(x.after) d (dep)
-                        cross join lateral (
-                            select from mbus4.message o
-                            join mbus4.consumer oc on oc.id = o.consumer_id
-                            where o.iid = d.dep and (o.expires is null or o.expires > pg_catalog.clock_timestamp())
-                            order by o.iid, o.consumer_id
-                            limit 1
-                        ) alive) then null
-                    else 0 end) is not null
+          and {deliverable:x;(select k.now from {c}_k k)}
         order by x.available_at, x.id
         limit (select k.amt from {c}_k k)
         for update skip locked
     ))
-    returning m.*
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
+              coalesce(m.iid, {iid:(select k.queue from {c}_k k);m.available_at;m.id}) as iid
 ),
 {wake}
 {c} as (

@@ -1,11 +1,10 @@
 -- Old code gives the consumer first: it is read that way when only the second argument names a queue.
+-- The selector's function is there already (see Selectors).
 {c}_v as materialized (
-    select a.n, q.id as queue_id,
+    select a.n, q.id as queue_id, a.selector, {selector_id:a.selector} as selector_id, a.noindex,
            coalesce(q.name, pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
-           case when q.kind <> 'plain'
+           case when q.kind = 'dmq'
                     then pg_catalog.format('mbus4-error {k} 42809 queue "%s" has only the consumer "default"', q.name)::int::text
-                when a.selector is not null
-                    then pg_catalog.format('mbus4-error {k} 0A000 a selector for consumer "%s" is not supported yet', q.cname)::int::text
                 when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
                 else pg_catalog.format('mbus4-error {k} 42602 %s is not a valid name for a consumer', coalesce('"' || q.cname || '"', 'null'))::int::text
            end as cname
@@ -19,14 +18,19 @@
     ) q on true
 ),
 {c}_c as (
-    insert into mbus4.consumer (queue_id, queue, name)
-    select v.queue_id, v.queue, v.cname from {c}_v v
+    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id)
+    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id from {c}_v v
     on conflict (queue, name) do nothing
-    returning queue, name
+    returning id, queue, name
 ),
 {c} as (
     select v.n, ''::void as create_consumer
     from {c}_v v
-    where exists (select from {c}_c c where c.queue = v.queue and c.name = v.cname)
-       or pg_catalog.format('mbus4-error {k} 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname)::int = 0
+    left join {c}_c c on c.queue = v.queue and c.name = v.cname
+    where case when c.id is null
+                   then pg_catalog.format('mbus4-error {k} 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname)::int = 0
+               -- Consuming needs no index of its own; whoever wants one all the same gets its text.
+               when v.noindex then {notice:'00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id}
+               else true
+          end
 )

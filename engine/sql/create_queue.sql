@@ -23,8 +23,5 @@
     select v.n, ''::void as create_queue
     from {c}_v v
     join {c}_q q on q.name = v.name
-    -- How an expression raises a NOTICE: see rewrite.EditReport.
-    where q.created or pg_catalog.to_tsquery('simple', pg_catalog.translate(('x' || pg_catalog.encode(pg_catalog.convert_to(
-        'm4 42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt,
-        'UTF8'), 'hex'))::varbit::text, '01', E' \t')) is not null
+    where q.created or {notice:'42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt}
 )

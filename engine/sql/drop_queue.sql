@@ -1,11 +1,16 @@
--- The consumers go with the queue; the messages become unreachable at once and the sweeper removes
--- them.
+-- The consumers go with the queue, and so do its triggers and those that feed it; the messages become
+-- unreachable at once and the sweeper removes them.
 {c}_q as (
     delete from mbus4.queue q
     using {c}_a a
     where q.name = pg_catalog.lower(a.qname)
-      and (q.kind = 'plain' or pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0)
-    returning a.n
+      and (q.kind <> 'dmq' or pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0)
+    returning a.n, q.name
+),
+{c}_t as (
+    delete from mbus4.consumer c
+    using {c}_q q
+    where c.target = q.name or c.target is not null and c.queue = q.name and c.queue_id is null
 ),
 {c} as (
     select a.n, ''::void as drop_queue

@@ -1,42 +1,60 @@
 -- As post.sql, for calls that give headers or an iid.
 -- A consumer that has an undelivered message under the iid gets no second one, and where all have one
--- the post fails. A message that must wait for another is parked (see migrations/0002_ordering.sql).
+-- the post fails. A message that must wait for another is parked (see migrations/0002_ordering.sql); its
+-- iid is stored, for its place changes.
 {c}_p as materialized (
-    select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added, pg_catalog.lower(a.qname) as queue,
-           a.iid as given,
-           a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires,
-           case when a.headers operator({hstore}.->) 'seenby' is null then a.headers
-                else a.headers operator({hstore}.||) {hstore}.hstore('seenby',
-                    pg_catalog.array_append((a.headers operator({hstore}.->) 'seenby')::text[], pg_catalog.current_database()::text)::text)
-           end as headers,
-           (a.headers operator({hstore}.->) 'consume_after')::text[] as after,
-           a.properties, a.data
-    from {c}_a a
+    select y.*, y.queue <> 'dmq' and mbus4.any_undelivered(y.wanted) as parked,
+           case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
+    from (
+        select x.*, greatest(x.delayed_until, x.added) as at,
+               coalesce(x.given, case when greatest(x.delayed_until, x.added) >= '2200-01-01Z' or pg_catalog.cardinality(x.wanted) > 0
+                                      then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
+                                      else {iid:x.queue;greatest(x.delayed_until, x.added);x.id} end) as iid,
+               x.given is not null or greatest(x.delayed_until, x.added) >= '2200-01-01Z' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+        from (
+            select w.*, pg_catalog.clock_timestamp() as added,
+                   case when w.caller operator({hstore}.->) 'seenby' is null then w.caller
+                        else w.caller operator({hstore}.||) {hstore}.hstore('seenby',
+                            pg_catalog.array_append((w.caller operator({hstore}.->) 'seenby')::text[], pg_catalog.current_database()::text)::text)
+                   end as headers
+            from (
+                select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.lower(a.qname) as queue, a.iid as given,
+                       a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.headers as caller,
+                       (a.headers operator({hstore}.->) 'consume_after')::text[] as wanted, a.properties, a.data
+                from {c}_a a
+                offset 0
+            ) w
+            offset 0
+        ) x
+        offset 0
+    ) y
 ),
 {c}_w as materialized (
-    select p.n, p.id, p.added, p.queue, p.delayed_until, p.expires, p.headers, p.properties, p.data,
-           c.id as consumer_id,
-           coalesce(p.given, p.queue || '.' || pg_catalog.current_database() || '.' || p.id) as iid,
-           case when p.queue <> 'dmq' and pg_catalog.cardinality(p.after) > 0 then p.after end as after,
-           p.queue <> 'dmq' and p.after is not null and exists (
-               select from pg_catalog.unnest(p.after) d (dep)
-               cross join lateral (
-                   select from mbus4.message o
-                   join mbus4.consumer oc on oc.id = o.consumer_id
-                   where o.iid = d.dep and (o.expires is null or o.expires > p.added)
-                   order by o.iid, o.consumer_id
-                   limit 1
-               ) alive) as parked
+    select p.*, r.consumer_id, r.target,
+           r.consumer_id is not null and p.given is not null and (
+               select 1
+               from mbus4.place_of_iid(p.given) i
+               join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
+               where i.queue = p.queue and o.iid is null
+               for key share of o) is not null as held,
+           case when r.target is not null then mbus4.forward(p.queue, {target:p;p.headers}, p.delayed_until, p.expires, p.after) end as copies
     from {c}_p p
-    left join mbus4.consumer c on c.queue = p.queue
+    left join lateral (
+        select c.id as consumer_id, null as target
+        from mbus4.consumer c
+        {selective:p;p.headers}
+        where c.queue = p.queue and c.target is null and (c.selector_id is null or {selects:p;p.headers})
+        union all
+        (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+    ) r on true
 ),
 {c}_m as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
-    select w.id, w.consumer_id, case when w.parked then 'infinity' else greatest(w.delayed_until, w.added) end, w.added, w.iid,
+    select w.id, w.consumer_id, case when w.parked then 'infinity' else w.at end, w.added, case when w.stored then w.iid end,
            w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
     from {c}_w w
-    where w.consumer_id is not null
-    on conflict (iid, consumer_id) do nothing
+    where w.consumer_id is not null and not w.held
+    on conflict (iid, consumer_id) where iid is not null do nothing
     returning id, consumer_id
 ),
 {c}_g as (

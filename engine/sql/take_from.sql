@@ -1,32 +1,32 @@
 -- Receives the message for one consumer. Waits for a row that another transaction holds.
 {c}_k as materialized (
-    select a.n, a.msgid, c.queue,
-           coalesce(
-               c.id,
-               (case when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
-                     then pg_catalog.format('mbus4-error {k} 42704 queue "%s" has no consumer %s', a.qname, coalesce('"' || a.cname || '"', 'null'))
-                     else pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))
-                end)::int) as id
+    select a.n, a.msgid, c.queue, {consumer:a;c} as id
     from {c}_a a
     left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
-{c}_d as (
+{c}_s as (
     delete from mbus4.message m
     using {c}_k k
-    where m.iid = k.msgid and m.consumer_id = k.id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+    where m.iid = k.msgid and m.consumer_id = k.id and {unexpired:m}
     returning k.n, m.*
+),
+{c}_p as (
+    delete from mbus4.message m
+    using {c}_k k
+    cross join lateral mbus4.place_of_iid(k.msgid) p
+    where k.queue = p.queue
+      and m.consumer_id = k.id and m.available_at = p.available_at and m.id = p.id and m.iid is null and {unexpired:m}
+    returning k.n, m.id, m.consumer_id, m.available_at, m.added, k.msgid as iid,
+              m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
+),
+{c}_d as (
+    select * from {c}_s
+    union all
+    select * from {c}_p
 ),
 {wake}
 {c} as (
-    select k.n,
-           case when d.id is not null then
-               row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
-                   {hstore}.hstore(array['source_db', pg_catalog.current_database(), 'destination_queue', k.queue, 'seenby', array[pg_catalog.current_database()::text]::text,
-                   'enqueue_time', d.added::text])
-                   operator({hstore}.||) coalesce(d.headers, '')
-                   operator({hstore}.||) {hstore}.hstore('destination', k.queue),
-                   d.properties, d.data)::mbus4.qt_model
-           end as take_from
+    select k.n, case when d.id is not null then {message:d;k.queue} end as take_from
     from {c}_k k
     left join {c}_d d on d.n = k.n
 )

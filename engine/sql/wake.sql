@@ -12,14 +12,8 @@
         where w.after is not null
           and not exists (
               select from pg_catalog.unnest(w.after) d (dep)
-              cross join lateral (
-                  select from mbus4.message o
-                  join mbus4.consumer oc on oc.id = o.consumer_id
-                  where o.iid = d.dep and (o.expires is null or o.expires > pg_catalog.clock_timestamp())
-                    and not exists (select from {c}_d gone where gone.consumer_id = o.consumer_id and gone.id = o.id)
-                  order by o.iid, o.consumer_id
-                  limit 1
-              ) alive)
+              cross join lateral mbus4.undelivered(d.dep) o
+              where not exists (select from {c}_d gone where gone.consumer_id = o.consumer_id and gone.id = o.id))
         limit 100
         for update of w skip locked
     ))

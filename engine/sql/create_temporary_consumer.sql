@@ -1,0 +1,1 @@
+mbus4.new_temporary_consumer({qname}, {selector}, {k})

@@ -1,0 +1,32 @@
+-- A queue that does not exist is worth a warning only: the trigger works as soon as it does.
+{c}_v as materialized (
+    select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector, {selector_id:a.selector} as selector_id,
+           (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.src)) as src_id,
+           (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.dst)) as dst_id,
+           case when a.src is null or a.dst is null then 'mbus4-error {k} 22004 the queues of a trigger must not be null'::int
+                when exists (
+                    with recursive onward (queue) as (
+                        select pg_catalog.lower(a.dst) collate "C"
+                        union
+                        select c.target from onward o join mbus4.consumer c on c.queue = o.queue and c.target is not null)
+                    select from onward o where o.queue = pg_catalog.lower(a.src))
+                    then pg_catalog.format('mbus4-error {k} 42P17 Loop detected: what is posted to "%s" would come back to it', pg_catalog.lower(a.src))::int
+           end as ok
+    from {c}_a a
+),
+{c}_c as (
+    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, target)
+    select v.src_id, v.src, 'TRIGGER ' || v.dst, v.selector, v.selector_id, v.dst from {c}_v v where v.ok is null
+    on conflict (queue, name) do nothing
+    returning id, queue, target
+),
+{c} as (
+    select v.n, ''::void as create_trigger
+    from {c}_v v
+    left join {c}_c c on c.queue = v.src and c.target = v.dst
+    where case when c.id is null
+                   then pg_catalog.format('mbus4-error {k} 42710 the trigger from "%s" to "%s" exists already', v.src, v.dst)::int = 0
+               else (v.src_id is not null or {notice:'01000 queue "' || v.src || '" does not exist'})
+                and (v.dst_id is not null or {notice:'01000 queue "' || v.dst || '" does not exist'})
+          end
+)
