@@ -28,6 +28,10 @@ func (d *Database) Ordered() bool { return d.keeper.ordered.Load() }
 // NoteOrder tells that a message is about to be posted that may wait for others.
 func (d *Database) NoteOrder() { d.keeper.ordered.Store(true) }
 
+// Selective reports whether consumers or triggers of the database have selectors, as far as is known
+// here. Once they do, it stays so.
+func (d *Database) Selective() bool { return d.keeper.selective.Load() }
+
 // SweepOnce removes what is to be removed now, over a connection of its own, and gives the number
 // of rows. The services do the same in the background.
 func (d *Database) SweepOnce(ctx context.Context) (int64, error) {

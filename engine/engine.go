@@ -220,7 +220,12 @@ func (e *Engine) open(ctx context.Context, name string) (*keeper, error) {
 		closeQuietly(ctx, conn)
 		return nil, asError("preparing database "+name, err)
 	}
-	return newKeeper(e, name, in, conn), nil
+	k := newKeeper(e, name, in, conn)
+	if err := k.noteSelectors(ctx, conn); err != nil {
+		closeQuietly(ctx, conn)
+		return nil, asError("preparing database "+name, err)
+	}
+	return k, nil
 }
 
 // remove takes ent out of the registry unless another has taken its place.

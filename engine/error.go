@@ -21,6 +21,9 @@ const (
 	codeShuttingDown        = "57P01" // admin_shutdown
 	codeUndefinedFile       = "58P01" // an extension's control file, up to Postgres 15
 	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
+	codeNullValue           = "22004" // null_value_not_allowed
+	codeInvalidName         = "42602"
+	codeProgramLimit        = "54000" // program_limit_exceeded
 	codeInvalidDSN          = "22023" // invalid_parameter_value
 	codeInternal            = "XX000"
 )

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"strings"
+	"text/template"
 
 	"mbusproxy/sqlfuncs"
 )
@@ -18,6 +19,7 @@ var sqlFiles embed.FS
 type CallTexts struct {
 	plain     map[string]string // by file name without extension
 	selective map[string]string // the same, for a database with selectors
+	steps     *template.Template
 }
 
 // comment is a whole line of comment: it explains the file, the server need not read it.
@@ -27,7 +29,7 @@ var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 // is a broken build.
 func Fragments() *CallTexts {
 	macros, texts := readTexts("sql/macro"), readTexts("sql")
-	t := &CallTexts{plain: map[string]string{}, selective: map[string]string{}}
+	t := &CallTexts{plain: map[string]string{}, selective: map[string]string{}, steps: stepTemplates()}
 	selective := maps.Clone(macros)
 	macros["selective"] = ""
 	selective["selects"] = "mbus4.selects(c.selector_id, s.t)"
@@ -66,10 +68,14 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 		if use.Given["iid"] || use.Given["headers"] {
 			name = "post_full"
 		}
-	case "consume", "consumen":
-		name = "consume"
-		if use.Rows {
+	case "consume", "consumen", "dyn_consume":
+		switch {
+		case use.Given["selector"]:
+			name = "dyn_consume"
+		case use.Rows:
 			name = "consume_rows"
+		default:
+			name = "consume"
 		}
 	}
 	texts := t.plain

@@ -40,13 +40,15 @@ type keeper struct {
 	hinter    *Hinter
 	sweeper   *Sweeper
 	releaser  *Releaser
+	selectors *Selectors
 	log       *zap.Logger
 
 	wake  chan struct{} // capacity 1: somebody asked for the database
 	ended chan struct{} // closed by end
 	once  sync.Once
 
-	ordered atomic.Bool // messages wait for others, or did; see Database.Ordered
+	ordered   atomic.Bool // messages wait for others, or did; see Database.Ordered
+	selective atomic.Bool // selectors are in use, or were; see Database.Selective
 
 	mu      sync.Mutex
 	state   keeperState
@@ -58,8 +60,10 @@ type keeper struct {
 	activity    activity
 	nextHint    time.Time
 	nextRelease time.Time
+	nextReap    time.Time
 	nextSweep   time.Time
 	waiting     bool // messages wait for others: they may become deliverable without any sign
+	temporary   bool // there are temporary queues: their sessions may end without any sign
 }
 
 // keeperState says what is known of the database. Legal: any to connected or failing, connected to
@@ -87,6 +91,7 @@ func newKeeper(e *Engine, name string, in installation, conn *pgx.Conn) *keeper 
 		hinter:    NewHinter(),
 		sweeper:   NewSweeper(),
 		releaser:  NewReleaser(),
+		selectors: NewSelectors(),
 		log:       e.log.With(zap.String("database", name)),
 		wake:      make(chan struct{}, 1),
 		ended:     make(chan struct{}),
@@ -172,7 +177,7 @@ func (k *keeper) run(ctx context.Context) {
 			pause, backoff = backoff, min(2*backoff, longestBackoff)
 		default:
 			k.setState(keeperIdle)
-			if k.waiting {
+			if k.waiting || k.temporary {
 				pause = min(pause, waitingIdle)
 			}
 			idle = min(2*idle, max(longestIdle, k.engine.sweep))
@@ -324,7 +329,16 @@ func (k *keeper) round(ctx context.Context) error {
 		}
 		k.nextRelease = rest(now, tickInterval/2)
 	}
+	if now = time.Now(); !now.Before(k.nextReap) {
+		if k.temporary, err = reapTemporary(ctx, k.conn); err != nil {
+			return err
+		}
+		k.nextReap = rest(now, reapInterval)
+	}
 	if now = time.Now(); !now.Before(k.nextSweep) {
+		if err := k.noteSelectors(ctx, k.conn); err != nil {
+			return err
+		}
 		swept, err := k.sweeper.Sweep(ctx, k.conn)
 		if err != nil {
 			return err
@@ -334,6 +348,20 @@ func (k *keeper) round(ctx context.Context) error {
 		}
 		k.nextSweep = rest(now, k.engine.sweep)
 	}
+	return nil
+}
+
+// noteSelectors finds out whether selectors are in use.
+func (k *keeper) noteSelectors(ctx context.Context, conn *pgx.Conn) error {
+	if k.selective.Load() {
+		return nil
+	}
+	var selective bool
+	err := conn.QueryRow(ctx, `select exists (select from mbus4.consumer where selector_id is not null)`).Scan(&selective)
+	if err != nil {
+		return fmt.Errorf("looking for selectors: %w", err)
+	}
+	k.selective.Store(selective)
 	return nil
 }
 

@@ -24,9 +24,10 @@ const hintSlots = 128
 
 // Advisory locks of the engine are of the two-key kind: lockSpace and one of these.
 const (
-	lockSpace   = 0x6d627573 // "mbus"
-	lockMigrate = 1
-	lockHinter  = 2
+	lockSpace     = 0x6d627573 // "mbus"
+	lockMigrate   = 1
+	lockHinter    = 2
+	lockSelectors = 3
 )
 
 // Result says what Init did.

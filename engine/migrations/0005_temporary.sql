@@ -29,9 +29,33 @@ as $$
     returning queue
 $$;
 
--- Removes the temporary queues whose sessions are gone, with the triggers that feed them, and gives
--- their number. Their messages become unreachable at once; the Sweeper removes them.
-create function mbus4.drop_dead_temporary_queues() returns bigint
+-- Makes a temporary queue of this session and a trigger that feeds it. call is the number of the call
+-- in the client's text, for errors.
+create function mbus4.new_temporary_consumer(qname text, selector text, call int) returns text
+language sql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    with source as materialized (
+        select q.id, coalesce(q.name, format('mbus4-error %s 42704 queue %s does not exist', $3, coalesce('"' || $1 || '"', 'null'))::int::text) as name,
+               case when btrim($2, E' \t\r\n') <> '' then
+                   case when to_regprocedure('mbus4.selector_' || to_hex(h.id) || '(mbus4.qt_model)') is not null then h.id
+                        else format('mbus4-error %s 0A000 the selector %s was not checked; give it as a literal or as a parameter of the statement', $3, $2)::int
+                   end
+               end as selector_id
+        from (select ('x' || left(md5($2), 16))::bit(64)::bigint as id) h
+        left join mbus4.queue q on q.name = lower($1)
+    ), made as materialized (
+        select s.*, mbus4.new_temporary_queue() as target from source s where s.name is not null
+    )
+    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, target)
+    select m.id, m.name, 'TRIGGER ' || m.target, case when m.selector_id is not null then $2 end, m.selector_id, m.target
+    from made m
+    returning target
+$$;
+
+-- Removes the temporary queues whose sessions are gone, with the triggers that feed them. Their messages
+-- become unreachable at once; the Sweeper removes them.
+create function mbus4.drop_dead_temporary_queues() returns void
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -47,5 +71,5 @@ as $$
     ), fed as (
         delete from mbus4.consumer c using dead d where c.target = d.name
     )
-    select count(*) from dead
+    select from dead
 $$;

@@ -2,9 +2,12 @@
 -- queue any more and is the sweeper's. dmq keeps everything.
 {c}_d as (
     delete from mbus4.message m
-    using mbus4.consumer c, {c}_a a
-    where c.queue = pg_catalog.lower(a.qname) and c.queue <> 'dmq'
-      and m.consumer_id = c.id and m.expires <= pg_catalog.clock_timestamp()
+    where m.ctid = any(array(
+        select x.ctid
+        from mbus4.message x
+        where x.expires <= (select pg_catalog.clock_timestamp())
+          and x.consumer_id in (select c.id from mbus4.consumer c join {c}_a a on c.queue = pg_catalog.lower(a.qname) where c.queue <> 'dmq')
+        for update skip locked))
 ),
 {c} as (
     select a.n, ''::void as clear_queue

@@ -1,1 +1,1 @@
-(mbus4.drop_dead_temporary_queues()::text::pg_catalog.void)
+mbus4.drop_dead_temporary_queues()

@@ -1,0 +1,1 @@
+(mbus4.estimated_messages_of({qname}, {k}))

@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"crypto/md5"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"mbusproxy/sqlfuncs"
+)
+
+//go:embed sql/step/*.sql
+var stepFiles embed.FS
+
+// stepTemplates are text/templates by file name.
+func stepTemplates() *template.Template {
+	return template.Must(template.New("steps").Option("missingkey=error").ParseFS(stepFiles, "sql/step/*.sql"))
+}
+
+// runBatch is how many messages run_on_<q> takes at once.
+const runBatch = 100
+
+// StepCall is a call that takes a statement of its own, which runs on the client's session, in its
+// transaction, before the statement that holds the call.
+type StepCall struct {
+	Func   *sqlfuncs.Func
+	Args   map[string]*string // by the parameters' first names; nil for null
+	Number int                // of the call in its text
+	// Rewrite gives the text that a statement handed over as an argument becomes: it may hold calls
+	// as well. Its errors are shown to the client.
+	Rewrite func(text string) (string, error)
+}
+
+// Step returns the SQL text of a step, one statement. Refusals are of type *Error.
+func (t *CallTexts) Step(db *Database, call StepCall) (string, error) {
+	switch call.Func.Serves {
+	case "run_on":
+		return t.runOn(db, call)
+	case "create_view", "create_view_prop":
+		return t.createView(db, call)
+	}
+	panic("no step for function " + call.Func.Name)
+}
+
+func (t *CallTexts) runOn(db *Database, call StepCall) (string, error) {
+	exec := call.Args["exec"]
+	if exec == nil {
+		return "", &Error{Code: codeNullValue, Message: "the statement to run must not be null"}
+	}
+	text, err := call.Rewrite(*exec)
+	if err != nil {
+		return "", err
+	}
+	consume := t.statement(db, "consumen", call.Number, fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
+		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
+	bury := t.statement(db, "post", call.Number, t.fill("buried", map[string]string{"Hstore": db.hstoreSchema}))
+	return doBlock(t.fill("run_on", map[string]string{
+		"Consume": "select (c.r).* from (" + consume + ") c (r)",
+		"Exec":    sqlfuncs.QuoteLiteral(text),
+		"Bury":    bury,
+		"Call":    strconv.Itoa(call.Number),
+	})), nil
+}
+
+func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
+	queue, consumer := strings.ToLower(call.text("qname")), strings.ToLower(call.text("cname"))
+	view, err := call.viewName(queue)
+	if err != nil {
+		return "", err
+	}
+	columns := []viewColumn{{"data", db.hstoreSchema + ".hstore"}}
+	if call.Func.Serves == "create_view_prop" {
+		columns = append(columns, viewColumn{"properties", db.hstoreSchema + ".hstore"})
+		if isTrue(call.text("with_delay")) {
+			columns = append(columns, viewColumn{"delayed_until", "timestamp"})
+		}
+		if isTrue(call.text("with_expire")) {
+			columns = append(columns, viewColumn{"expires", "timestamp"})
+		}
+	}
+	given := map[string]string{}
+	var declared, read, inserted []string
+	for i, c := range columns {
+		given[c.name] = "$" + strconv.Itoa(i+1)
+		declared = append(declared, c.name+" "+c.typ)
+		read = append(read, "(c.consume)."+c.name)
+		inserted = append(inserted, "new."+c.name)
+	}
+	or := func(name, otherwise string) string {
+		if g, ok := given[name]; ok {
+			return g
+		}
+		return otherwise
+	}
+	quoted := sqlfuncs.QuoteLiteral(queue)
+	consume := t.statement(db, "consume", 1, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
+	post := t.statement(db, "post", 1, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, db.hstoreSchema,
+		or("properties", "null::"+db.hstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
+	sum := md5.Sum([]byte(view))
+	return doBlock(t.fill("create_view", map[string]string{
+		"Queue":       quoted,
+		"Consumer":    sqlfuncs.QuoteLiteral(consumer),
+		"NoQueue":     sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" does not exist`, queue)),
+		"NoConsumer":  sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" has no consumer "%s"`, queue, consumer)),
+		"Name":        "view_" + hex.EncodeToString(sum[:8]),
+		"View":        view,
+		"Columns":     strings.Join(declared, ", "),
+		"NewColumns":  strings.Join(inserted, ", "),
+		"ConsumeBody": sqlfuncs.QuoteLiteral("select " + strings.Join(read, ", ") + " from (" + consume + ") c (consume)"),
+		"PostBody":    sqlfuncs.QuoteLiteral(post),
+	})), nil
+}
+
+// viewColumn is a column of a view: one of qt_model's.
+type viewColumn struct{ name, typ string }
+
+// text is the value of an argument, "" for null.
+func (c StepCall) text(name string) string {
+	if v := c.Args[name]; v != nil {
+		return *v
+	}
+	return ""
+}
+
+// viewName is the quoted name of the view that a call makes.
+func (c StepCall) viewName(queue string) (string, error) {
+	given := c.text("viewname")
+	if c.Func.Serves == "create_view_prop" {
+		schema := c.text("sname")
+		if schema == "" {
+			schema = "public"
+		}
+		if given == "" {
+			return "", &Error{Code: codeNullValue, Message: "the view must have a name"}
+		}
+		return sqlfuncs.QuoteIdent(schema) + "." + sqlfuncs.QuoteIdent(given), nil
+	}
+	if given == "" {
+		return "public." + sqlfuncs.QuoteIdent(queue+"_q"), nil
+	}
+	parts := nameParts.FindStringSubmatch(given)
+	if parts == nil {
+		return "", &Error{
+			Code:    codeInvalidName,
+			Message: fmt.Sprintf("%q is not a valid name for a view", given),
+			Hint:    "Write it as in SQL: name, schema.name or \"Schema\".\"Name\".",
+		}
+	}
+	name := identifier(parts[2])
+	if parts[1] != "" {
+		name = identifier(strings.TrimSuffix(parts[1], ".")) + "." + name
+	}
+	return name, nil
+}
+
+// nameParts reads a name with or without a schema.
+var nameParts = regexp.MustCompile(`^\s*((?:"(?:[^"]|"")+"|[\pL_][\pL\pN_$]*)\.)?("(?:[^"]|"")+"|[\pL_][\pL\pN_$]*)\s*$`)
+
+// identifier quotes an identifier as written, which is folded unless it was quoted.
+func identifier(s string) string {
+	if strings.HasPrefix(s, `"`) {
+		return s
+	}
+	return sqlfuncs.QuoteIdent(strings.ToLower(s))
+}
+
+// isTrue reads a boolean literal, as Postgres does as far as people write them.
+func isTrue(s string) bool {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "t", "tr", "tru", "true", "y", "ye", "yes", "on", "1":
+		return true
+	}
+	return false
+}
+
+// statement is a whole statement around the text of a call: a query with the call's result for its
+// one column. args selects the arguments, n first.
+func (t *CallTexts) statement(db *Database, serves string, number int, args string) string {
+	match, ok := sqlfuncs.Lookup(serves)
+	if !ok {
+		panic("no function " + serves)
+	}
+	columns := []string{"n"}
+	for _, p := range match.Func.Params {
+		columns = append(columns, sqlfuncs.QuoteIdent(p.Name))
+	}
+	fragment := t.Fragment(match.Func, sqlfuncs.Use{
+		Given:     map[string]bool{"headers": true, "iid": true},
+		Ordered:   db.Ordered(),
+		Selective: db.Selective(),
+	})
+	ctes := strings.NewReplacer("{c}", "mbus4_c", "{k}", strconv.Itoa(number), "{hstore}", db.hstoreSchema).Replace(fragment.CTEs)
+	return fmt.Sprintf("with mbus4_c_a (%s) as (%s), %s select mbus4_c.%s from mbus4_c", strings.Join(columns, ", "), args, ctes, serves)
+}
+
+// fill fills in a text/template of sql/step.
+func (t *CallTexts) fill(name string, values map[string]string) string {
+	var b strings.Builder
+	if err := t.steps.ExecuteTemplate(&b, name+".sql", values); err != nil {
+		panic(fmt.Sprintf("filling in SQL of step %s: %v", name, err))
+	}
+	return comment.ReplaceAllString(b.String(), "")
+}
+
+// doBlock makes a DO statement of PL/pgSQL code. Nothing of it stays in the database.
+func doBlock(code string) string {
+	tag := "$mbus4$"
+	for i := 1; strings.Contains(code, tag); i++ {
+		tag = "$mbus4_" + strconv.Itoa(i) + "$"
+	}
+	return "do " + tag + "\n" + code + tag
+}
