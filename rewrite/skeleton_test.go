@@ -25,7 +25,7 @@ func TestSkeleton(t *testing.T) {
 		`select $$open`:                                 `select $$open`,
 		`select 'a' 'b'`:                                `select '~' '~'`,
 	} {
-		got, _ := skeleton(text, false)
+		got, _ := skeleton(text, utf8Encoding, false)
 		if got = strings.NewReplacer(stringMark, "~", numberMark, "#").Replace(got); got != want {
 			t.Errorf("%s gives %s, want %s", text, got, want)
 		}
@@ -34,7 +34,7 @@ func TestSkeleton(t *testing.T) {
 
 // fillLiterals returns text with other contents in its strings and other numbers.
 func fillLiterals(text, with, number string) string {
-	skel, literals := skeleton(text, false)
+	skel, literals := skeleton(text, utf8Encoding, false)
 	if literals == nil {
 		return text
 	}
