@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,9 +21,21 @@ var update = flag.Bool("update", false, "write the golden files anew")
 type shortFragments struct{}
 
 func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+	var args []string
+	for _, p := range f.Params {
+		args = append(args, "{"+p.Name+"}")
+	}
 	switch f.Effect {
 	case sqlfuncs.Reads:
-		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "({" + f.Params[len(f.Params)-1].Name + "}) as {name})"}
+		if len(args) > 0 {
+			args = args[len(args)-1:]
+		}
+		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "(" + strings.Join(args, "") + ") as {name})"}
+	case sqlfuncs.Native:
+		if f.Step {
+			return sqlfuncs.Fragment{Expr: "outcome('{k}')::" + f.Result.SQL("")}
+		}
+		return sqlfuncs.Fragment{Expr: "native_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 	case sqlfuncs.Draws:
 		return sqlfuncs.Fragment{Expr: "(drawn_for({qname}))"}
 	}
@@ -113,7 +126,33 @@ func outcome(t *testing.T, sql string) string {
 		}
 		return strings.Join(lines, "\n")
 	}
-	return p.SQL()
+	return p.SQL() + describe(p)
+}
+
+// describe lists what must be known of the calls' arguments.
+func describe(p *Plan) string {
+	var b strings.Builder
+	for _, v := range p.Selectors() {
+		fmt.Fprintf(&b, "\nselector %s at %d", show(v), v.Offset)
+	}
+	for _, s := range p.Steps() {
+		fmt.Fprintf(&b, "\nstep %d: %s", s.Call, s.Name)
+		for _, param := range s.Func.Params {
+			v := s.Args[param.Name]
+			fmt.Fprintf(&b, ", %s %s at %d", param.Name, show(v), v.Offset)
+		}
+	}
+	return b.String()
+}
+
+func show(v Value) string {
+	switch {
+	case v.Null:
+		return "null"
+	case v.Param > 0:
+		return fmt.Sprintf("$%d", v.Param)
+	}
+	return strconv.Quote(v.Text)
 }
 
 func upTo(s string, n int) string { return s[:min(n, len(s))] }

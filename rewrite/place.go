@@ -106,6 +106,18 @@ func (st *statement) placeExpr(c *call) {
 }
 
 func (st *statement) writeExpr(o *output, c *call, name string) {
+	if bound := c.boundArgs(); len(bound) > 0 {
+		// What a step is given must stay in the statement, or the server would not know of it.
+		o.write("(case when pg_catalog.num_nonnulls(", c.start)
+		for i, p := range bound {
+			if i > 0 {
+				o.write(", ", c.start)
+			}
+			st.writeArg(o, c, p)
+		}
+		o.write(") >= 0 then ", c.start)
+		defer o.write(" end)", c.start)
+	}
 	text := st.fragment(c, name, false).Expr
 	for text != "" {
 		// The next placeholder of an argument, if any.

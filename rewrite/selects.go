@@ -110,14 +110,32 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg regi
 
 // onceOnly reports whether the target list is evaluated exactly once.
 func onceOnly(sel *pg_query.SelectStmt) bool {
-	return len(sel.FromClause) == 0 && bare(sel)
+	return len(sel.FromClause) == 0 && clauseOf(sel) == ""
 }
 
-// bare reports whether the SELECT has none of the clauses behind FROM.
-func bare(sel *pg_query.SelectStmt) bool {
-	return sel.WhereClause == nil && len(sel.GroupClause) == 0 && sel.HavingClause == nil &&
-		len(sel.SortClause) == 0 && len(sel.WindowClause) == 0 && len(sel.DistinctClause) == 0 &&
-		sel.LimitCount == nil && sel.LimitOffset == nil && len(sel.LockingClause) == 0
+// clauseOf names a clause that the SELECT has behind FROM, or DISTINCT, if any.
+func clauseOf(sel *pg_query.SelectStmt) string {
+	switch {
+	case len(sel.DistinctClause) > 0:
+		return "DISTINCT"
+	case sel.WhereClause != nil:
+		return "WHERE"
+	case len(sel.GroupClause) > 0:
+		return "GROUP BY"
+	case sel.HavingClause != nil:
+		return "HAVING"
+	case len(sel.WindowClause) > 0:
+		return "WINDOW"
+	case len(sel.SortClause) > 0:
+		return "ORDER BY"
+	case sel.LimitCount != nil:
+		return "LIMIT"
+	case sel.LimitOffset != nil:
+		return "OFFSET"
+	case len(sel.LockingClause) > 0:
+		return "FOR UPDATE"
+	}
+	return ""
 }
 
 // nameTargets says the names of columns that came from a call whose replacement has another name.

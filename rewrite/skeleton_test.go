@@ -3,6 +3,7 @@ package rewrite
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -90,6 +91,9 @@ func checkTransfer(t *testing.T, text, other string) bool {
 		if got.calls[i] != want.calls[i] {
 			t.Errorf("call %d of %q is at %d, want %d", i, other, got.calls[i].start, want.calls[i].start)
 		}
+	}
+	if !reflect.DeepEqual(got.Selectors(), want.Selectors()) || !reflect.DeepEqual(got.Steps(), want.Steps()) {
+		t.Errorf("moved from %q to %q:%s\nafresh:%s", text, other, describe(got), describe(want))
 	}
 	for i := range got.refusals {
 		if *got.refusals[i] != *want.refusals[i] {

@@ -150,14 +150,15 @@ func (st *statement) unfitForSteps(stmt *pg_query.Node) string {
 		return "VALUES"
 	case sel.IntoClause != nil:
 		return "SELECT INTO"
-	case !bare(sel):
-		return "a SELECT with WHERE, GROUP BY, HAVING, DISTINCT, ORDER BY, LIMIT, WINDOW or FOR UPDATE"
-	case has(st.isSet, sel.TargetList...):
-		return "a SELECT with a set in its target list"
+	case clauseOf(sel) != "":
+		return "a SELECT with " + clauseOf(sel)
 	case len(sel.FromClause) == 0:
+		if hasOutside(st.isSet, sel.TargetList...) {
+			return "a target list with a set"
+		}
 		return ""
 	case len(sel.FromClause) > 1 || !st.isStepItem(sel.FromClause[0]):
-		return "a SELECT whose FROM holds anything else"
+		return "a SELECT from anything else"
 	case has(st.isStep, sel.TargetList...):
 		return "the target list of a SELECT with FROM"
 	}
@@ -177,6 +178,20 @@ func (st *statement) isStep(n any) bool {
 	}
 	c := st.callOf(fc)
 	return c != nil && c.match.Func.Step
+}
+
+// boundArgs returns the parameters of a step for which the call gives parameters of the protocol.
+func (c *call) boundArgs() []sqlfuncs.Param {
+	if !c.match.Func.Step {
+		return nil
+	}
+	var out []sqlfuncs.Param
+	for _, p := range c.match.Func.Visible() {
+		if c.values[p.Name].Param > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 func (st *statement) stepsBelow(n *pg_query.Node) bool { return has(st.isStep, n) }
