@@ -157,8 +157,8 @@ func show(v Value) string {
 
 func upTo(s string, n int) string { return s[:min(n, len(s))] }
 
-// checkPlan checks that the result parses, that rewriting it again changes nothing, and that every
-// copied piece is found where the plan says it came from.
+// checkPlan checks that the result parses, with its steps, too, that rewriting it again changes
+// nothing, and that every copied piece is found where the plan says it came from.
 func checkPlan(t *testing.T, sql string, p *Plan) {
 	t.Helper()
 	if _, err := pg_query.Parse(kindOf("UTF8").parseable(p.SQL())); err != nil {
@@ -167,6 +167,13 @@ func checkPlan(t *testing.T, sql string, p *Plan) {
 	if again := New(shortFragments{}).Rewrite(p.SQL(), utf8Session, testEnv); again != nil {
 		t.Errorf("rewriting the result of %q again gives\n%s", sql, again.SQL())
 	}
+	checkWithSteps(t, p)
+	checkSegments(t, sql, p)
+}
+
+// checkSegments checks that every piece of the plan's text is where the plan says it came from.
+func checkSegments(t *testing.T, sql string, p *Plan) {
+	t.Helper()
 	for i, s := range p.segs {
 		end := len(p.sql)
 		if i+1 < len(p.segs) {

@@ -39,8 +39,9 @@ func (p *Plan) Steps() []Step {
 }
 
 // WithSteps returns the plan for the simple protocol: the text of each step, which may be several
-// statements, stands before the statement that holds the step's call. Reports about such a text
-// point at the call.
+// statements, stands before the statement that holds the step's call. texts are in the order of Steps
+// and read as the rest does, in the client's encoding; each may end in a semicolon, not in a comment
+// up to the line's end. Reports about such a text point at the call.
 func (p *Plan) WithSteps(texts []string) *Plan {
 	q := *p
 	q.steps, q.stmts, q.hidden = nil, nil, nil
@@ -95,9 +96,10 @@ func countStatements(text string, enc encodingKind, escapes bool) int {
 				n++
 			}
 			empty = false
-			if word == "(" {
+			switch word {
+			case "(":
 				depth++
-			} else if word == ")" {
+			case ")":
 				depth--
 			}
 		}
