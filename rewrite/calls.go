@@ -15,16 +15,25 @@ type call struct {
 	span   // from the function's name to the closing parenthesis
 	node   *pg_query.FuncCall
 	match  sqlfuncs.Match
-	list   []*pg_query.Node // the arguments in the order of the text
-	args   map[string]span  // what the caller gives, under the parameters' first names
-	bad    *Refusal         // the arguments do not fit
-	number int              // 1-based, in the order in which the calls are placed
+	list   []*pg_query.Node    // the arguments in the order of the text
+	args   map[string]argument // what the caller gives, under the parameters' first names
+	values map[string]given    // what must be known of them before the statement runs
+	bad    *Refusal            // the arguments do not fit
+	number int                 // 1-based, in the order in which the calls are placed
 
 	// ref writes the reference to the call's result that stands where the call stood; nil until
 	// the call is placed.
 	ref func(o *output)
 	// srf says that the reference is a set.
 	srf bool
+	// named says that the column which the call names has got its name.
+	named bool
+}
+
+// argument is what a caller gives for a parameter.
+type argument struct {
+	span
+	node *pg_query.Node
 }
 
 // findCalls returns the calls below node in the order of the text. void lists the parameters that
@@ -90,6 +99,9 @@ func (s *source) readCall(fc *pg_query.FuncCall, void []int) *call {
 	return c
 }
 
+// native reports whether the server evaluates the call where it stands, with an effect.
+func (c *call) native() bool { return c.match.Func.Effect == sqlfuncs.Native && !c.match.Func.Step }
+
 func nameOf(n *pg_query.Node) string { return n.GetString_().GetSval() }
 
 // bind assigns the arguments between the parentheses open and end to the parameters.
@@ -121,7 +133,7 @@ func (c *call) bind(s *source, open, end int, void []int) {
 		return
 	}
 	params := c.match.Func.Visible()
-	c.args = make(map[string]span, len(params))
+	c.args = make(map[string]argument, len(params))
 	for i, a := range c.list {
 		var p *sqlfuncs.Param
 		sp := spans[i]
@@ -142,18 +154,18 @@ func (c *call) bind(s *source, open, end int, void []int) {
 			p = &params[i]
 		}
 		if _, twice := c.args[p.Name]; twice {
-			refuse("Parameter " + p.Name + " is given twice.")
+			refuse("Parameter " + p.Shown() + " is given twice.")
 			return
 		}
 		if !plausible(a, p.Type) {
-			refuse("Parameter " + p.Name + " is of type " + p.Type.String() + ".")
+			refuse("Parameter " + p.Shown() + " is of type " + p.Type.String() + ".")
 			return
 		}
-		c.args[p.Name] = sp
+		c.args[p.Name] = argument{sp, a}
 	}
 	for _, p := range params {
 		if _, given := c.args[p.Name]; !given && !p.Optional {
-			refuse("Parameter " + p.Name + " is missing.")
+			refuse("Parameter " + p.Shown() + " is missing.")
 			return
 		}
 	}

@@ -25,7 +25,7 @@ func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.Sele
 	c.guards = append([]func(*output){}, c.guards...)
 	if where != nil && !has(isColumnRef, where) && !has(isSubLink, where) && !st.writesBelow(where) {
 		sp, ok := st.clause(reg, pg_query.Token_WHERE)
-		if !ok {
+		if !ok || st.nativeBelow(where) != nil {
 			c.refused = "FROM under a WHERE that refers to no column"
 			return c
 		}
@@ -49,7 +49,7 @@ func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.Sele
 		return c
 	}
 	sp, ok := st.clause(reg, pg_query.Token_LIMIT)
-	if !ok || has(isSubLink, sel.LimitCount) || st.writesBelow(sel.LimitCount) {
+	if !ok || has(isSubLink, sel.LimitCount) || st.writesBelow(sel.LimitCount) || st.nativeBelow(sel.LimitCount) != nil {
 		c.refused = "FROM under such a LIMIT"
 		return c
 	}

@@ -7,7 +7,12 @@
 // piece of the result knows where it came from, so positions in the server's errors can be mapped
 // back.
 //
-// Invariants: a statement stays one statement; a call is evaluated as often as a volatile function
+// Two things must happen before such a text runs, and a Plan names them: selectors are to be checked,
+// and steps, calls whose work cannot be done inside a statement, are to be done by statements of their
+// own. That takes literals and bind parameters as arguments, and for steps a place that is evaluated
+// exactly once.
+//
+// Invariants: a statement stays one statement, and steps are statements beside it; a call is evaluated as often as a volatile function
 // in its place would be, or it is refused; the result depends on nothing but the text, the client
 // encoding and the schema that holds hstore.
 //

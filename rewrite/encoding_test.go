@@ -34,6 +34,21 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
+// TestCacheReadsTheEncoding checks that half a character is not taken for a backslash where texts are
+// compared without their literals: then code would pass for a literal.
+func TestCacheReadsTheEncoding(t *testing.T) {
+	r := New(shortFragments{})
+	session := Session{Encoding: "SJIS"}
+	const called = "select E'\x95\x5c', 'a', mbus4.post('q', '') -- '"
+	const not = "select E'\x95\x5c', 'a', left('q', '') -- '"
+	if p := r.Rewrite(called, session, testEnv); p == nil {
+		t.Fatal("a call is not seen")
+	}
+	if p := r.Rewrite(not, session, testEnv); p != nil {
+		t.Errorf("a text without a call becomes %q", p.SQL())
+	}
+}
+
 func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"":                          false,

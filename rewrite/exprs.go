@@ -53,6 +53,9 @@ func (st *statement) expr(n *pg_query.Node, ctx context) *Refusal {
 		}
 		return st.elsewhereAll(args[1:], "COALESCE behind its first argument")
 	case *pg_query.Node_SubLink:
+		if st.stepsBelow(n) {
+			return st.elsewhereNode(n, "a subquery")
+		}
 		sel := v.SubLink.Subselect.GetSelectStmt()
 		switch v.SubLink.SubLinkType {
 		case pg_query.SubLinkType_EXPR_SUBLINK, pg_query.SubLinkType_ARRAY_SUBLINK, pg_query.SubLinkType_EXISTS_SUBLINK:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,9 +21,21 @@ var update = flag.Bool("update", false, "write the golden files anew")
 type shortFragments struct{}
 
 func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+	var args []string
+	for _, p := range f.Params {
+		args = append(args, "{"+p.Name+"}")
+	}
 	switch f.Effect {
 	case sqlfuncs.Reads:
-		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "({" + f.Params[len(f.Params)-1].Name + "}) as {name})"}
+		if len(args) > 0 {
+			args = args[len(args)-1:]
+		}
+		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "(" + strings.Join(args, "") + ") as {name})"}
+	case sqlfuncs.Native:
+		if f.Step {
+			return sqlfuncs.Fragment{Expr: "outcome('{k}')::" + f.Result.SQL("")}
+		}
+		return sqlfuncs.Fragment{Expr: "native_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 	case sqlfuncs.Draws:
 		return sqlfuncs.Fragment{Expr: "(drawn_for({qname}))"}
 	}
@@ -113,13 +126,39 @@ func outcome(t *testing.T, sql string) string {
 		}
 		return strings.Join(lines, "\n")
 	}
-	return p.SQL()
+	return p.SQL() + describe(p)
+}
+
+// describe lists what must be known of the calls' arguments.
+func describe(p *Plan) string {
+	var b strings.Builder
+	for _, v := range p.Selectors() {
+		fmt.Fprintf(&b, "\nselector %s at %d", show(v), v.Offset)
+	}
+	for _, s := range p.Steps() {
+		fmt.Fprintf(&b, "\nstep %d: %s", s.Call, s.Name)
+		for _, param := range s.Func.Params {
+			v := s.Args[param.Name]
+			fmt.Fprintf(&b, ", %s %s at %d", param.Name, show(v), v.Offset)
+		}
+	}
+	return b.String()
+}
+
+func show(v Value) string {
+	switch {
+	case v.Null:
+		return "null"
+	case v.Param > 0:
+		return fmt.Sprintf("$%d", v.Param)
+	}
+	return strconv.Quote(v.Text)
 }
 
 func upTo(s string, n int) string { return s[:min(n, len(s))] }
 
-// checkPlan checks that the result parses, that rewriting it again changes nothing, and that every
-// copied piece is found where the plan says it came from.
+// checkPlan checks that the result parses, with its steps, too, that rewriting it again changes
+// nothing, and that every copied piece is found where the plan says it came from.
 func checkPlan(t *testing.T, sql string, p *Plan) {
 	t.Helper()
 	if _, err := pg_query.Parse(kindOf("UTF8").parseable(p.SQL())); err != nil {
@@ -128,6 +167,13 @@ func checkPlan(t *testing.T, sql string, p *Plan) {
 	if again := New(shortFragments{}).Rewrite(p.SQL(), utf8Session, testEnv); again != nil {
 		t.Errorf("rewriting the result of %q again gives\n%s", sql, again.SQL())
 	}
+	checkWithSteps(t, p)
+	checkSegments(t, sql, p)
+}
+
+// checkSegments checks that every piece of the plan's text is where the plan says it came from.
+func checkSegments(t *testing.T, sql string, p *Plan) {
+	t.Helper()
 	for i, s := range p.segs {
 		end := len(p.sql)
 		if i+1 < len(p.segs) {

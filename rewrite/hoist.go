@@ -76,6 +76,10 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg region) *R
 		// It would hold for the rows after the sets have multiplied them, and leave the rest unread.
 		return refusePosition(rs.calls[0], "a target list with LIMIT or OFFSET over a set")
 	}
+	if c := st.nativeBelow(sel.TargetList...); c != nil && sets > 0 {
+		// Postgres evaluates it for each row of the set, the row set does once for the set.
+		return refusePosition(c, "a target list with a set over the rows of FROM")
+	}
 	if sets > 1 {
 		return refusePosition(rs.calls[0], "a target list with several sets over the rows of FROM")
 	}

@@ -57,10 +57,10 @@ func (st *statement) writeArgs(o *output, c *call, name string, selected func(o 
 // writeArg writes the value of a parameter, cast to its type.
 func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
 	cast := "::" + p.Type.SQL(st.env.HstoreSchema)
-	if sp, given := c.args[p.Name]; given {
-		o.write("(", sp.start)
-		st.ed.render(o, sp)
-		o.write(")"+cast, sp.start)
+	if a, given := c.args[p.Name]; given {
+		o.write("(", a.start)
+		st.ed.render(o, a.span)
+		o.write(")"+cast, a.start)
 		return
 	}
 	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
@@ -78,7 +78,7 @@ func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
 
 // fragment returns the SQL that serves c, with the placeholders filled but those of arguments.
 func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment {
-	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: rows, Ordered: st.env.Ordered}
+	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: rows, Ordered: st.env.Ordered, Selective: st.env.Selective}
 	for p := range c.args {
 		use.Given[p] = true
 	}
@@ -98,7 +98,7 @@ func (st *statement) fill(text string, c *call, name string) string {
 	).Replace(text)
 }
 
-// placeExpr serves a call without an effect by an expression that stands where the call stood.
+// placeExpr serves a call by an expression that stands where the call stood.
 func (st *statement) placeExpr(c *call) {
 	name := st.number(c)
 	c.ref = func(o *output) { st.writeExpr(o, c, name) }
@@ -106,6 +106,18 @@ func (st *statement) placeExpr(c *call) {
 }
 
 func (st *statement) writeExpr(o *output, c *call, name string) {
+	if bound := c.boundArgs(); len(bound) > 0 {
+		// What a step is given must stay in the statement, or the server would not know of it.
+		o.write("(case when pg_catalog.num_nonnulls(", c.start)
+		for i, p := range bound {
+			if i > 0 {
+				o.write(", ", c.start)
+			}
+			st.writeArg(o, c, p)
+		}
+		o.write(") >= 0 then ", c.start)
+		defer o.write(" end)", c.start)
+	}
 	text := st.fragment(c, name, false).Expr
 	for text != "" {
 		// The next placeholder of an argument, if any.

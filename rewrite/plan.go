@@ -8,10 +8,24 @@ type Plan struct {
 	sql      string // the text for the server
 	segs     []segment
 	enc      encodingKind
+	escapes  bool // a backslash escapes in plain strings
 	calls    []callSite
 	refusals []*Refusal
 	headers  bool
 	pins     []int // where numbers stand in the client's text whose values the plan depends on
+
+	given     []given    // what must be known before the text runs
+	selectors []int      // of given
+	steps     []stepCall // in the order of the text
+	stmts     []piece    // the statements that are not empty; only where something is given
+	hidden    []int      // which statements of sql are steps
+	step      int        // number of the call whose step sql is; 0: it is none
+}
+
+// piece is where a statement stands.
+type piece struct {
+	span         // in the client's text
+	from, to int // segs[from:to] in the server's
 }
 
 // callSite is what a report about a call needs to know of it.
@@ -23,6 +37,14 @@ type callSite struct {
 
 // SQL returns the text for the server.
 func (p *Plan) SQL() string { return p.sql }
+
+// startOf returns where segment i starts in the server's text.
+func (p *Plan) startOf(i int) int {
+	if i == len(p.segs) {
+		return len(p.sql)
+	}
+	return p.segs[i].out
+}
 
 // clientOffset maps a byte offset in the server's text to one in the client's.
 func (p *Plan) clientOffset(off int) int {

@@ -34,9 +34,26 @@ func refusePosition(c *call, where string) *Refusal {
 	}
 }
 
+// refuseValue is the refusal of an argument that is not known before the statement runs.
+func refuseValue(c *call, p sqlfuncs.Param, offset int) *Refusal {
+	what := p.Shown()
+	if p.Name == c.match.Func.Selector {
+		what = "the selector"
+	}
+	return &Refusal{
+		Code:    codeFeatureNotSupported,
+		Message: fmt.Sprintf("argument %s of %s.%s must be known before the statement runs", p.Shown(), sqlfuncs.Schema, c.match.Name),
+		Hint:    fmt.Sprintf("Give %s as a literal or as a bind parameter.", what),
+		offset:  offset,
+	}
+}
+
 // positionHint shows a form of the call that works.
 func positionHint(c *call) string {
 	name := sqlfuncs.Schema + "." + c.match.Name
+	if c.match.Func.Step {
+		return fmt.Sprintf("Call it in a statement of its own, for example: select %s(…).", name)
+	}
 	if c.match.Func.Set {
 		return fmt.Sprintf("Call it in FROM of the statement itself or of a CTE, for example: with m as (select * from %s(…)) select … from m.", name)
 	}
@@ -62,6 +79,27 @@ func Refuse(text, encoding string, r Refusal) *Plan {
 	writeRefusal(o, 0, r.offset)
 	p.sql, p.segs = o.b.String(), o.segs
 	return p
+}
+
+// Refuse returns a plan in which r stands for the statement around a byte of the client's text, and
+// points there. It is for what is found wrong with one of the plan's Values, whose Offset it takes.
+func (p *Plan) Refuse(offset int, r Refusal) *Plan {
+	r.offset = offset
+	q := *p
+	q.given, q.selectors, q.steps, q.stmts = nil, nil, nil, nil
+	q.refusals = append(append([]*Refusal{}, p.refusals...), &r)
+	o := &output{}
+	from, to := 0, len(p.segs)
+	for _, s := range p.stmts {
+		if s.start <= offset && offset < s.end {
+			from, to = s.from, s.to
+		}
+	}
+	o.take(p, 0, from)
+	writeRefusal(o, len(p.refusals), offset)
+	o.take(p, to, len(p.segs))
+	q.sql, q.segs = o.b.String(), o.segs
+	return &q
 }
 
 // writeRefusal writes a statement that fails when it is analysed, as the refused one would.

@@ -54,6 +54,9 @@ func (p *Plan) EditReport(r *Report) bool {
 			}
 		}
 		if call, ok := editMarker(r); ok {
+			if p.step > 0 {
+				call = p.step
+			}
 			if call >= 1 && call <= len(p.calls) {
 				r.Position = p.enc.charPosition(p.client, p.calls[call-1].start)
 			}
@@ -69,6 +72,10 @@ func (p *Plan) EditReport(r *Report) bool {
 	}
 	if r.Position == 0 {
 		return hinted
+	}
+	if p.step > 0 {
+		r.Position = 0 // nothing of the text is the client's
+		return true
 	}
 	if in, own := p.ownText(r.Position); own && r.Code == codeCannotCoerce {
 		// An argument's type has no cast to the parameter's: to the client, no such function.

@@ -14,6 +14,9 @@ type Env struct {
 	// Ordered says that messages wait for others in the database, or may. A plan made without it
 	// is right all the same; it leaves waking them to the engine.
 	Ordered bool
+	// Selective says that consumers or triggers of the database have selectors. A plan made without
+	// it is right all the same.
+	Selective bool
 }
 
 // Session is what a text's meaning depends on in the session that sends it.
@@ -42,7 +45,8 @@ func New(fragments Fragments) *Rewriter {
 // forwarded as it is: it holds no call, or it does not parse, and then the server's error is the
 // right one. env is asked only when there is a call.
 func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refusal)) *Plan {
-	skel, literals := skeleton(text, session.EscapeStrings)
+	enc := kindOf(session.Encoding)
+	skel, literals := skeleton(text, enc, session.EscapeStrings)
 	key := cacheKey{skel, session.Encoding, session.EscapeStrings, fmt.Sprint(session.Void)}
 	known := r.cache.get(key)
 	if known != nil && !known.calls {
@@ -65,9 +69,9 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 	}
 	if known != nil && known.env == e {
 		if known.plan.client == text {
-			return known.plan
+			return known.plan.checked()
 		}
-		return known.plan.transfer(text, known.literals, literals)
+		return known.plan.transfer(text, known.literals, literals).checked()
 	}
 	if doc == nil {
 		if doc = read(text, session); doc == nil { // hstore has moved since the text was seen last
@@ -76,25 +80,26 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 	}
 	p := r.rewrite(doc, e)
 	r.cache.put(key, &cached{calls: true, env: e, plan: p, literals: literals})
-	return p
+	return p.checked()
 }
 
 // document is a text that holds at least one call.
 type document struct {
-	text  string
-	enc   encodingKind
-	tree  *pg_query.ParseResult
-	src   *source
-	calls [][]*call // by statement
+	text    string
+	enc     encodingKind
+	escapes bool
+	tree    *pg_query.ParseResult
+	src     *source
+	calls   [][]*call // by statement
 
 	skeleton string
 }
 
 // read returns nil for a text without calls and for one that does not parse.
 func read(text string, session Session) *document {
-	d := &document{text: text, enc: kindOf(session.Encoding)}
+	d := &document{text: text, enc: kindOf(session.Encoding), escapes: session.EscapeStrings}
 	var literals []literal
-	d.skeleton, literals = skeleton(text, session.EscapeStrings)
+	d.skeleton, literals = skeleton(text, d.enc, session.EscapeStrings)
 	parsed := d.enc.parseable(text)
 	if session.EscapeStrings {
 		parsed = blank(parsed, literals)
@@ -121,11 +126,14 @@ func read(text string, session Session) *document {
 
 // rewrite places and splices the calls of all statements.
 func (r *Rewriter) rewrite(d *document, env Env) *Plan {
-	p := &Plan{client: d.text, enc: d.enc}
+	p := &Plan{client: d.text, enc: d.enc, escapes: d.escapes}
 	prefix := freePrefix(d.skeleton) // what is in a literal is no name
 	ed := &edits{text: d.text}
 	src := d.src
+	pieces := make([]piece, len(d.tree.Stmts))
 	for i, raw := range d.tree.Stmts {
+		reg := src.region(raw)
+		pieces[i].span = src.tokens(reg.first, reg.end)
 		if len(d.calls[i]) == 0 {
 			continue
 		}
@@ -138,22 +146,31 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 			env:       env,
 			calls:     d.calls[i],
 		}
-		first := src.from(int(raw.StmtLocation))
-		end := len(src.toks)
-		if raw.StmtLen > 0 {
-			end = src.from(int(raw.StmtLocation + raw.StmtLen))
-		}
 		mark := len(ed.list)
-		if refusal := st.place(raw.Stmt, region{first, end}); refusal != nil {
+		if refusal := st.place(raw.Stmt, reg); refusal != nil {
 			ed.list = ed.list[:mark]
 			number := len(p.refusals)
 			p.refusals = append(p.refusals, refusal)
-			ed.add(src.tokens(first, end), func(o *output) { writeRefusal(o, number, refusal.offset) })
+			ed.add(pieces[i].span, func(o *output) { writeRefusal(o, number, refusal.offset) })
+			continue
 		}
+		st.keepValues(i)
 	}
 	o := &output{}
-	ed.render(o, span{0, len(d.text)})
+	pos := 0
+	for i := range pieces {
+		s := &pieces[i]
+		ed.copy(o, pos, s.start)
+		s.from = len(o.segs)
+		ed.render(o, s.span)
+		s.to, pos = len(o.segs), s.end
+	}
+	ed.copy(o, pos, len(d.text))
 	p.sql, p.segs = o.b.String(), o.segs
+	if len(p.given) > 0 {
+		p.stmts = pieces
+		p.decode()
+	}
 	return p
 }
 

@@ -82,7 +82,7 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg regi
 	); r != nil {
 		return r
 	}
-	if !st.writesBelow(sel.TargetList...) {
+	if !st.writesBelow(sel.TargetList...) && !has(st.isStep, sel.TargetList...) {
 		r := st.elsewhereAll(sel.TargetList, "the target list")
 		st.nameTargets(sel.TargetList)
 		return r
@@ -110,9 +110,32 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg regi
 
 // onceOnly reports whether the target list is evaluated exactly once.
 func onceOnly(sel *pg_query.SelectStmt) bool {
-	return len(sel.FromClause) == 0 && sel.WhereClause == nil && len(sel.GroupClause) == 0 && sel.HavingClause == nil &&
-		len(sel.SortClause) == 0 && len(sel.WindowClause) == 0 && len(sel.DistinctClause) == 0 &&
-		sel.LimitCount == nil && sel.LimitOffset == nil && len(sel.LockingClause) == 0
+	return len(sel.FromClause) == 0 && clauseOf(sel) == ""
+}
+
+// clauseOf names a clause that the SELECT has behind FROM, or DISTINCT, if any.
+func clauseOf(sel *pg_query.SelectStmt) string {
+	switch {
+	case len(sel.DistinctClause) > 0:
+		return "DISTINCT"
+	case sel.WhereClause != nil:
+		return "WHERE"
+	case len(sel.GroupClause) > 0:
+		return "GROUP BY"
+	case sel.HavingClause != nil:
+		return "HAVING"
+	case len(sel.WindowClause) > 0:
+		return "WINDOW"
+	case len(sel.SortClause) > 0:
+		return "ORDER BY"
+	case sel.LimitCount != nil:
+		return "LIMIT"
+	case sel.LimitOffset != nil:
+		return "OFFSET"
+	case len(sel.LockingClause) > 0:
+		return "FOR UPDATE"
+	}
+	return ""
 }
 
 // nameTargets says the names of columns that came from a call whose replacement has another name.
@@ -120,12 +143,18 @@ func (st *statement) nameTargets(list []*pg_query.Node) {
 	for _, n := range list {
 		t := n.GetResTarget()
 		c := st.namingCall(t.GetVal())
-		if c == nil || t.Name != "" || (!c.srf && c.match.Func.Effect != sqlfuncs.Draws) {
+		if c == nil || c.ref == nil || c.named || t.Name != "" || (!c.srf && !c.unnamed()) {
 			continue
 		}
+		c.named = true
 		end := st.exprEnd(t, c)
 		st.ed.extend(c.span, end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
 	}
+}
+
+// unnamed reports whether the expression that serves the call bears no name of its own.
+func (c *call) unnamed() bool {
+	return c.match.Func.Effect == sqlfuncs.Draws || c.match.Func.Effect == sqlfuncs.Native
 }
 
 // namingCall returns the call whose name the column gets, or nil.

@@ -9,6 +9,8 @@ import "strings"
 //
 // The literals are found by reading the text as the server's lexer does (scan.l): comments, quoted
 // identifiers, dollar quotes and strings with a prefix (E, B, X, N, U&) are part of the skeleton.
+// They are found in what the parser may see of the text (parseable), where no half of a character
+// looks like a quote or a backslash.
 
 // What stands for the contents of a string and for a number. Neither can stand in a text that parses.
 const (
@@ -27,10 +29,11 @@ type literal struct {
 
 // skeleton returns text with its literals replaced, and where they are. escapes says that a backslash
 // escapes in plain strings. It gives up, with no literals, on a text that it cannot read to the end.
-func skeleton(text string, escapes bool) (string, []literal) {
+func skeleton(text string, enc encodingKind, escapes bool) (string, []literal) {
 	var literals []literal
+	lexed := enc.parseable(text)
 	for i := 0; i < len(text); {
-		next, plain := lexeme(text, i, escapes)
+		next, plain := lexeme(lexed, i, escapes)
 		switch {
 		case next < 0:
 			return text, nil
@@ -193,11 +196,25 @@ func (p *Plan) fits(text string, from, to []literal) bool {
 // transfer makes from a plan for one text the plan for another with the same skeleton. from and to
 // are the literals in either.
 func (p *Plan) transfer(text string, from, to []literal) *Plan {
-	q := &Plan{client: text, enc: p.enc, headers: p.headers, refusals: p.refusals, calls: make([]callSite, len(p.calls))}
+	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, refusals: p.refusals, calls: make([]callSite, len(p.calls))}
 	m := mover{from: from, to: to}
 	for i, c := range p.calls {
-		c.span = span{m.move(c.start), m.move(c.end)}
+		c.span = m.moveSpan(c.span)
 		q.calls[i] = c
+	}
+	if len(p.given) > 0 {
+		q.given = make([]given, len(p.given))
+		for i, g := range p.given {
+			g.Offset, g.literal = m.move(g.Offset), m.moveSpan(g.literal)
+			q.given[i] = g
+		}
+		q.selectors, q.steps = p.selectors, p.steps
+	}
+	if len(p.stmts) > 0 {
+		q.stmts = make([]piece, len(p.stmts))
+		for i, s := range p.stmts {
+			q.stmts[i] = piece{m.moveSpan(s.span), s.from, s.to}
+		}
 	}
 	if len(p.refusals) > 0 {
 		q.refusals = make([]*Refusal, len(p.refusals))
@@ -224,11 +241,14 @@ func (p *Plan) transfer(text string, from, to []literal) *Plan {
 		}
 	}
 	q.sql = b.String()
+	q.decode()
 	return q
 }
 
 // mover maps places of one text to another with the same skeleton.
 type mover struct{ from, to []literal }
+
+func (m mover) moveSpan(sp span) span { return span{m.move(sp.start), m.move(sp.end)} }
 
 // move maps a place that is not inside a literal.
 func (m mover) move(pos int) int {

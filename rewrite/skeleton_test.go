@@ -3,6 +3,7 @@ package rewrite
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -25,7 +26,7 @@ func TestSkeleton(t *testing.T) {
 		`select $$open`:                                 `select $$open`,
 		`select 'a' 'b'`:                                `select '~' '~'`,
 	} {
-		got, _ := skeleton(text, false)
+		got, _ := skeleton(text, utf8Encoding, false)
 		if got = strings.NewReplacer(stringMark, "~", numberMark, "#").Replace(got); got != want {
 			t.Errorf("%s gives %s, want %s", text, got, want)
 		}
@@ -34,7 +35,7 @@ func TestSkeleton(t *testing.T) {
 
 // fillLiterals returns text with other contents in its strings and other numbers.
 func fillLiterals(text, with, number string) string {
-	skel, literals := skeleton(text, false)
+	skel, literals := skeleton(text, utf8Encoding, false)
 	if literals == nil {
 		return text
 	}
@@ -90,6 +91,9 @@ func checkTransfer(t *testing.T, text, other string) bool {
 		if got.calls[i] != want.calls[i] {
 			t.Errorf("call %d of %q is at %d, want %d", i, other, got.calls[i].start, want.calls[i].start)
 		}
+	}
+	if !reflect.DeepEqual(got.Selectors(), want.Selectors()) || !reflect.DeepEqual(got.Steps(), want.Steps()) {
+		t.Errorf("moved from %q to %q:%s\nafresh:%s", text, other, describe(got), describe(want))
 	}
 	for i := range got.refusals {
 		if *got.refusals[i] != *want.refusals[i] {

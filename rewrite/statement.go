@@ -19,6 +19,7 @@ type statement struct {
 	env       Env
 	calls     []*call // all of the statement, in the order of the text
 	rowSets   int     // how many target lists were hoisted
+	bound     bool    // $n is a parameter of the protocol
 }
 
 // region is a range of tokens [first, end) of the client's text; none has end 0.
@@ -33,12 +34,40 @@ func (st *statement) place(stmt *pg_query.Node, reg region) *Refusal {
 			return c.bad
 		}
 	}
+	if r := st.checkSteps(stmt); r != nil {
+		return r
+	}
+	st.bound = bindsParameters(stmt)
+	for _, c := range st.calls {
+		if r := first(
+			func() *Refusal { return st.readValues(c) },
+			func() *Refusal { return st.checkCopied(c) },
+		); r != nil {
+			return r
+		}
+	}
 	if r := st.container(stmt, reg); r != nil {
 		return r
 	}
 	for _, c := range st.calls {
 		if c.ref == nil {
 			return refusePosition(c, "this place")
+		}
+	}
+	return nil
+}
+
+// checkCopied refuses calls that the server evaluates where they stand as arguments of a call that
+// is served by an expression, which may hold an argument twice or not at all.
+func (st *statement) checkCopied(c *call) *Refusal {
+	if c.match.Func.Effect == sqlfuncs.Writes {
+		return nil
+	}
+	for _, a := range c.list {
+		for _, inner := range st.below(a.ProtoReflect()) {
+			if inner.native() {
+				return refusePosition(inner, "the arguments of "+sqlfuncs.Schema+"."+c.match.Name)
+			}
 		}
 	}
 	return nil
@@ -218,18 +247,24 @@ func (st *statement) insert(n *pg_query.InsertStmt, ctx context, reg region) *Re
 	return st.selectBody(sel, ctx, at)
 }
 
-// elsewhere deals with the calls below node, which stands where only calls without effect can be
-// served.
+// elsewhere deals with the calls below node, which stands where only calls that an expression serves
+// can be served.
 func (st *statement) elsewhere(node protoreflect.Message, where string) *Refusal {
 	for _, c := range st.below(node) {
 		if c.ref != nil {
 			continue
 		}
-		if c.match.Func.Effect == sqlfuncs.Writes {
+		if c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Step {
 			return refusePosition(c, where)
 		}
 		st.placeExpr(c)
 	}
+	walkMessages(node, func(m protoreflect.Message) bool {
+		if sel, ok := m.Interface().(*pg_query.SelectStmt); ok {
+			st.nameTargets(sel.TargetList)
+		}
+		return true
+	})
 	return nil
 }
 
@@ -270,19 +305,28 @@ func (st *statement) below(node protoreflect.Message) []*call {
 	return out
 }
 
-// writesBelow reports whether a call with an effect lies below one of nodes.
+// writesBelow reports whether a call that common table expressions serve lies below one of nodes.
 func (st *statement) writesBelow(nodes ...*pg_query.Node) bool {
+	return has(func(n any) bool {
+		fc, ok := n.(*pg_query.FuncCall)
+		c := st.callOf(fc)
+		return ok && c != nil && c.match.Func.Effect == sqlfuncs.Writes
+	}, nodes...)
+}
+
+// nativeBelow returns the first call below nodes whose expression must not be copied, or nil.
+func (st *statement) nativeBelow(nodes ...*pg_query.Node) *call {
 	for _, n := range nodes {
 		if n == nil {
 			continue
 		}
 		for _, c := range st.below(n.ProtoReflect()) {
-			if c.match.Func.Effect == sqlfuncs.Writes {
-				return true
+			if c.native() {
+				return c
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // first runs the steps up to the first refusal.

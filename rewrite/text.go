@@ -36,6 +36,20 @@ func (o *output) write(text string, anchor int) {
 	o.last = text[len(text)-1]
 }
 
+// take adds segments [from, to) of another plan's text.
+func (o *output) take(p *Plan, from, to int) {
+	if from >= to {
+		return
+	}
+	start, end := p.startOf(from), p.startOf(to)
+	for _, s := range p.segs[from:to] {
+		s.out += o.b.Len() - start
+		o.segs = append(o.segs, s)
+	}
+	o.b.WriteString(p.sql[start:end])
+	o.last = p.sql[end-1]
+}
+
 // separate writes a blank where text and what stands before it would become one word.
 func (o *output) separate(text string) {
 	if inWord(o.last) && inWord(text[0]) {

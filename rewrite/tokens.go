@@ -25,6 +25,7 @@ const (
 	tokOpen      = pg_query.Token_ASCII_40
 	tokClose     = pg_query.Token_ASCII_41
 	tokComma     = pg_query.Token_ASCII_44
+	tokMinus     = pg_query.Token_ASCII_45
 	tokDot       = pg_query.Token_ASCII_46
 	tokSemicolon = pg_query.Token_ASCII_59
 	tokLBracket  = pg_query.Token_ASCII_91
@@ -107,6 +108,15 @@ func (s *source) find(i, end int, kinds ...pg_query.Token) int {
 
 // span is a range of bytes in the client's text.
 type span struct{ start, end int }
+
+// region returns the tokens of a statement, without the semicolon behind it.
+func (s *source) region(raw *pg_query.RawStmt) region {
+	reg := region{s.from(int(raw.StmtLocation)), len(s.toks)}
+	if raw.StmtLen > 0 {
+		reg.end = s.from(int(raw.StmtLocation + raw.StmtLen))
+	}
+	return reg
+}
 
 // tokens returns the span from token i up to (not including) token j.
 func (s *source) tokens(i, j int) span {

@@ -5,10 +5,16 @@ var (
 	pConsumer = Param{Name: "cname", Type: Text}
 	pDefault  = Param{Name: "cname", Type: Text, Optional: true, Default: "default"}
 	pMessage  = Param{Name: "msgid", Type: Text}
+	pSelector = Param{Name: "selector", Type: Text, Optional: true}
+
+	pSource    = Param{Name: "src", Type: Text}
+	pTarget    = Param{Name: "dst", Type: Text}
+	pStatement = Param{Name: "exec", Type: Text}
 
 	// postParams are shared by post and post_<q>; qname comes from the name in the latter.
-	postParams = []Param{
-		pQueue,
+	postParams = append([]Param{pQueue}, messageParams...)
+	// messageParams say what is posted.
+	messageParams = []Param{
 		{Name: "data", Type: Hstore},
 		{Name: "headers", Type: Hstore, Optional: true},
 		{Name: "properties", Type: Hstore, Optional: true},
@@ -27,7 +33,7 @@ var functions = []*Func{
 	},
 	{Name: "drop_queue", Params: []Param{pQueue}, Result: Void, Effect: Writes},
 	{
-		Name: "create_consumer", Result: Void, Effect: Writes,
+		Name: "create_consumer", Result: Void, Effect: Writes, Selector: "selector",
 		Params: []Param{
 			pQueue, pConsumer,
 			{Name: "selector", Alias: "p_selector", Type: Text, Optional: true},
@@ -37,6 +43,10 @@ var functions = []*Func{
 	{Name: "drop_consumer", Params: []Param{pQueue, pConsumer}, Result: Void, Effect: Writes},
 	{Name: "post", Params: postParams, Result: Text, Effect: Writes},
 	{
+		Name: "post_temp", Serves: "post", Result: Text, Effect: Writes,
+		Params: append([]Param{{Name: "qname", Alias: "tqname", ByAlias: true, Type: Text}}, messageParams...),
+	},
+	{
 		Name: "consume", Result: Message, Set: true, Effect: Writes,
 		Params: []Param{pQueue, pDefault},
 	},
@@ -44,11 +54,44 @@ var functions = []*Func{
 		Name: "consumen", Result: Message, Set: true, Effect: Writes,
 		Params: []Param{pQueue, pDefault, {Name: "amt", Type: Integer, Optional: true, Default: "1"}},
 	},
+	{
+		Name: "dyn_consume", Result: Message, Set: true, Effect: Writes,
+		Params: []Param{pQueue, {Name: "selector", Type: Text, Optional: true, Default: "(1=1)"}, pDefault},
+	},
 	{Name: "take", Params: []Param{pMessage}, Result: Message, Effect: Writes},
 	{Name: "peek", Params: []Param{pMessage}, Result: Message, Effect: Reads},
 	{Name: "is_msg_exists", Params: []Param{pMessage}, Result: Boolean, Effect: Reads},
 	{Name: "generate_new_msgiid", Params: []Param{pQueue}, Result: Text, Effect: Draws},
 	{Name: "get_iid", Params: []Param{pQueue}, Result: Text, Effect: Draws, Serves: "generate_new_msgiid"},
+	{Name: "create_temporary_queue", Result: Text, Effect: Native},
+	{
+		Name: "create_temporary_consumer", Result: Text, Effect: Native, Selector: "selector",
+		Params: []Param{pQueue, pSelector},
+	},
+	{Name: "clear_tempq", Result: Void, Effect: Native},
+	{
+		Name: "create_trigger", Result: Void, Effect: Writes, Selector: "selector",
+		Params: []Param{pSource, pTarget, pSelector},
+	},
+	{Name: "drop_trigger", Params: []Param{pSource, pTarget}, Result: Void, Effect: Writes},
+	{Name: "create_run_function", Params: []Param{pQueue}, Result: Void, Effect: Reads},
+	{
+		Name: "create_view", Result: Void, Effect: Native, Step: true,
+		Params: []Param{pQueue, pDefault, {Name: "viewname", Type: Text, Optional: true}},
+	},
+	{
+		Name: "create_view_prop", Result: Void, Effect: Native, Step: true,
+		Params: []Param{
+			pQueue, pConsumer,
+			{Name: "sname", Type: Text},
+			{Name: "viewname", Type: Text},
+			{Name: "with_delay", Type: Boolean, Optional: true, Default: "false"},
+			{Name: "with_expire", Type: Boolean, Optional: true, Default: "false"},
+		},
+	},
+	{Name: "estimated_messages", Params: []Param{pQueue}, Result: BigInt, Effect: Reads},
+	{Name: "readme", Result: Text, Effect: Reads},
+	{Name: "regenerate_functions", Result: Void, Effect: Reads},
 
 	{
 		Name: "post_<q>", Pattern: "post_", Implied: 1, Serves: "post",
@@ -69,5 +112,18 @@ var functions = []*Func{
 	{
 		Name: "peek_<q>", Pattern: "peek_", Implied: 1, Serves: "peek_queue",
 		Params: []Param{pQueue, {Name: "msgid", Type: Text, Optional: true}}, Result: Boolean, Effect: Reads,
+	},
+	{
+		Name: "clear_queue_<q>", Pattern: "clear_queue_", Implied: 1, Serves: "clear_queue",
+		Params: []Param{pQueue}, Result: Void, Effect: Writes,
+	},
+	// run_on_<q> comes first: run_on_x is not run_<q> of a queue on_x.
+	{
+		Name: "run_on_<q>", Pattern: "run_on_", Implied: 1, Serves: "run_on",
+		Params: []Param{pQueue, pStatement}, Result: Integer, Effect: Native, Step: true,
+	},
+	{
+		Name: "run_<q>", Pattern: "run_", Implied: 1, Serves: "run_on",
+		Params: []Param{pQueue, pStatement}, Result: Integer, Effect: Native, Step: true,
 	},
 }

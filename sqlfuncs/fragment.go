@@ -18,7 +18,8 @@ type Use struct {
 // call in the text, which belongs into every error marker.
 type Fragment struct {
 	// Expr is an expression that may stand where the call stands; {<parameter>} stands for an
-	// argument, already cast.
+	// argument, already cast. It must bind as a function's call does: in parentheses, or nothing
+	// weaker than a cast.
 	Expr string
 	// CTEs is the text of one or more common table expressions, separated by commas. {c} is a
 	// prefix unique in the statement: they read the arguments from {c}_a, whose columns are n and

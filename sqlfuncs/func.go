@@ -13,15 +13,28 @@ const (
 	Draws
 	// Writes marks functions that change rows; how often they run matters.
 	Writes
+	// Native marks functions that are served by an expression which the server itself evaluates as
+	// it does any volatile function's: so they may stand wherever one may, but never be written
+	// twice or somewhere else.
+	Native
 )
 
 // Param is one parameter of a function.
 type Param struct {
 	Name     string // the document's name
 	Alias    string // the name legacy code uses, or ""
+	ByAlias  bool   // the document's name is Alias; Name is that of the function that Serves
 	Type     Type
 	Optional bool
 	Default  string // the value when omitted, as text; "" with Optional means null
+}
+
+// Shown is the name that the manual and messages use.
+func (p Param) Shown() string {
+	if p.ByAlias {
+		return p.Alias
+	}
+	return p.Name
 }
 
 // Func is one function of the catalogue. Values are shared and must not be changed.
@@ -35,6 +48,12 @@ type Func struct {
 	Set     bool // returns a set
 	Effect  Effect
 	Serves  string // name of the function that does the work; families share their base's
+	// Selector is the name of the parameter that holds a selector, which must be checked before the
+	// call runs; or "".
+	Selector string
+	// Step says that a statement of its own does the work, before the one that holds the call; what
+	// serves the call only reads the outcome. Its Effect is Native.
+	Step bool
 }
 
 // Visible returns the parameters that a caller may write.
@@ -60,7 +79,7 @@ func (f *Func) Signature(name string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(p.Name + " " + p.Type.String())
+		b.WriteString(p.Shown() + " " + p.Type.String())
 		switch {
 		case p.Default != "":
 			b.WriteString(" default '" + p.Default + "'")

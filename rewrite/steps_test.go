@@ -1,0 +1,137 @@
+package rewrite
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/sqlfuncs"
+)
+
+const stepText = "select 'own step' ;; -- one\n do 'own step; 2';"
+
+// checkWithSteps checks that the text with its steps parses, and that the hidden statements are the
+// steps' own.
+func checkWithSteps(t *testing.T, p *Plan) {
+	t.Helper()
+	texts := make([]string, len(p.Steps()))
+	for i := range texts {
+		texts[i] = stepText
+	}
+	q := p.WithSteps(texts)
+	tree, err := pg_query.Parse(utf8Encoding.parseable(q.SQL()))
+	if err != nil {
+		t.Errorf("with steps, %q does not parse: %v\n%s", p.client, err, q.SQL())
+		return
+	}
+	var want []int
+	for i, raw := range tree.Stmts {
+		text := q.SQL()[raw.StmtLocation:]
+		if raw.StmtLen > 0 {
+			text = text[:raw.StmtLen]
+		}
+		if strings.Contains(text, "own step") {
+			want = append(want, i)
+		}
+	}
+	if !slices.Equal(q.Hidden(), want) || len(want) != 2*len(texts) {
+		t.Errorf("hidden are %v of %s, want %v", q.Hidden(), q.SQL(), want)
+	}
+	checkSegments(t, p.client, q)
+}
+
+func TestWithSteps(t *testing.T) {
+	r := New(shortFragments{})
+	for _, name := range []string{"x", "another"} { // the second one's plan is the first's, moved
+		sql := ";; begin ;\n/* é */ select mbus4.run_on_q('" + name + "'), wrong;; select mbus4.run_q('1'), mbus4.run_q('2') -- end\n;;"
+		p := r.Rewrite(sql, utf8Session, testEnv)
+		q := p.WithSteps([]string{"do 'a'", "", "do 'b;'; do 'c'"})
+		want := ";; begin ;\n/* é */ do 'a'; select outcome('1')::integer as \"run_on_q\", wrong;; do 'b;'; do 'c'; select outcome('2')::integer as \"run_q\", outcome('3')::integer as \"run_q\" -- end\n;;"
+		if q.SQL() != want {
+			t.Fatalf("gives\n%s\nwant\n%s", q.SQL(), want)
+		}
+		if want := []int{1, 3, 4}; !slices.Equal(q.Hidden(), want) || p.Hidden() != nil {
+			t.Errorf("hidden are %v, want %v", q.Hidden(), want)
+		}
+		if q.Late() || len(q.Steps()) > 0 || len(p.Steps()) != 3 {
+			t.Errorf("steps are left: %v", q.Steps())
+		}
+		for in, out := range map[string]string{"wrong": "wrong", "mbus4.run_on_q": "do 'a'", "mbus4.run_q('2'": "'b;'"} {
+			rep := &Report{Code: "42703", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), out)])) + 1}
+			if q.EditReport(rep); rep.Position != len([]rune(sql[:strings.Index(sql, in)]))+1 {
+				t.Errorf("a report at %s points at %d", out, rep.Position)
+			}
+		}
+		rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 3 42704 no queue"`}
+		if !q.EditReport(rep) || rep.Code != "42704" || rep.Position != len([]rune(sql[:strings.Index(sql, "mbus4.run_q('2'")]))+1 {
+			t.Errorf("a marker gives %+v", rep)
+		}
+	}
+}
+
+func TestStepPlan(t *testing.T) {
+	const sql = "select 'é', mbus4.run_on_q($1), mbus4.run_on_r($2)"
+	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
+	steps := p.Steps()
+	if got, want := steps[1].Args, (map[string]Value{"qname": {Text: "r", Offset: 33}, "exec": {Param: 2, Offset: 48}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("arguments are %+v, want %+v", got, want)
+	}
+	q := StepPlan(p, steps[1].Call, "do 'x'")
+	if q.SQL() != "do 'x'" || q.Late() || q.Hidden() != nil {
+		t.Errorf("gives %+v", q)
+	}
+	rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 2 42704 no queue"`, Position: 3}
+	if !q.EditReport(rep) || rep.Code != "42704" || rep.Position != 33 {
+		t.Errorf("a marker gives %+v", rep)
+	}
+	rep = &Report{Code: "42601", Message: "syntax error", Position: 3}
+	if !q.EditReport(rep) || rep.Position != 0 || rep.Message != "syntax error" {
+		t.Errorf("another error gives %+v", rep)
+	}
+	if rep = (&Report{Code: "42601", Message: "syntax error"}); q.EditReport(rep) {
+		t.Errorf("an error without position gives %+v", rep)
+	}
+}
+
+func TestCountStatements(t *testing.T) {
+	for text, want := range map[string]int{
+		"":                                   0,
+		" ;; -- a\n /* ; */":                 0,
+		"select 1":                           1,
+		"select ';';":                        1,
+		"select 1; select 2;;":               2,
+		"do $$ a; b $$; select E'\\';' -- ;": 2,
+		"create rule r as on insert to t do also (select 1; select 2); select 3": 2,
+	} {
+		if got := countStatements(text, utf8Encoding, false); got != want {
+			t.Errorf("%q has %d statements, want %d", text, got, want)
+		}
+	}
+}
+
+// recorder keeps what it is asked for.
+type recorder struct {
+	shortFragments
+	uses []sqlfuncs.Use
+}
+
+func (r *recorder) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+	r.uses = append(r.uses, use)
+	return r.shortFragments.Fragment(f, use)
+}
+
+// TestSelective checks that what the engine knows of the database reaches its fragments.
+func TestSelective(t *testing.T) {
+	for _, selective := range []bool{false, true} {
+		rec := &recorder{}
+		New(rec).Rewrite("select mbus4.post('q', '')", utf8Session, func() (Env, *Refusal) {
+			return Env{HstoreSchema: "public", Selective: selective}, nil
+		})
+		if len(rec.uses) == 0 || rec.uses[0].Selective != selective {
+			t.Errorf("fragments are asked with %+v", rec.uses)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+# both names of a parameter, the second function's columns
+select mbus4.post_temp('temp.x', 'a=>1'), mbus4.post_temp(tqname => 'temp.x', data => ''), mbus4.post_temp(qname => 'temp.x', data => '')
+----
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('temp.x')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('temp.x')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served), mbus4_c3_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('temp.x')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c3 as (select * from served) select (select "post" as "post_temp" from mbus4_c1), (select "post" as "post_temp" from mbus4_c2), (select "post" as "post_temp" from mbus4_c3)
+
+select mbus4.post_temp(data => '')
+----
+error 42883 at "mbus4.post_t": function mbus4.post_temp(data => unknown) does not exist
+  detail: Parameter tqname is missing.
+  hint: The function is mbus4.post_temp(tqname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text.
+
+# a function's own name wins over a family's, and a family takes any queue
+select mbus4.post_dmq('a=>1')
+----
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('dmq')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post_dmq" from mbus4_c1)
+
+select iid from mbus4.dyn_consume('q', $1) where iid <> ''
+----
+with mbus4_c1_a(n, "qname", "selector", "cname") as (select 1::bigint, ('q')::pg_catalog.text, ($1)::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select iid from pg_catalog.unnest(array(select "dyn_consume" from mbus4_c1)) as "dyn_consume" where iid <> ''
+
+select mbus4.dyn_consume(t.name, selector => t.selector, cname => 'c') from t
+----
+with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null, (t.name)::pg_catalog.text, (t.selector)::pg_catalog.text from t) as s(h1, h2, h3)), mbus4_c1_a(n, "qname", "selector", "cname") as (select mbus4_r1.n, mbus4_r1.h2, mbus4_r1.h3, ('c')::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."dyn_consume" as "dyn_consume" from mbus4_c1 order by mbus4_c1.n, mbus4_c1.o
+
+select mbus4.clear_queue_q(), mbus4.drop_trigger('a', 'b')
+----
+with mbus4_c1_a(n, "qname") as (select 1::bigint, ('q')::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "src", "dst") as (select 1::bigint, ('a')::pg_catalog.text, ('b')::pg_catalog.text), mbus4_c2 as (select * from served) select (select "clear_queue" as "clear_queue_q" from mbus4_c1), (select "drop_trigger" as "drop_trigger" from mbus4_c2)
+
+select mbus4.readme(), mbus4.estimated_messages('q'), mbus4.create_run_function('q'), mbus4.regenerate_functions()
+----
+select (select served_readme() as "readme"), (select served_estimated_messages(('q')::pg_catalog.text) as "estimated_messages"), (select served_create_run_function(('q')::pg_catalog.text) as "create_run_function"), (select served_regenerate_functions() as "regenerate_functions")
+
+select * from mbus4.readme()
+----
+select * from coalesce((select served_readme() as "readme")) as "readme"

@@ -1,0 +1,125 @@
+package rewrite
+
+import (
+	"strings"
+	"testing"
+)
+
+// selectorOf returns the only selector of a text.
+func selectorOf(t *testing.T, r *Rewriter, sql string, session Session) Value {
+	t.Helper()
+	p := r.Rewrite(sql, session, testEnv)
+	if p == nil {
+		t.Fatalf("%q is forwarded", sql)
+	}
+	if len(p.refusals) > 0 {
+		t.Fatalf("%q is refused: %v", sql, p.refusals[0])
+	}
+	if len(p.Selectors()) != 1 {
+		t.Fatalf("%q has selectors %+v", sql, p.Selectors())
+	}
+	return p.Selectors()[0]
+}
+
+// TestSelectorFollowsTheText checks that a plan out of the cache gives the literal of its own text.
+func TestSelectorFollowsTheText(t *testing.T) {
+	for _, session := range []Session{utf8Session, {Encoding: "UTF8", EscapeStrings: true}, {Encoding: "LATIN1"}, {Encoding: "SJIS"}} {
+		r := New(shortFragments{})
+		for literal, want := range map[string]string{
+			`'a'`:                        `a`,
+			`''`:                         ``,
+			`'(t.data->''a'')=''long'''`: `(t.data->'a')='long'`,
+		} {
+			sql := "select 'é', 12, mbus4.create_consumer('q', 'c', " + literal + "::text)"
+			if session.Encoding != "UTF8" {
+				sql = strings.ReplaceAll(sql, "é", "\x95\x5c")
+			}
+			got := selectorOf(t, r, sql, session)
+			if got.Text != want || got.Offset != strings.Index(sql, literal+"::text") {
+				t.Errorf("%q gives %+v, want %q", sql, got, want)
+			}
+		}
+		if n := len(r.cache.entries); n != 1 {
+			t.Errorf("%d plans are cached", n)
+		}
+	}
+}
+
+func TestSelectorWithEscapes(t *testing.T) {
+	r := New(shortFragments{})
+	session := Session{Encoding: "UTF8", EscapeStrings: true}
+	for literal, want := range map[string]string{
+		`'t.iid=\'a\''`:    `t.iid='a'`,
+		`'\u0441\n'`:       "с\n",
+		`E't.iid=\'a\''`:   `t.iid='a'`,
+		`$$t.iid='a\n'$$`:  `t.iid='a\n'`,
+		`'t.iid=''\\d'''`:  `t.iid='\d'`,
+		"'a'\n'\\t'::text": "a\t",
+	} {
+		sql := "select 'it\\'s', mbus4.create_trigger('a', 'b', " + literal + ")"
+		if got := selectorOf(t, r, sql, session); got.Text != want {
+			t.Errorf("%s gives %q, want %q", literal, got.Text, want)
+		}
+	}
+}
+
+// TestUnreadLiteral checks that a literal which cannot be read is refused, and spoils no other text
+// of its skeleton.
+func TestUnreadLiteral(t *testing.T) {
+	r := New(shortFragments{})
+	session := Session{Encoding: "LATIN1", EscapeStrings: true}
+	const sql = "select 1; select mbus4.create_trigger('a', 'b', '%')"
+	for range 2 {
+		bad := strings.ReplaceAll(sql, "%", `\u00e9`)
+		p := r.Rewrite(bad, session, testEnv)
+		if len(p.refusals) != 1 || p.refusals[0].Code != "0A000" || p.refusals[0].offset != strings.Index(bad, `'\u`) ||
+			p.SQL() != "select 1; select 'mbus4-refusal 0'::pg_catalog.int4" || p.Late() || len(p.Selectors()) > 0 {
+			t.Errorf("gives %s and %+v", p.SQL(), p.refusals)
+		}
+		if got := selectorOf(t, r, strings.ReplaceAll(sql, "%", "caf\xe9"), session); got.Text != "caf\xe9" {
+			t.Errorf("gives %+v", got)
+		}
+	}
+}
+
+func TestLate(t *testing.T) {
+	for sql, want := range map[string]bool{
+		"select mbus4.post('q', $1)":                    false,
+		"select mbus4.create_trigger($1, $2)":           false,
+		"select mbus4.create_trigger($1, $2, '1=1')":    false,
+		"select mbus4.create_trigger($1, $2, $3)":       true,
+		"select mbus4.run_on_q('x')":                    true,
+		"select mbus4.dyn_consume('q', $1)":             false,
+		"select mbus4.run_on_q('a' || 'x')":             false,
+		"select mbus4.create_temporary_consumer('q')":   false,
+		"select mbus4.create_temporary_consumer($1,$2)": true,
+	} {
+		if p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv); p.Late() != want {
+			t.Errorf("%s: late is %v", sql, p.Late())
+		}
+	}
+}
+
+func TestRefuseValue(t *testing.T) {
+	r := New(shortFragments{})
+	for _, selector := range []string{"1=1", "now() > t.added"} {
+		sql := "select 'é'; select mbus4.create_trigger('a', 'b', '" + selector + "') /* x */; select 2"
+		p := r.Rewrite(sql, utf8Session, testEnv)
+		v := p.Selectors()[0]
+		q := p.Refuse(v.Offset, Refusal{Code: "42P17", Message: "not immutable"})
+		if want := "select 'é'; select 'mbus4-refusal 0'::pg_catalog.int4 /* x */; select 2"; q.SQL() != want {
+			t.Errorf("gives %s, want %s", q.SQL(), want)
+		}
+		rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0"`, Position: 8}
+		if !q.EditReport(rep) || rep.Code != "42P17" || rep.Position != strings.Index(sql, "'"+selector) {
+			t.Errorf("the report becomes %+v", rep)
+		}
+		after := &Report{Code: "42601", Position: strings.Index(q.SQL(), " 2")}
+		if q.EditReport(after); after.Position != strings.Index(sql, " 2") {
+			t.Errorf("a report behind the refusal becomes %+v", after)
+		}
+		if len(p.refusals) > 0 || len(p.Selectors()) != 1 {
+			t.Errorf("the plan itself has changed")
+		}
+	}
+}
