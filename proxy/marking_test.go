@@ -59,3 +59,9 @@ func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse) bool {
 	}
 	return changed
 }
+
+func (p *markingPlan) Hidden() []int { return nil }
+
+func (p *markingPlan) Late() bool { return false }
+
+func (p *markingPlan) Bound(context.Context, StatementContext, Values) Plan { return nil }
