@@ -21,15 +21,19 @@ type clientFlow struct {
 	news []owed
 	// planned is set by the session's first Plan; from then on names are noted.
 	planned bool
+	// late is set by the session's first late plan.
+	late *lateFlow
 	// terminated is set by Terminate: what follows is not forwarded.
 	terminated bool
-	// detached makes feed stop with errNeedsRewriter before a statement for the Rewriter, whose
-	// answer may take its time; aside is then where in the batch, or what was held, it begins.
+	// detached makes feed stop with errNeedsRewriter before a message for the Rewriter or a late
+	// plan, whose answer may take its time; aside is then that message and what follows.
 	detached bool
 	aside    []byte
 }
 
-// errNeedsRewriter is returned by a detached feed; see clientFlow.setAside.
+// errNeedsRewriter is returned by a detached feed; see clientFlow.setAside. It is also returned by
+// any feed before a message that can be looked at only when replies to what was sent before have
+// come: then the next feed waits for them.
 var errNeedsRewriter = errors.New("statement is for the Rewriter")
 
 // newsKeep is how many entries of news are kept between batches.
@@ -44,6 +48,9 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 	f.news = f.news[:0]
 	out.begin(buf)
 	pos := 0
+	if f.late != nil && f.late.awaited != nil && !f.late.await(ctx) {
+		f.terminated = true
+	}
 	for pos < len(buf) && !f.terminated {
 		var frame []byte
 		frame, pos, err = f.next(buf, pos, out, f)
@@ -55,11 +62,25 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 		if frame == nil {
 			continue
 		}
-		if f.detached && f.forRewriter(frame) {
+		wait := f.detached && f.forRewriter(frame)
+		if f.late != nil {
+			if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
+				continue
+			}
+			if f.late.awaited, err = f.late.unsettled(frame); err != nil {
+				return err
+			}
+			wait = wait || f.late.awaited != nil || f.detached && f.late.asks(frame)
+		}
+		if wait {
 			f.setAside(buf, frame, pos, out)
 			return errNeedsRewriter
 		}
-		if repl := f.inspect(ctx, frame); repl != nil {
+		repl, err := f.inspect(ctx, frame)
+		if err != nil {
+			return err
+		}
+		if repl != nil {
 			f.replace(out, frame, pos, repl)
 		} else {
 			f.keep(out, frame, pos)
@@ -84,7 +105,9 @@ func (f *clientFlow) wants(typ byte, size int) (gather int) {
 		if f.rewriter != nil && size <= maxText {
 			return size
 		}
-		// Too long to be looked at, so its name is not known either: see about.
+		if f.planned { // too long to be looked at, but for its name
+			return maxNames
+		}
 		f.push(owedParse, nil)
 	case msgBind:
 		if f.planned {
@@ -122,7 +145,7 @@ func (f *clientFlow) wants(typ byte, size int) (gather int) {
 
 // forRewriter reports whether inspect would call Rewrite for the message.
 func (f *clientFlow) forRewriter(frame []byte) bool {
-	return (frame[0] == msgQuery || frame[0] == msgParse) && f.rewriter.Mentions(frame[headerSize:])
+	return (frame[0] == msgQuery || frame[0] == msgParse && isWhole(frame)) && f.rewriter.Mentions(frame[headerSize:])
 }
 
 // setAside stops a feed before frame: out keeps what comes before, and aside gets a copy of the
@@ -139,34 +162,37 @@ func (f *clientFlow) setAside(buf, frame []byte, pos int, out *assembly) {
 }
 
 func (f *clientFlow) push(kind replyKind, a *about) {
+	if f.late != nil {
+		f.late.sent(kind)
+	}
 	f.news = append(f.news, owed{kind: kind, about: a})
 }
 
 // inspect looks at a gathered message (or at the head of a long one), notes it, and returns its
 // replacement or nil.
-func (f *clientFlow) inspect(ctx context.Context, frame []byte) (replacement []byte) {
+func (f *clientFlow) inspect(ctx context.Context, frame []byte) (replacement []byte, err error) {
 	body := frame[headerSize:]
 	switch frame[0] {
 	case msgQuery:
-		return f.query(ctx, body)
+		return f.query(ctx, body), nil
 	case msgParse:
-		return f.parse(ctx, body)
+		if !isWhole(frame) {
+			f.longParse(body)
+			return nil, nil
+		}
+		return f.parse(ctx, body), nil
 	case msgBind:
-		f.bind(body)
+		return nil, f.bind(ctx, frame)
 	case msgDescribe:
 		f.named(owedDescribe, body)
 	case msgClose:
 		f.named(owedClose, body)
 	case msgExecute:
-		a := new(about)
-		if portal, _, ok := cstring(body); ok {
-			a.portal = string(portal)
-		}
-		f.push(owedExecute, a)
+		return f.execute(frame)
 	case msgTerminate:
 		f.terminated = true
 	}
-	return nil
+	return nil, nil
 }
 
 func (f *clientFlow) query(ctx context.Context, body []byte) []byte {
@@ -175,15 +201,21 @@ func (f *clientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(owedQuery, nil) // malformed: the server says so
 		return nil
 	}
-	plan := f.plan(ctx, text, nil)
+	plan := f.plan(ctx, text, true, nil)
 	if !f.planned {
 		f.push(owedQuery, nil)
 		return nil
 	}
-	f.push(owedQuery, &about{plan: plan, deallocated: deallocatedNames(string(text))})
+	a := &about{plan: plan, deallocated: deallocatedNames(string(text))}
+	if f.late != nil {
+		a.deeds = f.late.acted(f.acts(text), true)
+	}
 	if plan == nil {
+		f.push(owedQuery, a)
 		return nil
 	}
+	a.hide = plan.Hidden()
+	f.push(owedQuery, a)
 	return appendFrame(nil, msgQuery, []byte(plan.SQL()), []byte{0})
 }
 
@@ -198,34 +230,62 @@ func (f *clientFlow) parse(ctx context.Context, body []byte) []byte {
 		f.push(owedParse, nil)
 		return nil
 	}
-	plan := f.plan(ctx, text, types)
+	voids := voidParams(types)
+	plan := f.plan(ctx, text, false, voids)
 	if !f.planned {
 		f.push(owedParse, nil)
 		return nil
 	}
-	f.push(owedParse, &about{
-		plan: plan, statement: string(name), deallocated: deallocatedNames(string(text)),
-	})
+	a := &about{
+		plan: plan, statement: nameKey(name), deallocated: deallocatedNames(string(text)),
+	}
+	if f.latePlan(plan); f.late != nil {
+		a.deeds = f.late.parsed(a.statement, plan, voids, f.acts(text))
+	}
+	f.push(owedParse, a)
 	if plan == nil {
 		return nil
 	}
 	return appendFrame(nil, msgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
 }
 
-// plan asks the Rewriter about text; types is what a Parse says of its parameters.
-func (f *clientFlow) plan(ctx context.Context, text, types []byte) Plan {
+// longParse notes a Parse whose text is too long to be looked at.
+func (f *clientFlow) longParse(head []byte) {
+	name, _, ok := cstring(head)
+	if !ok {
+		f.push(owedParse, nil)
+		return
+	}
+	a := &about{statement: nameKey(name)}
+	if f.late != nil {
+		a.deeds = f.late.parsed(a.statement, nil, nil, nil)
+	}
+	f.push(owedParse, a)
+}
+
+// plan asks the Rewriter about text; voids is what a Parse says of its parameters.
+func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids []int) Plan {
 	if !f.rewriter.Mentions(text) {
 		return nil
 	}
-	set := f.settings.Load()
-	sc := StatementContext{
-		Database: f.database, Encoding: set.encoding, EscapeStrings: set.escapeStrings, VoidParams: voidParams(types),
-	}
-	plan := f.rewriter.Rewrite(ctx, sc, string(text))
+	plan := f.rewriter.Rewrite(ctx, f.context(simple, voids), string(text))
 	if plan != nil {
 		f.planned = true
 	}
 	return plan
+}
+
+func (f *clientFlow) context(simple bool, voids []int) StatementContext {
+	set := f.settings.Load()
+	return StatementContext{
+		Database: f.database, Encoding: set.encoding, EscapeStrings: set.escapeStrings,
+		Simple: simple, VoidParams: voids,
+	}
+}
+
+// acts is actsOf with the session's settings.
+func (f *clientFlow) acts(text []byte) []act {
+	return actsOf(string(text), f.settings.Load().escapeStrings)
 }
 
 // oidVoid is VOIDOID of the server's pg_type.
@@ -245,15 +305,32 @@ func voidParams(types []byte) (numbers []int) {
 	return numbers
 }
 
-func (f *clientFlow) bind(body []byte) {
+func (f *clientFlow) bind(ctx context.Context, frame []byte) (err error) {
 	a := new(about)
-	if portal, rest, ok := cstring(body); ok {
-		a.portal = string(portal)
-		if statement, _, ok := cstring(rest); ok {
-			a.statement = string(statement)
+	if portal, statement, _, ok := bindNames(frame[headerSize:]); ok {
+		a.portal, a.statement = nameKey(portal), nameKey(statement)
+		if f.late != nil {
+			err = f.lateBound(ctx, frame, a)
 		}
 	}
 	f.push(owedBind, a)
+	return err
+}
+
+// execute returns the Execute with the messages of a step before it, if it needs one.
+func (f *clientFlow) execute(frame []byte) (replacement []byte, err error) {
+	a := new(about)
+	if portal, _, ok := cstring(frame[headerSize:]); ok {
+		a.portal = nameKey(portal)
+		if f.late != nil {
+			replacement, err = f.lateExecute(portal, a)
+		}
+	}
+	f.push(owedExecute, a)
+	if replacement != nil {
+		replacement = append(replacement, frame...)
+	}
+	return replacement, err
 }
 
 // named notes a Describe or Close, whose body is 'S' or 'P' and a name.
@@ -262,9 +339,12 @@ func (f *clientFlow) named(kind replyKind, body []byte) {
 	if len(body) > 0 {
 		if name, _, ok := cstring(body[1:]); ok {
 			if a.ofPortal = body[0] == 'P'; a.ofPortal {
-				a.portal = string(name)
+				a.portal = nameKey(name)
 			} else {
-				a.statement = string(name)
+				a.statement = nameKey(name)
+			}
+			if f.late != nil && kind == owedClose {
+				a.deeds = f.late.closed(a)
 			}
 		}
 	}

@@ -8,8 +8,10 @@ var errFraming = errors.New("message length out of range")
 // framer finds messages in a stream that comes in batches. A batch is walked with next; a message
 // goes on unseen unless its inspector wants (the head of) it in one piece.
 type framer struct {
-	// left counts the bytes of the current message that still pass unseen.
-	left int
+	// left counts the bytes of the current message that still pass unseen; with dropping they go
+	// nowhere.
+	left     int
+	dropping bool
 	// carry is an unfinished header from the end of the last batch.
 	carry  [headerSize]byte
 	ncarry int
@@ -23,9 +25,12 @@ type framer struct {
 // inspector decides which messages a framer gathers.
 type inspector interface {
 	// wants is called once for each message and returns how many of its size bytes are to be
-	// gathered; 0: none.
+	// gathered; 0: none, and drop: none, and the message is taken out.
 	wants(typ byte, size int) int
 }
+
+// drop is an answer of inspector.wants.
+const drop = -1
 
 // atBoundary reports that no message is under way: something else may be written here.
 func (f *framer) atBoundary() bool { return f.left == 0 && f.ncarry == 0 && f.held == nil }
@@ -43,18 +48,15 @@ func (f *framer) prefill(buf []byte) int {
 // before the next call.
 func (f *framer) next(buf []byte, pos int, out *assembly, in inspector) (frame []byte, at int, err error) {
 	if f.held != nil {
-		k := min(f.need-len(f.held), len(buf)-pos)
-		f.held = append(f.held, buf[pos:pos+k]...)
-		pos += k
-		if len(f.held) < f.need {
-			out.replace(0, pos, nil)
-			return nil, pos, nil
-		}
-		return f.held, pos, nil
+		frame, at = f.gather(buf, pos, out)
+		return frame, at, nil
 	}
 	for {
 		if f.left > 0 {
 			k := min(f.left, len(buf)-pos)
+			if f.dropping {
+				out.replace(pos, pos+k, nil)
+			}
 			f.left -= k
 			pos += k
 		}
@@ -72,7 +74,7 @@ func (f *framer) next(buf []byte, pos int, out *assembly, in inspector) (frame [
 			return nil, pos, errFraming
 		}
 		need := in.wants(buf[pos], size)
-		if need == 0 {
+		if f.dropping = need == drop; need <= 0 {
 			f.left = size
 			continue
 		}
@@ -85,6 +87,37 @@ func (f *framer) next(buf []byte, pos int, out *assembly, in inspector) (frame [
 		out.truncate(pos)
 		return nil, len(buf), nil
 	}
+}
+
+// gather goes on gathering in held.
+func (f *framer) gather(buf []byte, pos int, out *assembly) (frame []byte, at int) {
+	k := min(f.need-len(f.held), len(buf)-pos)
+	f.held = append(f.held, buf[pos:pos+k]...)
+	pos += k
+	if len(f.held) < f.need {
+		out.replace(0, pos, nil)
+		return nil, pos
+	}
+	return f.held, pos
+}
+
+// whole gathers all of a message of which next returned the head with position pos. It returns
+// what next would have returned.
+func (f *framer) whole(buf, head []byte, pos int, out *assembly) (frame []byte, at int) {
+	size, _ := frameLen(head)
+	if f.held != nil {
+		f.need = size
+		return f.gather(buf, pos, out)
+	}
+	start := pos - len(head)
+	f.left = 0
+	if size <= len(buf)-start {
+		return buf[start : start+size], start + size
+	}
+	f.size, f.need = size, size
+	f.held = append(make([]byte, 0, min(size, 2*len(buf))), buf[start:]...)
+	out.truncate(start)
+	return nil, len(buf)
 }
 
 // keep forwards a message that next returned with position pos.

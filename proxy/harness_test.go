@@ -113,6 +113,15 @@ func (f *fixture) makeRoles() error {
 		create function refuse() returns trigger language plpgsql as
 			$$ begin raise exception 'not before statement'; end $$;
 		create trigger refuse before insert on guarded for each statement execute function refuse();
+		create function arm_step() returns void language plpgsql as $$ begin
+			if current_setting('mbus4.armed', true) = 'yes' then raise exception 'armed twice'; end if;
+			perform set_config('mbus4.armed', 'yes', false);
+		end $$;
+		create function consume_step() returns setof int language plpgsql as $$ begin
+			if current_setting('mbus4.armed', true) is distinct from 'yes' then raise exception 'not armed'; end if;
+			perform set_config('mbus4.armed', '', false);
+			return next 1;
+		end $$;
 	`).ReadAll()
 	return err
 }

@@ -99,12 +99,15 @@ func (ln *lanes) rewrite() {
 			case ln.ended:
 			case failed != nil:
 				ln.end()
-			case err != nil:
+			case err != nil && !errors.Is(err, errNeedsRewriter):
 				s.explain("client to server", err)
 				ln.end()
 			default:
 				s.down.expect(s.up.news)
 				ln.toServer(out.result())
+				if err != nil && !ln.discarding {
+					ln.rewrite() // it begins with waiting for replies to what was just sent
+				}
 				ln.watch()
 			}
 			out.free()

@@ -20,14 +20,24 @@ const marked = "/* twenty-seven bytes ... */"
 
 func (marking) Mentions(text []byte) bool { return bytes.Contains(text, []byte("mbus4")) }
 
-func (r marking) Rewrite(_ context.Context, _ StatementContext, text string) Plan {
+func (r marking) Rewrite(_ context.Context, sc StatementContext, text string) Plan {
 	if strings.Contains(text, "mbus4.panic") {
 		panic("asked to")
 	}
 	if strings.Contains(text, "mbus4.forward") {
 		return nil
 	}
-	return &markingPlan{text: text, visible: r.visible}
+	p := &markingPlan{text: text, sql: marked + text, shift: len(marked), visible: r.visible}
+	switch {
+	case strings.HasPrefix(text, markLate) && !sc.Simple:
+		p.late = true
+		p.sql += armed
+	case strings.HasPrefix(text, markHide) && sc.Simple && !strings.Contains(text, ";"):
+		p.sql = padding + text + ";" + padding
+		p.shift = len(padding)
+		p.hidden = []int{0, 2}
+	}
+	return p
 }
 
 func (r marking) EditReport(rep *pgproto3.ErrorResponse) bool {
@@ -40,17 +50,32 @@ func (r marking) EditReport(rep *pgproto3.ErrorResponse) bool {
 	return false
 }
 
+// Texts that begin with these have plans with steps and hidden statements. A late one may end in a
+// list of tables, to which armed is added: that fails unless the step, and nothing else late, has
+// run before. Both are functions of the test's cluster, see harness_test.go.
+const (
+	markLate = "/*mbus4 late*/"
+	markHide = "/*mbus4 hide*/"
+	armed    = ", consume_step()"
+	armStep  = "select arm_step()"
+	padding  = "do $$ begin end $$;"
+)
+
 type markingPlan struct {
 	text    string
+	sql     string
+	shift   int
+	hidden  []int
+	late    bool
 	visible bool
 }
 
-func (p *markingPlan) SQL() string { return marked + p.text }
+func (p *markingPlan) SQL() string { return p.sql }
 
 func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse) bool {
 	changed := false
-	if rep.Position > int32(len(marked)) {
-		rep.Position -= int32(len(marked))
+	if rep.Position > int32(p.shift) {
+		rep.Position -= int32(p.shift)
 		changed = true
 	}
 	if p.visible {
@@ -58,4 +83,12 @@ func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse) bool {
 		changed = true
 	}
 	return changed
+}
+
+func (p *markingPlan) Hidden() []int { return p.hidden }
+
+func (p *markingPlan) Late() bool { return p.late }
+
+func (p *markingPlan) Bound(context.Context, StatementContext, Values) Plan {
+	return &markingPlan{text: armStep, sql: armStep, visible: p.visible}
 }

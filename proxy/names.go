@@ -10,22 +10,26 @@ type names struct {
 	portals    map[string]Plan
 	// deallocated are names that DEALLOCATE statements parsed so far drop when executed.
 	deallocated []string
+	living      living
 }
 
 // maxDeallocated bounds names.deallocated.
 const maxDeallocated = 256
 
 // inUse reports whether any name has a plan.
-func (n *names) inUse() bool { return len(n.statements) > 0 || len(n.portals) > 0 }
+func (n *names) inUse() bool {
+	return len(n.statements) > 0 || len(n.portals) > 0 || len(n.living.statements) > 0
+}
 
 // planOf returns the plan of the message that h stands for, or nil.
 func (n *names) planOf(h *owed) Plan {
 	if h == nil || h.about == nil {
 		return nil
 	}
-	switch h.kind {
-	case owedQuery, owedParse:
+	if h.about.plan != nil {
 		return h.about.plan
+	}
+	switch h.kind {
 	case owedBind:
 		return n.statements[h.about.statement]
 	case owedExecute:
@@ -43,7 +47,7 @@ func (n *names) planOf(h *owed) Plan {
 // parsed is called at ParseComplete: the name now means this text.
 func (n *names) parsed(a *about) {
 	if a == nil {
-		// Sent before the session's first Plan; a name it replaces has none.
+		// Sent before the session's first Plan; a name it replaces has none. Or malformed.
 		return
 	}
 	if len(n.deallocated)+len(a.deallocated) <= maxDeallocated {
@@ -88,15 +92,17 @@ func (n *names) closed(a *about) {
 
 // completed is called at CommandComplete with its tag.
 func (n *names) completed(a *about, tag string) {
-	if len(n.statements) == 0 && len(n.portals) == 0 {
+	if !n.inUse() {
 		return
 	}
 	switch tag {
 	case "DISCARD ALL":
 		clear(n.statements)
 		clear(n.portals)
+		end(n.living.statements)
 	case "DEALLOCATE ALL":
 		clear(n.statements)
+		end(n.living.statements)
 	case "DEALLOCATE":
 		// All names of the text go at the first tag: a plan dropped too early costs the mapping
 		// of a position, one kept too long would map that of another statement.
@@ -128,6 +134,7 @@ func (n *names) ready(kind replyKind, status byte) {
 	}
 	if status == 'I' { // no portal of the extended protocol outlives its transaction
 		clear(n.portals)
+		end(n.living.portals)
 	}
 }
 
@@ -157,19 +164,8 @@ func deallocatedNames(text string) []string {
 // leadingIdentifier reads a plain or quoted identifier at the head of s as Postgres folds it.
 func leadingIdentifier(s string) string {
 	if strings.HasPrefix(s, `"`) {
-		var b strings.Builder
-		for i := 1; i < len(s); i++ {
-			if s[i] != '"' {
-				b.WriteByte(s[i])
-				continue
-			}
-			if i+1 == len(s) || s[i+1] != '"' {
-				return b.String()
-			}
-			b.WriteByte('"')
-			i++
-		}
-		return ""
+		name, _, _ := quotedName(s)
+		return name
 	}
 	end := 0
 	for end < len(s) && !isSpace(s[end]) && s[end] != ';' && s[end] != '-' && s[end] != '/' {

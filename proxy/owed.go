@@ -1,5 +1,7 @@
 package proxy
 
+import "slices"
+
 // replyKind says to what message of the client a reply is owed.
 type replyKind uint8
 
@@ -85,17 +87,30 @@ func (k replyKind) accepts(typ byte) bool {
 // owed is one entry of the queue of expected replies.
 type owed struct {
 	kind replyKind
+	// hidden: the message is ours, and but for errors and notices the client does not see replies.
+	hidden bool
 	// about is nil in a session that never had a Plan.
 	about *about
 }
 
 // about is what a reply means for the names and plans of the session. Immutable once queued.
 type about struct {
-	plan        Plan     // of a Query or Parse; may be nil
+	plan        Plan     // of a Query, Parse or step; may be nil
+	hide        []int    // Plan.Hidden of a Query
 	statement   string   // Parse, Bind, Describe and Close of a statement
 	portal      string   // Bind, Execute, Describe and Close of a portal
 	ofPortal    bool     // Describe and Close: portal is meant, not statement
 	deallocated []string // statement names that DEALLOCATE in the text of a Query or Parse drops
+	deeds       []*deed  // what the message may bring about, in order; nil nearly always
+}
+
+// hides reports whether the client is not to see a reply of type typ, after done statements of a
+// Query have completed.
+func (o *owed) hides(typ byte, done int) bool {
+	if o.hidden {
+		return typ != msgErrorResponse
+	}
+	return typ == msgCommandComplete && o.kind == owedQuery && o.about != nil && slices.Contains(o.about.hide, done)
 }
 
 // ring is a queue of owed replies; it grows as needed and gives memory back when empty.
@@ -126,6 +141,7 @@ func (r *ring) push(o owed) {
 
 // pop drops the head.
 func (r *ring) pop() {
+	r.at(0).undo()
 	*r.at(0) = owed{}
 	r.head = (r.head + 1) & (len(r.entries) - 1)
 	r.n--

@@ -12,6 +12,8 @@ type StatementContext struct {
 	Encoding string // client_encoding as last reported by the server, e.g. "UTF8"
 	// EscapeStrings is set while standard_conforming_strings is off.
 	EscapeStrings bool
+	// Simple is set for the text of a Query and not for that of a Parse.
+	Simple bool
 	// VoidParams are the numbers of the parameters that a Parse declares as void.
 	VoidParams []int
 }
@@ -39,4 +41,17 @@ type Plan interface {
 	// the proper SQLSTATE, message and hint; it reports whether it changed anything. It is called
 	// for NoticeResponse too, which has the same fields.
 	EditReport(r *pgproto3.ErrorResponse) bool
+	// Hidden are the ordinals, ascending from 0, of the statements in the reply to a Query whose
+	// CommandComplete the client must not see, because they are ours. They return no rows. Only
+	// for plans of Query texts; nil nearly always.
+	Hidden() []int
+	// Late reports that Bound is to be called for each Bind of a statement made from the plan.
+	Late() bool
+	// Bound gets the values of a Bind and returns the step: what must run on the session before
+	// the portal is executed for the first time; nil for none. Of a step only SQL and EditReport
+	// are used. It is one statement without parameters that neither copies nor ends the
+	// transaction; rows of it are thrown away. One that is refused is a Plan whose SQL the
+	// server fails to parse, as with Rewrite. Bound may take its time, like Rewrite; ctx ends
+	// with the session. It may be called for a Bind that the server then refuses or skips.
+	Bound(ctx context.Context, sc StatementContext, values Values) Plan
 }

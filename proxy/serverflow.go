@@ -39,12 +39,12 @@ func (f *serverFlow) feed(buf []byte, out *assembly) error {
 		if frame == nil {
 			continue
 		}
-		repl, err := f.inspect(frame)
+		repl, hide, err := f.inspect(frame)
 		if err != nil {
 			out.truncate(pos - len(frame))
 			return fmt.Errorf("reading server message: %w", err)
 		}
-		if repl != nil {
+		if repl != nil || hide {
 			f.replace(out, frame, pos, repl)
 		} else {
 			f.keep(out, frame, pos)
@@ -60,7 +60,7 @@ func (f *serverFlow) wants(typ byte, size int) (gather int) {
 	case msgDataRow, msgCopyData:
 		// The bulk of what servers send: no look at the queue while its head takes rows.
 		if !f.takesRows() {
-			f.err = f.answer(typ, "")
+			return f.pass(typ)
 		}
 	case msgNotification, msgBackendKeyData:
 		return 0
@@ -76,7 +76,7 @@ func (f *serverFlow) wants(typ byte, size int) (gather int) {
 		if f.rewriter != nil && size <= maxReport {
 			return size
 		}
-		f.err = f.answer(typ, "")
+		return f.pass(typ)
 	case msgReadyForQuery:
 		if size != headerSize+1 {
 			f.err = errFraming
@@ -84,35 +84,48 @@ func (f *serverFlow) wants(typ byte, size int) (gather int) {
 		}
 		return size
 	case msgCommandComplete:
-		if f.names.inUse() && size <= maxSmall {
+		if size <= maxSmall && f.wantsTag() {
 			return size
 		}
-		f.err = f.answer(typ, "")
+		return f.pass(typ)
 	default:
-		f.err = f.answer(typ, "")
+		return f.pass(typ)
 	}
 	return 0
 }
 
-// inspect looks at a gathered message and returns its replacement or nil.
-func (f *serverFlow) inspect(frame []byte) (replacement []byte, err error) {
+// pass notes a reply whose body does not matter; the result is that of wants.
+func (f *serverFlow) pass(typ byte) (gather int) {
+	if f.err != nil {
+		return 0 // found in this batch; feed is about to return it
+	}
+	hide, err := f.answer(typ, "")
+	f.err = err
+	if hide {
+		return drop
+	}
+	return 0
+}
+
+// inspect looks at a gathered message and returns its replacement or nil, and whether it goes to
+// the client at all.
+func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err error) {
 	body := frame[headerSize:]
 	switch frame[0] {
 	case msgReadyForQuery:
-		return nil, f.answer(msgReadyForQuery, txnStatus(body[0]))
+		hide, err = f.answer(msgReadyForQuery, txnStatus(body[0]))
 	case msgCommandComplete:
 		tag, _, _ := cstring(body)
-		return nil, f.answer(msgCommandComplete, string(tag))
+		hide, err = f.answer(msgCommandComplete, string(tag))
 	case msgParameterStatus:
 		f.settings.Store(f.settings.Load().with(body))
 	case msgNoticeResponse:
-		return f.edit(frame, f.upcoming()), nil
+		replacement = f.edit(frame, f.upcoming())
 	case msgErrorResponse:
-		h := f.upcoming()
-		replacement = f.edit(frame, h)
-		return replacement, f.answer(msgErrorResponse, "")
+		replacement = f.edit(frame, f.upcoming())
+		_, err = f.answer(msgErrorResponse, "")
 	}
-	return replacement, nil
+	return replacement, hide, err
 }
 
 // txnStatus is string(status) without allocating.

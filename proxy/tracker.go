@@ -32,6 +32,8 @@ type reading struct {
 	// copyIn is entered by CopyInResponse and left by CommandComplete or ErrorResponse: the
 	// message at is a COPY FROM STDIN.
 	copyIn bool
+	// done counts the statements of a Query that have completed.
+	done int
 }
 
 // maxReadings bounds tracker.more.
@@ -75,13 +77,22 @@ func (t *tracker) upcoming() *owed {
 	return nil
 }
 
-// takesRows reports that DataRow and CopyData change nothing.
+// takesRows reports that DataRow and CopyData change nothing and are for the client.
 func (t *tracker) takesRows() bool {
 	if len(t.more) > 0 {
 		return false
 	}
 	h := t.head()
-	return h != nil && (h.kind == owedQuery || h.kind == owedExecute)
+	return h != nil && (h.kind == owedQuery || h.kind == owedExecute) && !h.hidden
+}
+
+// wantsTag reports that the tag of a CommandComplete coming now matters.
+func (t *tracker) wantsTag() bool {
+	if t.names.inUse() || len(t.more) > 0 {
+		return true
+	}
+	h := t.upcoming()
+	return h != nil && h.about != nil && (len(h.about.deeds) > 0 || len(h.about.hide) > 0)
 }
 
 // idle reports that no reply is owed and no transaction is open.
@@ -111,17 +122,19 @@ func (t *tracker) owesNothing(r *reading) bool {
 
 // answer takes note of a reply of type typ, which is none of those that come unasked. detail is
 // the tag of a CommandComplete (may be empty when no name is in use) or the status of a
-// ReadyForQuery.
-func (t *tracker) answer(typ byte, detail string) error {
+// ReadyForQuery. hide tells that the client is not to see it.
+func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 	others := t.more
 	t.more = nil
-	h, ok := t.step(&t.main, typ)
+	h, hide, ok := t.step(&t.main, typ)
 	for _, r := range others {
-		rh, possible := t.step(&r, typ)
+		rh, rhide, possible := t.step(&r, typ)
 		switch {
 		case !possible:
 		case !ok:
-			t.main, h, ok = r, rh, true
+			t.main, h, hide, ok = r, rh, rhide, true
+		case hide != rhide:
+			return false, errUnclear
 		default:
 			t.addReading(r)
 		}
@@ -131,11 +144,14 @@ func (t *tracker) answer(typ byte, detail string) error {
 		if t.main.at < t.queue.n {
 			d.head = t.queue.at(t.main.at).kind
 		}
-		return d
+		return false, d
 	}
 	t.note(h, typ, detail)
+	if len(t.more) > 0 {
+		t.blur()
+	}
 	t.trim()
-	return nil
+	return hide, nil
 }
 
 // addReading adds r unless there is one like it.
@@ -152,24 +168,26 @@ func (t *tracker) addReading(r reading) {
 }
 
 // step moves r by one reply and returns the message answered, which is nil for an ErrorResponse
-// that answers none. ok is false when the reply is impossible in this reading.
-func (t *tracker) step(r *reading, typ byte) (h *owed, ok bool) {
+// that answers none. hide tells that the client is not to see the reply; ok is false when it is
+// impossible in this reading.
+func (t *tracker) step(r *reading, typ byte) (h *owed, hide, ok bool) {
 	if typ == msgErrorResponse && r.skipping {
-		return nil, true // FATAL, it ends the session
+		return nil, false, true // FATAL, it ends the session
 	}
 	for ; ; r.at++ {
 		if r.at >= t.queue.n {
-			return nil, typ == msgErrorResponse // a FATAL one comes at any time
+			return nil, false, typ == msgErrorResponse // a FATAL one comes at any time
 		}
 		h = t.queue.at(r.at)
 		if h.kind == copyEnd || r.skipping && h.kind != owedSync {
 			continue
 		}
 		if !h.kind.accepts(typ) {
-			return nil, false
+			return nil, false, false
 		}
 		break
 	}
+	hide = h.hides(typ, r.done)
 	switch typ {
 	case msgErrorResponse:
 		t.fail(r, h.kind)
@@ -190,7 +208,7 @@ func (t *tracker) step(r *reading, typ byte) (h *owed, ok bool) {
 			r.at++
 		}
 	}
-	return h, true
+	return h, hide, true
 }
 
 // complete is the step of a CommandComplete.
@@ -210,6 +228,7 @@ func (t *tracker) complete(r *reading, kind replyKind) {
 		r.at = next
 	} else { // of a Query more statements may follow, ReadyForQuery must
 		r.then = max(r.then, next)
+		r.done++
 	}
 }
 
@@ -251,6 +270,10 @@ func (t *tracker) note(h *owed, typ byte, detail string) {
 		return
 	}
 	if h == nil {
+		return
+	}
+	t.fulfil(h, typ, detail)
+	if h.hidden {
 		return
 	}
 	switch typ {

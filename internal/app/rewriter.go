@@ -68,6 +68,15 @@ func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, p.Plan.EditReport)
 }
 
+// Hidden returns nil: no plan has statements of its own yet.
+func (p plan) Hidden() []int { return nil }
+
+// Late reports false: no plan needs the values of a Bind yet.
+func (p plan) Late() bool { return false }
+
+// Bound is not called, for no plan is late.
+func (p plan) Bound(context.Context, proxy.StatementContext, proxy.Values) proxy.Plan { return nil }
+
 // edit lets f change m in the form that package rewrite knows.
 func edit(m *pgproto3.ErrorResponse, f func(*rewrite.Report) bool) bool {
 	r := rewrite.Report{
