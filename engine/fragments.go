@@ -14,6 +14,9 @@ import (
 //go:embed sql/*.sql sql/macro/*.sql
 var sqlFiles embed.FS
 
+//go:embed readme.txt
+var readme string
+
 // CallTexts holds the SQL that serves each function of the catalogue. It is immutable and safe for
 // concurrent use.
 type CallTexts struct {
@@ -37,6 +40,8 @@ func Fragments() *CallTexts {
 		t.plain[name] = expandMacros(text, macros)
 		t.selective[name] = expandMacros(text, selective)
 	}
+	manual := sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text"
+	t.plain["readme"], t.selective["readme"] = manual, manual
 	return t
 }
 

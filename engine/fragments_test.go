@@ -53,7 +53,7 @@ func TestFragmentsWake(t *testing.T) {
 			woke++
 		}
 	}
-	if woke != 6 { // consume, consumen, take and their families
+	if woke != 7 { // consume, consumen, dyn_consume, take and the families
 		t.Errorf("%d functions wake what waits", woke)
 	}
 }

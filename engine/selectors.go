@@ -204,14 +204,15 @@ func selectorError(text string, err error) error {
 		rule = "only immutable functions and constants may occur in it"
 	case "42601": // syntax_error
 		rule = "it must be one SQL expression: " + e.Message
-	case "42804": // datatype_mismatch
+	case "42804", "42P13": // datatype_mismatch, invalid_function_definition
 		rule = "it must be boolean: " + e.Message
+	case "42P01", "42703": // undefined_table, undefined_column
+		rule = "it can refer to nothing but the columns of t: " + e.Message
 	}
 	return &Error{
 		Code:    e.Code,
 		Message: fmt.Sprintf("the selector %s is refused: %s", text, rule),
 		Hint:    `A selector is one boolean expression over t, a mbus4.qt_model, for example (t.properties->'STATE')='DONE'.`,
-		Err:     err,
 	}
 }
 

@@ -35,7 +35,7 @@ type StepCall struct {
 	Rewrite func(text string) (string, error)
 }
 
-// Step returns the SQL text of a step, one statement. Refusals are of type *Error.
+// Step returns the PL/pgSQL code of a step, a block for DoBlock. Refusals are of type *Error.
 func (t *CallTexts) Step(db *Database, call StepCall) (string, error) {
 	switch call.Func.Serves {
 	case "run_on":
@@ -55,15 +55,15 @@ func (t *CallTexts) runOn(db *Database, call StepCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	consume := t.statement(db, "consumen", call.Number, fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
+	consume := t.statement(db, "consumen", "(mbus4_c.consumen).*", call.Number, fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
 		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
-	bury := t.statement(db, "post", call.Number, t.fill("buried", map[string]string{"Hstore": db.hstoreSchema}))
-	return doBlock(t.fill("run_on", map[string]string{
-		"Consume": "select (c.r).* from (" + consume + ") c (r)",
+	bury := t.statement(db, "post", "mbus4_c.post into mbus4_iid", call.Number, t.fill("buried", map[string]string{"Hstore": db.hstoreSchema}))
+	return t.fill("run_on", map[string]string{
+		"Consume": consume,
 		"Exec":    sqlfuncs.QuoteLiteral(text),
 		"Bury":    bury,
 		"Call":    strconv.Itoa(call.Number),
-	})), nil
+	}), nil
 }
 
 func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
@@ -87,7 +87,7 @@ func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
 	for i, c := range columns {
 		given[c.name] = "$" + strconv.Itoa(i+1)
 		declared = append(declared, c.name+" "+c.typ)
-		read = append(read, "(c.consume)."+c.name)
+		read = append(read, "(mbus4_c.consume)."+c.name)
 		inserted = append(inserted, "new."+c.name)
 	}
 	or := func(name, otherwise string) string {
@@ -97,11 +97,11 @@ func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
 		return otherwise
 	}
 	quoted := sqlfuncs.QuoteLiteral(queue)
-	consume := t.statement(db, "consume", 1, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
-	post := t.statement(db, "post", 1, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, db.hstoreSchema,
+	consume := t.statement(db, "consume", strings.Join(read, ", "), 1, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
+	post := t.statement(db, "post", "mbus4_c.post", 1, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, db.hstoreSchema,
 		or("properties", "null::"+db.hstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
 	sum := md5.Sum([]byte(view))
-	return doBlock(t.fill("create_view", map[string]string{
+	return t.fill("create_view", map[string]string{
 		"Queue":       quoted,
 		"Consumer":    sqlfuncs.QuoteLiteral(consumer),
 		"NoQueue":     sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" does not exist`, queue)),
@@ -110,9 +110,9 @@ func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
 		"View":        view,
 		"Columns":     strings.Join(declared, ", "),
 		"NewColumns":  strings.Join(inserted, ", "),
-		"ConsumeBody": sqlfuncs.QuoteLiteral("select " + strings.Join(read, ", ") + " from (" + consume + ") c (consume)"),
+		"ConsumeBody": sqlfuncs.QuoteLiteral(consume),
 		"PostBody":    sqlfuncs.QuoteLiteral(post),
-	})), nil
+	}), nil
 }
 
 // viewColumn is a column of a view: one of qt_model's.
@@ -177,16 +177,16 @@ func isTrue(s string) bool {
 	return false
 }
 
-// statement is a whole statement around the text of a call: a query with the call's result for its
-// one column. args selects the arguments, n first.
-func (t *CallTexts) statement(db *Database, serves string, number int, args string) string {
+// statement is a whole statement around the text of a call: a query for columns of the result's row.
+// args selects the arguments, n first.
+func (t *CallTexts) statement(db *Database, serves, columns string, number int, args string) string {
 	match, ok := sqlfuncs.Lookup(serves)
 	if !ok {
 		panic("no function " + serves)
 	}
-	columns := []string{"n"}
+	names := []string{"n"}
 	for _, p := range match.Func.Params {
-		columns = append(columns, sqlfuncs.QuoteIdent(p.Name))
+		names = append(names, sqlfuncs.QuoteIdent(p.Name))
 	}
 	fragment := t.Fragment(match.Func, sqlfuncs.Use{
 		Given:     map[string]bool{"headers": true, "iid": true},
@@ -194,7 +194,7 @@ func (t *CallTexts) statement(db *Database, serves string, number int, args stri
 		Selective: db.Selective(),
 	})
 	ctes := strings.NewReplacer("{c}", "mbus4_c", "{k}", strconv.Itoa(number), "{hstore}", db.hstoreSchema).Replace(fragment.CTEs)
-	return fmt.Sprintf("with mbus4_c_a (%s) as (%s), %s select mbus4_c.%s from mbus4_c", strings.Join(columns, ", "), args, ctes, serves)
+	return fmt.Sprintf("with mbus4_c_a (%s) as (%s), %s select %s from mbus4_c", strings.Join(names, ", "), args, ctes, columns)
 }
 
 // fill fills in a text/template of sql/step.
@@ -206,8 +206,12 @@ func (t *CallTexts) fill(name string, values map[string]string) string {
 	return comment.ReplaceAllString(b.String(), "")
 }
 
-// doBlock makes a DO statement of PL/pgSQL code. Nothing of it stays in the database.
-func doBlock(code string) string {
+// DoBlock makes one DO statement of the codes of steps. Nothing of it stays in the database.
+func DoBlock(codes ...string) string {
+	code := strings.Join(codes, ";\n")
+	if len(codes) > 1 {
+		code = "begin\n" + code + ";\nend\n"
+	}
 	tag := "$mbus4$"
 	for i := 1; strings.Contains(code, tag); i++ {
 		tag = "$mbus4_" + strconv.Itoa(i) + "$"

@@ -255,7 +255,7 @@ func (rs *rowSet) writeOuter(o *output) {
 		case st.writesBelow(n):
 			st.ed.render(o, rs.targets[i])
 			if t.Name == "" && !endsInStar(t.Val) {
-				o.write(" as "+quoteIdent(columnName(t)), at)
+				o.write(" as "+sqlfuncs.QuoteIdent(columnName(t)), at)
 			}
 		case rs.stars[i] != nil:
 			o.write("("+rs.ref(i)+").*", rs.targets[i].start)
@@ -263,7 +263,7 @@ func (rs *rowSet) writeOuter(o *output) {
 			// Repeated, since a literal's type may still depend on where it goes.
 			st.ed.render(o, rs.targets[i])
 		default:
-			o.write(rs.ref(i)+" as "+quoteIdent(columnName(t)), rs.targets[i].start)
+			o.write(rs.ref(i)+" as "+sqlfuncs.QuoteIdent(columnName(t)), rs.targets[i].start)
 		}
 	}
 	if rs.resultsOnly() {

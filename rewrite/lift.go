@@ -153,7 +153,7 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *Refusal {
 		o.write(st.fragment(c, name, true).CTEs, c.start)
 	})
 	rs.calls, rs.names = append(rs.calls, c), append(rs.names, name)
-	c.ref = func(o *output) { o.write(name+"."+quoteIdent(c.match.Func.Serves), c.start) }
+	c.ref = func(o *output) { o.write(name+"."+sqlfuncs.QuoteIdent(c.match.Func.Serves), c.start) }
 	st.ed.add(c.span, c.ref)
 	return nil
 }

@@ -32,13 +32,13 @@ func (st *statement) placeOnce(c *call, ctx context) {
 
 // refer puts the reference to the call's result in the place of the call.
 func (st *statement) refer(c *call, name string) {
-	result := quoteIdent(c.match.Func.Serves)
+	result := sqlfuncs.QuoteIdent(c.match.Func.Serves)
 	c.ref = func(o *output) {
 		if c.srf {
 			o.write("pg_catalog.unnest(array(select "+result+" from "+name+"))", c.start)
 			return
 		}
-		o.write("(select "+result+" as "+quoteIdent(c.match.Name)+" from "+name+")", c.start)
+		o.write("(select "+result+" as "+sqlfuncs.QuoteIdent(c.match.Name)+" from "+name+")", c.start)
 	}
 	st.ed.add(c.span, c.ref)
 }
@@ -47,7 +47,7 @@ func (st *statement) refer(c *call, name string) {
 func (st *statement) writeArgs(o *output, c *call, name string, selected func(o *output)) {
 	o.write(name+"_a(n", c.start)
 	for _, p := range c.match.Func.Params {
-		o.write(", "+quoteIdent(p.Name), c.start)
+		o.write(", "+sqlfuncs.QuoteIdent(p.Name), c.start)
 	}
 	o.write(") as (select ", c.start)
 	selected(o)
@@ -93,7 +93,7 @@ func (st *statement) fill(text string, c *call, name string) string {
 	return strings.NewReplacer(
 		"{c}", name,
 		"{k}", strconv.Itoa(c.number),
-		"{name}", quoteIdent(c.match.Name),
+		"{name}", sqlfuncs.QuoteIdent(c.match.Name),
 		"{hstore}", st.env.HstoreSchema,
 	).Replace(text)
 }

@@ -90,3 +90,11 @@ func (p *Plan) clientPosition(pos int) int {
 	off := p.clientOffset(p.enc.byteOffset(p.sql, pos))
 	return p.enc.charPosition(p.client, off)
 }
+
+// Refused returns the first refusal of a statement of the plan, or nil.
+func (p *Plan) Refused() *Refusal {
+	if len(p.refusals) == 0 {
+		return nil
+	}
+	return p.refusals[0]
+}

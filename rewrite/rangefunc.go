@@ -82,5 +82,5 @@ func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
 		i += 2
 	}
 	end := s.toks[i-1].end
-	st.ed.extend(c.span, end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
+	st.ed.extend(c.span, end, func(o *output) { o.write(" as "+sqlfuncs.QuoteIdent(c.match.Name), end) })
 }

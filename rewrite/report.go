@@ -10,7 +10,7 @@ import (
 // Report is the part of an ErrorResponse or NoticeResponse that may change on its way to the
 // client.
 type Report struct {
-	Severity string
+	Severity string // not translated
 	Code     string // SQLSTATE
 	Message  string
 	Detail   string
@@ -153,7 +153,7 @@ func marked(message, marker string) (string, bool) {
 	return strings.TrimRight(text, " \u00a0"), true
 }
 
-// The engine raises a NOTICE by having the server complain about a tsquery without lexemes: of all
+// The engine raises a NOTICE, or with an SQLSTATE of class 01 a WARNING, by having the server complain about a tsquery without lexemes: of all
 // that an expression can call, it is the one that gives a NOTICE (so client_min_messages holds)
 // and quotes its argument. The argument is blanks and tabs, one for each bit of the notice's text.
 func editNotice(r *Report) bool {
@@ -185,6 +185,9 @@ func editNotice(r *Report) bool {
 		return false
 	}
 	r.Code, r.Message, r.Internal = code, message, true
+	if strings.HasPrefix(code, "01") { // class 01: warning
+		r.Severity = "WARNING"
+	}
 	return true
 }
 

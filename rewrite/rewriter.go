@@ -182,6 +182,3 @@ func freePrefix(text string) string {
 	}
 	return prefix
 }
-
-// quoteIdent quotes an SQL identifier.
-func quoteIdent(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

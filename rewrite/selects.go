@@ -148,7 +148,7 @@ func (st *statement) nameTargets(list []*pg_query.Node) {
 		}
 		c.named = true
 		end := st.exprEnd(t, c)
-		st.ed.extend(c.span, end, func(o *output) { o.write(" as "+quoteIdent(c.match.Name), end) })
+		st.ed.extend(c.span, end, func(o *output) { o.write(" as "+sqlfuncs.QuoteIdent(c.match.Name), end) })
 	}
 }
 

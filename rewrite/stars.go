@@ -2,6 +2,8 @@ package rewrite
 
 import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/sqlfuncs"
 )
 
 func isStar(n any) bool { _, ok := n.(*pg_query.A_Star); return ok }
@@ -38,7 +40,7 @@ func (rs *rowSet) findStars() (problem string) {
 			if name == "" || rs.scalarItem(name) {
 				return "a target list with * over such a FROM; name the columns"
 			}
-			rs.stars[i] = func(o *output) { o.write(quoteIdent(name), sp.start) }
+			rs.stars[i] = func(o *output) { o.write(sqlfuncs.QuoteIdent(name), sp.start) }
 			continue
 		}
 		if len(fields) == 2 && rs.scalarItem(nameOf(fields[0])) {

@@ -15,6 +15,8 @@ type Step struct {
 	Name string           // as called, folded to lower case
 	Args map[string]Value // all parameters, under their first names
 	Call int              // the number that {k} stands for in the call's Fragment
+	// Offset is where the call stands in the client's text, in bytes.
+	Offset int
 }
 
 // stepCall is a Step as the plan keeps it: args are indexes of Plan.given.
@@ -30,7 +32,7 @@ type stepCall struct {
 func (p *Plan) Steps() []Step {
 	out := make([]Step, len(p.steps))
 	for i, s := range p.steps {
-		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Args: make(map[string]Value, len(s.args))}
+		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Offset: p.calls[s.call-1].start, Args: make(map[string]Value, len(s.args))}
 		for name, g := range s.args {
 			out[i].Args[name] = p.given[g].Value
 		}

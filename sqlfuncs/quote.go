@@ -18,3 +18,6 @@ func QuoteLiteral(s string) string {
 	}
 	return tag + "$" + s + tag + "$"
 }
+
+// QuoteIdent quotes an SQL identifier.
+func QuoteIdent(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

@@ -3,7 +3,8 @@
     select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector, {selector_id:a.selector} as selector_id,
            (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.src)) as src_id,
            (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.dst)) as dst_id,
-           case when a.src is null or a.dst is null then 'mbus4-error {k} 22004 the queues of a trigger must not be null'::int
+           case when a.src is null or a.dst is null
+                    then pg_catalog.format('mbus4-error {k} 22004 the queues of a trigger must not be null%s', a.src || a.dst)::int
                 when exists (
                     with recursive onward (queue) as (
                         select pg_catalog.lower(a.dst) collate "C"

@@ -1,1 +1,1 @@
-(mbus4.estimated_messages_of({qname}, {k}))
+(select mbus4.estimated_messages_of({qname}, {k}) as {name})

@@ -15,6 +15,12 @@ import (
 type rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
+	texts   *engine.CallTexts
+}
+
+func newRewriter(eng *engine.Engine) *rewriter {
+	texts := engine.Fragments()
+	return &rewriter{rewrite: rewrite.New(texts), engine: eng, texts: texts}
 }
 
 // Mentions is the cheap test on raw bytes.
@@ -23,22 +29,39 @@ func (r *rewriter) Mentions(text []byte) bool { return rewrite.Mentions(text) }
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text string) proxy.Plan {
 	var db *engine.Database
-	p := r.rewrite.Rewrite(text, rewrite.Session{
-		Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams,
-	}, func() (rewrite.Env, *rewrite.Refusal) {
+	p := r.rewrite.Rewrite(text, session(sc), func() (rewrite.Env, *rewrite.Refusal) {
 		var err error
 		if db, err = r.engine.Database(ctx, sc.Database); err != nil {
 			return rewrite.Env{}, refusal(err)
 		}
-		return rewrite.Env{HstoreSchema: db.HstoreSchema(), Ordered: db.Ordered()}, nil
+		return environment(db), nil
 	})
 	if p == nil {
 		return nil // and not an interface that holds a nil pointer
 	}
-	if db != nil && p.GivesHeaders() {
+	if db == nil {
+		return plan{Plan: p}
+	}
+	if p.GivesHeaders() {
 		db.NoteOrder()
 	}
-	return plan{p}
+	l := &late{rewriter: r, db: db}
+	p = l.checkSelectors(ctx, sc, p, nil)
+	if sc.Simple {
+		return plan{Plan: l.addSteps(ctx, sc, p)}
+	}
+	if !p.Late() {
+		return plan{Plan: p}
+	}
+	return plan{Plan: p, late: l}
+}
+
+func session(sc proxy.StatementContext) rewrite.Session {
+	return rewrite.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams}
+}
+
+func environment(db *engine.Database) rewrite.Env {
+	return rewrite.Env{HstoreSchema: db.HstoreSchema(), Ordered: db.Ordered(), Selective: db.Selective()}
 }
 
 // EditReport edits a report that belongs to no plan.
@@ -46,7 +69,7 @@ func (r *rewriter) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, rewrite.EditReport)
 }
 
-// refusal is what a client is told whose database cannot be served.
+// refusal is what a client is told about a failure of the engine.
 func refusal(err error) *rewrite.Refusal {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -61,21 +84,26 @@ func refusal(err error) *rewrite.Refusal {
 }
 
 // plan is a rewrite.Plan that edits the wire's reports.
-type plan struct{ *rewrite.Plan }
+type plan struct {
+	*rewrite.Plan
+	late *late // nil unless the plan is late
+}
 
 // EditReport edits a report about the plan's text.
 func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, p.Plan.EditReport)
 }
 
-// Hidden returns nil: no plan has statements of its own yet.
-func (p plan) Hidden() []int { return nil }
+// Late reports whether Bound is to be called.
+func (p plan) Late() bool { return p.late != nil }
 
-// Late reports false: no plan needs the values of a Bind yet.
-func (p plan) Late() bool { return false }
-
-// Bound is not called, for no plan is late.
-func (p plan) Bound(context.Context, proxy.StatementContext, proxy.Values) proxy.Plan { return nil }
+// Bound returns the step that the values make, or nil.
+func (p plan) Bound(ctx context.Context, sc proxy.StatementContext, values proxy.Values) proxy.Plan {
+	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
+		return plan{Plan: step}
+	}
+	return nil
+}
 
 // edit lets f change m in the form that package rewrite knows.
 func edit(m *pgproto3.ErrorResponse, f func(*rewrite.Report) bool) bool {
@@ -90,6 +118,9 @@ func edit(m *pgproto3.ErrorResponse, f func(*rewrite.Report) bool) bool {
 	}
 	if !f(&r) {
 		return false
+	}
+	if r.Severity != m.SeverityUnlocalized {
+		m.Severity, m.SeverityUnlocalized = r.Severity, r.Severity
 	}
 	m.Code, m.Message, m.Detail, m.Hint, m.Where = r.Code, r.Message, r.Detail, r.Hint, r.Where
 	m.Position = int32(r.Position)

@@ -14,7 +14,6 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
-	"mbusproxy/rewrite"
 )
 
 const (
@@ -52,7 +51,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		MaxConnections: cfg.MaxConnections,
 		StartupTimeout: cfg.StartupTimeout,
 		DrainTimeout:   cfg.DrainTimeout,
-		Rewriter:       &rewriter{rewrite: rewrite.New(engine.Fragments()), engine: eng},
+		Rewriter:       newRewriter(eng),
 		Log:            log,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ declare
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
     mbus4_error text;
+    mbus4_iid text;
 begin
     for mbus4_message in {{.Consume}} loop
         mbus4_done := mbus4_done + 1;
@@ -12,7 +13,7 @@ begin
         exception when others then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ [0-9A-Z]{5} (.*)"$'), mbus4_error);
-            perform buried.iid from ({{.Bury}}) buried (iid);
+            {{.Bury}};
         end;
     end loop;
     perform pg_catalog.set_config('mbus4.result_{{.Call}}', mbus4_done::text, true);

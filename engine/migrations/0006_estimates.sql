@@ -26,3 +26,11 @@ as $$
         where c.queue = pg_catalog.lower($1) and c.target is null
     ) n
 $$;
+
+-- Fails unless the queue exists. call is the number of the call in the client's text.
+create function mbus4.check_queue(qname text, call int) returns void
+language sql stable
+as $$
+    select case when not exists (select from mbus4.queue q where q.name = pg_catalog.lower($1))
+        then pg_catalog.format('mbus4-error %s 42704 queue %s does not exist', $2, coalesce('"' || $1 || '"', 'null'))::int end
+$$;

@@ -1,0 +1,2 @@
+-- There is nothing to regenerate.
+(select ''::pg_catalog.void as {name})

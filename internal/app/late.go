@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"mbusproxy/engine"
+	"mbusproxy/proxy"
+	"mbusproxy/rewrite"
+	"mbusproxy/sqlfuncs"
+)
+
+// late does for a plan what needs the values of its arguments: selectors are checked, steps made. It is
+// safe for concurrent use, as the plan is.
+type late struct {
+	*rewriter
+	db *engine.Database
+}
+
+// codeFeatureNotSupported is what a value is refused with that cannot be used.
+const codeFeatureNotSupported = "0A000"
+
+// bound returns the step for the values of a Bind: what has to run before, a refusal, or nil.
+func (l *late) bound(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, values proxy.Values) *rewrite.Plan {
+	if !values.Known() {
+		return p.Refuse(0, rewrite.Refusal{
+			Code:    "54000", // program_limit_exceeded
+			Message: "the parameters of a call that needs their values are too long",
+		})
+	}
+	checked := l.checkSelectors(ctx, sc, p, values.Get)
+	if checked != p {
+		return checked
+	}
+	return l.makeSteps(ctx, sc, p, values.Get)
+}
+
+// valueOf gives a parameter of the protocol; nil where there is none to be had.
+type valueOf func(n int) (proxy.Value, bool)
+
+// checkSelectors makes sure of the selectors whose texts are known: literals without a valueOf,
+// parameters with it. It returns p, or a plan that refuses one of them.
+func (l *late) checkSelectors(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
+	for _, v := range p.Selectors() {
+		if (v.Param > 0) != (get != nil) {
+			continue
+		}
+		text := read(v, sqlfuncs.Text, get)
+		if text == nil || strings.TrimSpace(*text) == "" {
+			continue
+		}
+		r := rewrite.CheckSelector(*text, sc.Encoding)
+		if r == nil {
+			if err := l.db.EnsureSelector(ctx, *text); err != nil {
+				r = refusal(err)
+			}
+		}
+		if r != nil {
+			return p.Refuse(v.Offset, *r)
+		}
+	}
+	return p
+}
+
+// read gives the text of a value of type t; nil for null.
+func read(v rewrite.Value, t sqlfuncs.Type, get valueOf) *string {
+	switch {
+	case v.Null:
+		return nil
+	case v.Param == 0:
+		return &v.Text
+	}
+	sent, ok := get(v.Param)
+	if !ok || sent.Null { // where there is none the server says so
+		return nil
+	}
+	text := string(sent.Bytes) // a text is the same in both formats
+	if t == sqlfuncs.Boolean && sent.Format != 0 {
+		text = strconv.FormatBool(text == "\x01")
+	}
+	return &text
+}
+
+// addSteps puts the steps of a plan for a Query into its text.
+func (l *late) addSteps(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan) *rewrite.Plan {
+	steps := p.Steps()
+	if len(steps) == 0 {
+		return p
+	}
+	texts := make([]string, len(steps))
+	for i, s := range steps {
+		text, r := l.step(ctx, sc, s, nil)
+		if r != nil {
+			return p.Refuse(s.Offset, *r)
+		}
+		texts[i] = engine.DoBlock(text)
+	}
+	return p.WithSteps(texts)
+}
+
+// makeSteps returns one plan that does all steps of p.
+func (l *late) makeSteps(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
+	steps := p.Steps()
+	if len(steps) == 0 {
+		return nil
+	}
+	texts := make([]string, len(steps))
+	for i, s := range steps {
+		text, r := l.step(ctx, sc, s, get)
+		if r != nil {
+			return p.Refuse(s.Offset, *r)
+		}
+		texts[i] = text
+	}
+	return rewrite.StepPlan(p, steps[0].Call, engine.DoBlock(texts...))
+}
+
+// step returns the code of one step.
+func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.Step, get valueOf) (string, *rewrite.Refusal) {
+	args := make(map[string]*string, len(s.Args))
+	for _, p := range s.Func.Params {
+		args[p.Name] = read(s.Args[p.Name], p.Type, get)
+	}
+	text, err := l.texts.Step(l.db, engine.StepCall{
+		Func: s.Func, Args: args, Number: s.Call,
+		Rewrite: func(text string) (string, error) { return l.nested(ctx, sc, text) },
+	})
+	if err != nil {
+		return "", refusal(err)
+	}
+	return text, nil
+}
+
+// nested returns what becomes of a statement that is an argument of a call.
+func (l *late) nested(ctx context.Context, sc proxy.StatementContext, text string) (string, error) {
+	inner := session(sc)
+	inner.Void = nil
+	p := l.rewrite.Rewrite(text, inner, func() (rewrite.Env, *rewrite.Refusal) { return environment(l.db), nil })
+	if p == nil {
+		return text, nil
+	}
+	if p.GivesHeaders() {
+		l.db.NoteOrder()
+	}
+	if p = l.checkSelectors(ctx, sc, p, nil); p.Refused() == nil && p.Late() {
+		return "", &engine.Error{
+			Code:    codeFeatureNotSupported,
+			Message: "a statement given to a call cannot itself hold calls that take a statement of their own",
+			Hint:    "Do that in a statement of the client.",
+		}
+	}
+	if r := p.Refused(); r != nil {
+		return "", &engine.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
+	}
+	return p.SQL(), nil
+}

@@ -1,0 +1,64 @@
+package rewrite
+
+import (
+	"fmt"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+const (
+	codeSyntaxError   = "42601"
+	codeNotImmutable  = "42P17" // invalid_object_definition, as for indexes
+	codeUntranslated  = "22021" // character_not_in_repertoire
+	selectorExplained = `A selector is one boolean expression over t, a mbus4.qt_model, for example (t.properties->'STATE')='DONE'.`
+)
+
+// CheckSelector says what is wrong with the text of a selector as far as that can be told without the
+// database: whether it is one expression, holds no subquery, and nothing whose value depends on who asks
+// or when. It returns nil when all is well so far. encoding is the client's.
+func CheckSelector(text, encoding string) *Refusal {
+	refuse := func(code, rule string) *Refusal {
+		return &Refusal{Code: code, Message: fmt.Sprintf("the selector %s is refused: %s", text, rule), Hint: selectorExplained}
+	}
+	if kindOf(encoding) != utf8Encoding && strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 }) {
+		return refuse(codeUntranslated, "it holds characters other than ASCII; set client_encoding to UTF8 to create it")
+	}
+	// The line break ends a comment at the selector's end.
+	tree, err := pg_query.Parse("select\n" + text + "\n")
+	if err != nil {
+		return refuse(codeSyntaxError, "it must be one SQL expression: "+err.Error())
+	}
+	if len(tree.Stmts) != 1 || !isExpressionOnly(tree.Stmts[0].Stmt.GetSelectStmt()) {
+		return refuse(codeSyntaxError, "it must be one SQL expression")
+	}
+	var found *Refusal
+	walkMessages(tree.ProtoReflect(), func(m protoreflect.Message) bool {
+		switch n := m.Interface().(type) {
+		case *pg_query.SubLink:
+			found = refuse(codeFeatureNotSupported, "it must not hold a subquery")
+		case *pg_query.SQLValueFunction:
+			found = refuse(codeNotImmutable, "only immutable functions and constants may occur in it, and "+valueFunctionName(n)+" is neither")
+		case *pg_query.ParamRef:
+			found = refuse(codeFeatureNotSupported, "it must not hold parameters")
+		}
+		return found == nil
+	})
+	return found
+}
+
+// valueFunctionName is what a SQLValueFunction is called in SQL: SVFOP_CURRENT_USER is current_user.
+func valueFunctionName(n *pg_query.SQLValueFunction) string {
+	return strings.TrimSuffix(strings.ToLower(strings.TrimPrefix(n.Op.String(), "SVFOP_")), "_n")
+}
+
+// isExpressionOnly reports whether a SELECT has one target without a name, and nothing else.
+func isExpressionOnly(s *pg_query.SelectStmt) bool {
+	if s == nil || len(s.TargetList) != 1 || s.Op != pg_query.SetOperation_SETOP_NONE || s.WithClause != nil || s.IntoClause != nil ||
+		len(s.FromClause) > 0 || clauseOf(s) != "" {
+		return false
+	}
+	t := s.TargetList[0].GetResTarget()
+	return t.GetName() == "" && len(t.GetIndirection()) == 0 && !endsInStar(t.GetVal())
+}
