@@ -188,12 +188,27 @@ func (st *statement) exprEnd(t *pg_query.ResTarget, c *call) int {
 		case tokComma, tokSemicolon, tokClose:
 			return s.toks[last].end
 		}
-		if st.clauseEnd(j, j+1) == j {
+		if st.clauseEnd(j, j+1) == j || st.behindQuery(j) {
 			return s.toks[last].end
 		}
 		last = s.next(j) - 1
 	}
 	return s.toks[last].end
+}
+
+// behindQuery reports whether token i starts what may stand behind a query and belongs to the
+// statement around it: ON CONFLICT, WITH [NO] DATA, WITH CHECK OPTION.
+func (st *statement) behindQuery(i int) bool {
+	switch st.src.kind(i) {
+	case pg_query.Token_ON:
+		return true
+	case pg_query.Token_WITH:
+		switch st.src.kind(i + 1) {
+		case pg_query.Token_DATA_P, pg_query.Token_NO, pg_query.Token_CHECK, pg_query.Token_LOCAL, pg_query.Token_CASCADED:
+			return true
+		}
+	}
+	return false
 }
 
 // from places the calls in a FROM clause that is evaluated once.

@@ -74,3 +74,20 @@ with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "e
 select 'Ünïcödé ☃', mbus4.post('q', 'ключ=>"значение"')
 ----
 with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('ключ=>"значение"')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select 'Ünïcödé ☃', (select "post" as "post" from mbus4_c1)
+
+# what stands behind the query stays there
+create table a as select mbus4.consume('q') with data
+----
+create table a as with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume" with data
+
+insert into t select mbus4.consume('q') on conflict do nothing
+----
+with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) insert into t select pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume" on conflict do nothing
+
+create view v as select mbus4.get_iid('q') is json object with unique keys, mbus4.create_temporary_queue()::text with local check option
+----
+create view v as select (drawn_for(('q')::pg_catalog.text)) is json object with unique keys, native_create_temporary_queue()::text as "create_temporary_queue" with local check option
+
+select mbus4.get_iid('q')::timestamp with time zone
+----
+select (drawn_for(('q')::pg_catalog.text))::timestamp with time zone as "get_iid"
