@@ -144,10 +144,10 @@ func book(ctx context.Context, opt options, p *printer) (asAsked bool, err error
 
 	var services sync.WaitGroup
 	defer services.Wait()
-	ctx, stop := context.WithCancel(ctx)
+	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	for _, s := range opt.services {
-		services.Go(func() { s.Run(ctx, tour.Config{DSN: opt.dsn, Mood: opt.mood, Watch: p.event}) })
+		services.Go(func() { s.Run(serving, tour.Config{DSN: opt.dsn, Mood: opt.mood, Watch: p.event}) })
 	}
 	if opt.tours == 0 {
 		<-ctx.Done()
@@ -192,12 +192,13 @@ func (o options) wanted() tour.State {
 
 // mood makes the world outside as bad as asked for.
 func (o options) mood(r tour.Request) tour.Mood {
+	fails := !r.Cancel && r.Step == o.failAt
 	switch {
-	case o.flaky && r.Attempt == 1 && (r.Step == tour.Room || r.Step == tour.TransferTo):
+	case o.flaky && r.Attempt == 1 && (fails || r.Step == tour.Room || r.Step == tour.TransferTo):
 		return tour.Busy
 	case o.flaky && r.Attempt == 1:
-		return tour.Silent
-	case !r.Cancel && r.Step == o.failAt:
+		return tour.Silent // so it was booked, and will not be refused when asked for again
+	case fails:
 		return tour.Refuses
 	case !r.Cancel && r.Step == o.hangAt:
 		return tour.Hangs

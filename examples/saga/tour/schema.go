@@ -11,8 +11,6 @@ import (
 const channel = "saga"
 
 const schemaSQL = `
-create extension if not exists hstore;
-
 create table if not exists tour (
 	tour_id  bigint generated always as identity primary key,
 	customer text not null,
@@ -51,13 +49,11 @@ create table if not exists outside.ledger (
 	what text not null check (what in ('booked', 'cancelled'))
 );`
 
-// Setup creates the tables and the queues where they are missing.
+// Setup creates the queues and the tables where they are missing. The queues come first: with the first
+// call in a database comes the extension hstore.
 func Setup(ctx context.Context, conn *pgx.Conn) error {
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtext('saga'))"); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, schemaSQL); err != nil {
 			return err
 		}
 		queues := map[string]bool{bungQueue: true, endQueue: true, cancelledQueue: true}
@@ -69,7 +65,8 @@ func Setup(ctx context.Context, conn *pgx.Conn) error {
 				return err
 			}
 		}
-		return nil
+		_, err := tx.Exec(ctx, schemaSQL)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("setting up tables and queues: %w", err)
