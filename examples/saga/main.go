@@ -143,9 +143,13 @@ func book(ctx context.Context, opt options, p *printer) (asAsked bool, err error
 	}
 
 	var services sync.WaitGroup
-	defer services.Wait()
 	serving, stop := context.WithCancel(ctx)
-	defer stop()
+	end := func() {
+		stop()
+		services.Wait()
+		p.flush(time.Now())
+	}
+	defer end()
 	for _, s := range opt.services {
 		services.Go(func() { s.Run(serving, tour.Config{DSN: opt.dsn, Mood: opt.mood, Watch: p.event}) })
 	}
@@ -174,8 +178,7 @@ func book(ctx context.Context, opt options, p *printer) (asAsked bool, err error
 		reports = append(reports, r)
 		asAsked = asAsked && r.State == opt.wanted() && len(r.Problems()) == 0
 	}
-	stop()
-	services.Wait() // the last of their lines come before the tables
+	end() // the last of their lines come before the tables
 	for _, r := range reports {
 		p.report(r)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -10,22 +11,42 @@ import (
 	"mbusproxy/examples/saga/tour"
 )
 
-// printer writes the log of the services and the final tables.
+// How long a line is held back, in case one of what happened before comes later.
+const holdBack = 50 * time.Millisecond
+
+// printer writes the log of the services, in the order of what happened, and the final tables.
 type printer struct {
-	mu    sync.Mutex // guards out
+	mu    sync.Mutex // guards what follows
 	out   io.Writer
 	start time.Time
+	held  []tour.Event
 }
 
-// event prints what services have done.
+// event prints, a moment later, what a service has done.
 func (p *printer) event(e tour.Event) {
+	if e.Moment != tour.Committed && e.Moment != tour.Lost {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch e.Moment {
-	case tour.Committed:
-		fmt.Fprintf(p.out, "%5d ms  tour %d  %-20s %-13s %s\n", time.Since(p.start).Milliseconds(), e.TourID, e.Service, e.Step, e.Text)
-	case tour.Lost:
-		fmt.Fprintf(p.out, "%5d ms          %-20s connects again: %s\n", time.Since(p.start).Milliseconds(), e.Service, e.Text)
+	p.held = append(p.held, e)
+	time.AfterFunc(holdBack, func() { p.flush(time.Now().Add(-holdBack)) })
+}
+
+// flush prints what happened up to an instant.
+func (p *printer) flush(upTo time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	slices.SortStableFunc(p.held, func(a, b tour.Event) int { return a.At.Compare(b.At) })
+	for len(p.held) > 0 && !p.held[0].At.After(upTo) {
+		e := p.held[0]
+		p.held = p.held[1:]
+		ms := e.At.Sub(p.start).Milliseconds()
+		if e.Moment == tour.Lost {
+			fmt.Fprintf(p.out, "%5d ms          %-20s connects again: %s\n", ms, e.Service, e.Text)
+			continue
+		}
+		fmt.Fprintf(p.out, "%5d ms  tour %d  %-20s %-13s %s\n", ms, e.TourID, e.Service, e.Step, e.Text)
 	}
 }
 

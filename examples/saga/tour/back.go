@@ -23,7 +23,7 @@ func (s *session) startRollback(ctx context.Context, m *message, why *givenUp) (
 		return "", err
 	}
 	if bung == nil {
-		return "gave up, and so did another step: " + why.reason, nil
+		return "gave up, too: " + why.reason, nil
 	}
 	own, err := take(ctx, s.tx, m.iid)
 	if err != nil {

@@ -20,41 +20,6 @@ const (
 	closeTimeout   = 2 * time.Second
 )
 
-// Config is what services need. Zero values do, but for DSN.
-type Config struct {
-	DSN         string
-	MaxAttempts int           // before a step is given up; default 3
-	RetryDelay  time.Duration // times the number of attempts so far; default 100 ms
-	// Mood says how the world outside answers; nil: it always does what is asked.
-	Mood func(Request) Mood
-	// Watch is told what happens, by the service it happens to, which waits for it.
-	Watch func(Event)
-	// Tune may change how a service connects. Each service has a connection by its name for its
-	// transactions, and one for what must not be rolled back with them.
-	Tune func(name string, config *pgx.ConnConfig)
-}
-
-// Moment is a place in the work of a service.
-type Moment string
-
-// The moments, in the order of a service's work.
-const (
-	Received  Moment = "received"  // a message is consumed, the transaction open
-	Answered  Moment = "answered"  // the world outside has done what was asked
-	Taken     Moment = "taken"     // the messages of the other way are taken
-	Committed Moment = "committed" // the message is done with
-	Lost      Moment = "lost"      // the service has lost its connection and will connect again
-)
-
-// Event is something that happened to a service.
-type Event struct {
-	Moment  Moment
-	Service string
-	TourID  int64
-	Step    Step   // empty for the services at the ends
-	Text    string // at Committed and Lost
-}
-
 // Service consumes the messages of one queue.
 type Service struct {
 	Name  string
@@ -95,7 +60,7 @@ func (s Service) Run(ctx context.Context, cfg Config) {
 			return
 		}
 		if cfg.Watch != nil {
-			cfg.Watch(Event{Moment: Lost, Service: s.Name, Text: err.Error()})
+			cfg.Watch(Event{Moment: Lost, Service: s.Name, Text: err.Error(), At: time.Now()})
 		}
 		sleep(ctx, reconnect)
 	}
@@ -183,10 +148,14 @@ func (s *session) commit(ctx context.Context, m *message, did string) error {
 	if _, err := s.tx.Exec(ctx, "select pg_notify($1, '')", channel); err != nil {
 		return fmt.Errorf("notifying: %w", errors.Join(err, s.abandon(ctx)))
 	}
-	if err := s.tx.Commit(ctx); err != nil {
+	// A commit that has begun is worth its answer, also when the service is told to stop.
+	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	at := time.Now()
+	if err := s.tx.Commit(finishing); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
-	s.tell(Committed, m, did)
+	s.tellAt(at, Committed, m, did)
 	return nil
 }
 
@@ -218,10 +187,14 @@ func (s *session) awaitRing(ctx context.Context) error {
 }
 
 func (s *session) tell(moment Moment, m *message, text string) {
+	s.tellAt(time.Now(), moment, m, text)
+}
+
+func (s *session) tellAt(at time.Time, moment Moment, m *message, text string) {
 	if s.cfg.Watch == nil {
 		return
 	}
-	e := Event{Moment: moment, Service: s.Name, Text: text}
+	e := Event{Moment: moment, Service: s.Name, Text: text, At: at}
 	if m != nil {
 		e.TourID, e.Step = m.tourID, m.step
 	}
