@@ -1,0 +1,423 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mbusproxy/examples/saga/tour" //nolint:depguard // the example is a client, no part of the product
+)
+
+// The pattern as it should go: all reservations of a tour are made, or one fails and the others are
+// cancelled. Six tours at once, one to be booked and one to fail at each step. When the world is flaky,
+// every request fails once, before or after it was met.
+func TestSaga(t *testing.T) {
+	t.Parallel()
+	for _, flaky := range []bool{false, true} {
+		t.Run(fmt.Sprintf("flaky %v", flaky), func(t *testing.T) {
+			t.Parallel()
+			s := newSaga(t)
+			var mu sync.Mutex // guards failing
+			failing := map[int64]tour.Step{}
+			fails := func(r tour.Request) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return !r.Cancel && failing[r.TourID] == r.Step
+			}
+			s.serve(t, tour.Config{Mood: func(r tour.Request) tour.Mood {
+				switch fails := fails(r); {
+				case flaky && r.Attempt == 1 && (fails || r.Step == tour.Room || r.Cancel && r.Step == tour.TicketTo):
+					return tour.Busy
+				case flaky && r.Attempt == 1:
+					return tour.Silent
+				case fails:
+					return tour.Refuses
+				}
+				return tour.Fine
+			}})
+			var ids []int64
+			for _, step := range append([]tour.Step{""}, tour.Steps()...) {
+				mu.Lock() // nobody asks for a tour before it is known where it fails
+				id := s.start(t)
+				failing[id] = step
+				mu.Unlock()
+				ids = append(ids, id)
+			}
+			for _, id := range ids {
+				if got := s.await(t, id); got.State == tour.Cancelled && got.Reason != string(failing[id])+" was refused" {
+					t.Errorf("to fail at %s, but rolled back because %s", failing[id], got.Reason)
+				}
+			}
+			s.check(t, tour.Booked, tour.Cancelled, tour.Cancelled, tour.Cancelled, tour.Cancelled, tour.Cancelled)
+		})
+	}
+}
+
+// A step that is tried too often is given up, and what it may have booked is cancelled.
+func TestSagaTooManyAttempts(t *testing.T) {
+	t.Parallel()
+	s := newSaga(t)
+	var asked atomic.Int32
+	s.serve(t, tour.Config{Mood: func(r tour.Request) tour.Mood {
+		if r.Step != tour.TransferTo || r.Cancel {
+			return tour.Fine
+		}
+		asked.Add(1)
+		return tour.Silent
+	}})
+	s.book(t)
+	s.check(t, tour.Cancelled)
+	if got := s.outcome(t, tour.TransferTo); got != "cancelled|cancelled|1" || asked.Load() != 3 {
+		t.Errorf("the transfer is %s after %d attempts; want it booked, and cancelled, after 3", got, asked.Load())
+	}
+}
+
+// Every service loses its connection at every moment of its work, once: before it asks the world
+// outside, when it has the answer, and when it has taken the messages of the other way. It goes on as
+// if nothing had happened until the connection fails it, as a service does.
+func TestSagaConnectionsKilled(t *testing.T) {
+	t.Parallel()
+	kills := map[string]func(*saga, *testing.T, string){"cut": (*saga).cut, "terminated": (*saga).terminate}
+	for manner, kill := range kills {
+		for _, failing := range []tour.Step{"", tour.TicketFrom, tour.TransferFrom} {
+			t.Run(fmt.Sprintf("%s, fail at %q", manner, failing), func(t *testing.T) {
+				t.Parallel()
+				s := newSaga(t)
+				var mu sync.Mutex
+				killed := map[string]bool{}
+				s.serve(t, tour.Config{
+					Mood: func(r tour.Request) tour.Mood {
+						if !r.Cancel && r.Step == failing {
+							return tour.Refuses
+						}
+						return tour.Fine
+					},
+					Watch: func(e tour.Event) {
+						way := "forward"
+						if strings.HasPrefix(e.Service, "cancel-") {
+							way = "back"
+						}
+						at := fmt.Sprint(way, " ", e.Step, " ", e.Moment)
+						mu.Lock()
+						first := !killed[at] && e.Moment != tour.Committed && e.Moment != tour.Lost
+						if first {
+							killed[at] = true
+						}
+						mu.Unlock()
+						if first {
+							kill(s, t, e.Service)
+						}
+					},
+				})
+				s.book(t)
+				want := tour.Booked
+				if failing != "" {
+					want = tour.Cancelled
+				}
+				s.check(t, want)
+				mu.Lock()
+				defer mu.Unlock()
+				for _, at := range momentsPassed(failing) {
+					if !killed[at] {
+						t.Errorf("nothing was killed at %s; killed: %v", at, killed)
+					}
+				}
+			})
+		}
+	}
+}
+
+// momentsPassed lists the moments that every run with this failure has.
+func momentsPassed(failing tour.Step) (at []string) {
+	add := func(way string, step tour.Step, moments ...tour.Moment) {
+		for _, m := range moments {
+			at = append(at, fmt.Sprint(way, " ", step, " ", m))
+		}
+	}
+	if failing == "" {
+		for _, s := range tour.Steps() {
+			add("forward", s, tour.Received, tour.Answered)
+		}
+		add("forward", "", tour.Received, tour.Taken)
+		return at
+	}
+	add("forward", tour.Room, tour.Received, tour.Answered)
+	add("forward", failing, tour.Received, tour.Taken)
+	for _, s := range tour.Steps() {
+		add("back", s, tour.Received)
+	}
+	add("back", tour.Room, tour.Answered)
+	add("back", "", tour.Received)
+	return at
+}
+
+// One branch fails while the other one is in the middle of its step: the rollback waits for it, and
+// whatever it does then, nothing of it stays.
+func TestSagaRollbackDuringStep(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		mood   tour.Mood
+		dies   bool
+		record string // see outcome
+	}{
+		{"it is booked", tour.Fine, false, "cancelled|cancelled|1"},
+		{"it is put back", tour.Busy, false, "cancelled|void|0"},
+		{"it is booked and put back", tour.Silent, false, "cancelled|cancelled|1"},
+		{"it is refused, too", tour.Refuses, false, "cancelled|refused|0"},
+		{"it dies", tour.Fine, true, "cancelled|cancelled|1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSaga(t)
+			reached, release := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			var holder atomic.Value
+			s.serve(t, tour.Config{
+				Watch: func(e tour.Event) {
+					if e.Moment == tour.Received && e.Step == tour.TicketTo && !strings.HasPrefix(e.Service, "cancel-") {
+						holder.CompareAndSwap(nil, e.Service)
+					}
+				},
+				Mood: func(r tour.Request) tour.Mood {
+					switch {
+					case r.Cancel:
+						return tour.Fine
+					case r.Step == tour.TicketFrom:
+						<-reached
+						return tour.Refuses
+					case r.Step != tour.TicketTo:
+						return tour.Fine
+					}
+					once.Do(func() { close(reached) })
+					<-release
+					return test.mood
+				},
+			})
+			id := s.start(t)
+			<-reached
+			s.untilBlocked(t)
+			if test.dies {
+				s.cut(t, holder.Load().(string))
+			}
+			close(release)
+			s.await(t, id)
+			if test.dies {
+				// Its request may be the last thing that happens.
+				s.until(t, "select exists (select from outside.booking where step = 'ticket-to' and state <> 'booked')")
+				if got := s.outcome(t, tour.TicketTo); got != test.record && got != "cancelled|void|0" {
+					t.Errorf("the ticket is %s; want %s or void", got, test.record)
+				}
+			} else if got := s.outcome(t, tour.TicketTo); got != test.record {
+				t.Errorf("the ticket is %s; want %s", got, test.record)
+			}
+			s.check(t, tour.Cancelled)
+		})
+	}
+}
+
+// A service loses its connection, does not notice, and asks the world outside when the tour has long
+// been rolled back.
+func TestSagaLateRequest(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []string{"before it noted that it asks", "before it asks"} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			s := newSaga(t)
+			otherIsBusy, isLate, isOver, lost := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+			var otherReceived sync.Once
+			var late atomic.Value // the service
+			beLate := func() {
+				<-otherIsBusy // so it will not get this message when the connection is gone
+				s.cut(t, late.Load().(string))
+				close(isLate)
+				<-isOver
+			}
+			s.serve(t, tour.Config{
+				Watch: func(e tour.Event) {
+					switch {
+					case e.Moment == tour.Received && e.Step == tour.TicketFrom:
+						otherReceived.Do(func() { close(otherIsBusy) })
+					case e.Moment == tour.Received && e.Step == tour.TicketTo && !strings.HasPrefix(e.Service, "cancel-") && late.CompareAndSwap(nil, e.Service):
+						if moment == "before it noted that it asks" {
+							beLate()
+						}
+					case e.Moment == tour.Lost && e.Service == late.Load():
+						close(lost)
+					}
+				},
+				Mood: func(r tour.Request) tour.Mood {
+					switch {
+					case r.Step == tour.TicketTo && !r.Cancel:
+						beLate()
+					case r.Step == tour.TicketFrom && !r.Cancel:
+						<-isLate
+						return tour.Refuses
+					}
+					return tour.Fine
+				},
+			})
+			s.book(t)
+			close(isOver)
+			<-lost
+			want := null + "|" + null + "|0"
+			if moment == "before it asks" {
+				want = "cancelled|void|0"
+			}
+			if got := s.outcome(t, tour.TicketTo); got != want {
+				t.Errorf("the ticket is %s; want %s", got, want)
+			}
+			s.check(t, tour.Cancelled)
+		})
+	}
+}
+
+// A process with a service in it is killed in the middle of a step. What it booked is not booked
+// again, or is cancelled when another branch fails.
+func TestSagaProcessKilled(t *testing.T) {
+	t.Parallel()
+	for _, failing := range []tour.Step{"", tour.TransferTo} {
+		t.Run(fmt.Sprintf("fail at %q", failing), func(t *testing.T) {
+			t.Parallel()
+			s := newSaga(t)
+			booked := make(chan struct{})
+			s.serve(t, tour.Config{Mood: func(r tour.Request) tour.Mood {
+				if r.Step == failing && !r.Cancel {
+					<-booked
+					return tour.Refuses
+				}
+				return tour.Fine
+			}}, "rooms", "tickets", "transfers-to", "finisher", "cancel")
+			process := s.program(t, "-services", "transfers-from", "-tours", "0", "-hang-at", "transfer-from")
+			if err := process.Start(); err != nil {
+				t.Fatal(err)
+			}
+			id := s.start(t)
+			s.until(t, "select exists (select from outside.booking where step = 'transfer-from' and state = 'booked')")
+			close(booked)
+			if failing != "" {
+				s.untilBlocked(t) // the rollback, on the process
+			}
+			_ = process.Process.Kill() // Wait tells
+			if err := process.Wait(); err == nil || process.ProcessState.ExitCode() != -1 {
+				t.Errorf("the process was not killed: %v", process.ProcessState)
+			}
+			want := tour.Cancelled
+			if failing == "" {
+				want = tour.Booked
+				s.serve(t, tour.Config{}, "transfers-from")
+			}
+			s.await(t, id)
+			s.check(t, want)
+		})
+	}
+}
+
+// Ten tours at once, with requests that fail and connections that are killed at random.
+func TestSagaMany(t *testing.T) {
+	t.Parallel()
+	const tours = 10
+	s := newSaga(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	var mu sync.Mutex // guards random
+	random := rand.New(rand.NewPCG(seed, 0))
+	chance := func(percent int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.IntN(100) < percent
+	}
+	var kills atomic.Int32
+	s.serve(t, tour.Config{
+		Mood: func(r tour.Request) tour.Mood {
+			switch {
+			case chance(10):
+				return tour.Busy
+			case chance(10):
+				return tour.Silent
+			case !r.Cancel && chance(12):
+				return tour.Refuses
+			}
+			return tour.Fine
+		},
+		Watch: func(e tour.Event) {
+			if e.Moment == tour.Committed || e.Moment == tour.Lost || !chance(12) {
+				return
+			}
+			kills.Add(1)
+			if chance(50) {
+				s.cut(t, e.Service)
+			} else {
+				s.terminate(t, e.Service)
+			}
+		},
+	})
+	ids := make([]int64, tours)
+	for i := range ids {
+		ids[i] = s.start(t)
+	}
+	for _, id := range ids {
+		s.await(t, id)
+	}
+	s.check(t)
+	t.Logf("%d kills; %s", kills.Load(), s.ask(t, "select string_agg(n || ' ' || state, ', ') from (select state, count(*) as n from tour group by state) c"))
+}
+
+// The program itself: exit status, log and table.
+func TestSagaProgram(t *testing.T) {
+	t.Parallel()
+	s := newSaga(t)
+	tests := []struct {
+		args   []string
+		status int
+		wanted []string
+	}{
+		{nil, 0, []string{"Tour 1 is booked.", "transfer-from  booked", "Messages left: 0"}},
+		{
+			[]string{"-fail-at", "ticket-from", "-flaky"}, 0,
+			[]string{"Tour 2 is cancelled, because ticket-from was refused.", "ticket-from    refused      -          refused", "room           cancelled", "Messages left: 0"},
+		},
+		{[]string{"-services", "rooms", "-timeout", "300ms"}, 1, []string{"waiting for the end of tour 3"}},
+		{[]string{"-fail-at", "lunch"}, 2, []string{`there is no step "lunch"`}},
+		{[]string{"-services", "lunch"}, 2, []string{`there is no service "lunch"`}},
+	}
+	for _, test := range tests {
+		ctx, cancel := context.WithTimeout(t.Context(), askLimit)
+		cmd := s.program(t, test.args...)
+		out, err := runBounded(ctx, cmd)
+		cancel()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		if cmd.ProcessState.ExitCode() != test.status {
+			t.Errorf("%v: status %d, want %d\n%s", test.args, cmd.ProcessState.ExitCode(), test.status, out)
+		}
+		if i := slices.IndexFunc(test.wanted, func(w string) bool { return !strings.Contains(out, w) }); i >= 0 {
+			t.Errorf("%v: %q is not in\n%s", test.args, test.wanted[i], out)
+		}
+	}
+}
+
+// runBounded is CombinedOutput that ends with ctx.
+func runBounded(ctx context.Context, cmd *exec.Cmd) (string, error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	defer stop()
+	err := cmd.Wait()
+	return out.String(), err
+}
