@@ -42,6 +42,8 @@ func (t *CallTexts) Step(db *Database, call StepCall) (string, error) {
 		return t.runOn(db, call)
 	case "create_view", "create_view_prop":
 		return t.createView(db, call)
+	case "process_queue":
+		return t.processQueue(call)
 	}
 	panic("no step for function " + call.Func.Name)
 }
@@ -64,6 +66,22 @@ func (t *CallTexts) runOn(db *Database, call StepCall) (string, error) {
 		"Bury":    bury,
 		"Call":    strconv.Itoa(call.Number),
 	}), nil
+}
+
+func (t *CallTexts) processQueue(call StepCall) (string, error) {
+	process, err := strconv.ParseInt(strings.TrimSpace(call.text("current_process_id")), 10, 32)
+	if err != nil {
+		return "", &Error{Code: codeNullValue, Message: "the process must be an integer and not null"}
+	}
+	values := map[string]string{"Process": strconv.FormatInt(process, 10), "Handler": "", "Claimable": t.plain["claimable_one"]}
+	if handler := call.Args["handler"]; handler != nil {
+		text, err := call.Rewrite(*handler)
+		if err != nil {
+			return "", err
+		}
+		values["Handler"] = sqlfuncs.QuoteLiteral(text)
+	}
+	return t.fill("process_queue", values), nil
 }
 
 func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {

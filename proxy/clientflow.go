@@ -214,7 +214,7 @@ func (f *clientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(owedQuery, a)
 		return nil
 	}
-	a.hide = plan.Hidden()
+	a.hide, a.tag = plan.Hidden(), plan.Tag()
 	f.push(owedQuery, a)
 	return appendFrame(nil, msgQuery, []byte(plan.SQL()), []byte{0})
 }

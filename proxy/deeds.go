@@ -33,10 +33,11 @@ type deed struct {
 // meaning is what a name of a statement or portal stands for, as far as that matters to steps. The
 // zero value stands for all that does not matter.
 type meaning struct {
-	late  Plan  // of a statement: to be asked at each Bind
-	voids []int // with late: StatementContext.VoidParams
-	act   *act  // what executing it does to a name
-	step  Plan  // of a portal: to be run before it is
+	late  Plan   // of a statement: to be asked at each Bind
+	voids []int  // with late: StatementContext.VoidParams
+	act   *act   // what executing it does to a name
+	step  Plan   // of a portal: to be run before it is
+	again []byte // with step: the Bind to send again after it, because it may end the transaction
 }
 
 func (m *meaning) matters() bool { return m.late != nil || m.act != nil || m.step != nil }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // lateFlow is what a clientFlow keeps in a session that has had a late plan: the statements and
@@ -193,6 +194,9 @@ func (f *clientFlow) lateBound(ctx context.Context, frame []byte, a *about) (err
 			}
 			if ok { // else the server refuses it
 				m.step = plan.Bound(ctx, f.context(false, meant.means.voids), values)
+				if m.step != nil && plan.EndsTransaction() && isWhole(frame) {
+					m.again = slices.Clone(frame)
+				}
 			}
 		}
 	}
@@ -213,7 +217,7 @@ func (f *clientFlow) lateExecute(portal []byte, a *about) (before []byte, err er
 	}
 	if meant.means.step != nil && (meant.run == nil || meant.run.outcome.Load() == deedUndone) {
 		meant.run = newDeed(l.segment, "", meaning{})
-		before = f.inject(portal, meant.means.step, meant.run)
+		before = f.inject(portal, &meant.means, meant.run)
 	}
 	if meant.means.act != nil {
 		a.deeds = l.acted([]act{*meant.means.act}, false)

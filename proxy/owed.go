@@ -97,6 +97,7 @@ type owed struct {
 type about struct {
 	plan        Plan     // of a Query, Parse or step; may be nil
 	hide        []int    // Plan.Hidden of a Query
+	tag         string   // Plan.Tag of a Query
 	statement   string   // Parse, Bind, Describe and Close of a statement
 	portal      string   // Bind, Execute, Describe and Close of a portal
 	ofPortal    bool     // Describe and Close: portal is meant, not statement

@@ -115,6 +115,9 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 	case msgReadyForQuery:
 		hide, err = f.answer(msgReadyForQuery, txnStatus(body[0]))
 	case msgCommandComplete:
+		if h := f.head(); h != nil && h.about != nil && h.about.tag != "" {
+			replacement = appendFrame(nil, msgCommandComplete, []byte(h.about.tag), []byte{0})
+		}
 		tag, _, _ := cstring(body)
 		hide, err = f.answer(msgCommandComplete, string(tag))
 	case msgParameterStatus:

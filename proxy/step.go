@@ -4,13 +4,14 @@ package proxy
 // are the client's.
 const stepName = "_mbus4_step"
 
-// inject returns the messages that run step before the portal is executed for the first time, and
+// inject returns the messages that run the step of m before the portal is executed for the first time, and
 // notes them. run is done when the step has run.
 //
 // First comes a Describe of the portal: if it is not there, or the transaction has failed, that
 // gives the error which the client's Execute would have given, and no step runs. The Close that
 // follows removes what a step that failed may have left; nothing need be there to be closed.
-func (f *clientFlow) inject(portal []byte, step Plan, run *deed) []byte {
+func (f *clientFlow) inject(portal []byte, m *meaning, run *deed) []byte {
+	step := m.step
 	name := []byte(stepName + "\x00")
 	ours := &about{plan: step}
 	hide := func(kind replyKind, a *about) {
@@ -31,5 +32,9 @@ func (f *clientFlow) inject(portal []byte, step Plan, run *deed) []byte {
 	hide(owedClose, ours)
 	out = appendFrame(out, msgClose, []byte("P"), name)
 	hide(owedClose, ours)
+	if m.again != nil {
+		out = append(out, m.again...)
+		hide(owedBind, ours)
+	}
 	return out
 }

@@ -92,7 +92,7 @@ func (t *tracker) wantsTag() bool {
 		return true
 	}
 	h := t.upcoming()
-	return h != nil && h.about != nil && (len(h.about.deeds) > 0 || len(h.about.hide) > 0)
+	return h != nil && h.about != nil && (len(h.about.deeds) > 0 || len(h.about.hide) > 0 || h.about.tag != "")
 }
 
 // idle reports that no reply is owed and no transaction is open.

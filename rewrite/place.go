@@ -106,7 +106,7 @@ func (st *statement) placeExpr(c *call) {
 }
 
 func (st *statement) writeExpr(o *output, c *call, name string) {
-	if bound := c.boundArgs(); len(bound) > 0 {
+	if bound := c.boundArgs(); len(bound) > 0 && !c.match.Func.Procedure {
 		// What a step is given must stay in the statement, or the server would not know of it.
 		o.write("(case when pg_catalog.num_nonnulls(", c.start)
 		for i, p := range bound {

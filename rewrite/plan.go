@@ -12,7 +12,8 @@ type Plan struct {
 	calls    []callSite
 	refusals []*Refusal
 	headers  bool
-	pins     []int // where numbers stand in the client's text whose values the plan depends on
+	tag      string // see Tag
+	pins     []int  // where numbers stand in the client's text whose values the plan depends on
 
 	given     []given    // what must be known before the text runs
 	selectors []int      // of given

@@ -33,7 +33,7 @@ func (st *statement) rangeFunction(rf *pg_query.RangeFunction, ctx context) *Ref
 
 func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx context) *Refusal {
 	f := c.match.Func
-	if f.Result != sqlfuncs.Message && rf.IsRowsfrom {
+	if !f.Result.Composite() && rf.IsRowsfrom {
 		return refusePosition(c, "ROWS FROM")
 	}
 	if f.Effect == sqlfuncs.Writes && ctx.beside && hasOutside(isColumnRef, c.list...) {
@@ -59,7 +59,7 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	// FROM takes functions only: wrap the reference in one that changes nothing.
 	inner := c.ref
 	before, after := "coalesce(", ")"
-	if f.Result == sqlfuncs.Message {
+	if f.Result.Composite() {
 		before, after = "pg_catalog.unnest(array[", "])"
 	}
 	c.ref = func(o *output) {

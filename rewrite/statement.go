@@ -34,7 +34,10 @@ func (st *statement) place(stmt *pg_query.Node, reg region) *Refusal {
 			return c.bad
 		}
 	}
-	if r := st.checkSteps(stmt); r != nil {
+	if r := first(
+		func() *Refusal { return st.checkProcedures(stmt) },
+		func() *Refusal { return st.checkSteps(stmt) },
+	); r != nil {
 		return r
 	}
 	st.bound = bindsParameters(stmt)
@@ -104,6 +107,12 @@ func (st *statement) container(stmt *pg_query.Node, reg region) *Refusal {
 		where = "DECLARE CURSOR"
 	case *pg_query.Node_ViewStmt:
 		where = "a view"
+	case *pg_query.Node_CallStmt:
+		if c := st.callOf(n.CallStmt.Funccall); c != nil {
+			st.placeExpr(c)
+			return nil
+		}
+		where = "the arguments of a procedure"
 	}
 	if where != "" {
 		return st.elsewhere(stmt.ProtoReflect(), where)

@@ -51,6 +51,15 @@ func (p *Plan) WithSteps(texts []string) *Plan {
 	done, ordinal, next := 0, 0, 0
 	for i, s := range p.stmts {
 		o.take(p, done, s.from)
+		if p.procedure(i) {
+			// The step's text stands for the statement: it may only commit when it is the only one.
+			o.write(texts[next], p.calls[p.steps[next].call-1].start)
+			next++
+			done = s.to
+			ordinal++
+			q.tag = "CALL"
+			continue
+		}
 		for ; next < len(p.steps) && p.steps[next].stmt == i; next++ {
 			n := countStatements(texts[next], p.enc, p.escapes)
 			if n > 0 {
@@ -129,6 +138,8 @@ func (st *statement) checkSteps(stmt *pg_query.Node) *Refusal {
 func (st *statement) unfitForSteps(stmt *pg_query.Node) string {
 	switch stmt.Node.(type) {
 	case *pg_query.Node_SelectStmt:
+	case *pg_query.Node_CallStmt:
+		return ""
 	case *pg_query.Node_InsertStmt:
 		return "INSERT"
 	case *pg_query.Node_ExplainStmt:

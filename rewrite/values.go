@@ -178,7 +178,7 @@ func castKeeps(tn *pg_query.TypeName, t sqlfuncs.Type) bool {
 func bindsParameters(stmt *pg_query.Node) bool {
 	switch stmt.Node.(type) {
 	case *pg_query.Node_SelectStmt, *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt,
-		*pg_query.Node_MergeStmt, *pg_query.Node_ExplainStmt, *pg_query.Node_CreateTableAsStmt, *pg_query.Node_DeclareCursorStmt:
+		*pg_query.Node_MergeStmt, *pg_query.Node_CallStmt, *pg_query.Node_ExplainStmt, *pg_query.Node_CreateTableAsStmt, *pg_query.Node_DeclareCursorStmt:
 		return true
 	}
 	return false

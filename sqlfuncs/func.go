@@ -54,6 +54,8 @@ type Func struct {
 	// Step says that a statement of its own does the work, before the one that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
 	Step bool
+	// Procedure says that it is called with CALL. It is a Step, which may end the transaction.
+	Procedure bool
 }
 
 // Visible returns the parameters that a caller may write.
@@ -87,7 +89,11 @@ func (f *Func) Signature(name string) string {
 			b.WriteString(" default null")
 		}
 	}
-	b.WriteString(") returns ")
+	b.WriteByte(')')
+	if f.Procedure {
+		return b.String()
+	}
+	b.WriteString(" returns ")
 	if f.Set {
 		b.WriteString("setof ")
 	}

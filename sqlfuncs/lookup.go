@@ -19,6 +19,7 @@ type Match struct {
 var byName = indexByName()
 
 func indexByName() map[string]*Func {
+	functions = append(functions, workQueue...)
 	m := make(map[string]*Func, len(functions))
 	for _, f := range functions {
 		if f.Serves == "" {

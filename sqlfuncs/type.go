@@ -12,7 +12,9 @@ const (
 	Boolean
 	Timestamp
 	Hstore
-	Message // the composite type mbus4.qt_model
+	JSONB
+	Message     // the composite type mbus4.qt_model
+	WorkMessage // the composite type mbus4.work_message
 )
 
 // String returns the name Postgres shows for the type.
@@ -32,11 +34,18 @@ func (t Type) String() string {
 		return "timestamp without time zone"
 	case Hstore:
 		return "hstore"
+	case JSONB:
+		return "jsonb"
+	case WorkMessage:
+		return "mbus4.work_message"
 	case Message:
 		return "mbus4.qt_model"
 	}
 	return "unknown"
 }
+
+// Composite reports whether the type is a row.
+func (t Type) Composite() bool { return t == Message || t == WorkMessage }
 
 // SQL returns the type's name for use in a cast. It does not depend on search_path; hstore's
 // schema, already quoted, must be given since the extension may live anywhere.

@@ -12,3 +12,5 @@ grant usage, select on sequence mbus4.message_id to mbus4_user;
 grant select on sequence
 {{- range $i, $slot := .Slots}}{{if $i}},{{end}} mbus4.hint_{{$slot}}{{end}}
 to mbus4_user;
+grant select, insert, update, delete on mbus4.work_queue to mbus4_user;
+grant usage, select on sequence mbus4.work_queue_id_seq to mbus4_user;

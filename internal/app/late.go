@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/binary"
 	"strconv"
 	"strings"
 
@@ -76,10 +77,31 @@ func read(v rewrite.Value, t sqlfuncs.Type, get valueOf) *string {
 		return nil
 	}
 	text := string(sent.Bytes) // a text is the same in both formats
-	if t == sqlfuncs.Boolean && sent.Format != 0 {
-		text = strconv.FormatBool(text == "\x01")
+	if sent.Format != 0 {
+		switch t {
+		case sqlfuncs.Boolean:
+			text = strconv.FormatBool(text == "\x01")
+		case sqlfuncs.Integer, sqlfuncs.BigInt:
+			text = integerText(sent.Bytes)
+		}
 	}
 	return &text
+}
+
+// integerText reads an integer in binary format, of whatever size; anything else gives no number.
+func integerText(b []byte) string {
+	var n int64
+	switch len(b) {
+	case 2:
+		n = int64(int16(binary.BigEndian.Uint16(b)))
+	case 4:
+		n = int64(int32(binary.BigEndian.Uint32(b)))
+	case 8:
+		n = int64(binary.BigEndian.Uint64(b))
+	default:
+		return "binary"
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // addSteps puts the steps of a plan for a Query into its text.

@@ -1,0 +1,2 @@
+-- Part of step/process_queue.sql.
+{claimable:1}

@@ -1,0 +1,2 @@
+-- What is left to call when the step has done the work; see step/process_queue.sql.
+mbus4.queue_processed({current_process_id}, {handler})

@@ -1,0 +1,43 @@
+-- Claims a message, handles it, completes it and commits, until none is left whose turn it is. What a
+-- failed handler did is undone; the failure is noted, and the next attempt comes later, each time twice
+-- as late. The commit at the start fails inside a transaction block, where nothing could be committed.
+declare
+    mbus4_row mbus4.work_queue;
+    mbus4_error text;
+    mbus4_done bigint := 0;
+    mbus4_failed bigint := 0;
+    mbus4_told timestamptz := pg_catalog.clock_timestamp();
+begin
+    commit;
+    loop
+        update mbus4.work_queue w
+        set process_id = {{.Process}}
+        where w.ctid = any({{.Claimable}})
+        returning w.* into mbus4_row;
+        exit when not found;
+        mbus4_error := null;
+{{- if .Handler}}
+        begin
+            execute {{.Handler}} using mbus4_row.payload;
+        exception when others then
+            get stacked diagnostics mbus4_error = message_text;
+            mbus4_error := coalesce(pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ [0-9A-Z]{5} (.*)"$'), mbus4_error);
+        end;
+{{- end}}
+        if mbus4_error is null then
+            delete from mbus4.work_queue w where w.id = mbus4_row.id;
+            mbus4_done := mbus4_done + 1;
+        else
+            update mbus4.work_queue w
+            set process_id = null, attempts = w.attempts + 1, last_error = mbus4_error,
+                next_attempt_at = pg_catalog.clock_timestamp() + least(power(2, least(w.attempts, 20)), 3600) * interval '1 second'
+            where w.id = mbus4_row.id;
+            mbus4_failed := mbus4_failed + 1;
+        end if;
+        commit;
+        if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
+            mbus4_told := pg_catalog.clock_timestamp();
+            raise notice 'process %: % messages completed, % failed', {{.Process}}, mbus4_done, mbus4_failed;
+        end if;
+    end loop;
+end

@@ -1,0 +1,16 @@
+package sqlfuncs
+
+// workQueue lists the calls of the work queue.
+var workQueue = []*Func{
+	{Name: "add_message", Params: []Param{{Name: "payload", Type: JSONB}}, Result: BigInt, Effect: Writes},
+	{
+		Name: "get_next_message", Result: WorkMessage, Set: true, Effect: Writes,
+		Params: []Param{{Name: "current_process_id", Type: Integer}},
+	},
+	{Name: "complete_message", Params: []Param{{Name: "message_id", Type: BigInt}}, Result: Void, Effect: Writes},
+	{
+		Name: "process_queue", Result: Void, Effect: Native, Step: true, Procedure: true,
+		Params: []Param{{Name: "current_process_id", Type: Integer}, {Name: "handler", Type: Text, Optional: true}},
+	},
+	{Name: "release_messages", Params: []Param{{Name: "process_id", Type: Integer}}, Result: BigInt, Effect: Writes},
+}
