@@ -10,10 +10,12 @@ import (
 )
 
 // TestRandomSequences sends the same random messages directly and through the proxy, in random
-// pieces, and compares all replies. In every second round a third of the texts goes through a plan
-// that moves positions, so a report attributed to the wrong message differs. The other rounds have
-// copies that fail in ways after which attribution is a guess (see tracker). Some plans have steps
-// and hidden statements; a step that is missed, or runs for another statement, makes an error.
+// pieces, and compares all replies. There are three kinds of rounds in turn. In the first a third of
+// the texts goes through a plan that moves positions, so a report attributed to the wrong message
+// differs. The second has copies that fail in ways after which attribution is a guess (see tracker).
+// In the third some plans have steps and hidden statements; a step that is missed, or runs for
+// another statement, makes an error. They leave out what may end in errUnclear: copies of the extended
+// protocol, and names taken by a Query that may be skipped.
 func TestRandomSequences(t *testing.T) {
 	rounds := 150
 	if testing.Short() {
@@ -23,7 +25,7 @@ func TestRandomSequences(t *testing.T) {
 		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
 		direct := fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())
 		for seed := range uint64(rounds) {
-			messages := randomMessages(rand.New(rand.NewPCG(seed, 1)), seed%2 == 0)
+			messages := randomMessages(rand.New(rand.NewPCG(seed, 1)), seed%3 != 1, seed%3 == 2)
 			want := play(t, direct, messages, seed)
 			got := play(t, p.addr, messages, seed)
 			if got != want && !cutShort(got, want) && !cutShort(want, got) {
@@ -76,7 +78,7 @@ func play(t *testing.T, addr string, messages []pgproto3.FrontendMessage, seed u
 	return w.toEnd()
 }
 
-func randomMessages(rnd *rand.Rand, plans bool) []pgproto3.FrontendMessage {
+func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessage {
 	pick := func(from ...string) string { return from[rnd.IntN(len(from))] }
 	mark := func(sql string) string {
 		if plans && rnd.IntN(3) == 0 {
@@ -85,7 +87,7 @@ func randomMessages(rnd *rand.Rand, plans bool) []pgproto3.FrontendMessage {
 		return sql
 	}
 	text := func() string {
-		if plans && rnd.IntN(6) == 0 {
+		if steps && rnd.IntN(3) == 0 {
 			return pick(markLate+" select s from generate_series(1, 3) s", markLate+" select 1/s as d from generate_series(0, 3) s",
 				markLate+" select nix from generate_series(1, 3) s", markHide+" select 1", markHide+" select 1/0", markHide+" selct",
 				"prepare a as select 'prepared'", "prepare b as select 1; select 2", "declare a cursor for select generate_series(1, 5)",
@@ -149,7 +151,11 @@ func randomMessages(rnd *rand.Rand, plans bool) []pgproto3.FrontendMessage {
 	for range 5 + rnd.IntN(40) {
 		switch rnd.IntN(16) {
 		case 0, 1:
-			add(&pgproto3.Query{String: simple()})
+			sql := simple()
+			if steps && mayAct(sql) {
+				add(&pgproto3.Sync{})
+			}
+			add(&pgproto3.Query{String: sql})
 		case 2, 3, 4:
 			add(&pgproto3.Parse{Name: name(), Query: text()})
 		case 5, 6:
@@ -179,7 +185,7 @@ func randomMessages(rnd *rand.Rand, plans bool) []pgproto3.FrontendMessage {
 			}
 		default:
 			add(&pgproto3.Sync{})
-			copies(rnd.IntN(2) == 0)
+			copies(steps || rnd.IntN(2) == 0)
 		}
 	}
 	add(&pgproto3.Sync{}, &pgproto3.Query{String: "select 'end'"}, &pgproto3.Terminate{})
