@@ -42,8 +42,10 @@ func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		where rolname = 'mbus4_user'
 		      and pg_catalog.has_schema_privilege(oid, 'mbus4', 'usage')
 		      and pg_catalog.has_sequence_privilege(oid, 'mbus4.hint_0', 'select')
+		      and pg_catalog.has_table_privilege(oid, 'mbus4.work_queue', 'select')
 		   or rolname = 'mbus4_admin'
 		      and pg_catalog.has_table_privilege(oid, 'mbus4.consumer', 'insert')
+		      and coalesce(pg_catalog.has_schema_privilege(oid, pg_catalog.to_regnamespace('mbus4_views')::oid, 'create'), false)
 		      and pg_catalog.pg_has_role(oid, (select oid from pg_catalog.pg_roles where rolname = 'mbus4_user'), 'member')`).
 		Scan(&ok)
 	if err != nil {
@@ -64,7 +66,7 @@ func grantRights(ctx context.Context, conn *pgx.Conn) (warnings []string) {
 	if err := addMember(ctx, conn); err != nil {
 		warnings = append(warnings, fmt.Sprintf("role %s not granted to %s: %v", roleUser, roleAdmin, err))
 	}
-	for _, file := range []string{"rights/user.sql", "rights/admin.sql"} {
+	for _, file := range []string{"rights/user.sql", "rights/admin.sql", "rights/views.sql"} {
 		if err := runRights(ctx, conn, file); err != nil {
 			warnings = append(warnings, fmt.Sprintf("rights of %s not granted: %v", file, err))
 		}

@@ -92,3 +92,9 @@ func (p *markingPlan) Late() bool { return p.late }
 func (p *markingPlan) Bound(context.Context, StatementContext, Values) Plan {
 	return &markingPlan{text: armStep, sql: armStep, visible: p.visible}
 }
+
+// Tag leaves the server's.
+func (p *markingPlan) Tag() string { return "" }
+
+// EndsTransaction reports false: no step does.
+func (p *markingPlan) EndsTransaction() bool { return false }

@@ -87,3 +87,9 @@ func (p *steppingPlan) Bound(_ context.Context, sc StatementContext, values Valu
 	}
 	return &steppingPlan{rewriter: p.rewriter, name: "step", text: step}
 }
+
+// Tag leaves the server's.
+func (p *steppingPlan) Tag() string { return "" }
+
+// EndsTransaction reports false: no step does.
+func (p *steppingPlan) EndsTransaction() bool { return false }

@@ -2,6 +2,4 @@
 
 grant usage on schema mbus4 to mbus4_admin;
 grant select, insert, update, delete on mbus4.queue, mbus4.consumer to mbus4_admin;
--- A view for others comes with two functions, which belong to whoever creates it.
-grant create on schema mbus4 to mbus4_admin;
 grant insert on mbus4.view_insert to mbus4_admin;

@@ -9,7 +9,7 @@
     from mbus4.work_queue w
     where w.ctid = any({claimable:(select pg_catalog.count(*) from {c}_k k)})
 ),
-{c}_u as (
+{c}_w as (
     update mbus4.work_queue w
     set process_id = k.process_id
     from {c}_s s
@@ -18,5 +18,5 @@
     returning k.n, row(w.id, w.payload)::mbus4.work_message as r
 ),
 {c} as (
-    select u.n, u.r as get_next_message, 1 as o from {c}_u u
+    select u.n, u.r as get_next_message, 1 as o from {c}_w u
 )

@@ -150,7 +150,7 @@ error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
 
 call p(mbus4.post('q', ''))
 ----
-error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
+error 0A000 at "mbus4.post('": mbus4.post cannot be called in the arguments of a procedure
   hint: Call it in the target list of the statement itself or of a CTE, for example: with m as (select mbus4.post(…) as r from …) select … from m.
 
 select mbus4.is_msg_exists((mbus4.consume('q')).iid)
