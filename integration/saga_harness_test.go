@@ -52,6 +52,9 @@ func (s *saga) serve(t *testing.T, cfg tour.Config, prefixes ...string) {
 		if strings.Contains(e.Text, "40P01") {
 			t.Errorf("%s: services waited for each other: %s", e.Service, e.Text)
 		}
+		if e.Moment == tour.Committed && strings.HasPrefix(e.Text, "dropped") {
+			t.Errorf("%s: %s of tour %d was still delivered when the tour was rolling back", e.Service, e.Step, e.TourID)
+		}
 		if watch != nil {
 			watch(e)
 		}
@@ -149,6 +152,16 @@ func (s *saga) until(t *testing.T, sql string, args ...any) {
 			return
 		}
 		<-tick.C
+	}
+}
+
+// pass waits for a channel to be closed. Services may call it: the end of the test lets them go.
+func pass(t *testing.T, ch <-chan struct{}) {
+	select {
+	case <-ch:
+	case <-t.Context().Done():
+	case <-time.After(20 * time.Second):
+		t.Error("a channel was not closed in time")
 	}
 }
 
