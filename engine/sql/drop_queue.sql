@@ -4,7 +4,7 @@
     delete from mbus4.queue q
     using {c}_a a
     where q.name = pg_catalog.lower(a.qname)
-      and (q.kind <> 'dmq' or pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0)
+      and (q.name not in ('dmq', 'semaphore_events') or pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0)
     returning a.n, q.name
 ),
 {c}_t as (
