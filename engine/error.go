@@ -25,6 +25,7 @@ const (
 	codeInvalidName         = "42602"
 	codeProgramLimit        = "54000" // program_limit_exceeded
 	codeInvalidDSN          = "22023" // invalid_parameter_value
+	codeInvalidParameter    = "22023" // invalid_parameter_value
 	codeInternal            = "XX000"
 )
 
