@@ -142,21 +142,21 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 }
 
 // Run gives the events to handle, one after another in the order in which they happened, until ctx ends (then
-// it returns nil) or something fails. The events of a batch, some hundred at most, are consumed in one
-// transaction, which handle gets and may use: when handle fails, or the program ends, they are consumed
-// again. So what handle does in the transaction happens exactly once.
+// it finishes the batch under way and returns nil) or something fails. The events of a batch, a hundred at
+// most, are consumed in one transaction, which handle gets and may use: when handle fails, or the program
+// ends, they are consumed again. So what handle does in the transaction happens exactly once.
 func (s *SemaphoreSubscription) Run(ctx context.Context, handle func(ctx context.Context, tx pgx.Tx, e SemaphoreEvent) error) error {
-	for {
-		n, err := s.batch(ctx, handle)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
+	for ctx.Err() == nil {
+		// Cancelling a statement would cost the connection.
+		n, err := s.batch(context.WithoutCancel(ctx), handle)
+		if err != nil {
 			return err
-		case n == 0:
+		}
+		if n == 0 {
 			sleep(ctx, eventPoll)
 		}
 	}
+	return nil
 }
 
 func (s *SemaphoreSubscription) batch(ctx context.Context, handle func(ctx context.Context, tx pgx.Tx, e SemaphoreEvent) error) (n int, err error) {
