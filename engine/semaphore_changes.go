@@ -27,7 +27,12 @@ select pg_catalog.pg_current_snapshot()::text, g.semaphore_id, g.priority, g.arr
 from (select) one
 left join gone g on true
 left join lateral pg_catalog.unnest(g.running) r (task_id) on true
-left join mbus4.semaphore_task t on t.semaphore_id = g.semaphore_id and t.task_id = r.task_id`
+left join lateral (
+	select t.priority, t.arrival, t.status
+	from mbus4.semaphore_task t
+	where t.semaphore_id = g.semaphore_id and t.task_id = r.task_id
+	offset 0 -- one probe for each, whatever the planner thinks of their number
+) t on true`
 
 // follow reads the log on, and gives the number of its entries.
 func (g *Granter) follow(ctx context.Context, conn *pgx.Conn) (entries int, err error) {

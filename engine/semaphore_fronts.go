@@ -36,7 +36,12 @@ func (f *front) wantsRivals() bool {
 const loadRunningSQL = `
 select q.id, t.task_id, t.priority, t.arrival, t.status = 'TRY_RELEASE'
 from unnest($1::int[]) q (id)
-join mbus4.semaphore_task t on t.semaphore_id = q.id and t.status in ('ACQUIRED', 'TRY_RELEASE')
+cross join lateral (
+	select t.task_id, t.priority, t.arrival, t.status
+	from mbus4.semaphore_task t
+	where -t.semaphore_id = -q.id and t.status in ('ACQUIRED', 'TRY_RELEASE')
+	offset 0
+) t
 order by q.id, -t.priority, t.arrival, t.task_id`
 
 // load reads the running tasks of those semaphores that are not known.
@@ -78,7 +83,7 @@ join mbus4.semaphore s on s.id = q.id
 left join lateral (
 	select t.task_id, t.priority, t.arrival
 	from mbus4.semaphore_task t
-	where t.semaphore_id = q.id and t.status = 'WAIT' and (-t.priority, t.arrival) >= (-q.priority, q.arrival)
+	where -t.semaphore_id = -q.id and t.status = 'WAIT' and (-t.priority, t.arrival) >= (-q.priority, q.arrival)
 	order by -t.priority, t.arrival
 	limit least(greatest(s.active - q.running, 0), $6) + q.more
 ) w on true`
@@ -157,7 +162,7 @@ from unnest($1::int[], $2::float8[], $3::bigint[], $4::float8[], $5::int[]) q (i
 cross join lateral (
 	select t.task_id, t.priority, t.arrival
 	from mbus4.semaphore_task t
-	where t.semaphore_id = q.id and t.status = 'WAIT' and (-t.priority, t.arrival) >= (-q.priority, q.arrival)
+	where -t.semaphore_id = -q.id and t.status = 'WAIT' and (-t.priority, t.arrival) >= (-q.priority, q.arrival)
 	  and -t.priority < -q.last
 	order by -t.priority, t.arrival
 	limit q.most

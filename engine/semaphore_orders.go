@@ -53,12 +53,16 @@ with mbus4_s as materialized (
 	join mbus4.semaphore s on s.id = q.id and s.active = q.active
 	for share of s skip locked
 ), mbus4_w as materialized (
-	select t.ctid as tid, q.n, s.key
+	select t.tid, q.n, s.key
 	from unnest($3::int[], $4::bigint[], $5::boolean[]) with ordinality q (id, task_id, granted, n)
 	join mbus4_s s on s.id = q.id
-	join mbus4.semaphore_task t on t.semaphore_id = q.id and t.task_id = q.task_id
-	     and t.status = (case when q.granted then 'WAIT' else 'ACQUIRED' end)::mbus4.semaphore_status
-	for update of t skip locked
+	cross join lateral (
+		select t.ctid as tid
+		from mbus4.semaphore_task t
+		where t.semaphore_id = q.id and t.task_id = q.task_id
+		  and t.status = (case when q.granted then 'WAIT' else 'ACQUIRED' end)::mbus4.semaphore_status
+		for update skip locked
+	) t
 ), mbus4_t as (
 	update mbus4.semaphore_task t
 	set status = (case when t.status = 'WAIT' then 'ACQUIRED' else 'TRY_RELEASE' end)::mbus4.semaphore_status
