@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,30 +13,25 @@ import (
 // Two tasks may run at once; then a better one comes.
 func ExampleSemaphores() {
 	ctx, stop := context.WithCancel(context.Background())
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
 	dsn, remove := engine.TemporaryDSN()
 	defer remove()
 
 	// Somebody must grant the slots. A running mbusproxy does; here the program does so itself.
 	granting, err := engine.Open(ctx, engine.Options{AdminDSN: dsn})
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	defer granting.Close()
 	pool, err := pgxpool.New(ctx, dsn)
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	defer pool.Close()
-	if _, err := granting.Database(ctx, pool.Config().ConnConfig.Database); err != nil {
-		log.Fatal(err)
-	}
+	_, err = granting.Database(ctx, pool.Config().ConnConfig.Database)
+	must(err)
 
 	semaphores := engine.NewSemaphores(pool)
-	must := func(err error) {
-		if err != nil {
-			log.Fatal(err)
-		}
-	}
 	_, err = semaphores.GetOrCreate(ctx, "labelling")
 	must(err)
 	must(semaphores.Update(ctx, "labelling", 2, 1)) // two slots, and one task may be asked to leave

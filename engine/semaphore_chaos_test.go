@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -269,6 +268,6 @@ func (c *chaos) checkAudit(conn *pgx.Conn) {
 	}
 	events := one[int](c.T, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events'`)
 	if changes := one[int](c.T, conn, `select count(*) from audit`); changes != events {
-		c.Error(fmt.Sprintf("%d events for %d changes", events, changes))
+		c.Errorf("%d events for %d changes", events, changes)
 	}
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
@@ -147,6 +146,6 @@ func TestSemaphorePlans(t *testing.T) {
 	}
 	mustExec(t, s.conn, "insert into mbus4.semaphore (key) select 'x' || n from generate_series(1, 5000) n")
 	if n := s.touched(s.conn, s.calls.texts.callText("semaphore_enqueue", "1", callSite{}), "x77", 5, 1); n > 40 {
-		t.Error(fmt.Sprintf("enqueuing with 5,000 semaphores touches %d pages", n))
+		t.Errorf("enqueuing with 5,000 semaphores touches %d pages", n)
 	}
 }

@@ -51,11 +51,12 @@ type Granter struct {
 	changed map[int32]struct{}  // semaphores to look at
 	busy    map[int32]time.Time // those with locked rows, and when to look again
 
-	passing  bool // a full pass is under way
-	passFrom int32
-	passSize int
-	passedAt time.Time // when the last one began
-	passRest time.Time // and when the next one may
+	passing   bool // a full pass is under way
+	passFrom  int32
+	passSize  int
+	passCount int
+	passedAt  time.Time // when the last one began
+	passRest  time.Time // and when the next one may
 
 	counted   int64 // the counters
 	countedAt time.Time
@@ -75,9 +76,10 @@ type Turned struct {
 	Changes int  // entries of the log read
 	Granted int
 	Asked   int
-	More    bool // there is more to do at once
-	Passed  bool // a full pass has ended
-	Busy    bool // locked rows are to be tried again
+	More    bool          // there is more to do at once
+	Passed  int           // semaphores of the full pass that has ended; 0: none has
+	Took    time.Duration // of that pass, other work included
+	Busy    bool          // locked rows are to be tried again
 }
 
 // Turn takes one turn, which is short: several may be needed, see Turned.More. It does nothing while
@@ -115,7 +117,6 @@ func (g *Granter) turn(ctx context.Context, conn *pgx.Conn) (out Turned, err err
 		ids = append(ids, id)
 		delete(g.changed, id)
 	}
-	passing := g.passing
 	more, err := g.nextOfPass(ctx, conn, max(turnSemaphores-len(ids), 1))
 	if err != nil {
 		return out, err
@@ -130,7 +131,10 @@ func (g *Granter) turn(ctx context.Context, conn *pgx.Conn) (out Turned, err err
 		return out, err
 	}
 	g.pace(time.Since(now), len(more))
-	out.Passed = passing && !g.passing
+	if g.passCount += len(more); !g.passing && g.passCount > 0 {
+		out.Passed, out.Took = g.passCount, time.Since(g.passedAt)
+		g.passCount = 0
+	}
 	out.More = len(g.changed) > 0 || g.passing
 	out.Busy = len(g.busy) > 0
 	if out.Changes+out.Granted+out.Asked > 0 {

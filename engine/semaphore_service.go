@@ -115,6 +115,9 @@ func (s *granting) session(ctx context.Context) (worked bool, err error) {
 				return worked, fmt.Errorf("telling the proxy that grants: %w", err)
 			}
 		}
+		if out.Passed > 0 {
+			s.keeper.log.Debug("semaphores passed over", zap.Int("number", out.Passed), zap.Duration("took", out.Took))
+		}
 		now := time.Now()
 		if noted || out.Busy || out.Changes+out.Granted+out.Asked > 0 {
 			busyAt = now

@@ -102,8 +102,10 @@ func (p *Plan) EditReport(r *Report) bool {
 // aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server
 // names tables and sequences without their schema; languages differ in all but the names.
 func aboutSchema(message string) bool {
-	for _, name := range []string{sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting",
-		"semaphore", "semaphore_task", "semaphore_change", "semaphore_arrival"} {
+	for _, name := range []string{
+		sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting",
+		"semaphore", "semaphore_task", "semaphore_change", "semaphore_arrival",
+	} {
 		if message == name || strings.HasSuffix(message, " "+name) {
 			return true
 		}
