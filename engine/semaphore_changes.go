@@ -9,8 +9,8 @@ import (
 )
 
 // Entries visible now that were not in the snapshot $1: those of transactions that had not begun then, and
-// those of transactions that were under way. With each comes what has become of the running tasks it
-// names, in the same snapshot.
+// those of transactions that were under way. With each comes what has become of the tasks it names, in
+// the same snapshot.
 const followSQL = `
 with gone as (
 	delete from mbus4.semaphore_change
@@ -20,13 +20,13 @@ with gone as (
 		union all
 		select c.ctid from pg_catalog.pg_snapshot_xip($1::text::pg_snapshot) x (xid)
 		join mbus4.semaphore_change c on c.xid = x.xid))
-	returning semaphore_id, running, priority, arrival
+	returning semaphore_id, tasks, priority, arrival
 )
 select pg_catalog.pg_current_snapshot()::text, g.semaphore_id, g.priority, g.arrival,
        r.task_id, t.priority, t.arrival, t.status <> 'WAIT', t.status = 'TRY_RELEASE'
 from (select) one
 left join gone g on true
-left join lateral pg_catalog.unnest(g.running) r (task_id) on true
+left join lateral pg_catalog.unnest(g.tasks) r (task_id) on true
 left join lateral (
 	select t.priority, t.arrival, t.status
 	from mbus4.semaphore_task t
@@ -56,16 +56,18 @@ func (g *Granter) follow(ctx context.Context, conn *pgx.Conn) (entries int, err 
 				return nil
 			}
 			if priority != nil {
-				if from := (place{*priority, *arrival}); from.compare(s.floor) < 0 {
-					s.floor = from
-				}
+				s.raise(place{*priority, *arrival})
 			}
 			switch {
 			case task == nil:
-			case runs != nil && *runs:
+			case runs == nil:
+				s.remove(*task)
+				delete(s.fresh, *task)
+			case *runs:
 				s.put(slotTask{id: *task, place: place{*nowPriority, *nowArrival}, asked: *asked})
 			default:
 				s.remove(*task)
+				s.wait(*task, place{*nowPriority, *nowArrival})
 			}
 			return nil
 		})

@@ -47,7 +47,7 @@ func (s *semaphoreTest) frontPages(key string) (remembered, afresh int) {
 		s.Fatalf("nothing is known of semaphore %s", key)
 	}
 	pages := func(from place) int {
-		return s.touched(s.grants, frontsSQL, []int32{id}, []float64{from.priority}, []int64{from.arrival}, []int32{int32(len(known.running))}, []int32{1}, 10)
+		return s.touched(s.grants, frontsSQL, []int32{id}, []float64{from.priority}, []int64{from.arrival}, []int32{int32(len(known.running))}, []int32{1}, 10, []int32{}, []int64{})
 	}
 	return pages(known.floor), pages(firstPlace)
 }
@@ -77,7 +77,7 @@ func TestSemaphoreCost(t *testing.T) {
 	for range 200 {
 		mustExec(t, s.conn, `with gone as (delete from mbus4.semaphore_task t using mbus4.semaphore s
 				where s.id = t.semaphore_id and s.key = 'large' and t.status <> 'WAIT' returning t.semaphore_id, t.task_id)
-			insert into mbus4.semaphore_change (semaphore_id, running) select semaphore_id, array_agg(task_id) from gone group by 1`)
+			insert into mbus4.semaphore_change (semaphore_id, tasks) select semaphore_id, array_agg(task_id) from gone group by 1`)
 		if got := s.turn(); got.Granted != 100 {
 			t.Fatalf("%+v", got)
 		}
@@ -91,7 +91,20 @@ func TestSemaphoreCost(t *testing.T) {
 	if afresh < 1000 {
 		t.Errorf("%d pages from the beginning: the test shows nothing", afresh)
 	}
-	s.do(s.calls.Enqueue(testContext(t), "large", 200000, 1e6))
+	// Better tasks that come while worse ones wait: between the two lies all that was granted.
+	for n := range int64(5) {
+		s.enqueue("large", 200000+n, 1e6+float64(n))
+		s.release("large", one[int64](t, s.conn, runningTaskSQL, "large", 0))
+		if got := s.turn(); got.Granted != 1 {
+			t.Fatalf("%+v", got)
+		}
+		s.release("large", 200000+n)
+		s.turn()
+		if held, _ := s.frontPages("large"); held > small+5 {
+			t.Errorf("after a better task came, %d pages", held)
+		}
+	}
+	s.do(s.calls.Enqueue(testContext(t), "large", 300000, 1e6))
 	s.release("large", one[int64](t, s.conn, runningTaskSQL, "large", 0))
 	began := time.Now()
 	if got := s.turn(); got.Granted != 1 {
@@ -113,7 +126,7 @@ func TestSemaphorePlans(t *testing.T) {
 		}{
 			"changes": {followSQL, []any{s.granter.seen}},
 			"running": {loadRunningSQL, []any{[]int32{1}}},
-			"front":   {frontsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, 10}},
+			"front":   {frontsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, 10, []int32{1}, []int64{5}}},
 			"rivals":  {rivalsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []float64{-1}, []int32{5}}},
 			"give":    {s.granter.giveText(), []any{[]int32{1}, []int32{10}, []int32{1}, []int64{77}, []bool{true}}},
 		} {

@@ -14,23 +14,48 @@ type front struct {
 	slots      *slots
 	active     int
 	tryRelease int
-	waiting    []slotTask     // the first ones, in order, but for those that were locked
-	first      place          // of the first one, locked or not
-	skipped    []slotTask     // those that were locked in the last turn
+	scanned    []slotTask     // the first ones that wait from the floor on, in order
+	fresh      []slotTask     // and of those before it
+	waiting    []slotTask     // both, in order, but for those that were locked
 	whole      bool           // there are no others
 	given      int            // how many of waiting get a slot
 	refused    map[int64]bool // tasks whose rows were locked, or gone, in this turn
 	closed     bool           // the semaphore's own row was locked, or has changed
 }
 
-// wantsRivals reports whether a task that waits behind the free slots goes before a running one that may
-// be asked to leave.
-func (f *front) wantsRivals() bool {
-	if f.tryRelease == 0 || len(f.slots.running) == 0 || len(f.waiting) == 0 {
+// arrange puts the waiting tasks together and takes out those that were locked.
+func (f *front) arrange() {
+	slices.SortFunc(f.scanned, slotTask.compare)
+	f.waiting = append(slices.Clone(f.fresh), f.scanned...)
+	slices.SortFunc(f.waiting, slotTask.compare)
+	f.waiting = slices.Compact(f.waiting) // a fresh one may have moved behind the floor
+	f.waiting = slices.DeleteFunc(f.waiting, func(t slotTask) bool { return f.slots.busy[t.id] })
+}
+
+// nextFloor is the place of the first scanned task that still waits.
+func (f *front) nextFloor() place {
+	for _, t := range f.scanned {
+		if _, runs := f.slots.places[t.id]; !runs {
+			return t.place
+		}
+	}
+	switch {
+	case f.whole:
+		return lastPlace
+	case len(f.scanned) > 0:
+		return f.scanned[len(f.scanned)-1].place
+	}
+	return f.slots.floor
+}
+
+// displaces reports whether a waiting task, given by its number, goes before a running one that may be asked
+// to leave.
+func (f *front) displaces(next int) bool {
+	if f.tryRelease == 0 || len(f.slots.running) == 0 {
 		return false
 	}
 	last := f.slots.running[min(len(f.slots.running), max(f.active, 1))-1]
-	return f.waiting[len(f.waiting)-1].priority > last.priority
+	return f.waiting[next].priority > last.priority
 }
 
 const loadRunningSQL = `
@@ -75,9 +100,9 @@ func (g *Granter) load(ctx context.Context, conn *pgx.Conn, ids []int32) error {
 }
 
 // The limits of semaphores, and as many of their first waiting tasks as there are slots free, and some
-// more. The scan begins at the floor.
+// more. The scan begins at the floor. Of fresh tasks, which are named, those that do wait.
 const frontsSQL = `
-select s.id, s.active, s.try_release, w.task_id, w.priority, w.arrival
+select s.id, s.active, s.try_release, w.task_id, w.priority, w.arrival, false
 from unnest($1::int[], $2::float8[], $3::bigint[], $4::int[], $5::int[]) q (id, priority, arrival, running, more)
 join mbus4.semaphore s on s.id = q.id
 left join lateral (
@@ -86,39 +111,62 @@ left join lateral (
 	where -t.semaphore_id = -q.id and t.status = 'WAIT' and (-t.priority, t.arrival) >= (-q.priority, q.arrival)
 	order by -t.priority, t.arrival
 	limit least(greatest(s.active - q.running, 0), $6) + q.more
-) w on true`
+) w on true
+union all
+select q.id, 0, 0, t.task_id, t.priority, t.arrival, true
+from unnest($7::int[], $8::bigint[]) q (id, task_id)
+cross join lateral (
+	select t.task_id, t.priority, t.arrival, t.status
+	from mbus4.semaphore_task t
+	where t.semaphore_id = q.id and t.task_id = q.task_id
+	offset 0 -- one probe for each
+) t
+where t.status = 'WAIT'`
 
 // fronts reads the limits and the first waiting tasks of semaphores that are loaded.
 func (g *Granter) fronts(ctx context.Context, conn *pgx.Conn, ids []int32) ([]*front, error) {
 	var (
-		priorities    []float64
-		arrivals      []int64
-		running, more []int32
+		priorities        []float64
+		arrivals          []int64
+		running, more, of []int32
+		fresh             []int64
+		found             = make(map[int32]*front, len(ids))
+		id, active, leave int32
+		task, arrival     *int64
+		priority          *float64
+		isFresh           bool
 	)
+	most := max(10, 2*turnGrants/len(ids))
 	for _, id := range ids {
 		s := g.known[id]
 		priorities = append(priorities, s.floor.priority)
 		arrivals = append(arrivals, s.floor.arrival)
 		running = append(running, int32(len(s.running)))
 		more = append(more, int32(len(s.busy)+1))
+		for task := range s.fresh {
+			of, fresh = append(of, id), append(fresh, task)
+		}
+		clear(s.fresh) // until they are found again
 	}
-	most := max(10, 2*turnGrants/len(ids))
-	found := make(map[int32]*front, len(ids))
-	var (
-		id, active, tryRelease int32
-		task, arrival          *int64
-		priority               *float64
-	)
-	rows, err := conn.Query(ctx, frontsSQL, ids, priorities, arrivals, running, more, most)
+	rows, err := conn.Query(ctx, frontsSQL, ids, priorities, arrivals, running, more, most, of, fresh)
 	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{&id, &active, &tryRelease, &task, &priority, &arrival}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&id, &active, &leave, &task, &priority, &arrival, &isFresh}, func() error {
 			f := found[id]
 			if f == nil {
-				f = &front{id: id, slots: g.known[id], active: int(active), tryRelease: int(tryRelease)}
+				f = &front{id: id, slots: g.known[id]}
 				found[id] = f
 			}
-			if task != nil {
-				f.waiting = append(f.waiting, slotTask{id: *task, place: place{*priority, *arrival}})
+			if !isFresh {
+				f.active, f.tryRelease = int(active), int(leave)
+			}
+			switch {
+			case task == nil:
+			case isFresh:
+				t := slotTask{id: *task, place: place{*priority, *arrival}}
+				f.fresh = append(f.fresh, t)
+				f.slots.wait(t.id, t.place)
+			default:
+				f.scanned = append(f.scanned, slotTask{id: *task, place: place{*priority, *arrival}})
 			}
 			return nil
 		})
@@ -133,27 +181,11 @@ func (g *Granter) fronts(ctx context.Context, conn *pgx.Conn, ids []int32) ([]*f
 			delete(g.known, id) // the semaphore was deleted
 			continue
 		}
-		f.whole = len(f.waiting) < min(max(f.active-len(f.slots.running), 0), most)+len(f.slots.busy)+1
+		f.whole = len(f.scanned) < min(max(f.active-len(f.slots.running), 0), most)+len(f.slots.busy)+1
 		f.arrange()
 		fronts = append(fronts, f)
 	}
 	return fronts, nil
-}
-
-// arrange sorts the waiting tasks and takes out those that were locked.
-func (f *front) arrange() {
-	slices.SortFunc(f.waiting, slotTask.compare)
-	f.first = lastPlace
-	if len(f.waiting) > 0 {
-		f.first = f.waiting[0].place
-	}
-	f.waiting = slices.DeleteFunc(f.waiting, func(t slotTask) bool {
-		if f.slots.busy[t.id] {
-			f.skipped = append(f.skipped, t)
-			return true
-		}
-		return false
-	})
 }
 
 const rivalsSQL = `
@@ -177,7 +209,7 @@ func (g *Granter) addRivals(ctx context.Context, conn *pgx.Conn, fronts []*front
 		byID             = map[int32]*front{}
 	)
 	for _, f := range fronts {
-		if len(f.slots.running) < f.active || f.whole || !f.wantsRivals() {
+		if len(f.slots.running) < f.active || f.whole || len(f.waiting) == 0 || !f.displaces(len(f.waiting)-1) {
 			continue
 		}
 		byID[f.id] = f
@@ -205,7 +237,7 @@ func (g *Granter) addRivals(ctx context.Context, conn *pgx.Conn, fronts []*front
 	}
 	for id, tasks := range more {
 		f := byID[id]
-		f.waiting, f.skipped = tasks, nil
+		f.scanned, f.whole = tasks, false
 		f.arrange()
 	}
 	return nil

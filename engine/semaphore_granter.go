@@ -16,6 +16,7 @@ const (
 	passTurn       = 20 * time.Millisecond // what a turn may take longer for them, about
 	passDuty       = 5                     // a pass rests this many times as long as it worked
 	mostRemembered = 1 << 20               // running tasks in memory
+	mostFresh      = 200                   // of a semaphore: see slots
 	countInterval  = time.Second           // between two looks at the tables' counters
 	quietEnough    = 3 * time.Second       // after a change: counters that move now tell of direct writes
 	busyInterval   = 50 * time.Millisecond // until what was locked is tried again
@@ -191,21 +192,11 @@ func (g *Granter) settleFront(f *front) {
 	if len(f.refused) > 0 && f.given > 0 {
 		g.changed[f.id] = struct{}{} // the slot is for the next one, then
 	}
-	switch {
-	case f.closed || len(f.refused) > 0 || len(f.skipped) > 0:
-		s.floor = f.first // some of those counted as granted still wait
-	case f.given < len(f.waiting):
-		s.floor = f.waiting[f.given].place
-	case f.whole:
-		s.floor = lastPlace
-	case f.given > 0:
-		s.floor = f.waiting[f.given-1].place
+	s.floor = f.nextFloor()
+	if f.given > 0 && (f.given == len(f.waiting) && !f.whole || f.given < len(f.waiting) && f.displaces(f.given)) {
 		g.changed[f.id] = struct{}{}
 	}
-	if f.given > 0 && f.given < len(f.waiting) && f.wantsRivals() {
-		g.changed[f.id] = struct{}{}
-	}
-	if len(s.running) == 0 && s.floor == lastPlace || g.size > mostRemembered {
+	if len(s.running) == 0 && s.floor == lastPlace && len(s.fresh) == 0 || g.size > mostRemembered {
 		delete(g.known, f.id)
 	}
 	if len(g.known) == 0 {

@@ -50,18 +50,53 @@ func (t slotTask) compare(u slotTask) int {
 type slots struct {
 	running []slotTask      // all that are ACQUIRED or TRY_RELEASE, in order
 	places  map[int64]place // of those, by task
-	// floor: no task that waits stands before it, but for those the changes will tell of.
+	// floor: no task that waits stands before it, but for fresh ones and those the changes will tell of.
+	// Between it and a better task that came later lie, under an old snapshot, the index entries of all
+	// that were granted meanwhile: so such tasks are not looked for, but remembered.
 	floor place
-	busy  map[int64]bool // tasks whose rows others had locked in the last turn
+	fresh map[int64]place // tasks before floor that wait, or did
+	busy  map[int64]bool  // tasks whose rows others had locked in the last turn
 }
 
 func newSlots() *slots {
-	return &slots{places: map[int64]place{}, floor: firstPlace}
+	return &slots{places: map[int64]place{}, floor: firstPlace, fresh: map[int64]place{}}
+}
+
+// wait notes that a task waits.
+func (s *slots) wait(id int64, at place) {
+	delete(s.fresh, id)
+	if at.compare(s.floor) >= 0 {
+		return
+	}
+	s.fresh[id] = at
+	if len(s.fresh) > mostFresh {
+		first := at
+		for _, p := range s.fresh {
+			if p.compare(first) < 0 {
+				first = p
+			}
+		}
+		s.raise(first)
+	}
+}
+
+// raise notes that tasks wait from that place on.
+func (s *slots) raise(from place) {
+	if from.compare(s.floor) >= 0 {
+		return
+	}
+	s.floor = from
+	for id, at := range s.fresh {
+		if at.compare(from) >= 0 {
+			delete(s.fresh, id)
+		}
+	}
 }
 
 // put notes that a task runs.
 func (s *slots) put(t slotTask) {
 	s.remove(t.id)
+	delete(s.fresh, t.id)
 	i, _ := slices.BinarySearchFunc(s.running, t, slotTask.compare)
 	s.running = slices.Insert(s.running, i, t)
 	s.places[t.id] = t.place

@@ -193,7 +193,7 @@ func TestSemaphoreTwoProxies(t *testing.T) {
 		if n%3 == 2 {
 			// As a client without a proxy would: directly, with nobody told.
 			ask(t, three, "delete from mbus4.semaphore_task t using mbus4.semaphore s where s.id = t.semaphore_id and s.key = 'k' and t.status = 'ACQUIRED'")
-			ask(t, three, "insert into mbus4.semaphore_change (semaphore_id, running) select id, array[$1::bigint] from mbus4.semaphore where key = 'k'", n)
+			ask(t, three, "insert into mbus4.semaphore_change (semaphore_id, tasks) select id, array[$1::bigint] from mbus4.semaphore where key = 'k'", n)
 			continue
 		}
 		ask(t, []*pgconn.PgConn{two, one}[n%2], "select mbus4.semaphore_release('k', $1)", n)

@@ -40,14 +40,14 @@ create index semaphore_task_wait on mbus4.semaphore_task ((-semaphore_id), (-pri
 create index semaphore_task_running on mbus4.semaphore_task ((-semaphore_id), (-priority), arrival)
     where status in ('ACQUIRED', 'TRY_RELEASE');
 
--- What the calls changed, for the Granter, in the calls' own transactions: which running tasks are to
--- be looked at again, and the place in the order from which tasks wait anew. The Granter reads the rows
--- of each transaction once, when that is committed, and deletes them.
+-- What the calls changed, for the Granter, in the calls' own transactions: which tasks are to be looked
+-- at again, and where they are too many, the place in the order from which tasks wait anew. The Granter
+-- reads the rows of each transaction once, when that is committed, and deletes them.
 create table mbus4.semaphore_change (
     xid          xid8 not null default pg_catalog.pg_current_xact_id(),
     semaphore_id int not null,
-    running      bigint[],
-    priority     double precision, -- with arrival: of the first task that waits anew
+    tasks        bigint[],
+    priority     double precision, -- with arrival: of the first task that waits anew and is not named
     arrival      bigint
 ) with (
     autovacuum_vacuum_scale_factor = 0,
@@ -81,7 +81,7 @@ insert into mbus4.semaphore (id, key) select -n, repeat(md5(n::text), 30) from g
 delete from mbus4.semaphore;
 insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select 0, -n, 0, -n from generate_series(1, 10000) n;
 delete from mbus4.semaphore_task;
-insert into mbus4.semaphore_change (semaphore_id, running) select 0, array_agg(g) from generate_series(1, 400) n, generate_series(1, 100) g group by n;
+insert into mbus4.semaphore_change (semaphore_id, tasks) select 0, array_agg(g) from generate_series(1, 400) n, generate_series(1, 100) g group by n;
 delete from mbus4.semaphore_change;
 
 -- Where grants and requests to release are posted.

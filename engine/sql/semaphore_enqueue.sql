@@ -28,12 +28,12 @@
     returning t.semaphore_id, t.task_id, t.priority, t.arrival, t.status
 ),
 {c}_l as (
-    insert into mbus4.semaphore_change (semaphore_id, running, priority, arrival)
+    insert into mbus4.semaphore_change (semaphore_id, tasks, priority, arrival)
     select t.semaphore_id,
-           pg_catalog.array_agg(t.task_id) filter (where t.status <> 'WAIT'),
-           (pg_catalog.array_agg(t.priority order by -t.priority, t.arrival) filter (where t.status = 'WAIT'))[1],
-           (pg_catalog.array_agg(t.arrival order by -t.priority, t.arrival) filter (where t.status = 'WAIT'))[1]
-    from {c}_t t
+           pg_catalog.array_agg(t.task_id) filter (where t.few or t.status <> 'WAIT'),
+           (pg_catalog.array_agg(t.priority order by -t.priority, t.arrival) filter (where not t.few and t.status = 'WAIT'))[1],
+           (pg_catalog.array_agg(t.arrival order by -t.priority, t.arrival) filter (where not t.few and t.status = 'WAIT'))[1]
+    from (select t.*, pg_catalog.count(*) over (partition by t.semaphore_id) <= 100 as few from {c}_t t) t
     group by t.semaphore_id
 ),
 {c} as (

@@ -16,7 +16,7 @@
     returning t.semaphore_id, t.task_id, t.status
 ),
 {c}_l as (
-    insert into mbus4.semaphore_change (semaphore_id, running)
+    insert into mbus4.semaphore_change (semaphore_id, tasks)
     select d.semaphore_id, pg_catalog.array_agg(d.task_id) from {c}_d d where d.status <> 'WAIT' group by d.semaphore_id
 ),
 {c} as (
