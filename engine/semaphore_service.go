@@ -16,14 +16,15 @@ const (
 	defaultSemaphoreInterval = time.Minute
 	grantTick                = 50 * time.Millisecond // between two turns of a database in use
 	grantIdleAfter           = 3 * time.Second       // without use or change: the connection is closed
-	grantIdle                = time.Second           // between two looks while nothing happens
+	grantIdle                = time.Second           // between two looks while nothing happens, growing up to
+	grantLongestIdle         = 5 * time.Second
 	grantFirstBackoff        = 50 * time.Millisecond
 	grantLongestBackoff      = 10 * time.Second
 )
 
 // granting runs the Granter of one database over a connection of its own. A database without semaphores
 // costs nothing. One with semaphores is looked at every grantTick while it is in use or its semaphores are,
-// and once in grantIdle else, without a connection in between: it can be dropped as without a proxy.
+// and every one to five seconds else, without a connection in between: it can be dropped as without a proxy.
 type granting struct {
 	keeper  *keeper
 	granter *Granter
@@ -32,10 +33,11 @@ type granting struct {
 	exist  atomic.Bool  // there are semaphores
 	noted  atomic.Bool  // somebody here has committed a change since the last turn
 	usedAt atomic.Int64 // when the keeper last found the database in use, in nanoseconds since 1970
+	busyAt time.Time    // when something last happened; of run
 }
 
 func newGranting(k *keeper) *granting {
-	return &granting{keeper: k, granter: NewGranter(k.installed.hstoreSchema, k.selective.Load, k.engine.semaphores)}
+	return &granting{keeper: k, busyAt: time.Now(), granter: NewGranter(k.installed.hstoreSchema, k.selective.Load, k.engine.semaphores)}
 }
 
 // NoteSemaphores tells that a transaction that called functions of semaphores has committed: what it
@@ -86,7 +88,8 @@ func (s *granting) run(ctx context.Context) {
 			sleep(ctx, backoff)
 			backoff = min(2*backoff, grantLongestBackoff)
 		default:
-			s.bell.wait(ctx, grantIdle)
+			// A look takes a connection, some milliseconds of work.
+			s.bell.wait(ctx, min(max(time.Since(s.busyAt)/20, grantIdle), grantLongestIdle))
 		}
 	}
 }
@@ -101,7 +104,6 @@ func (s *granting) session(ctx context.Context) (worked bool, err error) {
 	if err := settleGranter(ctx, conn); err != nil {
 		return false, err
 	}
-	busyAt := time.Time{} // a look at an idle database is one turn
 	for {
 		noted := s.noted.Swap(false)
 		out, err := s.turn(ctx, conn)
@@ -120,11 +122,11 @@ func (s *granting) session(ctx context.Context) (worked bool, err error) {
 		}
 		now := time.Now()
 		if noted || out.Busy || out.Changes+out.Granted+out.Asked > 0 {
-			busyAt = now
+			s.busyAt = now
 		}
 		switch {
 		case out.More:
-		case now.Sub(busyAt) < grantIdleAfter || s.inUse():
+		case now.Sub(s.busyAt) < grantIdleAfter || s.inUse():
 			if err := s.bell.listen(ctx, conn, grantTick); err != nil {
 				return worked, err
 			}
