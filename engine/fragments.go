@@ -75,6 +75,8 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 		}
 	case "consume", "consumen", "dyn_consume":
 		switch {
+		case use.Given["selector"] && use.Rows:
+			name = "dyn_consume_rows"
 		case use.Given["selector"]:
 			name = "dyn_consume"
 		case use.Rows:
