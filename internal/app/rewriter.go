@@ -105,6 +105,12 @@ func (p plan) Bound(ctx context.Context, sc proxy.StatementContext, values proxy
 	return nil
 }
 
+// Signals reports whether AfterTransaction is to be called.
+func (p plan) Signals() bool { return false }
+
+// AfterTransaction is not called.
+func (p plan) AfterTransaction() {}
+
 // edit lets f change m in the form that package rewrite knows.
 func edit(m *pgproto3.ErrorResponse, f func(*rewrite.Report) bool) bool {
 	r := rewrite.Report{
