@@ -52,6 +52,10 @@ integration: setup ## the tests with real clients, direct and through the proxy
 golden: ## write the golden files anew; look at the difference before you commit
 	go test ./rewrite/... -run Golden -update
 
+.PHONY: test-versions
+test-versions: setup ## the tests that need a server, against Postgres 16, 17 and 18
+	scripts/versions.sh
+
 .PHONY: fuzz
 fuzz: ## every fuzzer for FUZZTIME each (default 10s)
 	scripts/fuzz.sh $(FUZZTIME)

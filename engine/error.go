@@ -18,6 +18,7 @@ const (
 	codeUniqueViolation     = "23505"
 	codeUndefinedObject     = "42704"
 	codeNotInRequiredState  = "55000" // object_not_in_prerequisite_state
+	codeLockNotAvailable    = "55P03"
 	codeShuttingDown        = "57P01" // admin_shutdown
 	codeUndefinedFile       = "58P01" // an extension's control file, up to Postgres 15
 	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
