@@ -75,10 +75,10 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 			name = "post_full"
 		}
 	case "consume", "consumen", "dyn_consume":
-		switch {
-		case use.Given["selector"] && use.Rows:
+		switch dynamic := use.Given["selector"] && !use.Condition; {
+		case dynamic && use.Rows:
 			name = "dyn_consume_rows"
-		case use.Given["selector"]:
+		case dynamic:
 			name = "dyn_consume"
 		case use.Rows:
 			name = "consume_rows"
@@ -105,11 +105,18 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	if use.Ordered {
 		wake = texts["wake"]
 	}
+	also := ""
+	switch {
+	case use.Condition && use.Rows:
+		also = texts["condition_rows"]
+	case use.Condition:
+		also = texts["condition"]
+	}
 	subscribers, join := "", texts["subscribers_of_one"]
 	if use.Rows {
 		subscribers, join = texts["subscribers_of_many"], "left join {c}_r r on r.queue = z.queue"
 	}
-	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake,
+	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake, "{also}", also,
 		"{subscribers}", subscribers, "{join_subscribers}", join).Replace(text)
 	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
 }
