@@ -105,6 +105,10 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	if use.Ordered {
 		wake = texts["wake"]
 	}
+	expired, after := "", ""
+	if use.Given["iid"] {
+		expired, after = texts["post_expired"], "and (select pg_catalog.count(*) from {c}_x) >= 0"
+	}
 	also := ""
 	switch {
 	case use.Condition && use.Rows:
@@ -114,9 +118,9 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	}
 	subscribers, join := "", texts["subscribers_of_one"]
 	if use.Rows {
-		subscribers, join = texts["subscribers_of_many"], "left join {c}_r r on r.queue = z.queue"
+		subscribers, join = texts["subscribers_of_many"], "left join lateral (select * from {c}_r r where r.queue = z.queue offset 0) r on true"
 	}
-	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake, "{also}", also,
+	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake, "{also}", also, "{expired}", expired, "{after_expired}", after,
 		"{subscribers}", subscribers, "{join_subscribers}", join).Replace(text)
 	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
 }

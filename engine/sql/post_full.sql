@@ -48,12 +48,13 @@
         (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
     ) r on true
 ),
+{expired}
 {c}_m as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
     select w.id, w.consumer_id, case when w.parked then 'infinity' else w.at end, w.added, case when w.stored then w.iid end,
            w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
     from {c}_w w
-    where w.consumer_id is not null and not w.held
+    where w.consumer_id is not null and not w.held {after_expired}
     on conflict (iid, consumer_id) where iid is not null do nothing
     returning id, consumer_id
 ),
