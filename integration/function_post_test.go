@@ -13,8 +13,8 @@ func TestFunctionPost(t *testing.T) {
 	all := []any{"q", `"a"=>"1"`, `"h"=>"2"`, `"p"=>"3"`, "2031-01-02 00:00:00", "2032-03-04 00:00:00", "m"}
 	full := `m > q|"a"=>"1"|"h"=>"2"|"p"=>"3"|2031-01-02|2032-03-04|m`
 	callTable{
-		queues:  []string{"q", "r"},
-		setup:   "create table t (name text, data hstore, iid text); insert into t values ('q', 'n=>1', 'i1'), ('r', 'n=>2', 'i2');" +
+		queues: []string{"q", "r"},
+		setup: "create table t (name text, data hstore, iid text); insert into t values ('q', 'n=>1', 'i1'), ('r', 'n=>2', 'i2');" +
 			"select mbus4.post('r', 'a=>1', iid => 'there')",
 		effect:  posted,
 		columns: "post text",
@@ -91,7 +91,7 @@ func TestFunctionPostDMQ(t *testing.T) {
 func TestFunctionPostTemp(t *testing.T) {
 	const signature = "mbus4.post_temp(tqname text, data hstore, headers hstore default null"
 	callTable{
-		setup:  "create table t as select mbus4.create_temporary_queue() as name; select mbus4.create_queue('q', 1)",
+		setup: "create table t as select mbus4.create_temporary_queue() as name; select mbus4.create_queue('q', 1)",
 		effect: `select string_agg(concat_ws('|', m.data, coalesce(m.headers, ''), m.iid), '+')
 			from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = (select name from t)`,
 		columns: "post_temp text",
