@@ -130,7 +130,7 @@ func runBinary(ctx context.Context, conn *pgconn.PgConn, s step) (string, error)
 			types.RegisterType(&pgtype.Type{Name: "hstore", OID: oid, Codec: pgtype.HstoreCodec{}})
 		}
 		kind, _ := types.TypeForOID(oid)
-		value, err := kind.Codec.DecodeValue(types, oid, pgtype.TextFormatCode, fmt.Append(nil, s.args[i]))
+		value, err := kind.Codec.DecodeValue(types, oid, pgtype.TextFormatCode, fmt.Append([]byte{}, s.args[i]))
 		if err != nil {
 			return "", fmt.Errorf("reading %v as %s: %w", s.args[i], kind.Name, err)
 		}
