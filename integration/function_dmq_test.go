@@ -57,10 +57,12 @@ func TestDMQ(t *testing.T) {
 		s.want(t, "", "select iid from mbus4.consumen_dmq_by_default(9)")
 		s.want(t, "late", "select iid from mbus4.peek('late')")
 		s.want(t, "", "select mbus4.clear_queue_dmq()")
-		s.want(t, "", "select mbus4.create_queue('swept', 1)")
-		// A sweep came by when it has removed this one.
-		s.want(t, "y", "select mbus4.post('q', 'n=>1', iid => 'y', expires => (clock_timestamp() + '1 ms')::timestamp)")
-		await(t, s.conn, 60*time.Second, "select not exists (select from mbus4.message where iid = 'y')")
+		if s.form.name == "simple" {
+			// A sweep came by when it has removed this one.
+			s.want(t, "y", "select mbus4.post('q', 'n=>1', iid => 'y', expires => (clock_timestamp() + '1 ms')::timestamp)")
+			await(t, s.conn, 60*time.Second, "select not exists (select from mbus4.message where iid = 'y')")
+		}
+		s.want(t, "∅", "select iid from mbus4.take($1)", "old")
 		s.want(t, "late old", "select string_agg(iid, ' ' order by iid) from mbus4.message")
 
 		s.refused(t, "42809", "select mbus4.drop_queue('dmq')")
@@ -93,20 +95,5 @@ func TestDMQOrder(t *testing.T) {
 		s.want(t, "", "select iid from mbus4.consumen('r', amt => 9)")
 		s.want(t, "bad", "select iid from mbus4.consume('q')")
 		await(t, s.conn, 20*time.Second, "select exists (select from mbus4.consume('r'))")
-	})
-}
-
-// A message that expires in dmq is neither delivered nor removed.
-func TestExpiryInDMQ(t *testing.T) {
-	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
-		post := "select mbus4.post($1, '', expires => (clock_timestamp() + '150 ms')::timestamp, iid => $2)"
-		s.want(t, "dead", post, "dmq", "dead")
-		s.want(t, "t", "select mbus4.is_msg_exists('dead')")
-		s.want(t, "gone", post, "q", "gone")
-		await(t, s.conn, 60*time.Second, "select not exists (select from mbus4.message where iid = 'gone')")
-		s.want(t, "", "select iid from mbus4.consumen('dmq', amt => 9)")
-		s.want(t, "∅", "select iid from mbus4.take('dead')")
-		s.want(t, "dead", "select iid from mbus4.message")
 	})
 }

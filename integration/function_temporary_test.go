@@ -123,8 +123,9 @@ func TestTemporaryQueueVanishes(t *testing.T) {
 			want(t, other, "0", "select count(*) from mbus4.consumer where target is not null")
 			want(t, other, "y", "select iid from mbus4.consume($1)", stays)
 			want(t, other, "z", "select iid from mbus4.consume('q')")
-			// The rows of messages nobody can get go in their turn, with a sweep.
-			await(t, other, 60*time.Second, "select not exists (select from mbus4.message)")
+			if name == "close" { // the rows of messages nobody can get go in their turn, with a sweep
+				await(t, other, 60*time.Second, "select not exists (select from mbus4.message)")
+			}
 		})
 	}
 }
