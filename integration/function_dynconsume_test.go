@@ -27,7 +27,7 @@ func TestDynConsumeSelectors(t *testing.T) {
 		{"t.data ? 'who' and session_user = current_user", "m5"},
 		{"t.iid = (select 'm3')", "m3"},
 	}
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
 		ask(t, s.conn, "create table chosen (selector text)")
 		s.want(t, "m1\nm2\nm3\nm4", "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 4) n")
 		s.want(t, "m5", "select mbus4.post('q', $1, iid => 'm5')", `who=>"O'Brien ☃"`)
@@ -62,7 +62,7 @@ func TestDynConsumeSelectors(t *testing.T) {
 // of other consumers, those that somebody holds.
 func TestDynConsumeDelivers(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
 		other := connect(t, proxied, s.database)
 		s.want(t, "late", "select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late')")
 		s.want(t, "gone", "select mbus4.post('q', '', expires => '2001-01-01', iid => 'gone')")
@@ -104,7 +104,7 @@ func TestDynConsumeDelivers(t *testing.T) {
 // A selector cannot leave the parentheses that it is put into.
 func TestDynConsumeIsOneExpression(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q", "r"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
 		ask(t, s.conn, "create table kept (); select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late'); select mbus4.post('r', '', iid => 'other')")
 		for _, selector := range []string{
 			"true) -- ", "true); drop table kept; --", "false) union select ('''(0,1)''')::tsvector --", "true, true", "true) limit 9 --",

@@ -34,7 +34,7 @@ func TestHeadersOfCallers(t *testing.T) {
 	t.Parallel()
 	headers := `select headers->'enqueue_time', headers->'source_db', headers->'destination_queue', headers->'seenby', headers->'destination', headers->'own'
 		from mbus4.consumen($1, amt => 9)`
-	forEachForm(t, []string{"q", "r"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
 		post := "select mbus4.post('q', '', $1, iid => 'm')"
 		for _, c := range []struct{ given, got string }{
 			{`"enqueue_time"=>"2001-02-03 04:05:06"`, "2001-02-03 04:05:06|<db>|q|{<db>}|q|∅"},

@@ -59,7 +59,7 @@ func TestSelectorRefusals(t *testing.T) {
 		"select mbus4.create_trigger('q', 'r', $1)",
 		"select mbus4.create_temporary_consumer('q', $1)",
 	}
-	forEachForm(t, []string{"q", "r"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
 		ask(t, s.conn, `create table kept (); create sequence s;
 			create function fickle(text) returns boolean language plpgsql as $$ begin return $1 is null; end $$`)
 		for _, c := range cases {
@@ -107,7 +107,7 @@ func TestSelectorsSelect(t *testing.T) {
 		{"t.delayed_until < timestamp '2001-01-01'", "b"},
 		{"t.expires > '2998-01-01'", "c"},
 	}
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
 		ask(t, s.conn, "create function even(int) returns boolean language plpgsql immutable as $$ begin return $1 % 2 = 0; end $$")
 		for i, c := range cases {
 			s.want(t, "", "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), c.selector)
@@ -130,7 +130,7 @@ func TestSelectorsSelect(t *testing.T) {
 // Who subscribes late gets later messages only, and drops out when dropped.
 func TestSelectorLateSubscriber(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
 		post := "select mbus4.post('q', hstore('n', $1), iid => $2)"
 		s.want(t, "m1", post, 1, "m1")
 		s.want(t, "", "select mbus4.create_consumer('q', 'odd', $1)", "(t.data->'n')::int % 2 = 1")
@@ -151,7 +151,7 @@ func TestSelectorLateSubscriber(t *testing.T) {
 func TestSelectorAcrossProxies(t *testing.T) {
 	t.Parallel()
 	second := anotherProxy(t)
-	for _, f := range forms() {
+	for _, f := range protocols() {
 		t.Run(f.name, func(t *testing.T) {
 			database := newQueueDatabase(t, "q")
 			one := &session{f, connect(t, proxied, database), database}
@@ -235,7 +235,7 @@ func TestSelectorNoIndex(t *testing.T) {
 // Neither the poster's search path nor what it holds decides what a selector means.
 func TestSelectorSearchPath(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
 		s.want(t, "", "select mbus4.create_consumer('q', 'c', $1)", "(t.data->'n')='1' and lower(t.iid) = 'm'")
 		ask(t, s.conn, `create schema mine; create function mine.lower(text) returns text language sql immutable return 'mine';
 			create function mine.fetchval(hstore, text) returns text language sql immutable return 'mine';

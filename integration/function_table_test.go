@@ -110,6 +110,20 @@ func (c callTable) check(t *testing.T, s *session, one callCase) {
 // serial is the last part of an iid that nobody chose.
 var serial = regexp.MustCompile(`<db>\.\d+`)
 
+// protocols are the two forms for tests in which it matters less how a statement came.
+func protocols() []form { return []form{forms()[0], forms()[2]} }
+
+// inBothProtocols is forEachForm with the simple protocol and with prepared statements only.
+func inBothProtocols(t *testing.T, queues []string, test func(t *testing.T, s *session)) {
+	for _, f := range protocols() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			database := newQueueDatabase(t, queues...)
+			test(t, &session{f, connect(t, proxied, database), database})
+		})
+	}
+}
+
 // runBinary uses a named statement, as runPrepared does, and gives every parameter in binary.
 func runBinary(ctx context.Context, conn *pgconn.PgConn, s step) (string, error) {
 	sd, err := conn.Prepare(ctx, "binary", s.sql, nil)

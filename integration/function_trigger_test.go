@@ -32,7 +32,7 @@ func TestTriggerWays(t *testing.T) {
 		{"to dmq", "a-dmq", "a:123 dmq:123"},
 		{"the same for each", "a-b-t.iid='m2' a-c-t.iid='m2'", "a:123 b:2 c:2"},
 	}
-	forEachForm(t, []string{"a", "b", "c", "d"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"a", "b", "c", "d"}, func(t *testing.T, s *session) {
 		for _, c := range cases {
 			s.want(t, "", "begin")
 			for _, one := range splitTriggers(c.triggers) {
@@ -72,7 +72,7 @@ func splitTriggers(text string) [][]any {
 // A trigger by which a message would come back is refused, and changes nothing.
 func TestTriggerLoops(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"a", "b", "c", "d"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"a", "b", "c", "d"}, func(t *testing.T, s *session) {
 		for _, c := range splitTriggers("a-b b-c c-d x-a d-y") {
 			s.want(t, "", "select mbus4.create_trigger($1, $2)", c[:2]...)
 		}
@@ -133,7 +133,7 @@ func TestTriggerMissingQueues(t *testing.T) {
 // what it waits for.
 func TestTriggerCopies(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"a", "b"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"a", "b"}, func(t *testing.T, s *session) {
 		s.want(t, "", "select mbus4.create_trigger('a', 'b')")
 		s.want(t, "", "select mbus4.create_consumer('b', 'second')")
 		shown := `select iid = 'm', data, properties, headers->'destination', headers->'source_db', headers->'own',
@@ -176,7 +176,7 @@ func TestTriggerCopies(t *testing.T) {
 // What is dropped copies nothing: the trigger, or a queue at either of its ends.
 func TestTriggerDrop(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"a", "b", "c"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"a", "b", "c"}, func(t *testing.T, s *session) {
 		count := "select count(*) from mbus4.consumer where target is not null"
 		for _, c := range splitTriggers("a-b b-c") {
 			s.want(t, "", "select mbus4.create_trigger($1, $2)", c[:2]...)
@@ -213,7 +213,7 @@ func TestTriggerAcrossProxies(t *testing.T) {
 	t.Parallel()
 	second := anotherProxy(t)
 	database := newQueueDatabase(t, "a", "b")
-	for _, f := range forms() {
+	for _, f := range protocols() {
 		t.Run(f.name, func(t *testing.T) {
 			one := &session{f, connect(t, proxied, database), database}
 			two := &session{f, connect(t, second.endpoint, database), database}

@@ -123,7 +123,7 @@ func TestViewDelivers(t *testing.T) {
 // create_view_prop shows properties as well, and delayed_until and expires where asked for.
 func TestViewProp(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
 		s.want(t, "", "select mbus4.create_view_prop($1, $2, $3, $4)", "q", "default", "public", "p")
 		s.want(t, "", "select mbus4.create_view_prop('q', 'default', 'public', 'd', true)")
 		s.want(t, "", "select mbus4.create_view_prop('q', 'default', 'public', 'x', with_expire => $1)", true)
