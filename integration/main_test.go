@@ -7,7 +7,8 @@
 //
 // A missing client (psql, node, java, a Python driver) is a failure that names what to install;
 // no test is skipped. The package knows nothing of how the proxy works inside: it imports
-// internal/pgcluster to have a Postgres and nothing else of the product.
+// internal/pgcluster to have a Postgres, the catalogue to hold the manual to it, and nothing else of the
+// product.
 package integration
 
 import (
