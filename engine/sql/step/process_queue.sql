@@ -30,7 +30,7 @@ begin
         else
             update mbus4.work_queue w
             set process_id = null, attempts = w.attempts + 1, last_error = mbus4_error,
-                next_attempt_at = pg_catalog.clock_timestamp() + least(power(2, least(w.attempts, 20)), 3600) * interval '1 second'
+                next_attempt_at = pg_catalog.clock_timestamp() + least(pg_catalog.power(2, least(w.attempts, 20)), 3600) * interval '1 second'
             where w.id = mbus4_row.id;
             mbus4_failed := mbus4_failed + 1;
         end if;
