@@ -65,6 +65,7 @@ func readTexts(folder string) map[string]string {
 	}
 	return texts
 }
+
 // Fragment returns the SQL of one call.
 func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
 	name := f.Serves

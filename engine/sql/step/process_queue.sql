@@ -19,7 +19,8 @@ begin
 {{- if .Handler}}
         begin
             execute {{.Handler}} using mbus4_row.payload;
-        exception when others then
+            set constraints all immediate; -- what they refuse is the handler's failure, not the commit's
+        exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ [0-9A-Z]{5} (.*)"$'), mbus4_error);
         end;
