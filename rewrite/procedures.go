@@ -10,6 +10,14 @@ import (
 
 const codeWrongObjectType = "42809"
 
+// kindOfCalled is what Postgres calls f in messages.
+func kindOfCalled(f *sqlfuncs.Func) string {
+	if f.Procedure {
+		return "procedure"
+	}
+	return "function"
+}
+
 // checkProcedures refuses functions in CALL and procedures anywhere else, as Postgres does.
 func (st *statement) checkProcedures(stmt *pg_query.Node) *Refusal {
 	called := stmt.GetCallStmt().GetFunccall()
