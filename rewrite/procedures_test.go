@@ -38,9 +38,21 @@ func TestProcedureSteps(t *testing.T) {
 		}
 		checkSegments(t, c.sql, q)
 		// What the server says of the step is about the call.
-		rep := &Report{Code: "2D000", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), "do 'a'")])) + 4}
-		if first := "mbus4."; q.EditReport(rep) && rep.Position != len([]rune(c.sql[:strings.Index(c.sql, first)]))+1 {
+		at := len([]rune(c.sql[:strings.Index(c.sql, "mbus4.")])) + 1
+		rep := &Report{Code: "42601", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), "do 'a'")])) + 4}
+		if !q.EditReport(rep) || rep.Position != at {
 			t.Errorf("%s: a report points at %d", c.sql, rep.Position)
+		}
+		at = len([]rune(c.sql[:strings.Index(c.sql, "mbus4.process")])) + 1
+		rep = &Report{Code: "2D000", Where: "function inline_code_block"}
+		if !q.EditReport(rep) || rep.Position != at || rep.Where != "" || !strings.HasPrefix(rep.Hint, "mbus4.process_queue commits: ") {
+			t.Errorf("%s: %+v", c.sql, rep)
+		}
+		for _, s := range p.Steps() {
+			rep, procedure := &Report{Code: "2D000"}, s.Func.Procedure
+			if StepPlan(p, s.Call, "do 'x'").EditReport(rep) != procedure || procedure != (rep.Position > 0) {
+				t.Errorf("%s, step %d: %+v", c.sql, s.Call, rep)
+			}
 		}
 	}
 	for _, sql := range []string{"select mbus4.run_on_q('x')", "select mbus4.post('q', '')"} {
