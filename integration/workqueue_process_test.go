@@ -371,3 +371,31 @@ func TestWorkQueueIsolation(t *testing.T) {
 		})
 	}
 }
+
+// process_queue finds what comes while it runs, wherever in the order: what was added in a transaction
+// that began long ago, and what was given back.
+func TestWorkQueueLateComers(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t)
+	conn, old, worker := connect(t, proxied, database), connect(t, proxied, database), connect(t, proxied, database)
+	ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(-4, 0) n; create table done (n int, at timestamptz default clock_timestamp())")
+	want(t, conn, "1", "select id from mbus4.get_next_message(9)")
+	ask(t, conn, "update mbus4.work_queue set next_attempt_at = '-infinity' where id = 2")
+	ask(t, old, `begin; select mbus4.add_message('1')`)
+	ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(2, 40) n")
+	ended := make(chan error, 1)
+	ctx := testContext(t)
+	go func() {
+		_, err := query(ctx, worker, "call mbus4.process_queue(1, $1)", "insert into done values (($1)::int); select pg_sleep(0.1)")
+		ended <- err
+	}()
+	await(t, conn, 20*time.Second, "select count(*) >= 8 from done")
+	ask(t, old, "commit")
+	want(t, conn, "1", "select mbus4.release_messages(9)")
+	if err := <-ended; err != nil {
+		t.Fatal(describe(err))
+	}
+	want(t, conn, "0|45", "select (select count(*) from mbus4.work_queue), count(*) from done")
+	// Not only at the end.
+	want(t, conn, "t|-3", `select (select max(at) from done where n in (1, -4)) < (select at from done where n = 35), (select n from done order by at limit 1)`)
+}
