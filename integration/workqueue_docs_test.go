@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var docExample = regexp.MustCompile("(?s)```sql\n(.*?)```\n```text\n(.*?)```\n")
+var docExample = regexp.MustCompile("(?s)```sql\n(.*?)```\n\n```text\n(.*?)```\n")
 
 // The examples of docs/work-queue.md give what stands below them, in one session of psql.
 func TestWorkQueueDocs(t *testing.T) {

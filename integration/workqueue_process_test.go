@@ -29,10 +29,14 @@ func TestWorkQueueHandlers(t *testing.T) {
 		{"no parameter", "insert into done values (7)", "select count(*) from done", "3"},
 		{"several statements", toDone + "; update done set n = n * 10 where n = ($1->>'n')::int", "select string_agg(n::text, ' ' order by at) from done", "10 20 30"},
 		{"posts", "select mbus4.post('q', hstore('a', $1->>'n'))", "select string_agg(data->'a', ' ' order by id) from mbus4.consumen('q', amt => 9)", "1 2 3"},
-		{"consumes", "insert into done(n) select (m.data->'n')::int + ($1->>'n')::int from mbus4.consume('full') m",
-			"select string_agg(n::text, ' ' order by at), mbus4.peek_full() from done group by 2", "101 202 303|f"},
-		{"adds", "select mbus4.add_message(jsonb_build_object('n', ($1->>'n')::int - 1)) where ($1->>'n')::int > 1; " + toDone,
-			"select string_agg(n::text, ' ' order by n) from done", "1 1 1 2 2 3"},
+		{
+			"consumes", "insert into done(n) select (m.data->'n')::int + ($1->>'n')::int from mbus4.consume('full') m",
+			"select string_agg(n::text, ' ' order by at), mbus4.peek_full() from done group by 2", "101 202 303|f",
+		},
+		{
+			"adds", "select mbus4.add_message(jsonb_build_object('n', ($1->>'n')::int - 1)) where ($1->>'n')::int > 1; " + toDone,
+			"select string_agg(n::text, ' ' order by n) from done", "1 1 1 2 2 3",
+		},
 		{"completes", "select mbus4.complete_message(($1->>'n')::bigint); " + toDone, "select count(*) from done", "3"},
 		{"quotes", `insert into done(n) select length($a$'\ä$mbus4$$a$ || '\''') from (select $1) s -- end`, "select sum(n) from done", "36"},
 		{"do block", "do $$ begin perform 1; end $$", "select 1", "1"},
