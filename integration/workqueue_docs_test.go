@@ -2,8 +2,11 @@ package integration
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,5 +40,35 @@ func TestWorkQueueDocs(t *testing.T) {
 		if trim(output) != trim(e[2]) {
 			t.Errorf("%s%s", e[1], lineDiff(trim(e[2]), trim(output)))
 		}
+	}
+}
+
+// The tests that docs/work-queue.md names are there, and none of the work queue's is left out.
+func TestWorkQueueRules(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/work-queue.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob("workqueue_*_test.go")
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("no sources: %v", err)
+	}
+	declared := map[string]bool{"TestWorkQueueDocs": true, "TestWorkQueueRules": true}
+	named := maps.Clone(declared)
+	for _, name := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(text), -1) {
+		named[name[1]] = true
+	}
+	for _, path := range sources {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(source), -1) {
+			declared[name[1]] = true
+		}
+	}
+	if !maps.Equal(declared, named) {
+		t.Errorf("there are\n%v\nthe document names\n%v", slices.Sorted(maps.Keys(declared)), slices.Sorted(maps.Keys(named)))
 	}
 }

@@ -66,7 +66,7 @@ func TestWorkQueueHandlers(t *testing.T) {
 		conn := connect(t, proxied, newQueueDatabase(t))
 		ask(t, conn, "create table said (word text); set client_encoding = LATIN1; set standard_conforming_strings = off")
 		for _, sql := range []string{
-			`call mbus4.process_queue(1, 'insert into said values (''\\\\\344'')')`,
+			`call mbus4.process_queue(1, 'insert into said values (''\\\\` + "\xe4" + `'')')`,
 			`call mbus4.process_queue(1, $$insert into said values (E'\\` + "\xe4" + `')$$)`,
 		} {
 			ask(t, conn, "select mbus4.add_message('1')")
