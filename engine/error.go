@@ -24,6 +24,8 @@ const (
 	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
 	codeNullValue           = "22004" // null_value_not_allowed
 	codeInvalidName         = "42602"
+	codeOutOfRange          = "22003" // numeric_value_out_of_range
+	codeInvalidText         = "22P02" // invalid_text_representation
 	codeProgramLimit        = "54000" // program_limit_exceeded
 	codeInvalidDSN          = "22023" // invalid_parameter_value
 	codeInternal            = "XX000"

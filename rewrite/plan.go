@@ -32,6 +32,7 @@ type piece struct {
 // callSite is what a report about a call needs to know of it.
 type callSite struct {
 	span             // in the client's text
+	kind      string // function or procedure
 	name      string // as called
 	signature string
 }

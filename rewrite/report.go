@@ -63,7 +63,7 @@ func (p *Plan) EditReport(r *Report) bool {
 			return true
 		}
 	}
-	if editNotice(r) {
+	if editNotice(r) || p.editTermination(r) {
 		return true
 	}
 	hinted := r.Code == codeNoRights && r.Hint == "" && aboutSchema(r.Message)
@@ -81,8 +81,8 @@ func (p *Plan) EditReport(r *Report) bool {
 		// An argument's type has no cast to the parameter's: to the client, no such function.
 		if c := p.callAround(in); c != nil {
 			r.Code, r.Detail = codeUndefinedFunction, r.Message
-			r.Message = "function " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
-			r.Hint = "The function is " + c.signature + "."
+			r.Message = c.kind + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+			r.Hint = "The " + c.kind + " is " + c.signature + "."
 		}
 	}
 	r.Position = p.clientPosition(r.Position)
@@ -92,7 +92,7 @@ func (p *Plan) EditReport(r *Report) bool {
 // aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server
 // names tables and sequences without their schema; languages differ in all but the names.
 func aboutSchema(message string) bool {
-	for _, name := range []string{sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting"} {
+	for _, name := range []string{sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting", "work_queue", "work_queue_id_seq"} {
 		if message == name || strings.HasSuffix(message, " "+name) {
 			return true
 		}

@@ -57,7 +57,9 @@ func (p *Plan) WithSteps(texts []string) *Plan {
 			next++
 			done = s.to
 			ordinal++
-			q.tag = "CALL"
+			if len(p.stmts) == 1 {
+				q.tag = "CALL"
+			}
 			continue
 		}
 		for ; next < len(p.steps) && p.steps[next].stmt == i; next++ {

@@ -176,6 +176,43 @@ done
 printf '%s' "$answer" | sed '/^$/d; s/^/   /'
 expect '"order"=>"3"' ' t' '(1 row)'
 
+heading 'The work queue: two processes share 40 messages of 50 ms each, and need half the time of one'
+ask A 'create table done (n int, process int);'
+# process NAME... adds messages, has the sessions work on them at once, as processes 1, 2 and so on, and
+# puts the milliseconds they need into $took.
+process() {
+	local name began call number=0
+	ask A "select count(id) as added from (select mbus4.add_message(jsonb_build_object('n', n)) as id from generate_series(1, 40) n) m;"
+	expect ' 40'
+	began=$(date +%s%N)
+	for name; do
+		number=$((number + 1))
+		call="call mbus4.process_queue($number, \$\$insert into done values ((\$1->>'n')::int, $number); select pg_sleep(0.05)\$\$);"
+		printf '%s%s=> %s%s\n' "$bold" "$name" "$call" "$plain"
+		printf '%s\n\\echo --mark--\n' "$call" >&"${in[$name]}"
+	done
+	for name; do
+		read_answer "$name"
+		unexpected ERROR
+	done
+	took=$((($(date +%s%N) - began) / 1000000))
+	printf '   (%d ms)\n' "$took"
+}
+process A
+one=$took
+ask A 'truncate done;'
+process A B
+two=$took
+ask A 'select process, count(*) as messages from done group by process order by process;'
+expect '(2 rows)'
+ask A 'select count(*) as messages, count(distinct n) as different, (select count(*) from mbus4.work_queue) as left from done;'
+expect '40 |        40 |    0'
+printf '   (one process: %d ms, two at once: %d ms)\n' "$one" "$two"
+if ((two * 100 > one * 75)); then
+	echo '!! two processes take more than 0.75 of the time of one'
+	failures=$((failures + 1))
+fi
+
 heading 'A mistake is an ordinary error, at its place in your own text'
 ask A "select 'so far so good', mbus4.post('ordrs', 'order=>4');"
 expect 'ERROR:' ordrs 'LINE 1:' '^'
