@@ -16,6 +16,7 @@ const (
 	codeLackingRights       = "42501" // insufficient_privilege
 	codeDuplicateObject     = "42710"
 	codeUniqueViolation     = "23505"
+	codeUndefinedTable      = "42P01"
 	codeUndefinedObject     = "42704"
 	codeNotInRequiredState  = "55000" // object_not_in_prerequisite_state
 	codeLockNotAvailable    = "55P03"

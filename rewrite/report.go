@@ -63,7 +63,7 @@ func (p *Plan) EditReport(r *Report) bool {
 			return true
 		}
 	}
-	if editNotice(r) || p.editTermination(r) {
+	if editNotice(r) || p.editTermination(r) || p.editStep(r) {
 		return true
 	}
 	hinted := r.Code == codeNoRights && r.Hint == "" && aboutSchema(r.Message)

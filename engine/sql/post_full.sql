@@ -13,7 +13,7 @@
                x.given is not null or greatest(x.delayed_until, x.added) >= '2200-01-01Z' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
         from (
             select w.*, pg_catalog.clock_timestamp() as added,
-                   case when w.caller operator({hstore}.->) 'seenby' is null then w.caller
+                   case when w.caller operator({hstore}.->) 'seenby' is null then w.caller operator({hstore}.-) 'seenby'::text
                         else w.caller operator({hstore}.||) {hstore}.hstore('seenby',
                             pg_catalog.array_append((w.caller operator({hstore}.->) 'seenby')::text[], pg_catalog.current_database()::text)::text)
                    end as headers

@@ -85,16 +85,13 @@ func TestViewReport(t *testing.T) {
 		{conn, "42P07", "select mbus4.create_view('q')"},
 		{conn, "42704", "select mbus4.create_view('nowhere')"},
 		{conn, "42704", "select mbus4.create_view('q', 'nobody')"},
-		{connectAs(t, proxied, database, maker), "42501", "select mbus4.create_view('q', viewname => 'v')"},
 	} {
 		report := refusal(t, c.conn, c.code, c.sql)
 		if report.Position != 8 || report.Where != "" {
 			t.Errorf("%s: position %d, context %.80q", c.sql, report.Position, report.Where)
 		}
-		if strings.Contains(report.Hint, "in mbus4_admin") {
-			t.Errorf("%s: the role has what the hint asks for: %s", c.sql, report.Hint)
-		}
 	}
+	ask(t, connectAs(t, proxied, database, maker), "select mbus4.create_view('q', viewname => 'v')")
 }
 
 // The selectors of who gets a copy see the copy: its own iid.
