@@ -176,6 +176,43 @@ done
 printf '%s' "$answer" | sed '/^$/d; s/^/   /'
 expect '"order"=>"3"' ' t' '(1 row)'
 
+heading 'Subscribers: each gets its own copy of what its selector asks for'
+ask A "select mbus4.create_consumer('orders', 'urgent', \$\$(t.properties->'priority')::int > 5\$\$);"
+unexpected ERROR
+ask A "select mbus4.post('orders', 'order=>4', properties => 'priority=>9') is not null as posted, mbus4.post('orders', 'order=>5', properties => 'priority=>1') is not null as posted;"
+expect ' t'
+ask B "select data from mbus4.consumen('orders', 'urgent', 10);"
+expect '"order"=>"4"' '(1 row)'
+ask B "select data from mbus4.consumen('orders', amt => 10);"
+expect '"order"=>"4"' '"order"=>"5"' '(2 rows)'
+
+heading 'A message waits for another one, in whichever queue'
+ask A "select mbus4.create_queue('payments', 1);"
+ask A "select mbus4.post('orders', 'ship=>6', hstore('consume_after', array[mbus4.post('payments', 'order=>6')]::text)) is not null as posted;"
+expect ' t'
+ask B "select data from mbus4.consume('orders');"
+expect '(0 rows)'
+ask A "select data from mbus4.consume('payments');"
+expect '"order"=>"6"'
+echo '   (now that it is paid)'
+for ((i = 0; i < 50; i++)); do
+	silently B "select data from mbus4.consume('orders');"
+	if [[ $answer != *'(0 rows)'* ]]; then break; fi
+	silently B 'select pg_sleep(0.1);'
+done
+printf '%s' "$answer" | sed '/^$/d; s/^/   /'
+expect '"ship"=>"6"' '(1 row)'
+
+heading 'Messages processed inside the database; what fails goes to dmq'
+ask A "select n, mbus4.post('orders', hstore('divide', n::text)) is not null as posted from generate_series(0, 2) n;"
+expect '(3 rows)'
+ask A "select mbus4.run_on_orders(\$\$insert into shop_order select 100 / (\$1.data->'divide')::int, 'divided'\$\$);"
+expect ' 3'
+ask A "select id from shop_order where item = 'divided' order by id;"
+expect ' 50' ' 100' '(2 rows)'
+ask A "select data, headers->'dmq.error' as error from mbus4.consume('dmq');"
+expect '"divide"=>"0"' 'division by zero'
+
 heading 'The work queue: two processes share 40 messages of 50 ms each, and need half the time of one'
 ask A 'create table done (n int, process int);'
 # process NAME... adds messages, has the sessions work on them at once, as processes 1, 2 and so on, and
