@@ -123,6 +123,9 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 	if err := b.idle(ctx, dir, r); err != nil {
 		return false, err
 	}
+	if err := b.semaphores(ctx, dir, r); err != nil {
+		return false, err
+	}
 	r.took = time.Since(began)
 	text := r.markdown()
 	if opt.out != "-" {

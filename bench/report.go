@@ -14,8 +14,9 @@ type report struct {
 	began    time.Time
 	took     time.Duration
 	cells    []*result
-	snapshot *snapshotResult // nil: not run
-	idle     *idleResult     // nil: not run
+	snapshot *snapshotResult  // nil: not run
+	idle     *idleResult      // nil: not run
+	slots    *semaphoreResult // nil: not run
 }
 
 // valid tells whether every cell that was run gave a figure.
@@ -25,7 +26,7 @@ func (r *report) valid() bool {
 			return false
 		}
 	}
-	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil)
+	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && (r.slots == nil || r.slots.err == nil)
 }
 
 const preamble = `# Benchmark
@@ -67,6 +68,7 @@ func (r *report) markdown() string {
 	r.dynTable(&b)
 	r.snapshotTable(&b)
 	r.idleTable(&b)
+	r.semaphoreTable(&b)
 	return strings.TrimSpace(b.String()) + "\n"
 }
 

@@ -11,6 +11,8 @@ const (
 	passTarget    = 0.9 // of pgbouncer's throughput, at 8 and 64 clients
 	queueTarget   = 0.5 // of hand-written SQL's, prepared, 8 clients
 	sessionTarget = 64  // KiB
+	grantTarget   = 1.5 // grant latency with 1,000,000 waiting, to that with 1,000
+	grantWithin   = 100 * time.Millisecond
 	// cpuTarget is what 1,000 idle sessions may add in ten seconds: what the kernel's clock of
 	// 10 ms cannot tell from nothing.
 	cpuTarget = 2 * tick
@@ -47,7 +49,7 @@ func (r *report) targets() []target {
 		t := r.ratioTarget("dyn_consume, selector as "+form+", prepared, 8 clients", dynCellName(form, "prepared"), "consume", queueTarget)
 		out = append(out, t)
 	}
-	return append(out, r.idleTargets()...)
+	return append(append(out, r.idleTargets()...), r.semaphoreTargets()...)
 }
 
 func (r *report) ratioTarget(what, cell, base string, least float64) target {

@@ -29,6 +29,7 @@ const (
 	codeInvalidText         = "22P02" // invalid_text_representation
 	codeProgramLimit        = "54000" // program_limit_exceeded
 	codeInvalidDSN          = "22023" // invalid_parameter_value
+	codeInvalidParameter    = "22023" // invalid_parameter_value
 	codeInternal            = "XX000"
 )
 

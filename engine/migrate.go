@@ -28,6 +28,7 @@ const (
 	lockMigrate   = 1
 	lockHinter    = 2
 	lockSelectors = 3
+	lockGranter   = 5
 )
 
 // Result says what Init did.

@@ -42,6 +42,16 @@ var hints = map[string]string{
 	"23505": "A message is posted again under its iid only after it was consumed.",
 }
 
+// semaphoreHint is the one of 42704 where it is about a semaphore.
+const semaphoreHint = "Create it with mbus4.semaphore_get_or_create(key)."
+
+func hintFor(code, message string) string {
+	if code == "42704" && strings.HasPrefix(message, "semaphore ") {
+		return semaphoreHint
+	}
+	return hints[code]
+}
+
 // EditReport turns a report of the server about the plan's text into one about the client's text.
 // It says whether it changed anything.
 func (p *Plan) EditReport(r *Report) bool {
@@ -92,7 +102,10 @@ func (p *Plan) EditReport(r *Report) bool {
 // aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server
 // names tables and sequences without their schema; languages differ in all but the names.
 func aboutSchema(message string) bool {
-	for _, name := range []string{sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting", "work_queue", "work_queue_id_seq"} {
+	for _, name := range []string{
+		sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting",
+		"work_queue", "work_queue_id_seq", "semaphore", "semaphore_task", "semaphore_change", "semaphore_arrival",
+	} {
 		if message == name || strings.HasSuffix(message, " "+name) {
 			return true
 		}
@@ -130,7 +143,7 @@ func editMarker(r *Report) (call int, ok bool) {
 	if err != nil || !found || len(code) != 5 {
 		return 0, false
 	}
-	r.Code, r.Message, r.Detail, r.Hint, r.Where = code, message, "", hints[code], ""
+	r.Code, r.Message, r.Detail, r.Hint, r.Where = code, message, "", hintFor(code, message), ""
 	r.Internal = true
 	return call, true
 }

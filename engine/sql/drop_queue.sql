@@ -5,7 +5,7 @@
     delete from mbus4.queue q
     using {c}_a a
     where q.name = pg_catalog.lower(a.qname)
-      and case when q.name = pg_catalog.lower(a.qname) and q.kind = 'dmq'
+      and case when q.name = pg_catalog.lower(a.qname) and q.name in ('dmq', 'semaphore_events')
                then pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0
                else true end
     returning a.n, q.name

@@ -17,6 +17,8 @@ type Config struct {
 	MaxConnections int           // 0: no limit
 	StartupTimeout time.Duration // what a client has for TLS and authentication
 	DrainTimeout   time.Duration // what busy sessions get at the end
-	LogLevel       string        // debug, info, warn or error
-	LogTo          io.Writer     // where the log goes; nil: nowhere
+	// SemaphoreInterval is the time between two full passes over the semaphores; 0: the engine's default.
+	SemaphoreInterval time.Duration
+	LogLevel          string    // debug, info, warn or error
+	LogTo             io.Writer // where the log goes; nil: nowhere
 }

@@ -97,7 +97,7 @@ func serve(ctx context.Context, server *proxy.Server, drain time.Duration, log *
 // openEngine opens the engine and gets the admin's own database ready, so that lacking rights and
 // the like come out at the start and not with the first call.
 func openEngine(ctx context.Context, cfg Config, log *zap.Logger) (*engine.Engine, error) {
-	eng, err := engine.Open(ctx, engine.Options{AdminDSN: cfg.Admin, NoInit: cfg.NoInit, Log: log})
+	eng, err := engine.Open(ctx, engine.Options{AdminDSN: cfg.Admin, NoInit: cfg.NoInit, Log: log, SemaphoreInterval: cfg.SemaphoreInterval})
 	if err != nil {
 		return nil, told(err)
 	}
