@@ -250,6 +250,36 @@ if ((two * 100 > one * 75)); then
 	failures=$((failures + 1))
 fi
 
+heading 'The task semaphore: the two best tasks run, a better one asks the last of them to leave'
+ask A "select key from mbus4.semaphore_get_or_create('labelling');"
+ask A "select mbus4.semaphore_update('labelling', active => 2, try_release => 1);"
+ask A "select mbus4.semaphore_enqueue('labelling', task, priority) from (values (101, 1.0), (102, 2.0), (103, 3.0)) t (task, priority);"
+# events N waits for N events and shows them.
+events() {
+	local collected=0
+	silently B 'create temporary table if not exists event (n serial, what text, task text);'
+	silently B 'truncate event;'
+	for ((i = 0; i < 100; i++)); do
+		silently B "insert into event (what, task) select data->'event', data->'task_id' from mbus4.consumen('semaphore_events', amt => 100);"
+		silently B "select 'have ' || count(*) || ' of $1' from event;"
+		if [[ $answer == *"have $1 of $1"* ]]; then collected=1; break; fi
+		silently B 'select pg_sleep(0.05);'
+	done
+	ask B 'select what, task from event order by n;'
+	if ((collected == 0)); then
+		echo "!! expected $1 events"
+		failures=$((failures + 1))
+	fi
+}
+events 2
+expect 'Acquired | 103' 'Acquired | 102'
+ask A "select mbus4.semaphore_enqueue('labelling', 104, 9.0);"
+events 1
+expect 'TryRelease | 102'
+ask A "select mbus4.semaphore_release('labelling', 102);"
+events 1
+expect 'Acquired | 104'
+
 heading 'A mistake is an ordinary error, at its place in your own text'
 ask A "select 'so far so good', mbus4.post('ordrs', 'order=>4');"
 expect 'ERROR:' ordrs 'LINE 1:' '^'
