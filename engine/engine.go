@@ -36,6 +36,8 @@ type Engine struct {
 	log    *zap.Logger
 	sweep  time.Duration
 
+	verifiers *Verifiers
+
 	stop     chan struct{}  // closed by Close: whatever runs ends
 	running  sync.WaitGroup // attempts and keepers; added to under mu while not closed
 	mu       sync.Mutex
@@ -71,6 +73,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		stop:     make(chan struct{}),
 		registry: map[string]*entry{},
 	}
+	e.verifiers = newVerifiers(e)
 	if e.log == nil {
 		e.log = zap.NewNop()
 	}
@@ -152,6 +155,7 @@ func (e *Engine) Close() {
 		close(e.stop)
 	}
 	e.mu.Unlock()
+	e.verifiers.close()
 	e.running.Wait()
 }
 
