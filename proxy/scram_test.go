@@ -5,7 +5,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
-	"crypto/hmac"
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/rsa"
@@ -22,27 +21,29 @@ import (
 func exampleVerifier(t testing.TB, password string) (v verifier, stored string, clientKey [scramKeySize]byte) {
 	t.Helper()
 	const salt = "W22ZaJ0SNY7soEsUEjb6gQ=="
-	raw, err := base64.StdEncoding.DecodeString(salt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	salted, err := pbkdf2.Key(sha256.New, password, raw, 4096, scramKeySize)
-	if err != nil {
-		t.Fatal(err)
-	}
-	derive := func(label string) []byte {
-		h := hmac.New(sha256.New, salted)
-		h.Write([]byte(label))
-		return h.Sum(nil)
-	}
-	clientKey = [scramKeySize]byte(derive("Client Key"))
+	salted := saltedPassword(t, password, salt, 4096)
+	clientKey = *mac(&salted, "Client Key")
 	storedKey := sha256.Sum256(clientKey[:])
 	encode := base64.StdEncoding.EncodeToString
-	stored = "SCRAM-SHA-256$4096:" + salt + "$" + encode(storedKey[:]) + ":" + encode(derive("Server Key"))
+	stored = "SCRAM-SHA-256$4096:" + salt + "$" + encode(storedKey[:]) + ":" + encode(mac(&salted, "Server Key")[:])
+	var err error
 	if v, err = parseVerifier(stored); err != nil {
 		t.Fatal(err)
 	}
 	return v, stored, clientKey
+}
+
+func saltedPassword(t testing.TB, password, salt string, iterations int) [scramKeySize]byte {
+	t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(salt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	salted, err := pbkdf2.Key(sha256.New, password, raw, iterations, scramKeySize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return [scramKeySize]byte(salted)
 }
 
 // The example of RFC 7677, section 3.
