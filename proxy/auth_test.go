@@ -21,6 +21,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // catalogue reads verifiers as the superuser does, and counts.
@@ -116,7 +118,9 @@ func secured(t *testing.T, addr, user string) (w *wire, offer string, endPointOf
 	return w, offer, endPoint(conn.ConnectionState().PeerCertificates[0].Raw)
 }
 
-func (f *fixture) address() string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(f.cluster.Port())) }
+func (f *fixture) address() string {
+	return net.JoinHostPort("127.0.0.1", fmt.Sprint(f.cluster.Port()))
+}
 
 // TestSCRAMMisuse sends the same to the server and to the proxy and compares the answers.
 func TestSCRAMMisuse(t *testing.T) {
@@ -493,5 +497,126 @@ func TestCertificateKinds(t *testing.T) {
 				w.until('Z')
 			}
 		})
+	}
+}
+
+// pretender is a server that asks for SCRAM and knows no verifier. It has a salt to show and then says
+// that all is well.
+func pretender(t *testing.T, ending ...pgproto3.BackendMessage) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.SetDeadline(time.Now().Add(patience))
+			be := pgproto3.NewBackend(conn, conn)
+			_, _ = be.ReceiveStartupMessage()
+			be.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scramSHA256}})
+			_ = be.Flush()
+			_ = be.SetAuthType(pgproto3.AuthTypeSASL)
+			m, err := be.Receive()
+			if first, ok := m.(*pgproto3.SASLInitialResponse); err == nil && ok {
+				nonce := strings.TrimPrefix(string(first.Data), "n,,n=,r=")
+				be.Send(&pgproto3.AuthenticationSASLContinue{Data: []byte("r=" + nonce + "x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")})
+				_ = be.Flush()
+				_ = be.SetAuthType(pgproto3.AuthTypeSASLContinue)
+				_, _ = be.Receive()
+				for _, m := range ending {
+					be.Send(m)
+				}
+				_ = be.Flush()
+			}
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestPretender: a server that cannot prove that it has the verifier gets no session, and the client's
+// proof never reaches it.
+func TestPretender(t *testing.T) {
+	_, stored, clientKey := exampleVerifier(t, "pencil")
+	v, err := parseVerifier(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := "v=" + base64.StdEncoding.EncodeToString(make([]byte, 32))
+	for _, c := range []struct {
+		name, user, want string
+		ending           []pgproto3.BackendMessage
+	}{
+		{"bad signature", "user", "FATAL 28000 \"the Postgres server did not prove", []pgproto3.BackendMessage{
+			&pgproto3.AuthenticationSASLFinal{Data: []byte(signature)}, &pgproto3.AuthenticationOk{}, &pgproto3.ReadyForQuery{TxStatus: 'I'},
+		}},
+		{"no signature", "user", "FATAL 08P01", []pgproto3.BackendMessage{&pgproto3.AuthenticationOk{}, &pgproto3.ReadyForQuery{TxStatus: 'I'}}},
+		{"takes anything", "nobody", "FATAL 28000 \"the Postgres server did not prove", []pgproto3.BackendMessage{
+			&pgproto3.AuthenticationSASLFinal{Data: []byte(signature)}, &pgproto3.AuthenticationOk{}, &pgproto3.ReadyForQuery{TxStatus: 'I'},
+		}},
+		{"another question", "user", "FATAL 08P01", []pgproto3.BackendMessage{&pgproto3.AuthenticationCleartextPassword{}}},
+		{"leaves", "user", "FATAL 08006", nil},
+		{"notice, then its own error", "user", "NoticeResponse", []pgproto3.BackendMessage{
+			&pgproto3.NoticeResponse{Severity: "NOTICE", Code: "00000", Message: "n"},
+			&pgproto3.ErrorResponse{Severity: "FATAL", Code: "28P01", Message: "no"},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			host, port, _ := net.SplitHostPort(pretender(t, c.ending...))
+			p := start(t, how{}, func(cfg *Config) {
+				cfg.Upstream = fmt.Sprintf("host=%s port=%s sslmode=disable", host, port)
+				cfg.TLS, cfg.Verifiers = shared.serverTLS(), staticVerifiers{"user": stored}
+			})
+			w, _, binding := secured(t, p.addr, c.user)
+			x := newSCRAMLogin(binding)
+			w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.mechanism, Data: []byte(x.header + x.first)})
+			m, err := w.fe.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := x.challenged(m.(*pgproto3.AuthenticationSASLContinue).Data); err != nil {
+				t.Fatal(err)
+			}
+			w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &v.storedKey))})
+			if got := w.toEnd(); !strings.Contains(got, c.want) || strings.Contains(got, "AuthenticationOk") {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSecretsAreNotLogged looks for what could serve to log in.
+func TestSecretsAreNotLogged(t *testing.T) {
+	core, seen := observer.New(zap.DebugLevel)
+	source := &catalogue{}
+	p := start(t, how{}, func(c *Config) {
+		c.Upstream, c.TLS, c.Verifiers = shared.upstream("sslmode=require"), shared.serverTLS(), source
+		c.Log = zap.New(core)
+	})
+	if err := bindTo(t, p, "scram_user", "secret"); err != nil {
+		t.Fatal(err)
+	}
+	if err := bindTo(t, p, "scram_user", "mistaken"); err == nil {
+		t.Fatal("let in")
+	}
+	source.fails.Store(true)
+	if err := bindTo(t, p, "scram_user", "mistaken"); err == nil {
+		t.Fatal("let in")
+	}
+	if seen.Len() == 0 {
+		t.Fatal("nothing is logged at all")
+	}
+	for _, e := range seen.All() {
+		text := fmt.Sprint(e.Message, e.ContextMap())
+		for _, bad := range []string{"SCRAM-SHA-256$", "secret", "mistaken", "p=", "v="} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%q is in %s", bad, text)
+			}
+		}
 	}
 }

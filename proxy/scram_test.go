@@ -148,7 +148,9 @@ type staticVerifiers map[string]string
 
 func (s staticVerifiers) Readable(context.Context) bool { return true }
 
-func (s staticVerifiers) Verifier(_ context.Context, role string) (string, error) { return s[role], nil }
+func (s staticVerifiers) Verifier(_ context.Context, role string) (string, error) {
+	return s[role], nil
+}
 
 func TestParseVerifier(t *testing.T) {
 	_, good, _ := exampleVerifier(t, "x")
