@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,13 +20,15 @@ const (
 // is safe for concurrent use; lookups take turns on one connection, which closes when it is idle.
 type Verifiers struct {
 	engine *Engine
-	turn   chan struct{} // capacity 1; holds a token while somebody uses what follows
+	// readable is read without a turn, so that a lookup that hangs holds up no login that the cache of
+	// the proxy can serve.
+	readable atomic.Bool
+	turn     chan struct{} // capacity 1; holds a token while somebody uses what follows
 
-	conn     *pgx.Conn   // nil: none open
-	closing  *time.Timer // closes conn; nil: there never was one
-	closed   bool
-	readable bool
-	checked  time.Time // when readable was found to be false
+	conn    *pgx.Conn   // nil: none open
+	closing *time.Timer // closes conn; nil: there never was one
+	closed  bool
+	checked time.Time // when readable was found to be false
 }
 
 func newVerifiers(e *Engine) *Verifiers {
@@ -38,12 +41,15 @@ func (e *Engine) Verifiers() *Verifiers { return e.verifiers }
 // Readable reports whether the admin role may read verifiers. A no is looked into again after a
 // while; a yes holds until a lookup is refused.
 func (v *Verifiers) Readable(ctx context.Context) bool {
+	if v.readable.Load() {
+		return true
+	}
 	if v.enter(ctx) != nil {
 		return false
 	}
 	defer v.leave()
-	if v.readable || time.Since(v.checked) < verifierRecheck {
-		return v.readable
+	if v.readable.Load() || time.Since(v.checked) < verifierRecheck {
+		return v.readable.Load()
 	}
 	answer, err := v.ask(ctx, `
 		select pg_catalog.has_column_privilege('pg_catalog.pg_authid', 'rolname', 'select')
@@ -51,8 +57,9 @@ func (v *Verifiers) Readable(ctx context.Context) bool {
 	if err != nil {
 		v.engine.log.Warn("cannot find out whether password verifiers may be read", zap.Error(err))
 	}
-	v.readable, v.checked = answer == "t", time.Now()
-	return v.readable
+	v.readable.Store(answer == "t")
+	v.checked = time.Now()
+	return answer == "t"
 }
 
 // Verifier returns rolpassword of a role, "" where there is none or no such role.
@@ -64,7 +71,8 @@ func (v *Verifiers) Verifier(ctx context.Context, role string) (string, error) {
 	answer, err := v.ask(ctx, `select rolpassword from pg_catalog.pg_authid where rolname = $1`, role)
 	switch sqlState(err) {
 	case codeLackingRights:
-		v.readable, v.checked = false, time.Now()
+		v.readable.Store(false)
+		v.checked = time.Now()
 	case "22021": // character_not_in_repertoire: no role has such a name
 		return "", nil
 	}

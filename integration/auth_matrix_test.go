@@ -38,7 +38,7 @@ func newMatrix(t *testing.T) *matrix {
 	m.roleCert, m.roleKey = certificateOf(t, "matrix_cert")
 	roots := forServer(t, m.roleCert)
 	hba := []string{
-		"local all all trust", "host all postgres 127.0.0.1/32 trust", "host all matrix_reader 127.0.0.1/32 trust",
+		"local all all trust", "host all postgres 127.0.0.1/32 trust", "host all matrix_reader,matrix_granted 127.0.0.1/32 trust",
 		"host all matrix_later 127.0.0.1/32 scram-sha-256",
 	}
 	for _, method := range matrixMethods {
@@ -69,7 +69,7 @@ func newMatrix(t *testing.T) *matrix {
 		}
 		fmt.Fprintf(&sql, "set password_encryption = '%s'; create role %s login password 'sécret';", encryption, matrixRole(method))
 	}
-	m.admin(t, sql.String()+"create role matrix_reader login")
+	m.admin(t, sql.String()+"create role matrix_reader login; create role matrix_granted login")
 	return m
 }
 
@@ -176,11 +176,24 @@ func matrixCell(t *testing.T, conninfo, role string) string {
 	}
 }
 
-// TestAuthMatrix logs in by every way that docs/auth.md has a cell for, with psql, and compares the
-// tables.
-func TestAuthMatrix(t *testing.T) {
+// TestAuthWithTLS has the tests that need a server with TLS; they share one.
+func TestAuthWithTLS(t *testing.T) {
 	t.Parallel()
 	m := newMatrix(t)
+	for name, test := range map[string]func(*testing.T, *matrix){
+		"matrix": testAuthMatrix, "client certificate": testAuthClientCertificate,
+		"drivers": testAuthDrivers, "password change": testAuthPasswordChange,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, m)
+		})
+	}
+}
+
+// testAuthMatrix logs in by every way that docs/auth.md has a cell for, with psql, and compares the
+// tables.
+func testAuthMatrix(t *testing.T, m *matrix) {
 	doc, err := os.ReadFile("../docs/auth.md")
 	if err != nil {
 		t.Fatal(err)
@@ -196,10 +209,8 @@ func TestAuthMatrix(t *testing.T) {
 	}
 }
 
-// TestAuthClientCertificate: towards the server the certificate is the proxy's, whoever the client is.
-func TestAuthClientCertificate(t *testing.T) {
-	t.Parallel()
-	m := newMatrix(t)
+// testAuthClientCertificate: towards the server the certificate is the proxy's, whoever the client is.
+func testAuthClientCertificate(t *testing.T, m *matrix) {
 	e := m.proxy(t, m.toTLS+fmt.Sprintf(" sslcert=%s sslkey=%s", m.roleCert, m.roleKey), m.readable)
 	for role, want := range map[string]string{
 		"matrix_cert":  "matrix_cert",
@@ -212,11 +223,9 @@ func TestAuthClientCertificate(t *testing.T) {
 	}
 }
 
-// TestAuthDriversWithTLS: drivers other than psql log in by SCRAM with TLS on both sides, and are told
+// testAuthDrivers: drivers other than psql log in by SCRAM with TLS on both sides, and are told
 // the same as by the server when they may not.
-func TestAuthDriversWithTLS(t *testing.T) {
-	t.Parallel()
-	m := newMatrix(t)
+func testAuthDrivers(t *testing.T, m *matrix) {
 	through := m.proxy(t, m.toTLS, m.readable)
 	conninfo := func(e endpoint, settings string) string {
 		return fmt.Sprintf("host=%s port=%d dbname=postgres user=matrix_scram %s", e.host, e.port, settings)
@@ -258,12 +267,10 @@ func loginPsycopg3(t *testing.T, conninfo, password string) string {
 	return strings.TrimSpace(got.stdout + afterFatal(got.stderr))
 }
 
-// TestAuthPasswordChange changes a password, the right to read verifiers and the time a role is valid
+// testAuthPasswordChange changes a password, the right to read verifiers and the time a role is valid
 // under a running proxy.
-func TestAuthPasswordChange(t *testing.T) {
-	t.Parallel()
-	m := newMatrix(t)
-	e := m.proxy(t, m.toTLS, m.unreadable, "--no-init")
+func testAuthPasswordChange(t *testing.T, m *matrix) {
+	e := m.proxy(t, m.toTLS, strings.Replace(m.readable, "user=postgres", "user=matrix_granted", 1), "--no-init")
 	m.admin(t, "create role matrix_later login password 'one'")
 	login := func(password, binding, want string) {
 		t.Helper()
@@ -276,7 +283,7 @@ func TestAuthPasswordChange(t *testing.T) {
 	login("one", "disable", "matrix_later")
 	login("one", "prefer", "SCRAM authentication through mbusproxy is not possible")
 
-	m.admin(t, "grant select (rolname, rolpassword) on pg_authid to matrix_reader")
+	m.admin(t, "grant select (rolname, rolpassword) on pg_authid to matrix_granted")
 	awaitLogin(t, fmt.Sprintf("host=%s port=%d dbname=postgres user=matrix_later password=one sslmode=require channel_binding=require", e.host, e.port))
 	login("one", "require", "matrix_later")
 	login("wrong", "require", wrong)

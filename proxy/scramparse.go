@@ -160,7 +160,7 @@ func (r *attributes) any() (byte, string, *fatal) {
 	switch {
 	case name == 0:
 		return 0, "", sayMalformedSCRAM("Attribute expected, but found end of string.")
-	case !('A' <= name && name <= 'Z' || 'a' <= name && name <= 'z'):
+	case name|0x20 < 'a' || name|0x20 > 'z':
 		return 0, "", sayMalformedSCRAM(fmt.Sprintf("Attribute expected, but found invalid character \"%s\".", r.shown()))
 	}
 	value, f := r.behindName(name)
