@@ -29,6 +29,8 @@ type Config struct {
 	StartupTimeout time.Duration
 	// DrainTimeout is how long busy sessions get after Shutdown. 0 means: none.
 	DrainTimeout time.Duration
+	// Verifiers lets the proxy offer channel binding to clients with TLS; nil: it does not.
+	Verifiers Verifiers
 	// Rewriter decides about statements; nil makes a plain relay.
 	Rewriter Rewriter
 	// Log gets the proxy's own events; nil discards them. Payloads are never logged.

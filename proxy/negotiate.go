@@ -74,7 +74,7 @@ func (s *Server) answerSSL(ctx context.Context, l *link) error {
 
 // acceptTLS does the server's side of the handshake; ahead is the part of it already read.
 func (s *Server) acceptTLS(ctx context.Context, l *link, ahead []byte) error {
-	conn := l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, s.cfg.TLS) })
+	conn := l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, noteCertificate(l, s.cfg.TLS)) })
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return errors.Join(errNotSpoken, err)
 	}

@@ -18,6 +18,7 @@ type Server struct {
 	cfg       Config
 	log       *zap.Logger
 	upstreams *upstreams
+	verifiers *verifierCache
 	pool      *bufferPool
 	cancels   cancels
 	counts    counters
@@ -77,7 +78,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Server{
-		cfg: cfg, log: cfg.Log, upstreams: up, pool: newBufferPool(),
+		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
 		startups: func() context.Context { return ctx }, cancelStartups: cancel,
 		sessions: make(map[*session]struct{}), loopCount: loopCount,
 		ended: make(chan struct{}),

@@ -43,6 +43,9 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	}
 	defer eng.Close()
 
+	if clientTLS != nil && !eng.Verifiers().Readable(ctx) {
+		log.Warn("the admin role may not read pg_authid: channel binding is not offered to clients")
+	}
 	server, err := proxy.New(proxy.Config{
 		Listen:         cfg.Listen,
 		Upstream:       cfg.Upstream,
@@ -51,6 +54,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		MaxConnections: cfg.MaxConnections,
 		StartupTimeout: cfg.StartupTimeout,
 		DrainTimeout:   cfg.DrainTimeout,
+		Verifiers:      eng.Verifiers(),
 		Rewriter:       newRewriter(eng),
 		Log:            log,
 	})
