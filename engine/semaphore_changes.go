@@ -97,7 +97,7 @@ func (g *Granter) watch(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	if direct || now.Sub(g.passedAt) >= g.interval {
-		g.passing, g.passFrom, g.passedAt = true, -1<<31, now
+		g.passing, g.passFrom, g.passedAt, g.passWork = true, -1<<31, now, 0
 		g.passSize = max(g.passSize, passAtLeast)
 	}
 	return nil
@@ -122,7 +122,6 @@ func (g *Granter) nextOfPass(ctx context.Context, conn *pgx.Conn, limit int) ([]
 	}
 	if len(ids) < limit {
 		g.passing = false
-		g.passRest = rest(g.passedAt, 0)
 	}
 	return ids, nil
 }
@@ -130,10 +129,14 @@ func (g *Granter) nextOfPass(ctx context.Context, conn *pgx.Conn, limit int) ([]
 // pace adapts how many semaphores of a pass are looked at in one turn, so that grants elsewhere do not
 // wait for long.
 func (g *Granter) pace(took time.Duration, passed int) {
+	if passed > 0 {
+		g.passWork += took
+		g.passRest = time.Now().Add(passDuty * g.passWork)
+	}
 	switch {
 	case passed == 0:
 	case took > 2*passTurn:
-		g.passSize = max(g.passSize/2, 1)
+		g.passSize = max(g.passSize/2, passAtLeast)
 	case took < passTurn:
 		g.passSize = min(2*g.passSize, turnSemaphores)
 	}

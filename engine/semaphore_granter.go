@@ -12,8 +12,9 @@ import (
 const (
 	turnSemaphores = 500                   // looked at in one turn
 	turnGrants     = 1000                  // grants and requests in one transaction
-	passAtLeast    = 20                    // semaphores of a full pass looked at in one turn
-	passTurn       = 10 * time.Millisecond // what a turn may take longer for them, about
+	passAtLeast    = 50                    // semaphores of a full pass looked at in one turn
+	passTurn       = 20 * time.Millisecond // what a turn may take longer for them, about
+	passDuty       = 5                     // a pass rests this many times as long as it worked
 	mostRemembered = 1 << 20               // running tasks in memory
 	countInterval  = time.Second           // between two looks at the tables' counters
 	quietEnough    = 3 * time.Second       // after a change: counters that move now tell of direct writes
@@ -55,6 +56,7 @@ type Granter struct {
 	passFrom  int32
 	passSize  int
 	passCount int
+	passWork  time.Duration
 	passedAt  time.Time // when the last one began
 	passRest  time.Time // and when the next one may
 
