@@ -10,6 +10,9 @@ type Use struct {
 	Ordered bool
 	// Selective is set where consumers or triggers have selectors.
 	Selective bool
+	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
+	// any volatile function; of the rest, only Given matters then. Calls that are steps have none.
+	InPlace bool
 }
 
 // Fragment is the SQL that serves one call; package engine owns the texts, package rewrite splices
