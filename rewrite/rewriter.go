@@ -146,8 +146,13 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 			env:       env,
 			calls:     d.calls[i],
 		}
-		mark := len(ed.list)
-		if refusal := st.place(raw.Stmt, reg); refusal != nil {
+		mark, placed := len(ed.list), len(p.calls)
+		refusal := st.place(raw.Stmt, reg)
+		if refusal != nil && refusal.place {
+			ed.list, p.calls = ed.list[:mark], p.calls[:placed]
+			refusal = st.inPlace(raw.Stmt, refusal)
+		}
+		if refusal != nil {
 			ed.list = ed.list[:mark]
 			number := len(p.refusals)
 			p.refusals = append(p.refusals, refusal)
