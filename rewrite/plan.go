@@ -34,6 +34,7 @@ type callSite struct {
 	span             // in the client's text
 	name      string // as called
 	signature string
+	set       bool // it yields a set
 }
 
 // SQL returns the text for the server.

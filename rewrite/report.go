@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -80,16 +81,25 @@ func (p *Plan) EditReport(r *Report) bool {
 		r.Position = 0 // nothing of the text is the client's
 		return true
 	}
-	if in, own := p.ownText(r.Position); own && r.Code == codeCannotCoerce {
-		// An argument's type has no cast to the parameter's: to the client, no such function.
-		if c := p.callAround(in); c != nil {
-			r.Code, r.Detail = codeUndefinedFunction, r.Message
-			r.Message = "function " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
-			r.Hint = "The function is " + c.signature + "."
-		}
+	if in, own := p.ownText(r.Position); own {
+		p.explain(r, p.callAround(in))
 	}
 	r.Position = p.clientPosition(r.Position)
 	return true
+}
+
+// explain says in the client's terms what the server found wrong with the text that serves c.
+func (p *Plan) explain(r *Report, c *callSite) {
+	switch {
+	case c == nil:
+	case r.Code == codeCannotCoerce:
+		// An argument's type has no cast to the parameter's: to the client, no such function.
+		r.Code, r.Detail = codeUndefinedFunction, r.Message
+		r.Message = "function " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+		r.Hint = "The function is " + c.signature + "."
+	case r.Code == codeFeatureNotSupported && r.Hint == "" && c.set:
+		r.Hint = fmt.Sprintf("Call it in FROM, for example: … where exists (select from %s.%s(…)).", sqlfuncs.Schema, c.name)
+	}
 }
 
 // aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server

@@ -386,7 +386,7 @@ func (p *point) add(emit func(o *output)) {
 
 // number gives a call the next number of the text, and returns the name of what is its own.
 func (st *statement) number(c *call) string {
-	st.plan.calls = append(st.plan.calls, callSite{c.span, c.match.Name, c.match.Func.Signature(c.match.Name)})
+	st.plan.calls = append(st.plan.calls, callSite{c.span, c.match.Name, c.match.Func.Signature(c.match.Name), c.match.Func.Set})
 	c.number = len(st.plan.calls)
 	return fmt.Sprintf("%sc%d", st.prefix, c.number)
 }
