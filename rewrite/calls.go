@@ -30,6 +30,8 @@ type call struct {
 	function bool
 	// named says that the column which the call names has got its name.
 	named bool
+	// wrapped says that in FROM a function has got around the reference.
+	wrapped bool
 }
 
 // argument is what a caller gives for a parameter.

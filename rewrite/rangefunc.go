@@ -63,6 +63,10 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 // wrapInFrom puts what serves a call in FROM into a function that changes nothing, for FROM takes
 // functions only.
 func (st *statement) wrapInFrom(c *call) {
+	if c.wrapped {
+		return
+	}
+	c.wrapped = true
 	inner := c.ref
 	before, after := "coalesce(", ")"
 	if c.match.Func.Result.Composite() {
@@ -78,6 +82,10 @@ func (st *statement) wrapInFrom(c *call) {
 
 // nameFunction gives a function in FROM the alias that its name was.
 func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
+	if c.named {
+		return
+	}
+	c.named = true
 	s := st.src
 	i := s.from(c.end)
 	if rf.IsRowsfrom {

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -115,6 +116,7 @@ func read(text string, session Session) *document {
 	for _, raw := range d.tree.Stmts {
 		calls := d.src.findCalls(raw.ProtoReflect(), session.Void)
 		sort.Slice(calls, func(i, j int) bool { return calls[i].start < calls[j].start })
+		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.span == b.span }) // see callOf
 		d.calls = append(d.calls, calls)
 		found = found || len(calls) > 0
 	}
