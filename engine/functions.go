@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,12 @@ import (
 // functionPrefix starts the names of the functions; no call that is served does.
 const functionPrefix = "at_"
 
+// What gives a message headers or an iid takes several times longer, so there are two functions for posting.
+const fullPost = "post_full"
+
+// plainPost are the parameters that the other one is without.
+var plainPost = []string{"headers", "iid"}
+
 // definition is a function as it is to be created.
 type definition struct {
 	name      string // without the schema
@@ -35,22 +42,29 @@ type definition struct {
 // functionCall is the expression that calls the function. The arguments are placeholders, in the words
 // of f's parameters.
 func functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
-	serves, params := f.Serves, f.Params
-	if serves == "dyn_consume" && !use.Given["selector"] {
-		serves, params = "consume", []sqlfuncs.Param{f.Params[0], f.Params[2]}
+	name, without := f.Serves, []string(nil)
+	switch {
+	case name == "dyn_consume" && !use.Given["selector"]:
+		name, without = "consume", []string{"selector"}
+	case name == "post" && (use.Given["headers"] || use.Given["iid"]):
+		name = fullPost
+	case name == "post":
+		without = plainPost
 	}
-	args := make([]string, 0, len(params)+1)
-	for _, p := range params {
-		args = append(args, "{"+p.Name+"}")
+	args := make([]string, 0, len(f.Params)+1)
+	for _, p := range f.Params {
+		if !slices.Contains(without, p.Name) {
+			args = append(args, "{"+p.Name+"}")
+		}
 	}
-	call := sqlfuncs.Schema + "." + functionPrefix + serves + "(" + strings.Join(append(args, "{k}"), ", ") + ")"
+	call := sqlfuncs.Schema + "." + functionPrefix + name + "(" + strings.Join(append(args, "{k}"), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
 		return "coalesce(" + call + ", ''::pg_catalog.void)" // SQL gives null, all other languages do not
 	}
 	return call
 }
 
-// definitions lists the functions, one for each text that serves calls.
+// definitions lists the functions, one for each text that serves calls, and one more for posting.
 func (t *CallTexts) definitions(hstoreSchema string) []definition {
 	var out []definition
 	seen := map[string]bool{}
@@ -59,17 +73,25 @@ func (t *CallTexts) definitions(hstoreSchema string) []definition {
 			continue
 		}
 		seen[f.Serves] = true
-		out = append(out, t.definition(f, hstoreSchema))
+		if f.Serves == "post" {
+			out = append(out, t.definition(f, f.Serves, plainPost, hstoreSchema), t.definition(f, fullPost, nil, hstoreSchema))
+			continue
+		}
+		out = append(out, t.definition(f, f.Serves, nil, hstoreSchema))
 	}
 	return out
 }
 
-func (t *CallTexts) definition(f *sqlfuncs.Func, hstoreSchema string) definition {
+// definition is that of a function for f, without some of its parameters.
+func (t *CallTexts) definition(f *sqlfuncs.Func, name string, without []string, hstoreSchema string) definition {
 	var types, names, values []string
 	fills := []string{"{hstore}", hstoreSchema, "{c}", "mbus4_c", "{name}", sqlfuncs.QuoteIdent(f.Serves)}
 	given := map[string]bool{}
-	for i, p := range f.Params {
-		n := "$" + strconv.Itoa(i+1)
+	for _, p := range f.Params {
+		if slices.Contains(without, p.Name) {
+			continue
+		}
+		n := "$" + strconv.Itoa(len(types)+1)
 		types = append(types, p.Type.SQL(hstoreSchema))
 		names = append(names, sqlfuncs.QuoteIdent(p.Name))
 		values = append(values, n)
@@ -92,7 +114,7 @@ func (t *CallTexts) definition(f *sqlfuncs.Func, hstoreSchema string) definition
 	}
 	body = strings.NewReplacer(fills...).Replace(numbered(body, number))
 
-	d := definition{name: functionPrefix + f.Serves}
+	d := definition{name: functionPrefix + name}
 	d.signature = sqlfuncs.Schema + "." + d.name + "(" + strings.Join(types, ", ") + ")"
 	returns, rows := f.Result.SQL(hstoreSchema), ""
 	if f.Set {
