@@ -48,7 +48,7 @@ func TestFragmentsInPlace(t *testing.T) {
 		for _, p := range f.Params {
 			given[p.Name] = true
 		}
-		for _, use := range []sqlfuncs.Use{{InPlace: true}, {InPlace: true, Given: given}} {
+		for _, use := range []sqlfuncs.Use{{InPlace: true}, {InPlace: true, Given: given}, {InPlace: true, Given: given, Ordered: true}} {
 			if f.Step {
 				continue
 			}

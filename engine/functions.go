@@ -26,11 +26,41 @@ import (
 // functionPrefix starts the names of the functions; no call that is served does.
 const functionPrefix = "at_"
 
-// What gives a message headers or an iid takes several times longer, so there are two functions for posting.
-const fullPost = "post_full"
+// variant is one of the functions for a text. There is more than one where most calls need little of what
+// some do.
+type variant struct {
+	suffix  string   // of the name
+	without []string // parameters that it does not have
+	ordered bool
+}
 
-// plainPost are the parameters that the other one is without.
+// plainPost are the parameters that take several times longer when they are given.
 var plainPost = []string{"headers", "iid"}
+
+// variants lists the functions for f, the plainest first.
+func (t *CallTexts) variants(f *sqlfuncs.Func) []variant {
+	switch {
+	case f.Serves == "post":
+		return []variant{{without: plainPost}, {suffix: "_full"}}
+	case t.Fragment(f, sqlfuncs.Use{}) != t.Fragment(f, sqlfuncs.Use{Ordered: true}):
+		return []variant{{}, {suffix: "_waking", ordered: true}}
+	}
+	return []variant{{}}
+}
+
+// variant chooses the function for a call: the plainest that has all that is given.
+func (t *CallTexts) variant(f *sqlfuncs.Func, use sqlfuncs.Use) variant {
+	var fit []variant
+	for _, v := range t.variants(f) {
+		if !slices.ContainsFunc(v.without, func(p string) bool { return use.Given[p] }) {
+			fit = append(fit, v)
+		}
+	}
+	if i := slices.IndexFunc(fit, func(v variant) bool { return v.ordered == use.Ordered }); i >= 0 {
+		return fit[i]
+	}
+	return fit[0] // order makes no difference to it
+}
 
 // definition is a function as it is to be created.
 type definition struct {
@@ -41,30 +71,26 @@ type definition struct {
 
 // functionCall is the expression that calls the function. The arguments are placeholders, in the words
 // of f's parameters.
-func functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
-	name, without := f.Serves, []string(nil)
-	switch {
-	case name == "dyn_consume" && !use.Given["selector"]:
-		name, without = "consume", []string{"selector"}
-	case name == "post" && (use.Given["headers"] || use.Given["iid"]):
-		name = fullPost
-	case name == "post":
-		without = plainPost
+func (t *CallTexts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
+	if f.Serves == "dyn_consume" && !use.Given["selector"] {
+		match, _ := sqlfuncs.Lookup("consume") // its parameters are among the other's
+		f = match.Func
 	}
+	v := t.variant(f, use)
 	args := make([]string, 0, len(f.Params)+1)
 	for _, p := range f.Params {
-		if !slices.Contains(without, p.Name) {
+		if !slices.Contains(v.without, p.Name) {
 			args = append(args, "{"+p.Name+"}")
 		}
 	}
-	call := sqlfuncs.Schema + "." + functionPrefix + name + "(" + strings.Join(append(args, "{k}"), ", ") + ")"
+	call := sqlfuncs.Schema + "." + functionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "{k}"), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
 		return "coalesce(" + call + ", ''::pg_catalog.void)" // SQL gives null, all other languages do not
 	}
 	return call
 }
 
-// definitions lists the functions, one for each text that serves calls, and one more for posting.
+// definitions lists the functions for all texts that serve calls.
 func (t *CallTexts) definitions(hstoreSchema string) []definition {
 	var out []definition
 	seen := map[string]bool{}
@@ -73,22 +99,19 @@ func (t *CallTexts) definitions(hstoreSchema string) []definition {
 			continue
 		}
 		seen[f.Serves] = true
-		if f.Serves == "post" {
-			out = append(out, t.definition(f, f.Serves, plainPost, hstoreSchema), t.definition(f, fullPost, nil, hstoreSchema))
-			continue
+		for _, v := range t.variants(f) {
+			out = append(out, t.definition(f, v, hstoreSchema))
 		}
-		out = append(out, t.definition(f, f.Serves, nil, hstoreSchema))
 	}
 	return out
 }
 
-// definition is that of a function for f, without some of its parameters.
-func (t *CallTexts) definition(f *sqlfuncs.Func, name string, without []string, hstoreSchema string) definition {
+func (t *CallTexts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string) definition {
 	var types, names, values []string
 	fills := []string{"{hstore}", hstoreSchema, "{c}", "mbus4_c", "{name}", sqlfuncs.QuoteIdent(f.Serves)}
 	given := map[string]bool{}
 	for _, p := range f.Params {
-		if slices.Contains(without, p.Name) {
+		if slices.Contains(v.without, p.Name) {
 			continue
 		}
 		n := "$" + strconv.Itoa(len(types)+1)
@@ -101,7 +124,7 @@ func (t *CallTexts) definition(f *sqlfuncs.Func, name string, without []string, 
 	number := "$" + strconv.Itoa(len(types)+1)
 	types = append(types, "pg_catalog.int4")
 
-	fragment := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: true, Selective: true})
+	fragment := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: v.ordered, Selective: true})
 	body := "select " + fragment.Expr
 	if fragment.CTEs != "" {
 		result := "{c}." + sqlfuncs.QuoteIdent(f.Serves)
@@ -114,7 +137,7 @@ func (t *CallTexts) definition(f *sqlfuncs.Func, name string, without []string, 
 	}
 	body = strings.NewReplacer(fills...).Replace(numbered(body, number))
 
-	d := definition{name: functionPrefix + name}
+	d := definition{name: functionPrefix + f.Serves + v.suffix}
 	d.signature = sqlfuncs.Schema + "." + d.name + "(" + strings.Join(types, ", ") + ")"
 	returns, rows := f.Result.SQL(hstoreSchema), ""
 	if f.Set {

@@ -108,16 +108,25 @@ func TestFunctions(t *testing.T) {
 				t.Errorf("%s depends on standard_conforming_strings", d.name)
 			}
 		}
+		var all []evaluated
 		for _, e := range evaluations {
+			all = append(all, e)
+			if missing["at_"+e.serves+"_waking"] {
+				e.serves += "_waking"
+				all = append(all, e)
+			}
+		}
+		for _, e := range all {
 			delete(missing, "at_"+e.serves)
-			f := functionServing(t, strings.TrimSuffix(e.serves, "_full"))
+			waking := strings.HasSuffix(e.serves, "_waking")
+			f := functionServing(t, strings.TrimSuffix(strings.TrimSuffix(e.serves, "_full"), "_waking"))
 			params := f.Params
 			if e.serves == "post" {
 				params = slices.DeleteFunc(slices.Clone(params), func(p sqlfuncs.Param) bool { return slices.Contains(plainPost, p.Name) })
 			}
-			inline := evaluate(t, conn, notices, e, schema, texts.inline(f, params, schema, e.args))
+			inline := evaluate(t, conn, notices, e, schema, texts.inline(f, params, waking, schema, e.args))
 			args := strings.TrimPrefix(e.args+", 7", ", ")
-			call := texts.call(f, params, args)
+			call := texts.call(f, params, waking, args)
 			function := evaluate(t, conn, notices, e, schema, "select f from "+call+" f")
 			listed := evaluate(t, conn, notices, e, schema, "select "+call)
 			if f.Result.Composite() { // in FROM, null is a row of nulls
@@ -125,6 +134,9 @@ func TestFunctions(t *testing.T) {
 			}
 			if e.serves == "create_run_function" { // inline, it is a function that gives null
 				inline = strings.ReplaceAll(inline, "<nil>", "")
+			}
+			if !strings.Contains(call, "at_"+e.serves+"(") {
+				t.Errorf("%s is called as %s", e.serves, call)
 			}
 			if function != inline || listed != inline {
 				t.Errorf("%s(%s):\n  inline %s\nfunction %s\n  listed %s", e.serves, e.args, inline, function, listed)
@@ -148,14 +160,14 @@ func functionServing(t *testing.T, serves string) *sqlfuncs.Func {
 }
 
 // inline is a statement around the text that serves the call inline.
-func (t *CallTexts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, hstoreSchema, args string) string {
+func (t *CallTexts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
 	given := map[string]bool{}
 	names := []string{"n"}
 	for _, p := range params {
 		given[p.Name] = true
 		names = append(names, sqlfuncs.QuoteIdent(p.Name))
 	}
-	fragment := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: true, Selective: true})
+	fragment := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true})
 	fills := []string{"{c}", "c", "{k}", "7", "{name}", f.Serves, "{hstore}", hstoreSchema}
 	var values []string
 	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
@@ -173,12 +185,12 @@ func (t *CallTexts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, hstoreSche
 }
 
 // call is the expression that calls the function.
-func (t *CallTexts) call(f *sqlfuncs.Func, params []sqlfuncs.Param, args string) string {
+func (t *CallTexts) call(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
 	given := map[string]bool{}
 	for _, p := range params {
 		given[p.Name] = true
 	}
-	expr := t.Fragment(f, sqlfuncs.Use{Given: given, InPlace: true}).Expr
+	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}).Expr
 	open, end := strings.IndexByte(expr, '('), strings.IndexByte(expr, ')')
 	if f.Result == sqlfuncs.Void {
 		open += 1 + strings.IndexByte(expr[open+1:], '(')

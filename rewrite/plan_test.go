@@ -116,9 +116,10 @@ func TestUnseenHint(t *testing.T) {
 	for _, c := range []struct {
 		code, message, where, hint string
 	}{
-		{"42883", "function mbus4.post(unknown, unknown) does not exist", "", "DO blocks"},
+		{"42883", "function mbus4.post(unknown, unknown) does not exist", "", ""},
+		{"42883", "function mbus4.post(unknown, unknown) does not exist", "PL/pgSQL function f()", "DO blocks"},
 		{"42883", "Funktion mbus4.post_q(unknown) existiert nicht", "PL/pgSQL function f()", "DO blocks"},
-		{"42883", "function mbus4.consume(unknown) does not exist", "", "create_view"},
+		{"42883", "function mbus4.consume(unknown) does not exist", "PL/pgSQL function f()", "create_view"},
 		{"42883", "function mbus4.at_post(text, integer) does not exist", "", "mbusproxy init"},
 		{"42883", "function mbus4.nosuch(integer) does not exist", "", ""},
 		{"42883", "function mbus4(integer) does not exist", "", ""},

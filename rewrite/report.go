@@ -145,8 +145,9 @@ func editUnseen(r *Report) bool {
 			r.Hint = "This function serves calls in places such as WHERE. It is created by: mbusproxy init"
 			return true
 		}
+		// At the top it may also be a function with a dot in its name.
 		match, known := sqlfuncs.Lookup(strings.Trim(name, `"`))
-		if !known {
+		if !known || r.Where == "" {
 			return false
 		}
 		hint := unseenHint

@@ -11,7 +11,7 @@ type Use struct {
 	// Selective is set where consumers or triggers have selectors.
 	Selective bool
 	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
-	// any volatile function; of the rest, only Given matters then. Calls that are steps have none.
+	// any volatile function; Rows and Selective make no difference then. Calls that are steps have none.
 	InPlace bool
 }
 
