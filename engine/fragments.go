@@ -68,6 +68,9 @@ func readTexts(folder string) map[string]string {
 
 // Fragment returns the SQL of one call.
 func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+	if use.InPlace && f.Effect != sqlfuncs.Native {
+		return sqlfuncs.Fragment{Expr: t.functionCall(f, use)}
+	}
 	name := f.Serves
 	switch name {
 	case "post":

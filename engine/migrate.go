@@ -104,6 +104,7 @@ type installation struct {
 	owner        string // of the schema
 	usable       bool   // the role may do all the services do
 	granted      bool   // mbus4_user and mbus4_admin have what rights/*.sql give
+	functions    string // fingerprint of the functions that serve calls in place; "": none
 }
 
 const inspectSQL = `
@@ -150,8 +151,16 @@ func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	if in.usable, err = usable(ctx, conn); err != nil {
 		return in, err
 	}
-	in.granted, err = granted(ctx, conn)
+	if in.granted, err = granted(ctx, conn); err != nil {
+		return in, err
+	}
+	in.functions, err = functionsFound(ctx, conn)
 	return in, err
+}
+
+// complete reports whether nothing is left to do for the version of the schema that is wanted.
+func (in installation) complete(want int) bool {
+	return in.version == want && in.granted && in.functions == fingerprint(Fragments().definitions(in.hstoreSchema))
 }
 
 // check refuses what this program must not work with. want is the version it knows.
@@ -213,7 +222,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, noInit bool, log *zap.Logger) 
 	if noInit {
 		return in, res, in.checkWithoutInit(want)
 	}
-	if in.version == want && in.granted {
+	if in.complete(want) {
 		return in, res, nil
 	}
 
@@ -267,11 +276,16 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 		log.Info("schema mbus4 migrated", zap.String("database", in.database), zap.String("step", step.name))
 	}
 	res.HstoreSchema = in.hstoreSchema
-	if !in.granted || res.After != res.Before {
-		res.Warnings = grantRights(ctx, conn)
-		for _, w := range res.Warnings {
-			log.Warn("rights on schema mbus4", zap.String("database", in.database), zap.String("problem", w))
+	if list := Fragments().definitions(in.hstoreSchema); in.functions != fingerprint(list) {
+		if err := createFunctions(ctx, conn, list); err != nil {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("functions for calls in WHERE and the like not created: %v", err))
 		}
+	}
+	if !in.granted || res.After != res.Before {
+		res.Warnings = append(res.Warnings, grantRights(ctx, conn)...)
+	}
+	for _, w := range res.Warnings {
+		log.Warn("schema mbus4 is not complete", zap.String("database", in.database), zap.String("problem", w))
 	}
 	fresh, err = inspect(ctx, conn)
 	if err != nil {

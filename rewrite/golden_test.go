@@ -25,6 +25,9 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Frag
 	for _, p := range f.Params {
 		args = append(args, "{"+p.Name+"}")
 	}
+	if use.InPlace && f.Effect != sqlfuncs.Native {
+		return sqlfuncs.Fragment{Expr: "at_" + f.Serves + "(" + strings.Join(append(args, "{k}"), ", ") + ")"}
+	}
 	switch f.Effect {
 	case sqlfuncs.Reads:
 		if len(args) > 0 {

@@ -37,6 +37,7 @@ type callSite struct {
 	kind      string // function or procedure
 	name      string // as called
 	signature string
+	set       bool // it yields a set
 }
 
 // SQL returns the text for the server.

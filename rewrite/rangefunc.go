@@ -56,10 +56,20 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	if c.srf {
 		return nil
 	}
-	// FROM takes functions only: wrap the reference in one that changes nothing.
+	st.wrapInFrom(c)
+	return nil
+}
+
+// wrapInFrom puts what serves a call in FROM into a function that changes nothing, for FROM takes
+// functions only.
+func (st *statement) wrapInFrom(c *call) {
+	if c.wrapped {
+		return
+	}
+	c.wrapped = true
 	inner := c.ref
 	before, after := "coalesce(", ")"
-	if f.Result.Composite() {
+	if c.match.Func.Result.Composite() {
 		before, after = "pg_catalog.unnest(array[", "])"
 	}
 	c.ref = func(o *output) {
@@ -68,11 +78,14 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 		o.write(after, c.start)
 	}
 	st.ed.replace(c.span, c.ref)
-	return nil
 }
 
 // nameFunction gives a function in FROM the alias that its name was.
 func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
+	if c.named {
+		return
+	}
+	c.named = true
 	s := st.src
 	i := s.from(c.end)
 	if rf.IsRowsfrom {
