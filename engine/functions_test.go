@@ -69,6 +69,14 @@ var evaluations = []evaluated{
 	{"get_next_message", "17", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
 	{"get_next_message", "null", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
 	{"complete_message", "1", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
+	{"semaphore_get_or_create", "'k'", semaphore},
+	{"semaphore_get_or_create", "''", ""},
+	{"semaphore_update", "'k', 3, 1", semaphore},
+	{"semaphore_update", "'k', 1, 3", semaphore},
+	{"semaphore_enqueue", "'k', 5, 2.5", semaphore},
+	{"semaphore_enqueue", "'none', 5, 2.5", semaphore},
+	{"semaphore_release", "'k', 4", semaphore},
+	{"semaphore_release", "'none', 4", semaphore},
 	{"release_messages", "17", "insert into mbus4.work_queue (payload, process_id) values ('1', 17), ('2', 17)"},
 }
 
@@ -76,13 +84,18 @@ const fill = `insert into mbus4.message (id, consumer_id, available_at, added, i
 	select n, c.id, '2020-01-01', '2020-01-01', 'i' || n, {hstore}.hstore('n', n::text)
 	from generate_series(1, 3) n, mbus4.consumer c where c.queue = 'q'`
 
+const semaphore = `with s as (insert into mbus4.semaphore (id, key) values (77, 'k') returning id)
+	insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select id, 4, 1, -1 from s`
+
 // state is all that the calls change, but for what is another value each time.
 const state = `select concat_ws(' / ',
 	(select string_agg(format('%s %s %s', q.name, q.kind, q.consumers_cnt), ',' order by q.name) from mbus4.queue q),
 	(select string_agg(format('%s %s %s %s', c.queue, c.name, c.target, c.selector_id), ',' order by c.queue, c.name) from mbus4.consumer c),
 	(select string_agg(format('%s %s %s %s', c.queue, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
 	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
-	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w))`
+	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),
+	(select string_agg(s::text, ',' order by s.id) from mbus4.semaphore s),
+	(select string_agg(format('%s %s %s %s', t.semaphore_id, t.task_id, t.priority, t.status), ',' order by t.task_id) from mbus4.semaphore_task t))`
 
 // Every function of the catalogue has one in the database that gives the same result, error, notice and
 // state as the text that serves the call inline, whatever the search_path is.
