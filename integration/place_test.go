@@ -124,6 +124,8 @@ var inSubqueries = []place{
 	{sql: "select s.iid from (with m as (select * from mbus4.consume('a')) select * from m) s", rows: "a1", a: "a2\na3"},
 	{sql: "insert into sink with m as (select * from mbus4.consume('a')) select 1, iid from m returning k", rows: "a1", a: "a2\na3"},
 	{sql: "select iid, p from rows from (mbus4.take('a1'), mbus4.consume('a')) as x(i1, a1, iid, d1, e1, r1, h1, p1, t1, i2, a2, p) where p <> ''", rows: "a1|a2", a: "a3"},
+	{sql: "select id from t where (select is_msg_exists from mbus4.is_msg_exists('a' || t.id)) and exists (select from mbus4.peek('a' || t.id) m where m.iid < 'a3')", rows: "1\n2", a: allOfA},
+	{sql: "select t.id, is_msg_exists, peek.iid from t, mbus4.is_msg_exists('a' || t.id), mbus4.peek('a1') where mbus4.post('b', 'x=>1', iid => 'b' || t.id) < 'b3' and t.id > 1", rows: "2|t|a1", a: allOfA, b: "b2\nb3"},
 	{sql: "select *, mbus4.post('b', 'x=>1', iid => 'b' || id) from t join u using (id)", rows: "1|∅|old|b1", a: allOfA, b: "b1"},
 }
 
@@ -331,6 +333,16 @@ func TestPlacesUnseen(t *testing.T) {
 		}
 		s.want(t, "f", "select mbus4.peek_q()")
 	})
+	// A database that an older program prepared, and this one may not.
+	database := newQueueDatabase(t, "q")
+	conn := connect(t, proxied, database)
+	ask(t, connect(t, direct, database), "drop function mbus4.at_post")
+	said := refusal(t, conn, "42883", "select 1 where mbus4.post('q', 'x=>1') is null")
+	if said == nil || !strings.Contains(said.Hint, "mbusproxy init") || said.Position != 16 {
+		t.Error(describe(said))
+	}
+	want(t, conn, "f", "select mbus4.peek_q()")
+
 	d, p := connect(t, direct, newDatabase(t)), connect(t, proxied, newDatabase(t))
 	_, directErr := query(testContext(t), d, "select mbus4.nosuch()")
 	_, proxyErr := query(testContext(t), p, "select mbus4.nosuch()")

@@ -51,7 +51,7 @@ func (st *statement) inPlace(stmt *pg_query.Node, refusal *Refusal) *Refusal {
 		case *pg_query.MergeStmt:
 			st.nameTargets(n.ReturningList)
 		case *pg_query.RangeFunction:
-			found = st.inPlaceFrom(n)
+			found = st.exprInFrom(n)
 		}
 		return found == nil
 	})
@@ -126,26 +126,6 @@ func (st *statement) placeFunction(c *call) {
 	c.function = true
 	c.ref = func(o *output) { st.writeExpr(o, c, name) }
 	st.ed.add(c.span, c.ref)
-}
-
-// inPlaceFrom gives the function in FROM of which the call was one the call's name.
-func (st *statement) inPlaceFrom(rf *pg_query.RangeFunction) *Refusal {
-	for i, item := range rf.Functions {
-		c := st.callOf(item.GetList().GetItems()[0].GetFuncCall())
-		if c == nil {
-			continue
-		}
-		if !c.match.Func.Result.Composite() && rf.IsRowsfrom && (i > 0 || len(rf.Alias.GetColnames()) == 0) {
-			return refusePosition(c, placeRowsFrom)
-		}
-		if !c.function {
-			st.wrapInFrom(c)
-		}
-		if i == 0 && rf.Alias == nil {
-			st.nameFunction(rf, c)
-		}
-	}
-	return nil
 }
 
 // sharedNumbers finds the calls that Postgres takes for one where it compares expressions: in ORDER BY,

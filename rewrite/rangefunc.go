@@ -60,6 +60,26 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	return nil
 }
 
+// exprInFrom makes of expressions that serve calls in FROM what may stand there, under the calls' names.
+func (st *statement) exprInFrom(rf *pg_query.RangeFunction) *Refusal {
+	for i, item := range rf.Functions {
+		c := st.callOf(item.GetList().GetItems()[0].GetFuncCall())
+		if c == nil || !c.function && c.match.Func.Effect == sqlfuncs.Writes {
+			continue
+		}
+		if !c.match.Func.Result.Composite() && rf.IsRowsfrom && (i > 0 || len(rf.Alias.GetColnames()) == 0) {
+			return refusePosition(c, placeRowsFrom)
+		}
+		if !c.function {
+			st.wrapInFrom(c)
+		}
+		if i == 0 && rf.Alias == nil {
+			st.nameFunction(rf, c)
+		}
+	}
+	return nil
+}
+
 // wrapInFrom puts what serves a call in FROM into a function that changes nothing, for FROM takes
 // functions only.
 func (st *statement) wrapInFrom(c *call) {

@@ -274,13 +274,17 @@ func (st *statement) elsewhere(node protoreflect.Message, where string) *Refusal
 		}
 		st.placeExpr(c)
 	}
+	var found *Refusal
 	walkMessages(node, func(m protoreflect.Message) bool {
-		if sel, ok := m.Interface().(*pg_query.SelectStmt); ok {
-			st.nameTargets(sel.TargetList)
+		switch n := m.Interface().(type) {
+		case *pg_query.SelectStmt:
+			st.nameTargets(n.TargetList)
+		case *pg_query.RangeFunction:
+			found = st.exprInFrom(n)
 		}
-		return true
+		return found == nil
 	})
-	return nil
+	return found
 }
 
 func (st *statement) elsewhereNode(n *pg_query.Node, where string) *Refusal {

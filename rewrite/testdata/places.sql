@@ -259,3 +259,16 @@ select 1 from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null:
 update t set (a, b) = (select x, mbus4.post('q', '') from mbus4.take(t.name), mbus4.create_temporary_queue() x)
 ----
 update t set (a, b) = (select x, at_post(('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) as "post" from at_take((t.name)::pg_catalog.text, 2) as "take", coalesce(native_create_temporary_queue()) x)
+
+select * from t, mbus4.is_msg_exists(t.name) where mbus4.post('q', '') is null
+----
+select * from t, coalesce((select served_is_msg_exists((t.name)::pg_catalog.text) as "is_msg_exists")) as "is_msg_exists" where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) is null
+
+# calls without an effect in FROM of a subquery need no function
+select 1 from t where exists (select from mbus4.is_msg_exists(t.name)) and (select iid from mbus4.peek(t.name) m) is null
+----
+select 1 from t where exists (select from coalesce((select served_is_msg_exists((t.name)::pg_catalog.text) as "is_msg_exists")) as "is_msg_exists") and (select iid from pg_catalog.unnest(array[(select served_peek((t.name)::pg_catalog.text) as "peek")]) m) is null
+
+declare c cursor for select * from mbus4.peek('x'), mbus4.get_iid('q') with ordinality
+----
+declare c cursor for select * from pg_catalog.unnest(array[(select served_peek(('x')::pg_catalog.text) as "peek")]) as "peek", coalesce((drawn_for(('q')::pg_catalog.text))) with ordinality as "get_iid"
