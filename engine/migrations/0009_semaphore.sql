@@ -25,10 +25,10 @@ create table mbus4.semaphore_task (
     arrival      bigint not null default nextval('mbus4.semaphore_arrival'), -- order of those with equal priorities
     primary key (semaphore_id, task_id)
 ) with (
-    autovacuum_vacuum_scale_factor = 0,
+    -- In proportion to what waits: dead rows cost the Granter nothing, a vacuum reads all of the indexes.
+    autovacuum_vacuum_scale_factor = 0.1,
     autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_threshold = -1,
-    autovacuum_vacuum_cost_delay = 0,
     vacuum_index_cleanup = on,
     vacuum_truncate = off
 );
