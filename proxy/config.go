@@ -15,9 +15,12 @@ type Config struct {
 	// Listen holds "host:port" or the directory of a unix socket (an absolute path), at least one.
 	Listen []string
 	// Upstream is a DSN or URL as libpq reads it. Used are host, port, sslmode, sslrootcert,
-	// sslcert, sslkey, sslnegotiation and connect_timeout; several hosts are tried in order.
-	// User, password and database are the client's own. target_session_attrs is not looked at.
+	// sslcert, sslkey, sslnegotiation, connect_timeout and target_session_attrs; several hosts are
+	// tried in order. User, password and database are the client's own.
 	Upstream string
+	// Admin is a DSN whose user, password and database serve to ask the hosts of Upstream for
+	// target_session_attrs. Without that setting it is not needed.
+	Admin string
 	// TLS is the configuration towards clients; nil means that SSLRequest is answered with 'N'.
 	TLS *tls.Config
 	// TLSRequired refuses plaintext clients that come over TCP. Unix sockets are not affected.

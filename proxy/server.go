@@ -71,7 +71,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 			return nil, err
 		}
 	}
-	up, err := parseUpstream(cfg.Upstream)
+	up, err := parseUpstream(cfg.Upstream, cfg.Admin)
 	if err != nil {
 		return nil, err
 	}

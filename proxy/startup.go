@@ -123,8 +123,20 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 
 // connect finds a server that takes the session and relays authentication with it.
 func (s *Server) connect(ctx context.Context, sess *session, p startupPacket) (*greeting, target, error) {
+	up, err := s.upstreams.route(ctx)
+	if err != nil {
+		return nil, target{}, err
+	}
 	for first := 0; ; {
-		c, err := s.upstreams.dial(ctx, s.pool, first)
+		c, err := up.dial(ctx, s.pool, first)
+		if err != nil && first == 0 && ctx.Err() == nil {
+			if again, rerr := s.upstreams.reroute(ctx, up); rerr != nil {
+				return nil, target{}, rerr
+			} else if again != nil {
+				up = again
+				c, err = up.dial(ctx, s.pool, first)
+			}
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, target{}, fmt.Errorf("connecting to server: %w", ctx.Err())
@@ -139,7 +151,7 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket) (*
 		if err = c.link.write(p); err != nil {
 			err = &serverGone{err}
 		} else {
-			g, err = authenticate(sess.clientLink, c.link, s.upstreams.another(first))
+			g, err = authenticate(sess.clientLink, c.link, up.another(first))
 		}
 		if !stop() && err == nil {
 			err = context.Cause(ctx)

@@ -25,23 +25,35 @@ type target struct {
 type upstreams struct {
 	targets []target
 	timeout time.Duration // of one dial; 0: none but the startup's
+	prober  *prober       // nil: any server will do
+	probing *probing      // what targets come from; nil: from the configuration
 }
 
-// parseUpstream reads a DSN or URL.
-func parseUpstream(dsn string) (*upstreams, error) {
+// parseUpstream reads a DSN or URL; admin is Config.Admin.
+func parseUpstream(dsn, admin string) (*upstreams, error) {
 	cfg, err := pgconn.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("parsing upstream: %w", err)
 	}
 	direct := cfg.SSLNegotiation == "direct"
 	u := &upstreams{timeout: cfg.ConnectTimeout}
-	add := func(host string, port uint16, conf *tls.Config) {
-		network, address := pgconn.NetworkAddress(host, port)
-		u.targets = append(u.targets, target{network, address, conf, direct && conf != nil})
+	var hosts []host
+	add := func(name string, port uint16, conf *tls.Config) {
+		network, address := pgconn.NetworkAddress(name, port)
+		way := target{network, address, conf, direct && conf != nil}
+		if n := len(u.targets); n == 0 || u.targets[n-1].address != address {
+			hosts = append(hosts, host{name: name, port: port})
+		}
+		h := &hosts[len(hosts)-1]
+		h.ways = append(h.ways, way)
+		u.targets = append(u.targets, way)
 	}
 	add(cfg.Host, cfg.Port, cfg.TLSConfig)
 	for _, f := range cfg.Fallbacks {
 		add(f.Host, f.Port, f.TLSConfig)
+	}
+	if u.prober, err = newProber(hosts, cfg, admin); err != nil {
+		return nil, err
 	}
 	return u, nil
 }

@@ -46,6 +46,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	server, err := proxy.New(proxy.Config{
 		Listen:         cfg.Listen,
 		Upstream:       cfg.Upstream,
+		Admin:          cfg.Admin,
 		TLS:            clientTLS,
 		TLSRequired:    cfg.TLSRequired,
 		MaxConnections: cfg.MaxConnections,
