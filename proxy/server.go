@@ -15,7 +15,8 @@ import (
 // Server is the proxy: it accepts clients on its listeners and runs their sessions. Its methods
 // are safe for concurrent use.
 type Server struct {
-	cfg       Config
+	cfg       Config                 // but for what limits holds
+	limits    atomic.Pointer[Limits] // in force for new sessions
 	log       *zap.Logger
 	upstreams *upstreams
 	pool      *bufferPool
@@ -76,12 +77,14 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Server{
+	s := &Server{
 		cfg: cfg, log: cfg.Log, upstreams: up, pool: newBufferPool(),
 		startups: func() context.Context { return ctx }, cancelStartups: cancel,
 		sessions: make(map[*session]struct{}), loopCount: loopCount,
 		ended: make(chan struct{}),
-	}, nil
+	}
+	s.limits.Store(cfg.limits())
+	return s, nil
 }
 
 func (s *Server) startupContext() context.Context { return s.startups() }
@@ -205,7 +208,7 @@ func (s *Server) admit(sess *session) error {
 	if s.state == serverEnding {
 		return sayShutdown()
 	}
-	if s.cfg.MaxConnections > 0 && len(s.sessions) >= s.cfg.MaxConnections {
+	if limit := s.limits.Load().MaxConnections; limit > 0 && len(s.sessions) >= limit {
 		return sayTooManyClients()
 	}
 	s.lastID++

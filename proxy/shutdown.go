@@ -19,7 +19,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.handlers.Wait()
 		close(done)
 	}()
-	drained := time.NewTimer(s.cfg.DrainTimeout)
+	drained := time.NewTimer(s.limits.Load().DrainTimeout)
 	defer drained.Stop()
 	select {
 	case <-done:

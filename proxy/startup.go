@@ -24,7 +24,7 @@ func (s *Server) serve(conn net.Conn) {
 			l.close()
 		}
 	}()
-	ctx, cancel := context.WithTimeout(s.startupContext(), s.cfg.StartupTimeout)
+	ctx, cancel := context.WithTimeout(s.startupContext(), s.limits.Load().StartupTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, l.interrupt)
 	sess, rest, err := s.startup(ctx, l)
