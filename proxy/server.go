@@ -22,6 +22,8 @@ type Server struct {
 	pool      *bufferPool
 	cancels   cancels
 	counts    counters
+	arrived   atomic.Int64 // when the last client came, in nanoseconds since 1970
+	starting  atomic.Int64 // startups under way
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -72,7 +74,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 			return nil, err
 		}
 	}
-	up, err := parseUpstream(cfg.Upstream, cfg.Admin)
+	up, err := parseUpstream(cfg.Upstream, cfg.Admin, cfg.socketOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (s *Server) Listen() error {
 	if s.state != serverNew {
 		return errListening
 	}
-	listeners, err := listenAll(s.cfg.Listen)
+	listeners, err := listenAll(s.cfg.Listen, s.cfg.socketOptions())
 	if err != nil {
 		return err
 	}
@@ -169,8 +171,11 @@ func (s *Server) accept(l net.Listener) {
 			_ = conn.Close()
 			return
 		}
+		s.starting.Add(1)
+		s.arrived.Store(time.Now().UnixNano())
 		go func() {
 			defer s.handlers.Done()
+			defer s.starting.Add(-1)
 			s.guard(func() { s.serve(conn) })
 		}()
 	}

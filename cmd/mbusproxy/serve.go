@@ -42,6 +42,7 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.DurationVar(&cfg.StartupTimeout, "startup-timeout", defaultStartupTimeout, "`TIME` a client has for TLS and authentication")
 	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` busy sessions get to finish at the end")
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
+	f.withOperations(cfg)
 	f.withConfig()
 	if err := f.parse(args, std); err != nil {
 		return err
@@ -66,5 +67,5 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
 	}
-	return nil
+	return f.checkOperations(cfg)
 }

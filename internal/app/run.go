@@ -52,6 +52,9 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		MaxConnections: cfg.MaxConnections,
 		StartupTimeout: cfg.StartupTimeout,
 		DrainTimeout:   cfg.DrainTimeout,
+		KeepAlive:      cfg.KeepAlive,
+		UserTimeout:    cfg.UserTimeout,
+		ReusePort:      cfg.ReusePort,
 		Rewriter:       newRewriter(eng),
 		Log:            log,
 	})
@@ -88,7 +91,11 @@ func serve(ctx context.Context, server *proxy.Server, r *reloader, log *zap.Logg
 	}
 	drain := r.running.DrainTimeout
 	log.Info("draining", zap.Duration("timeout", drain))
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain+closeGrace)
+	bound := drain + closeGrace
+	if r.running.ReusePort {
+		bound += proxy.HandoverLimit
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {
 		log.Warn("sessions were cut off", zap.Error(err))
