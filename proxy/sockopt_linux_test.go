@@ -18,7 +18,7 @@ func TestYieldPort(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = l.Close() })
-		return l.(*net.TCPListener) //nolint:errcheck // "tcp"
+		return l.(*net.TCPListener)
 	}
 	raw := func(l *net.TCPListener) syscall.RawConn {
 		t.Helper()

@@ -82,7 +82,7 @@ func dropMidway(addr, send string, reads int, reset bool) error {
 		}
 	}
 	if reset {
-		_ = conn.(*net.TCPConn).SetLinger(0) //nolint:errcheck // "tcp"
+		_ = conn.(*net.TCPConn).SetLinger(0)
 	}
 	return nil
 }
