@@ -36,6 +36,8 @@ type prober struct {
 	admin   *pgconn.Config // copied for each connection
 	fits    pgconn.ValidateConnectFunc
 	timeout time.Duration
+	// life is the context of looks, which serve more than the session that began them.
+	life func() context.Context
 
 	mu   sync.Mutex
 	last *probing // the one whose result holds, or the one under way; nil at first
@@ -107,7 +109,7 @@ type verdict struct {
 // probe asks all hosts at once and ends l when all have answered, or soon after one that fits has.
 func (p *prober) probe(l *probing) {
 	// A host that does not answer delays each look only by probeGrace while another one fits.
-	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
+	ctx, cancel := context.WithTimeout(p.life(), p.timeout)
 	defer cancel()
 	verdicts := make([]verdict, len(p.hosts))
 	type answer struct {

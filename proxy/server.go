@@ -86,6 +86,9 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 		ended: make(chan struct{}),
 	}
 	s.limits.Store(cfg.limits())
+	if up.prober != nil {
+		up.prober.life = s.startupContext
+	}
 	return s, nil
 }
 
