@@ -11,7 +11,7 @@
 // targets are printed and marked; they do not fail the run. A failed or invalid cell does.
 //
 // The cells, for -only: select/PROTOCOL/CLIENTS, post/AT-A-TIME/PROTOCOL/CLIENTS,
-// consume/AT-A-TIME/PROTOCOL/CLIENTS, snapshot/consume/prepared/8, idle/memory, idle/cpu. With the
+// consume/AT-A-TIME/PROTOCOL/CLIENTS, snapshot/consume/prepared/8, idle/memory, idle/cpu, semaphore. With the
 // default flags the whole takes about 25 minutes.
 //
 // Bench looks at the real binary from outside: it knows the program's flags and SQL functions and

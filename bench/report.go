@@ -14,8 +14,9 @@ type report struct {
 	began    time.Time
 	took     time.Duration
 	cells    []*result
-	snapshot *snapshotResult // nil: not run
-	idle     *idleResult     // nil: not run
+	snapshot *snapshotResult  // nil: not run
+	idle     *idleResult      // nil: not run
+	slots    *semaphoreResult // nil: not run
 }
 
 // valid tells whether every cell that was run gave a figure.
@@ -25,7 +26,7 @@ func (r *report) valid() bool {
 			return false
 		}
 	}
-	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil)
+	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && (r.slots == nil || r.slots.err == nil)
 }
 
 const preamble = `# Benchmark
@@ -64,8 +65,10 @@ func (r *report) markdown() string {
 	r.queueTable(&b, "consume", "Consume", "The hand-written statement deletes from the same `q` the rows that\n"+
 		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial before\n"+
 		"the cell found fastest (below). The tables are filled and vacuumed before each run.")
+	r.dynTable(&b)
 	r.snapshotTable(&b)
 	r.idleTable(&b)
+	r.semaphoreTable(&b)
 	return strings.TrimSpace(b.String()) + "\n"
 }
 

@@ -54,8 +54,8 @@ func settings(connections int) map[string]string {
 	}
 }
 
-// startStack starts everything. dir is made; it goes with the folder around it.
-func startStack(ctx context.Context, t tools, dir string, connections int, withBouncer bool) (s *stack, err error) {
+// startStack starts everything; flags are further ones of the proxy. dir is made; it goes with the folder around it.
+func startStack(ctx context.Context, t tools, dir string, connections int, withBouncer bool, flags ...string) (s *stack, err error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -78,20 +78,23 @@ func startStack(ctx context.Context, t tools, dir string, connections int, withB
 			return s, err
 		}
 	}
-	s.proxy, err = s.startProxy(ctx, t, dir)
+	s.proxy, err = s.startProxy(ctx, t, dir, flags)
 	return s, err
 }
 
-func (s *stack) startProxy(ctx context.Context, t tools, dir string) (path, error) {
+func (s *stack) startProxy(ctx context.Context, t tools, dir string, flags []string) (path, error) {
 	port, err := freePort()
 	if err != nil {
 		return path{}, err
 	}
-	c, err := startChild(dir, "mbusproxy", nil, t.proxy, "serve",
+	args := append([]string{
+		"serve",
 		"--listen", net.JoinHostPort(loopback, strconv.Itoa(port)),
 		"--upstream", fmt.Sprintf("host=%s port=%d sslmode=disable", loopback, s.direct.port),
 		"--admin", s.cluster.DSN(database),
-		"--drain-timeout", "2s", "--log-level", "warn")
+		"--drain-timeout", "2s", "--log-level", "warn",
+	}, flags...)
+	c, err := startChild(dir, "mbusproxy", nil, t.proxy, args...)
 	if err != nil {
 		return path{}, err
 	}

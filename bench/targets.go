@@ -11,6 +11,8 @@ const (
 	passTarget    = 0.9 // of pgbouncer's throughput, at 8 and 64 clients
 	queueTarget   = 0.5 // of hand-written SQL's, prepared, 8 clients
 	sessionTarget = 64  // KiB
+	grantTarget   = 1.5 // grant latency with 1,000,000 waiting, to that with 1,000
+	grantWithin   = 100 * time.Millisecond
 	// cpuTarget is what 1,000 idle sessions may add in ten seconds: what the kernel's clock of
 	// 10 ms cannot tell from nothing.
 	cpuTarget = 2 * tick
@@ -43,7 +45,11 @@ func (r *report) targets() []target {
 				queueCellName(what, batch, "prepared", 8), handName, queueTarget))
 		}
 	}
-	return append(out, r.idleTargets()...)
+	for _, form := range dynForms {
+		t := r.ratioTarget("dyn_consume, selector as "+form+", prepared, 8 clients", dynCellName(form, "prepared"), "consume", queueTarget)
+		out = append(out, t)
+	}
+	return append(append(out, r.idleTargets()...), r.semaphoreTargets()...)
 }
 
 func (r *report) ratioTarget(what, cell, base string, least float64) target {
@@ -54,7 +60,11 @@ func (r *report) ratioTarget(what, cell, base string, least float64) target {
 		case c.err != nil:
 			t.state = "**INVALID**"
 		default:
-			ratio := median(c.ratios("proxy", base))
+			arm := "proxy"
+			if base == "consume" {
+				arm = "dyn_consume"
+			}
+			ratio := median(c.ratios(arm, base))
 			t.figure, t.state = fmt.Sprintf("%.3f", ratio), verdict(ratio >= least)
 		}
 	}

@@ -27,14 +27,20 @@ type Options struct {
 	Log    *zap.Logger // nil: none
 	// SweepInterval is the time between two sweeps of a database in use; 0: 5 s.
 	SweepInterval time.Duration
+	// SemaphoreInterval is the time between two full passes over the semaphores of a database, which find
+	// what was written to their tables directly; 0: 1 min.
+	SemaphoreInterval time.Duration
 }
 
 // Engine keeps the databases that are served. It is safe for concurrent use.
 type Engine struct {
-	admin  *pgx.ConnConfig // copied for each connection
-	noInit bool
-	log    *zap.Logger
-	sweep  time.Duration
+	admin      *pgx.ConnConfig // copied for each connection
+	noInit     bool
+	log        *zap.Logger
+	sweep      time.Duration
+	semaphores time.Duration // between two full passes
+
+	verifiers *Verifiers
 
 	stop     chan struct{}  // closed by Close: whatever runs ends
 	running  sync.WaitGroup // attempts and keepers; added to under mu while not closed
@@ -64,18 +70,23 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	}
 	closeQuietly(ctx, conn)
 	e := &Engine{
-		admin:    cfg,
-		noInit:   opt.NoInit,
-		log:      opt.Log,
-		sweep:    opt.SweepInterval,
-		stop:     make(chan struct{}),
-		registry: map[string]*entry{},
+		admin:      cfg,
+		noInit:     opt.NoInit,
+		log:        opt.Log,
+		sweep:      opt.SweepInterval,
+		semaphores: opt.SemaphoreInterval,
+		stop:       make(chan struct{}),
+		registry:   map[string]*entry{},
 	}
+	e.verifiers = newVerifiers(e)
 	if e.log == nil {
 		e.log = zap.NewNop()
 	}
 	if e.sweep <= 0 {
 		e.sweep = defaultSweepInterval
+	}
+	if e.semaphores <= 0 {
+		e.semaphores = defaultSemaphoreInterval
 	}
 	return e, nil
 }
@@ -152,6 +163,7 @@ func (e *Engine) Close() {
 		close(e.stop)
 	}
 	e.mu.Unlock()
+	e.verifiers.close()
 	e.running.Wait()
 }
 

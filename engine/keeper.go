@@ -41,6 +41,7 @@ type keeper struct {
 	sweeper   *Sweeper
 	releaser  *Releaser
 	selectors *Selectors
+	granting  *granting
 	log       *zap.Logger
 
 	wake  chan struct{} // capacity 1: somebody asked for the database
@@ -81,10 +82,13 @@ func (s keeperState) String() string {
 }
 
 // activity changes when the database is used. The counters of pg_stat lag by about a second.
-type activity struct{ lastID, rows int64 }
+type activity struct {
+	lastID, rows int64
+	semaphores   bool // there are some
+}
 
 func newKeeper(e *Engine, name string, in installation, conn *pgx.Conn) *keeper {
-	return &keeper{
+	k := &keeper{
 		engine:    e,
 		name:      name,
 		installed: in,
@@ -98,6 +102,8 @@ func newKeeper(e *Engine, name string, in installation, conn *pgx.Conn) *keeper 
 		changed:   make(chan struct{}),
 		conn:      conn,
 	}
+	k.granting = newGranting(k)
+	return k
 }
 
 // end makes run return. It does not wait, and may be called more than once.
@@ -155,6 +161,7 @@ func (k *keeper) run(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	})
+	k.engine.running.Go(func() { k.granting.run(ctx) })
 	defer k.end()
 	defer k.disconnect(ctx)
 
@@ -241,26 +248,36 @@ func (k *keeper) listen(ctx context.Context, d time.Duration) error {
 
 // reconnect opens the connection again and makes sure that the database is the same.
 func (k *keeper) reconnect(ctx context.Context) error {
-	conn, err := k.engine.connect(ctx, k.name)
+	conn, err := k.dial(ctx)
 	if err != nil {
-		if sqlState(err) == codeInvalidCatalog {
-			return errGone
-		}
 		return err
 	}
 	k.conn = conn
-	in, err := inspect(ctx, conn)
-	if err != nil {
-		return err
-	}
-	if in.oid != k.installed.oid || in.version != k.installed.version || in.hstoreSchema != k.installed.hstoreSchema {
-		return errGone
-	}
-	if err := settle(ctx, conn); err != nil {
-		return err
-	}
 	k.setState(keeperConnected)
 	return nil
+}
+
+// dial opens a connection for services and makes sure that the database is the one that was opened.
+func (k *keeper) dial(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := k.engine.connect(ctx, k.name)
+	if err != nil {
+		if sqlState(err) == codeInvalidCatalog {
+			return nil, errGone
+		}
+		return nil, err
+	}
+	in, err := inspect(ctx, conn)
+	if err == nil && (in.oid != k.installed.oid || in.version != k.installed.version || in.hstoreSchema != k.installed.hstoreSchema) {
+		err = errGone
+	}
+	if err == nil {
+		err = settle(ctx, conn)
+	}
+	if err != nil {
+		closeQuietly(ctx, conn)
+		return nil, err
+	}
+	return conn, nil
 }
 
 func (k *keeper) disconnect(ctx context.Context) {
@@ -312,6 +329,7 @@ func (k *keeper) round(ctx context.Context) error {
 	if seen != k.activity {
 		k.activity, k.usedAt = seen, now
 	}
+	k.granting.note(seen.semaphores, now.Sub(k.usedAt) < idleAfter)
 	if !now.Before(k.nextHint) {
 		if err := k.hinter.Tick(ctx, k.conn); err != nil {
 			return err
@@ -376,8 +394,9 @@ func look(ctx context.Context, conn *pgx.Conn) (activity, error) {
 	err := conn.QueryRow(ctx, `
 		select last_value,
 		       pg_stat_get_tuples_inserted('mbus4.message'::regclass)
-		       + pg_stat_get_tuples_deleted('mbus4.message'::regclass)
-		from mbus4.message_id`).Scan(&a.lastID, &a.rows)
+		       + pg_stat_get_tuples_deleted('mbus4.message'::regclass),
+		       exists (select from mbus4.semaphore where id >= 0)
+		from mbus4.message_id`).Scan(&a.lastID, &a.rows, &a.semaphores)
 	if err != nil {
 		return a, fmt.Errorf("looking for activity: %w", err)
 	}

@@ -28,6 +28,7 @@ const (
 	lockMigrate   = 1
 	lockHinter    = 2
 	lockSelectors = 3
+	lockGranter   = 5
 )
 
 // Result says what Init did.
@@ -322,8 +323,16 @@ func createGround(ctx context.Context, tx pgx.Tx, in *installation) error {
 		in.owner = in.role
 	}
 	if in.hstoreSchema == "" {
+		// Whoever creates it in an open transaction may be waiting for us: a client whose next statement
+		// is the first call in the database.
+		if _, err := tx.Exec(ctx, `set local lock_timeout = '2s'`); err != nil {
+			return fmt.Errorf("setting lock_timeout: %w", err)
+		}
 		if _, err := tx.Exec(ctx, `create extension hstore`); err != nil {
 			return hstoreError(err, in)
+		}
+		if _, err := tx.Exec(ctx, `set local lock_timeout = 0`); err != nil {
+			return fmt.Errorf("setting lock_timeout: %w", err)
 		}
 	}
 	const where = `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e
@@ -335,6 +344,14 @@ func createGround(ctx context.Context, tx pgx.Tx, in *installation) error {
 }
 
 func hstoreError(err error, in *installation) error {
+	if sqlState(err) == codeLockNotAvailable {
+		return &Error{
+			Code:    codeLockNotAvailable,
+			Message: fmt.Sprintf("extension hstore is being created in database %q by a transaction that is still open", in.database),
+			Hint:    "Commit CREATE EXTENSION before the first call of mbus4.",
+			Err:     err,
+		}
+	}
 	hint := fmt.Sprintf("As a superuser, in database %q: CREATE EXTENSION hstore;", in.database)
 	switch sqlState(err) {
 	case codeUndefinedFile, codeFeatureNotSupported:

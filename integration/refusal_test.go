@@ -51,7 +51,6 @@ func TestRefusedPositions(t *testing.T) {
 		"merge into t using (values (1)) v(x) on t.id = v.x when matched then update set k = mbus4.post('b', 'x=>1')",
 		"with w as (update t set k = mbus4.post('b', 'x=>1') returning k) select k from w",
 		"select * from t tablesample system (length(mbus4.post('b', 'x=>1')))",
-		"call mbus4.post('b', 'x=>1')",
 	}
 	forEachForm(t, []string{"a", "b"}, func(t *testing.T, s *session) {
 		ask(t, s.conn, "create table t (id int primary key, k text); insert into t values (1), (2), (3)")

@@ -42,6 +42,8 @@ type Config struct {
 	// ReusePort shares the addresses with other processes that set it, for a handover: see
 	// Shutdown. Linux only.
 	ReusePort bool
+	// Verifiers lets the proxy offer channel binding to clients with TLS; nil: it does not.
+	Verifiers Verifiers
 	// Rewriter decides about statements; nil makes a plain relay.
 	Rewriter Rewriter
 	// Log gets the proxy's own events; nil discards them. Payloads are never logged.

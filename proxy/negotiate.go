@@ -74,7 +74,11 @@ func (s *Server) answerSSL(ctx context.Context, l *link) error {
 
 // acceptTLS does the server's side of the handshake; ahead is the part of it already read.
 func (s *Server) acceptTLS(ctx context.Context, l *link, ahead []byte) error {
-	conn := l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, s.limits.Load().TLS) })
+	conf := s.TLS()
+	if conf == nil { // taken away by Reload since
+		return errNotSpoken
+	}
+	conn := l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, noteCertificate(l, conf)) })
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return errors.Join(errNotSpoken, err)
 	}

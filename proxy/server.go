@@ -19,6 +19,7 @@ type Server struct {
 	limits    atomic.Pointer[Limits] // in force for new sessions
 	log       *zap.Logger
 	upstreams *upstreams
+	verifiers *verifierCache
 	pool      *bufferPool
 	cancels   cancels
 	counts    counters
@@ -80,7 +81,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		cfg: cfg, log: cfg.Log, upstreams: up, pool: newBufferPool(),
+		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
 		startups: func() context.Context { return ctx }, cancelStartups: cancel,
 		sessions: make(map[*session]struct{}), loopCount: loopCount,
 		ended: make(chan struct{}),

@@ -124,11 +124,15 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 	case msgReadyForQuery:
 		hide, err = f.answer(msgReadyForQuery, txnStatus(body[0]))
 	case msgCommandComplete:
-		if h := f.head(); h != nil && h.about != nil && h.about.tag != "" {
-			replacement = appendFrame(nil, msgCommandComplete, []byte(h.about.tag), []byte{0})
+		promised := ""
+		if h := f.head(); h != nil && h.about != nil {
+			promised = h.about.tag
 		}
 		tag, _, _ := cstring(body)
 		hide, err = f.answer(msgCommandComplete, string(tag))
+		if promised != "" && !hide {
+			replacement = appendFrame(nil, msgCommandComplete, []byte(promised), []byte{0})
+		}
 	case msgParameterStatus:
 		f.settings.Store(f.settings.Load().with(body))
 	case msgNoticeResponse:

@@ -100,7 +100,7 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 		return nil, nil, err
 	}
 	sess.log = s.log.With(zap.Uint64("session", sess.id))
-	g, at, err := s.connect(ctx, sess, p)
+	g, at, err := s.connect(ctx, sess, p, params.user)
 	if err != nil {
 		s.forget(sess)
 		return nil, nil, err
@@ -122,7 +122,7 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 }
 
 // connect finds a server that takes the session and relays authentication with it.
-func (s *Server) connect(ctx context.Context, sess *session, p startupPacket) (*greeting, target, error) {
+func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, user string) (*greeting, target, error) {
 	up, err := s.upstreams.route(ctx)
 	if err != nil {
 		return nil, target{}, err
@@ -151,7 +151,8 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket) (*
 		if err = c.link.write(p); err != nil {
 			err = &serverGone{err}
 		} else {
-			g, err = authenticate(sess.clientLink, c.link, up.another(first))
+			a := authentication{client: sess.clientLink, server: c.link, user: user, verifiers: s.verifiers, log: sess.log}
+			g, err = a.run(ctx, up.another(first))
 		}
 		if !stop() && err == nil {
 			err = context.Cause(ctx)

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -228,8 +229,16 @@ func plausible(n *pg_query.Node, t sqlfuncs.Type) bool {
 		return true
 	}
 	switch t {
-	case sqlfuncs.Integer, sqlfuncs.BigInt:
+	case sqlfuncs.Integer:
 		return c.GetIval() != nil
+	case sqlfuncs.BigInt:
+		if f := c.GetFval(); f != nil { // what does not fit an int4 is a float to the parser
+			_, err := strconv.ParseInt(f.Fval, 10, 64)
+			return err == nil
+		}
+		return c.GetIval() != nil
+	case sqlfuncs.Double:
+		return c.GetIval() != nil || c.GetFval() != nil
 	case sqlfuncs.Boolean:
 		return c.GetBoolval() != nil
 	}

@@ -32,6 +32,9 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Frag
 		}
 		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "(" + strings.Join(args, "") + ") as {name})"}
 	case sqlfuncs.Native:
+		if f.Procedure {
+			return sqlfuncs.Fragment{Expr: "done_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
+		}
 		if f.Step {
 			return sqlfuncs.Fragment{Expr: "outcome('{k}')::" + f.Result.SQL("")}
 		}

@@ -83,8 +83,10 @@ func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment
 		use.Given[p] = true
 	}
 	st.plan.headers = st.plan.headers || use.Given["headers"]
+	var condition string
+	condition, use.Condition = st.condition(c)
 	f := st.fragments.Fragment(c.match.Func, use)
-	f.CTEs = st.fill(f.CTEs, c, name)
+	f.CTEs = strings.ReplaceAll(st.fill(f.CTEs, c, name), "{condition}", condition)
 	f.Expr = st.fill(f.Expr, c, name)
 	return f
 }

@@ -64,9 +64,9 @@ func positionHint(c *call) string {
 func refuseArguments(c *call, types []string, detail string) *Refusal {
 	return &Refusal{
 		Code:    codeUndefinedFunction,
-		Message: fmt.Sprintf("function %s.%s(%s) does not exist", sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
+		Message: fmt.Sprintf("%s %s.%s(%s) does not exist", kindOfCalled(c.match.Func), sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
 		Detail:  detail,
-		Hint:    "The function is " + c.match.Func.Signature(c.match.Name) + ".",
+		Hint:    "The " + kindOfCalled(c.match.Func) + " is " + c.match.Func.Signature(c.match.Name) + ".",
 		offset:  c.start,
 	}
 }

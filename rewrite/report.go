@@ -42,6 +42,16 @@ var hints = map[string]string{
 	"23505": "A message is posted again under its iid only after it was consumed.",
 }
 
+// semaphoreHint is the one of 42704 where it is about a semaphore.
+const semaphoreHint = "Create it with mbus4.semaphore_get_or_create(key)."
+
+func hintFor(code, message string) string {
+	if code == "42704" && strings.HasPrefix(message, "semaphore ") {
+		return semaphoreHint
+	}
+	return hints[code]
+}
+
 // EditReport turns a report of the server about the plan's text into one about the client's text.
 // It says whether it changed anything.
 func (p *Plan) EditReport(r *Report) bool {
@@ -63,7 +73,7 @@ func (p *Plan) EditReport(r *Report) bool {
 			return true
 		}
 	}
-	if editNotice(r) {
+	if editNotice(r) || p.editTermination(r) || p.editStep(r) {
 		return true
 	}
 	hinted := r.Code == codeNoRights && r.Hint == "" && aboutSchema(r.Message)
@@ -81,8 +91,8 @@ func (p *Plan) EditReport(r *Report) bool {
 		// An argument's type has no cast to the parameter's: to the client, no such function.
 		if c := p.callAround(in); c != nil {
 			r.Code, r.Detail = codeUndefinedFunction, r.Message
-			r.Message = "function " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
-			r.Hint = "The function is " + c.signature + "."
+			r.Message = c.kind + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+			r.Hint = "The " + c.kind + " is " + c.signature + "."
 		}
 	}
 	r.Position = p.clientPosition(r.Position)
@@ -92,7 +102,10 @@ func (p *Plan) EditReport(r *Report) bool {
 // aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server
 // names tables and sequences without their schema; languages differ in all but the names.
 func aboutSchema(message string) bool {
-	for _, name := range []string{sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting"} {
+	for _, name := range []string{
+		sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting",
+		"work_queue", "work_queue_id_seq", "semaphore", "semaphore_task", "semaphore_change", "semaphore_arrival",
+	} {
 		if message == name || strings.HasSuffix(message, " "+name) {
 			return true
 		}
@@ -130,7 +143,7 @@ func editMarker(r *Report) (call int, ok bool) {
 	if err != nil || !found || len(code) != 5 {
 		return 0, false
 	}
-	r.Code, r.Message, r.Detail, r.Hint, r.Where = code, message, "", hints[code], ""
+	r.Code, r.Message, r.Detail, r.Hint, r.Where = code, message, "", hintFor(code, message), ""
 	r.Internal = true
 	return call, true
 }

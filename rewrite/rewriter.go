@@ -137,6 +137,9 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 		if len(d.calls[i]) == 0 {
 			continue
 		}
+		for _, c := range d.calls[i] {
+			p.signals = p.signals || c.match.Func.Signals
+		}
 		st := &statement{
 			src:       src,
 			ed:        ed,

@@ -380,7 +380,7 @@ func (p *point) add(emit func(o *output)) {
 
 // number gives the next call of the text its number.
 func (st *statement) number(c *call) string {
-	st.plan.calls = append(st.plan.calls, callSite{c.span, c.match.Name, c.match.Func.Signature(c.match.Name)})
+	st.plan.calls = append(st.plan.calls, callSite{c.span, kindOfCalled(c.match.Func), c.match.Name, c.match.Func.Signature(c.match.Name)})
 	c.number = len(st.plan.calls)
 	return fmt.Sprintf("%sc%d", st.prefix, c.number)
 }

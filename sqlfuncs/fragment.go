@@ -10,6 +10,9 @@ type Use struct {
 	Ordered bool
 	// Selective is set where consumers or triggers have selectors.
 	Selective bool
+	// Condition is set where the argument that Func.Condition names is known to be one expression;
+	// it takes the place of {condition}.
+	Condition bool
 }
 
 // Fragment is the SQL that serves one call; package engine owns the texts, package rewrite splices

@@ -20,6 +20,7 @@ var byName = indexByName()
 
 func indexByName() map[string]*Func {
 	functions = append(functions, workQueue...)
+	functions = append(functions, semaphores...)
 	m := make(map[string]*Func, len(functions))
 	for _, f := range functions {
 		if f.Serves == "" {

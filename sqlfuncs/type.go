@@ -13,8 +13,10 @@ const (
 	Timestamp
 	Hstore
 	JSONB
+	Double
 	Message     // the composite type mbus4.qt_model
 	WorkMessage // the composite type mbus4.work_message
+	Semaphore   // the row type of the table mbus4.semaphore
 )
 
 // String returns the name Postgres shows for the type.
@@ -36,6 +38,10 @@ func (t Type) String() string {
 		return "hstore"
 	case JSONB:
 		return "jsonb"
+	case Double:
+		return "double precision"
+	case Semaphore:
+		return "mbus4.semaphore"
 	case WorkMessage:
 		return "mbus4.work_message"
 	case Message:
@@ -45,7 +51,7 @@ func (t Type) String() string {
 }
 
 // Composite reports whether the type is a row.
-func (t Type) Composite() bool { return t == Message || t == WorkMessage }
+func (t Type) Composite() bool { return t == Message || t == WorkMessage || t == Semaphore }
 
 // SQL returns the type's name for use in a cast. It does not depend on search_path; hstore's
 // schema, already quoted, must be given since the extension may live anywhere.

@@ -33,6 +33,7 @@ func runDev(args []string, std streams) error {
 		"Starts a private Postgres, made with the Postgres found on this machine, and the proxy in front of\nit. Both end with Ctrl-C; the data stays.")
 	data := f.String("data", defaultData(), "data `DIR` of the private Postgres, made if missing")
 	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on (default "+usualListen+", or a free port when that is taken)")
+	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "warn", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	if err := f.parse(args, std); err != nil {
 		return err
@@ -40,6 +41,8 @@ func runDev(args []string, std streams) error {
 	switch {
 	case *data == "":
 		return f.missing("data")
+	case cfg.SemaphoreInterval <= 0:
+		return f.misuse("--semaphore-interval must be more than nothing")
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
 	}

@@ -10,7 +10,10 @@ import (
 const (
 	defaultStartupTimeout = 60 * time.Second
 	defaultDrainTimeout   = 30 * time.Second
+	defaultSemaphores     = time.Minute // between two full passes
 )
+
+const semaphoreUsage = "`TIME` between two full passes over the semaphores, which find what was written to their tables directly"
 
 func runServe(args []string, std streams) error {
 	cfg := app.Config{LogTo: std.err}
@@ -41,6 +44,7 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.IntVar(&cfg.MaxConnections, "max-connections", 0, "`NUMBER` of client connections at most; 0 means no limit")
 	f.DurationVar(&cfg.StartupTimeout, "startup-timeout", defaultStartupTimeout, "`TIME` a client has for TLS and authentication")
 	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` busy sessions get to finish at the end")
+	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	f.withOperations(cfg)
 	f.withConfig()
@@ -64,6 +68,8 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 		return f.misuse("--startup-timeout must be more than nothing")
 	case cfg.DrainTimeout < 0:
 		return f.misuse("--drain-timeout cannot be negative")
+	case cfg.SemaphoreInterval <= 0:
+		return f.misuse("--semaphore-interval must be more than nothing")
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
 	}

@@ -54,8 +54,15 @@ as $$
                case when y.after is not null or $3 >= '2200-01-01Z' then y.queue || '.' || pg_catalog.current_database() || '.' || y.id end,
                $3, $4, ($2).headers, ($2).properties, ($2).data, y.after
         from copy y
+        cross join lateral (
+            select row(y.id, y.added, case when y.after is not null or $3 >= '2200-01-01Z' then y.queue || '.' || pg_catalog.current_database() || '.' || y.id
+                                           else y.queue || '.' || pg_catalog.current_database() || '.'
+                                               || (extract(epoch from greatest($3, y.added)) * 1000000)::bigint || y.id end,
+                       ($2).delayed_until, ($2).expires, null, ($2).headers, ($2).properties, ($2).data)::mbus4.qt_model as t
+            offset 0
+        ) own
         join mbus4.consumer c on c.queue = y.queue
-        where c.target is null and (c.selector_id is null or mbus4.selects(c.selector_id, $2))
+        where c.target is null and (c.selector_id is null or mbus4.selects(c.selector_id, own.t))
         returning id, consumer_id
     ), waits as (
         insert into mbus4.waiting (dep, consumer_id, id)

@@ -14,3 +14,9 @@ grant select on sequence
 to mbus4_user;
 grant select, insert, update, delete on mbus4.work_queue to mbus4_user;
 grant usage, select on sequence mbus4.work_queue_id_seq to mbus4_user;
+-- Semaphores are the applications': who may post may make them. What a task's status is only the Granter
+-- says.
+grant select, insert, update on mbus4.semaphore to mbus4_user;
+grant select, insert (semaphore_id, task_id, priority, arrival), update (priority), delete on mbus4.semaphore_task to mbus4_user;
+grant insert on mbus4.semaphore_change to mbus4_user;
+grant usage on sequence mbus4.semaphore_arrival to mbus4_user;

@@ -18,10 +18,12 @@ type Config struct {
 	MaxConnections int           // 0: no limit
 	StartupTimeout time.Duration // what a client has for TLS and authentication
 	DrainTimeout   time.Duration // what busy sessions get at the end
-	KeepAlive      time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none
-	UserTimeout    time.Duration `fixed:"--tcp-user-timeout"` // of TCP; 0: the system's
-	ReusePort      bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
-	LogLevel       string        // debug, info, warn or error
-	LogTo          io.Writer     // where the log goes; nil: nowhere
-	Reloads        <-chan Reload // nil: the configuration is never read again
+	// SemaphoreInterval is the time between two full passes over the semaphores; 0: the engine's default.
+	SemaphoreInterval time.Duration `fixed:"--semaphore-interval"`
+	KeepAlive         time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none
+	UserTimeout       time.Duration `fixed:"--tcp-user-timeout"` // of TCP; 0: the system's
+	ReusePort         bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
+	LogLevel          string        // debug, info, warn or error
+	LogTo             io.Writer     // where the log goes; nil: nowhere
+	Reloads           <-chan Reload // nil: the configuration is never read again
 }

@@ -43,6 +43,9 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	}
 	defer eng.Close()
 
+	if clientTLS != nil && !eng.Verifiers().Readable(ctx) {
+		log.Warn("the admin role may not read pg_authid: channel binding is not offered to clients")
+	}
 	server, err := proxy.New(proxy.Config{
 		Listen:         cfg.Listen,
 		Upstream:       cfg.Upstream,
@@ -55,6 +58,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		KeepAlive:      cfg.KeepAlive,
 		UserTimeout:    cfg.UserTimeout,
 		ReusePort:      cfg.ReusePort,
+		Verifiers:      eng.Verifiers(),
 		Rewriter:       newRewriter(eng),
 		Log:            log,
 	})
@@ -112,7 +116,7 @@ func serve(ctx context.Context, server *proxy.Server, r *reloader, log *zap.Logg
 // openEngine opens the engine and gets the admin's own database ready, so that lacking rights and
 // the like come out at the start and not with the first call.
 func openEngine(ctx context.Context, cfg Config, log *zap.Logger) (*engine.Engine, error) {
-	eng, err := engine.Open(ctx, engine.Options{AdminDSN: cfg.Admin, NoInit: cfg.NoInit, Log: log})
+	eng, err := engine.Open(ctx, engine.Options{AdminDSN: cfg.Admin, NoInit: cfg.NoInit, Log: log, SemaphoreInterval: cfg.SemaphoreInterval})
 	if err != nil {
 		return nil, told(err)
 	}

@@ -33,3 +33,18 @@ select (select served_readme() as "readme"), (select served_estimated_messages((
 select * from mbus4.readme()
 ----
 select * from coalesce((select served_readme() as "readme")) as "readme"
+
+# the constants that fit double precision and bigint
+select mbus4.semaphore_enqueue('k', 9000000000, 1), mbus4.semaphore_enqueue('k', 1, -1.5e3)
+----
+with mbus4_c1_a(n, "key", "task_id", "priority") as (select 1::bigint, ('k')::pg_catalog.text, (9000000000)::bigint, (1)::double precision), mbus4_c1 as (select * from served), mbus4_c2_a(n, "key", "task_id", "priority") as (select 1::bigint, ('k')::pg_catalog.text, (1)::bigint, (-1.5e3)::double precision), mbus4_c2 as (select * from served) select (select "semaphore_enqueue" as "semaphore_enqueue" from mbus4_c1), (select "semaphore_enqueue" as "semaphore_enqueue" from mbus4_c2)
+
+select mbus4.semaphore_enqueue('k', 1.5, 1)
+----
+error 42883 at "mbus4.semaph": function mbus4.semaphore_enqueue(unknown, numeric, integer) does not exist
+  detail: Parameter task_id is of type bigint.
+  hint: The function is mbus4.semaphore_enqueue(key text, task_id bigint, priority double precision) returns void.
+
+select key from mbus4.semaphore_get_or_create('k')
+----
+with mbus4_c1_a(n, "key") as (select 1::bigint, ('k')::pg_catalog.text), mbus4_c1 as (select * from served) select key from pg_catalog.unnest(array[(select "semaphore_get_or_create" as "semaphore_get_or_create" from mbus4_c1)]) as "semaphore_get_or_create"

@@ -1,0 +1,393 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	semaphoreName    = "semaphore"
+	semaphoreSlots   = 100 // of the semaphores whose grants are timed
+	semaphoreSamples = 200 // grants timed in one round, for each
+	manySemaphores   = 5000
+	manyClients      = 8
+	passWait         = 2 * time.Minute
+)
+
+// semaphoreWaiting is how many tasks wait in the two semaphores that are compared.
+var semaphoreWaiting = []int{1000, 1000000}
+
+// semaphoreResult tells how soon slots are granted.
+type semaphoreResult struct {
+	polled map[int][]time.Duration // by tasks waiting: a commit nobody tells the proxy of
+	told   map[int][]time.Duration // the same when another proxy tells the one that grants
+	held   map[int][]time.Duration // the same while an old snapshot is held, after heldGrants more
+	many   []time.Duration         // in many semaphores, all in motion
+	rate   float64                 // their grants a second
+	burst  time.Duration           // one grant in each of them, from one commit
+	pass   []time.Duration         // full passes over them, idle
+	err    error
+}
+
+const heldGrants = 20000
+
+// semaphores measures on a stack of its own.
+func (b *bench) semaphores(ctx context.Context, dir string, r *report) (err error) {
+	if !b.wanted(semaphoreName) {
+		return nil
+	}
+	fmt.Fprintf(b.say, "%-28s", semaphoreName)
+	defer fmt.Fprintln(b.say)
+	b.stack, err = startStack(ctx, b.tools, filepath.Join(dir, semaphoreName), 100, false, "--log-level", "debug", "--semaphore-interval", "5s")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.stack.stop()) }()
+	r.slots = &semaphoreResult{polled: map[int][]time.Duration{}, told: map[int][]time.Duration{}, held: map[int][]time.Duration{}}
+	for _, step := range []func(context.Context, *semaphoreResult) error{b.fillSemaphores, b.timeGrants, b.timeMany} {
+		if r.slots.err = step(ctx, r.slots); r.slots.err != nil {
+			fmt.Fprintf(b.say, " FAILED: %v", r.slots.err)
+			return ctx.Err()
+		}
+	}
+	for _, n := range semaphoreWaiting {
+		fmt.Fprintf(b.say, "  %d: %v", n, percentile(r.slots.told[n], 0.5))
+	}
+	return nil
+}
+
+func semaphoreKey(waiting int) string { return fmt.Sprint("w", waiting) }
+
+func (b *bench) fillSemaphores(ctx context.Context, _ *semaphoreResult) error {
+	conn, err := pgconn.Connect(ctx, b.stack.proxy.dsn())
+	if err != nil {
+		return fmt.Errorf("filling semaphores: %w", err)
+	}
+	defer closeConn(conn)
+	for _, n := range semaphoreWaiting {
+		key := semaphoreKey(n)
+		texts := []string{fmt.Sprintf("select mbus4.semaphore_get_or_create('%s')", key), fmt.Sprintf("select mbus4.semaphore_update('%s', %d, 0)", key, semaphoreSlots)}
+		for from := 0; from < n+semaphoreSlots; from += fillChunk {
+			texts = append(texts, fmt.Sprintf("select mbus4.semaphore_enqueue('%s', g, random()) from generate_series(%d, %d) g", key, from+1, min(from+fillChunk, n+semaphoreSlots)))
+		}
+		for _, text := range texts {
+			if _, err := query(ctx, conn, text); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = execSQL(ctx, b.stack.direct.dsn(), "vacuum (analyze) mbus4.semaphore_task")
+	return err
+}
+
+// grantTimer times grants: a task of a semaphore leaves and comes back to its end, and another gets its slot.
+type grantTimer struct {
+	client *pgconn.PgConn // through the proxy
+	direct *pgconn.PgConn // looks, and tells
+	told   bool
+}
+
+func (b *bench) grantTimer(ctx context.Context, told bool) (*grantTimer, error) {
+	client, err := pgconn.Connect(ctx, b.stack.proxy.dsn())
+	if err != nil {
+		return nil, fmt.Errorf("timing grants: %w", err)
+	}
+	direct, err := pgconn.Connect(ctx, b.stack.direct.dsn())
+	if err != nil {
+		closeConn(client)
+		return nil, fmt.Errorf("timing grants: %w", err)
+	}
+	return &grantTimer{client, direct, told}, nil
+}
+
+func (g *grantTimer) close() {
+	closeConn(g.client)
+	closeConn(g.direct)
+}
+
+const runningOf = "from mbus4.semaphore_task t join mbus4.semaphore s on -t.semaphore_id = -s.id where s.key = '%s' and t.status in ('ACQUIRED', 'TRY_RELEASE')"
+
+// one times one grant, from the commit that makes room.
+func (g *grantTimer) one(ctx context.Context, key string, slots int) (time.Duration, error) {
+	task, err := query(ctx, g.direct, fmt.Sprintf("select t.task_id "+runningOf+" limit 1", key))
+	if err != nil {
+		return 0, err
+	}
+	_, err = query(ctx, g.client, fmt.Sprintf("begin; select mbus4.semaphore_release('%[1]s', '%[2]s'); select mbus4.semaphore_enqueue('%[1]s', '%[2]s', '%[3]v'); commit",
+		key, task, rand.Float64()/2))
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if g.told {
+		if _, err := query(ctx, g.direct, "notify mbus4_semaphore"); err != nil {
+			return 0, err
+		}
+	}
+	return g.until(ctx, began, fmt.Sprintf("select count(*) = %d "+runningOf, slots, key))
+}
+
+func (g *grantTimer) until(ctx context.Context, began time.Time, sql string) (time.Duration, error) {
+	for {
+		done, err := query(ctx, g.direct, sql)
+		took := time.Since(began)
+		switch {
+		case err != nil:
+			return 0, err
+		case done == "t":
+			return took, nil
+		case took > time.Minute:
+			return 0, fmt.Errorf("INVALID: not within a minute: %s", sql)
+		}
+	}
+}
+
+// timeGrants compares the semaphores, in turns.
+func (b *bench) timeGrants(ctx context.Context, r *semaphoreResult) error {
+	for range b.opt.rounds {
+		for told, into := range map[bool]map[int][]time.Duration{false: r.polled, true: r.told} {
+			if err := b.timeRound(ctx, told, into); err != nil {
+				return err
+			}
+		}
+	}
+	old, err := openSnapshot(ctx, b.stack.direct)
+	if err != nil {
+		return err
+	}
+	defer closeConn(old)
+	if err := b.churn(ctx); err != nil {
+		return err
+	}
+	for range b.opt.rounds {
+		if err := b.timeRound(ctx, true, r.held); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) timeRound(ctx context.Context, told bool, into map[int][]time.Duration) error {
+	g, err := b.grantTimer(ctx, told)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	for i := range semaphoreSamples {
+		if !told && i >= semaphoreSamples/4 { // these take long, and say little
+			break
+		}
+		for _, n := range semaphoreWaiting {
+			took, err := g.one(ctx, semaphoreKey(n), semaphoreSlots)
+			if err != nil {
+				return err
+			}
+			into[n] = append(into[n], took)
+		}
+	}
+	return nil
+}
+
+// churn has tasks granted and released in the semaphores that are compared.
+func (b *bench) churn(ctx context.Context) error {
+	g, err := b.grantTimer(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	for range heldGrants / semaphoreSlots {
+		for _, n := range semaphoreWaiting {
+			key := semaphoreKey(n)
+			text := fmt.Sprintf("begin; create temp table gone on commit drop as select t.task_id "+runningOf+"; "+
+				"select mbus4.semaphore_release('%[1]s', task_id) from gone; select mbus4.semaphore_enqueue('%[1]s', task_id, random() / 2) from gone; commit; notify mbus4_semaphore", key)
+			if _, err := query(ctx, g.client, text); err != nil {
+				return err
+			}
+			if _, err := g.until(ctx, time.Now(), fmt.Sprintf("select count(*) = %d "+runningOf, semaphoreSlots, key)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// timeMany has many semaphores in motion, and then lets them rest.
+func (b *bench) timeMany(ctx context.Context, r *semaphoreResult) error {
+	g, err := b.grantTimer(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer g.close()
+	running := "select count(*) = %d from mbus4.semaphore_task t join mbus4.semaphore s on -t.semaphore_id = -s.id where s.key like 'm%%' and t.status = 'ACQUIRED'"
+	all := fmt.Sprintf(running, manySemaphores)
+	for _, text := range []string{
+		"delete from mbus4.semaphore_task; delete from mbus4.semaphore",
+		fmt.Sprintf("select (mbus4.semaphore_get_or_create('m' || n)).id from generate_series(1, %d) n", manySemaphores),
+		fmt.Sprintf("select mbus4.semaphore_update('m' || n, 1, 1) from generate_series(1, %d) n", manySemaphores),
+		fmt.Sprintf("select mbus4.semaphore_enqueue('m' || (n %% %[1]d + 1), n, 0) from generate_series(1, 4 * %[1]d) n", manySemaphores),
+	} {
+		if _, err := query(ctx, g.client, text); err != nil {
+			return err
+		}
+	}
+	if _, err := g.until(ctx, time.Now(), all); err != nil {
+		return err
+	}
+	release := "select mbus4.semaphore_release(s.key, t.task_id) from mbus4.semaphore_task t join mbus4.semaphore s on s.id = t.semaphore_id where t.status = 'ACQUIRED'"
+	if _, err := query(ctx, g.client, release); err != nil {
+		return err
+	}
+	if r.burst, err = g.until(ctx, time.Now(), all); err != nil {
+		return err
+	}
+	if err := b.moveMany(ctx, r); err != nil {
+		return err
+	}
+	return b.readPasses(ctx, r)
+}
+
+// moveMany has clients move all semaphores, each waiting for its grant.
+func (b *bench) moveMany(ctx context.Context, r *semaphoreResult) error {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	began := time.Now()
+	for client := range manyClients {
+		wg.Go(func() {
+			times, err := b.moveSome(ctx, client, began.Add(time.Duration(b.opt.seconds*b.opt.rounds)*time.Second))
+			mu.Lock()
+			defer mu.Unlock()
+			r.many = append(r.many, times...)
+			errs = append(errs, err)
+		})
+	}
+	wg.Wait()
+	r.rate = float64(len(r.many)) / time.Since(began).Seconds()
+	return errors.Join(errs...)
+}
+
+// moveSome moves the semaphores that are one client's.
+func (b *bench) moveSome(ctx context.Context, client int, until time.Time) ([]time.Duration, error) {
+	g, err := b.grantTimer(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	defer g.close()
+	var times []time.Duration
+	for time.Now().Before(until) {
+		n := client + 1 + manyClients*rand.IntN(manySemaphores/manyClients)
+		took, err := g.one(ctx, fmt.Sprint("m", n), 1)
+		if err != nil {
+			return times, err
+		}
+		times = append(times, took)
+	}
+	return times, nil
+}
+
+var passLine = regexp.MustCompile(`semaphores passed over.*"number": (\d+), "took": ([0-9.e-]+)`)
+
+// readPasses finds in the proxy's log what full passes over the idle semaphores took. The database is kept
+// in use, but its semaphores rest.
+func (b *bench) readPasses(ctx context.Context, r *semaphoreResult) error {
+	log := b.stack.children[len(b.stack.children)-1].log
+	old := len(passLine.FindAllString(readText(log), -1))
+	deadline := time.Now().Add(passWait)
+	for {
+		if _, err := execSQL(ctx, b.stack.proxy.dsn(), "select mbus4.is_msg_exists('x')"); err != nil {
+			return err
+		}
+		lines := passLine.FindAllStringSubmatch(readText(log), -1)
+		if len(lines) >= old+4 {
+			for _, line := range lines[old+1:] { // the first may have begun among the moves
+				seconds, err := time.ParseDuration(line[2] + "s")
+				if err != nil {
+					return fmt.Errorf("reading the proxy's log: %w", err)
+				}
+				if line[1] != fmt.Sprint(manySemaphores) {
+					return fmt.Errorf("INVALID: a pass over %s semaphores", line[1])
+				}
+				r.pass = append(r.pass, seconds)
+			}
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("INVALID: too few passes in the proxy's log:\n%s", b.stack.children[len(b.stack.children)-1].lastWords())
+		}
+		if err := rest(ctx, 500*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// percentile is 0 for no values.
+func percentile(times []time.Duration, p float64) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[min(int(p*float64(len(sorted))), len(sorted)-1)]
+}
+
+func (r *semaphoreResult) ratio(times map[int][]time.Duration, p float64) float64 {
+	return percentile(times[semaphoreWaiting[1]], p).Seconds() / percentile(times[semaphoreWaiting[0]], p).Seconds()
+}
+
+func (r *report) semaphoreTargets() []target {
+	ratio := target{what: "grant latency with 1,000,000 tasks waiting, median", wanted: fmt.Sprintf("at most %.1f of that with 1,000", grantTarget), figure: "-", state: "not measured"}
+	soon := target{what: "grant latency through the proxy, p99", wanted: "at most " + grantWithin.String(), figure: "-", state: "not measured"}
+	switch s := r.slots; {
+	case s == nil:
+	case s.err != nil:
+		ratio.state, soon.state = "**INVALID**", "**INVALID**"
+	default:
+		x := s.ratio(s.told, 0.5)
+		ratio.figure, ratio.state = fmt.Sprintf("%.2f", x), verdict(x <= grantTarget)
+		worst := percentile(s.polled[semaphoreWaiting[1]], 0.99)
+		soon.figure, soon.state = tenths(worst), verdict(worst <= grantWithin)
+	}
+	return []target{ratio, soon}
+}
+
+func tenths(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+
+func (r *report) semaphoreTable(b *strings.Builder) {
+	s := r.slots
+	if s == nil {
+		return
+	}
+	fmt.Fprintf(b, "## Task semaphore\n\nFrom the commit of a release through the proxy until the next task is seen to hold the slot, by a client\n"+
+		"that asks again and again; %d slots. Told: another connection notifies the proxy after the commit, as other\nproxies do. Old snapshot: held while %d tasks of each semaphore were granted and released before.\n\n",
+		semaphoreSlots, heldGrants)
+	if s.err != nil {
+		fmt.Fprintf(b, "**%v**\n\n", s.err)
+		return
+	}
+	rows := [][]string{{"Tasks waiting", "p50", "p99", "told, p50", "told, p99", "told, old snapshot, p50", "told, old snapshot, p99"}}
+	for _, n := range semaphoreWaiting {
+		row := []string{fmt.Sprint(n)}
+		for _, times := range []map[int][]time.Duration{s.polled, s.told, s.held} {
+			row = append(row, tenths(percentile(times[n], 0.5)), tenths(percentile(times[n], 0.99)))
+		}
+		rows = append(rows, row)
+	}
+	table(b, 1, rows)
+	table(b, 1, [][]string{
+		{fmt.Sprintf("%d semaphores, one slot each", manySemaphores), ""},
+		{fmt.Sprintf("grants a second, %d clients that each wait for theirs", manyClients), fmt.Sprintf("%.0f", s.rate)},
+		{"their latency, p50", tenths(percentile(s.many, 0.5))},
+		{"their latency, p99", tenths(percentile(s.many, 0.99))},
+		{"one grant in each of them, from one commit, until the last", tenths(s.burst)},
+		{"full pass while they rest, median", tenths(percentile(s.pass, 0.5))},
+	})
+}

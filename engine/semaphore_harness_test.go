@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// semaphoreTest is a database with a Granter that works when told.
+type semaphoreTest struct {
+	*testing.T
+	name    string
+	conn    *pgx.Conn
+	calls   *Semaphores
+	granter *Granter
+	grants  *pgx.Conn // the granter's
+}
+
+func newSemaphoreTest(t *testing.T) *semaphoreTest {
+	t.Helper()
+	s := &semaphoreTest{T: t, name: installed(t)}
+	s.conn = connect(t, s.name)
+	s.calls = NewSemaphores(s.conn)
+	s.granter = newTestGranter()
+	s.grants = granterConn(t, s.name)
+	return s
+}
+
+func newTestGranter() *Granter {
+	return NewGranter("public", func() bool { return false }, time.Hour)
+}
+
+// granterConn is a connection as a Granter has it.
+func granterConn(t *testing.T, database string) *pgx.Conn {
+	t.Helper()
+	conn := connect(t, database)
+	for _, settle := range []func(context.Context, *pgx.Conn) error{settle, settleGranter} {
+		if err := settle(testContext(t), conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustExec(t, conn, "set idle_session_timeout = 0")
+	return conn
+}
+
+// semaphore makes a semaphore with these limits.
+func (s *semaphoreTest) semaphore(key string, active, tryRelease int) {
+	s.Helper()
+	if _, err := s.calls.GetOrCreate(testContext(s.T), key); err != nil {
+		s.Fatal(err)
+	}
+	s.do(s.calls.Update(testContext(s.T), key, active, tryRelease))
+}
+
+func (s *semaphoreTest) do(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *semaphoreTest) enqueue(key string, task int64, priority float64) {
+	s.Helper()
+	s.do(s.calls.Enqueue(testContext(s.T), key, task, priority))
+}
+
+func (s *semaphoreTest) release(key string, task int64) {
+	s.Helper()
+	s.do(s.calls.Release(testContext(s.T), key, task))
+}
+
+// turn has the granter do all it can now, and returns what it did in all.
+func (s *semaphoreTest) turn() Turned {
+	s.Helper()
+	var all Turned
+	for {
+		out, err := s.granter.Turn(testContext(s.T), s.grants)
+		if err != nil {
+			s.Fatal(err)
+		}
+		all.Granted += out.Granted
+		all.Asked += out.Asked
+		all.Changes += out.Changes
+		if !out.More {
+			return all
+		}
+	}
+}
+
+const (
+	statusSQL = `select coalesce(string_agg(t.task_id || case t.status when 'ACQUIRED' then '+' when 'TRY_RELEASE' then '!' else '' end, ' '
+		order by t.priority desc, t.arrival), '') from mbus4.semaphore_task t join mbus4.semaphore s on s.id = t.semaphore_id where s.key = $1`
+	eventsSQL = `with m as (delete from mbus4.message m using mbus4.consumer c
+		where c.id = m.consumer_id and c.queue = 'semaphore_events' and c.name = 'default' returning m.id, m.data)
+		select coalesce(string_agg((data->'event') || ' ' || (data->'semaphore_key') || ' ' || (data->'task_id'), ', ' order by id), '') from m`
+)
+
+// want turns, and compares the tasks of a semaphore in order, with + for those that have a slot and ! for
+// those that are asked to leave, and the events since the last time.
+func (s *semaphoreTest) want(key, tasks, events string) {
+	s.Helper()
+	s.turn()
+	if got := one[string](s.T, s.conn, statusSQL, key); got != tasks {
+		s.Errorf("tasks: %s; want %s", got, tasks)
+	}
+	if got := one[string](s.T, s.conn, eventsSQL); got != events {
+		s.Errorf("events: %s; want %s", got, events)
+	}
+}

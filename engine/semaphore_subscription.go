@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/sqlfuncs"
+)
+
+const (
+	eventBatch = 100                   // events consumed in one transaction
+	eventPoll  = 50 * time.Millisecond // between two looks at an empty queue
+)
+
+// SemaphoreEventKind says what happened to a task.
+type SemaphoreEventKind string
+
+// The kinds of events.
+const (
+	// Acquired: the task has got a slot, which it holds until it is released.
+	Acquired SemaphoreEventKind = "Acquired"
+	// TryRelease: a better task waits, or there are too many; the task should be released soon.
+	TryRelease SemaphoreEventKind = "TryRelease"
+)
+
+// SemaphoreEvent tells of one task.
+type SemaphoreEvent struct {
+	Kind   SemaphoreEventKind
+	Key    string // of the semaphore
+	TaskID int64
+}
+
+// SemaphoreSubscription gets events, as a consumer of the queue semaphore_events. Any number of programs may
+// have the same one: each event goes to one of them.
+type SemaphoreSubscription struct {
+	db       SemaphoreDB
+	consumer string
+	consume  string // statement
+	drop     string
+}
+
+// Subscribe makes a consumer of events, unless it exists: one for those of one semaphore, or with an empty
+// key for all. It gets what happens from then on, whether somebody runs it or not, so subscribe before you
+// enqueue, and drop it when it is no longer wanted. consumer is 1 to 32 characters of a-z, 0-9 and _.
+//
+// Over a direct connection a subscription to one semaphore takes the rights of the schema's owner: its
+// selector becomes a function.
+func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*SemaphoreSubscription, error) {
+	var hstore string
+	err := s.db.QueryRow(ctx, `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e
+		join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`).Scan(&hstore)
+	if err != nil {
+		return nil, fmt.Errorf("subscribing to semaphores: looking for extension hstore: %w", err)
+	}
+	proxied, err := s.proxied(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("subscribing to semaphores: %w", err)
+	}
+	selector := ""
+	if key != "" {
+		selector = "(t.data->'semaphore_key') = " + sqlfuncs.QuoteLiteral(key)
+	}
+	sub := &SemaphoreSubscription{db: s.db, consumer: consumer}
+	create := "select mbus4.create_consumer($1, $2, $3, $4)"
+	message := "m.data"
+	sub.consume = "from mbus4.consumen($1, $2, $3) m"
+	sub.drop = "select mbus4.drop_consumer($1, $2)"
+	if !proxied {
+		at := callSite{hstore: hstore}
+		create = s.texts.callText("create_consumer", "1", at)
+		sub.drop = s.texts.callText("drop_consumer", "1", at)
+		message = "(mbus4_c.consumen).data"
+		sub.consume = ""
+	}
+	field := func(name string) string { return message + " operator(" + hstore + ".->) '" + name + "'" }
+	columns := field("event") + ", " + field("semaphore_key") + ", (" + field("task_id") + ")::bigint"
+	if proxied {
+		sub.consume = "select " + columns + " " + sub.consume
+	} else {
+		sub.consume = s.texts.callText("consumen", columns, callSite{hstore: hstore})
+	}
+	return sub, s.createConsumer(ctx, create, proxied, hstore, consumer, selector)
+}
+
+// proxied reports whether an mbusproxy stands before the server.
+func (s *Semaphores) proxied(ctx context.Context) (bool, error) {
+	tx, err := s.db.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // a broken connection shows in the next statement
+	var exists bool
+	switch err := tx.QueryRow(ctx, `select mbus4.is_msg_exists('')`).Scan(&exists); {
+	case err == nil:
+		return true, nil
+	case sqlState(err) == "42883": // undefined_function
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied bool, hstore, consumer, selector string) error {
+	tx, err := s.db.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("subscribing to semaphores: %w", err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // after a commit it does nothing
+	var is *string
+	err = tx.QueryRow(ctx, `select coalesce(max(selector), '') from mbus4.consumer where queue = $1 and name = lower($2) having count(*) > 0`, SemaphoreEvents, consumer).Scan(&is)
+	if err == nil {
+		if *is != selector {
+			return &Error{
+				Code:    codeDuplicateObject,
+				Message: fmt.Sprintf("queue %q already has a consumer %q, for other events", SemaphoreEvents, consumer),
+				Hint:    "Drop that one, or choose another name.",
+			}
+		}
+		return nil
+	}
+	if err != pgx.ErrNoRows { //nolint:errorlint // Scan returns it as it is
+		return fmt.Errorf("subscribing to semaphores: %w", err)
+	}
+	if !proxied && selector != "" {
+		if err := makeSelector(ctx, tx, hstore, selector); err != nil {
+			return asError("subscribing to semaphores", err)
+		}
+		if _, err := tx.Exec(ctx, "set local search_path = default"); err != nil {
+			return fmt.Errorf("subscribing to semaphores: %w", err)
+		}
+	}
+	if _, err := tx.Exec(ctx, create, SemaphoreEvents, consumer, selector, true); err != nil {
+		return semaphoreError("subscribing to", SemaphoreEvents, err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("subscribing to semaphores: %w", err)
+	}
+	return nil
+}
+
+// Run gives the events to handle, one after another in the order in which they happened, until ctx ends (then
+// it finishes the batch under way and returns nil) or something fails. The events of a batch, a hundred at
+// most, are consumed in one transaction, which handle gets and may use: when handle fails, or the program
+// ends, they are consumed again. So what handle does in the transaction happens exactly once.
+func (s *SemaphoreSubscription) Run(ctx context.Context, handle func(ctx context.Context, tx pgx.Tx, e SemaphoreEvent) error) error {
+	for ctx.Err() == nil {
+		// Cancelling a statement would cost the connection.
+		n, err := s.batch(context.WithoutCancel(ctx), handle)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			sleep(ctx, eventPoll)
+		}
+	}
+	return nil
+}
+
+func (s *SemaphoreSubscription) batch(ctx context.Context, handle func(ctx context.Context, tx pgx.Tx, e SemaphoreEvent) error) (n int, err error) {
+	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, s.consume, SemaphoreEvents, s.consumer, eventBatch)
+		if err != nil {
+			return fmt.Errorf("consuming semaphore events: %w", err)
+		}
+		events, err := pgx.CollectRows(rows, pgx.RowToStructByPos[SemaphoreEvent])
+		if err != nil {
+			return fmt.Errorf("consuming semaphore events: %w", err)
+		}
+		n = len(events)
+		for _, e := range events {
+			if err := handle(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Drop removes the consumer, with the events that nobody got.
+func (s *SemaphoreSubscription) Drop(ctx context.Context) error {
+	if _, err := s.db.Exec(ctx, s.drop, SemaphoreEvents, s.consumer); err != nil {
+		return semaphoreError("dropping a subscription to", SemaphoreEvents, err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// SemaphoreDB is what Semaphores works over: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx satisfies it.
+type SemaphoreDB interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
+// Semaphores are the task semaphores of one database, for programs that would rather not write SQL. It does
+// what the calls mbus4.semaphore_… do: a semaphore lets through so many of the tasks that want to run, those
+// with the greatest priorities first, and asks running ones to leave when better ones wait. See
+// docs/semaphore.md.
+//
+// It works through mbusproxy as well as on a direct connection to a database that an mbusproxy, or an Engine
+// in this program, serves: those grant the slots. Over a pgx.Tx everything is part of that transaction.
+//
+// What is wrong with a call comes as *Error: 42704 for a semaphore that does not exist, 22023 for a value
+// out of bounds. It is as safe for concurrent use as what it works over.
+type Semaphores struct {
+	db    SemaphoreDB
+	texts *CallTexts
+}
+
+// NewSemaphores makes Semaphores over a pool, a connection or a transaction, which stays the caller's.
+func NewSemaphores(db SemaphoreDB) *Semaphores { return &Semaphores{db: db, texts: Fragments()} }
+
+// Semaphore is a semaphore's row.
+type Semaphore struct {
+	ID         int32
+	Key        string
+	Active     int32 // tasks that may hold a slot at once
+	TryRelease int32 // how many of them, from the tail, may be asked to leave
+}
+
+// GetOrCreate gives the semaphore with that key, 1 to 1000 bytes of text. A new one has 1000 slots, and 900
+// tasks from the tail may be asked to leave.
+func (s *Semaphores) GetOrCreate(ctx context.Context, key string) (Semaphore, error) {
+	var out Semaphore
+	sql := s.texts.callText("semaphore_get_or_create", "(mbus4_c.semaphore_get_or_create).*", callSite{})
+	err := s.db.QueryRow(ctx, sql, key).Scan(&out.ID, &out.Key, &out.Active, &out.TryRelease)
+	return out, semaphoreError("getting semaphore", key, err)
+}
+
+// Update sets the limits of a semaphore: 0 <= tryRelease <= active. When there are too many running tasks
+// then, nothing is granted before enough of them have left, and the last ones are asked to.
+func (s *Semaphores) Update(ctx context.Context, key string, active, tryRelease int) error {
+	return s.call(ctx, "updating semaphore", "semaphore_update", key, active, tryRelease)
+}
+
+// Enqueue lets a task wait for a slot. For a task that is there already it changes the priority, and keeps
+// its slot and the order of its arrival.
+func (s *Semaphores) Enqueue(ctx context.Context, key string, taskID int64, priority float64) error {
+	return s.call(ctx, "enqueuing to semaphore", "semaphore_enqueue", key, taskID, priority)
+}
+
+// Release ends a task's waiting or gives its slot back. A task that is not there has left already, which is
+// no error.
+func (s *Semaphores) Release(ctx context.Context, key string, taskID int64) error {
+	return s.call(ctx, "releasing from semaphore", "semaphore_release", key, taskID)
+}
+
+func (s *Semaphores) call(ctx context.Context, doing, function, key string, args ...any) error {
+	_, err := s.db.Exec(ctx, s.texts.callText(function, "1", callSite{}), append([]any{key}, args...)...)
+	return semaphoreError(doing, key, err)
+}
+
+// callSite is what the text of a call depends on beside the function.
+type callSite struct {
+	hstore string // schema, quoted; for functions that deal with messages
+	use    sqlfuncs.Use
+}
+
+// callText is a whole statement that makes one call with the arguments $1, $2, …
+func (t *CallTexts) callText(function, columns string, at callSite) string {
+	match, ok := sqlfuncs.Lookup(function)
+	if !ok {
+		panic("no function " + function)
+	}
+	names, args := []string{"n"}, []string{"1::bigint"}
+	for i, p := range match.Func.Params {
+		names = append(names, sqlfuncs.QuoteIdent(p.Name))
+		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(at.hstore)))
+	}
+	ctes := strings.NewReplacer("{c}", "mbus4_c", "{k}", "0", "{hstore}", at.hstore).Replace(t.Fragment(match.Func, at.use).CTEs)
+	return fmt.Sprintf("with mbus4_c_a (%s) as (select %s), %s select %s from mbus4_c", strings.Join(names, ", "), strings.Join(args, ", "), ctes, columns)
+}
+
+// semaphoreError gives an error that the calls raise the form of an *Error. Over a proxy it has the final
+// SQLSTATE already.
+func semaphoreError(doing, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		code, message := e.Code, e.Message
+		if _, marked, ok := strings.Cut(message, "mbus4-error 0 "); ok && code == "22P02" { // invalid_text_representation
+			code, message, _ = strings.Cut(marked, " ")
+			message = strings.TrimRight(message, `"»”'`)
+		}
+		switch code {
+		case codeUndefinedObject:
+			return &Error{Code: code, Message: message, Hint: "Create it with GetOrCreate.", Err: err}
+		case codeNullValue, codeInvalidParameter:
+			return &Error{Code: code, Message: message, Err: err}
+		}
+	}
+	return fmt.Errorf("%s %q: %w", doing, key, err)
+}
