@@ -42,8 +42,8 @@ func TestYieldPort(t *testing.T) {
 	}
 	accepted := func(l *net.TCPListener) (count int) {
 		t.Helper()
-		_ = l.SetDeadline(time.Now().Add(50 * time.Millisecond))
 		for {
+			_ = l.SetDeadline(time.Now().Add(300 * time.Millisecond))
 			c, err := l.Accept()
 			if err != nil {
 				return count
