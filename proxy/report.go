@@ -44,6 +44,14 @@ func sayShutdown() *fatal {
 	return &fatal{code: "57P01", message: "terminating connection due to administrator command"}
 }
 
+// sayServerEnded is for a server that ended without a word: killed, or its machine gone.
+func sayServerEnded() *fatal {
+	return &fatal{
+		code: "57P01", message: "terminating connection because the Postgres server closed it unexpectedly",
+		hint: "In a moment you should be able to reconnect to the database and repeat your command.",
+	}
+}
+
 func sayTLSRequired() *fatal {
 	return &fatal{
 		code: "28000", message: "mbusproxy accepts only connections with TLS",
@@ -86,6 +94,14 @@ func sayUnreachable(err error) *fatal {
 		code: "08001", message: "mbusproxy could not connect to the Postgres server",
 		detail: clean(err.Error()),
 		hint:   "Check that the server runs and that the proxy's --upstream names it.",
+	}
+}
+
+func sayNoneFits(err error) *fatal {
+	return &fatal{
+		code: "08001", message: "mbusproxy found no Postgres server that fits target_session_attrs",
+		detail: clean(err.Error()),
+		hint:   "Until a standby is promoted none may be there; try again.",
 	}
 }
 

@@ -12,7 +12,7 @@ type Plan struct {
 	calls    []callSite
 	refusals []*Refusal
 	headers  bool
-	signals  bool // a call's Func.Signals
+	signals  bool   // a call's Func.Signals
 	stepCall int    // with steps in the text: the number of the first call that has one
 	tag      string // see Tag
 	pins     []int  // where numbers stand in the client's text whose values the plan depends on
