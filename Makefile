@@ -37,7 +37,7 @@ setup: ## install what the tests need
 .PHONY: test
 test: setup ## everything: vet, all tests with the race detector and real clients, short fuzz runs
 	go vet ./...
-	go test -race -timeout 20m ./...
+	go test -race -count=1 -timeout 30m ./... # the proxy is a program of its own, which the cache does not see
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: race
@@ -46,11 +46,15 @@ race: ## the tests of all packages but integration, with the race detector
 
 .PHONY: integration
 integration: setup ## the tests with real clients, direct and through the proxy
-	go test -race -timeout 20m -v ./integration/...
+	go test -race -count=1 -timeout 20m -v ./integration/...
 
 .PHONY: golden
 golden: ## write the golden files anew; look at the difference before you commit
 	go test ./rewrite/... -run Golden -update
+
+.PHONY: test-versions
+test-versions: setup ## the tests that need a server, against Postgres 16, 17 and 18
+	scripts/versions.sh
 
 .PHONY: fuzz
 fuzz: ## every fuzzer for FUZZTIME each (default 10s)

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -141,7 +142,7 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 
 // loaded runs the cells that measure throughput, all on one Postgres.
 func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
-	if !b.anyWanted(append(append(passNames(), queueNames()...), snapshotName)) {
+	if !b.anyWanted(slices.Concat(passNames(), queueNames(), dynNames(), []string{snapshotName})) {
 		return nil
 	}
 	fmt.Fprintln(b.say, "starting Postgres, pgbouncer and mbusproxy")
@@ -153,7 +154,7 @@ func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 	if err := b.fixtures(ctx); err != nil {
 		return err
 	}
-	for _, c := range append(b.passCells(), b.queueCells()...) {
+	for _, c := range slices.Concat(b.passCells(), b.queueCells(), b.dynCells()) {
 		if b.wanted(c.name) {
 			r.cells = append(r.cells, b.run(ctx, c))
 			if ctx.Err() != nil {

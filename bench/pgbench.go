@@ -48,7 +48,7 @@ func (b *bench) pgbench(ctx context.Context, p path, l load) (sample, error) {
 			return sample{}, err
 		}
 		defer func() { _ = os.RemoveAll(filepath.Dir(file)) }()
-		args = append(args, "-f", file)
+		args = append(args, "-D", "selector="+dynSelector, "-f", file)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(l.seconds)*time.Second+time.Minute)
 	defer cancel()

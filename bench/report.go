@@ -65,6 +65,7 @@ func (r *report) markdown() string {
 	r.queueTable(&b, "consume", "Consume", "The hand-written statement deletes from the same `q` the rows that\n"+
 		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial before\n"+
 		"the cell found fastest (below). The tables are filled and vacuumed before each run.")
+	r.dynTable(&b)
 	r.snapshotTable(&b)
 	r.idleTable(&b)
 	r.semaphoreTable(&b)

@@ -45,6 +45,10 @@ func (r *report) targets() []target {
 				queueCellName(what, batch, "prepared", 8), handName, queueTarget))
 		}
 	}
+	for _, form := range dynForms {
+		t := r.ratioTarget("dyn_consume, selector as "+form+", prepared, 8 clients", dynCellName(form, "prepared"), "consume", queueTarget)
+		out = append(out, t)
+	}
 	return append(append(out, r.idleTargets()...), r.semaphoreTargets()...)
 }
 
@@ -56,7 +60,11 @@ func (r *report) ratioTarget(what, cell, base string, least float64) target {
 		case c.err != nil:
 			t.state = "**INVALID**"
 		default:
-			ratio := median(c.ratios("proxy", base))
+			arm := "proxy"
+			if base == "consume" {
+				arm = "dyn_consume"
+			}
+			ratio := median(c.ratios(arm, base))
 			t.figure, t.state = fmt.Sprintf("%.3f", ratio), verdict(ratio >= least)
 		}
 	}

@@ -40,6 +40,8 @@ type Engine struct {
 	sweep      time.Duration
 	semaphores time.Duration // between two full passes
 
+	verifiers *Verifiers
+
 	stop     chan struct{}  // closed by Close: whatever runs ends
 	running  sync.WaitGroup // attempts and keepers; added to under mu while not closed
 	mu       sync.Mutex
@@ -76,6 +78,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		stop:       make(chan struct{}),
 		registry:   map[string]*entry{},
 	}
+	e.verifiers = newVerifiers(e)
 	if e.log == nil {
 		e.log = zap.NewNop()
 	}
@@ -160,6 +163,7 @@ func (e *Engine) Close() {
 		close(e.stop)
 	}
 	e.mu.Unlock()
+	e.verifiers.close()
 	e.running.Wait()
 }
 

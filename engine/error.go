@@ -16,13 +16,17 @@ const (
 	codeLackingRights       = "42501" // insufficient_privilege
 	codeDuplicateObject     = "42710"
 	codeUniqueViolation     = "23505"
+	codeUndefinedTable      = "42P01"
 	codeUndefinedObject     = "42704"
 	codeNotInRequiredState  = "55000" // object_not_in_prerequisite_state
+	codeLockNotAvailable    = "55P03"
 	codeShuttingDown        = "57P01" // admin_shutdown
 	codeUndefinedFile       = "58P01" // an extension's control file, up to Postgres 15
 	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
 	codeNullValue           = "22004" // null_value_not_allowed
 	codeInvalidName         = "42602"
+	codeOutOfRange          = "22003" // numeric_value_out_of_range
+	codeInvalidText         = "22P02" // invalid_text_representation
 	codeProgramLimit        = "54000" // program_limit_exceeded
 	codeInvalidDSN          = "22023" // invalid_parameter_value
 	codeInvalidParameter    = "22023" // invalid_parameter_value

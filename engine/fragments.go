@@ -68,6 +68,9 @@ func readTexts(folder string) map[string]string {
 
 // Fragment returns the SQL of one call.
 func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+	if use.InPlace && f.Effect != sqlfuncs.Native {
+		return sqlfuncs.Fragment{Expr: t.functionCall(f, use)}
+	}
 	name := f.Serves
 	switch name {
 	case "post":
@@ -75,8 +78,10 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 			name = "post_full"
 		}
 	case "consume", "consumen", "dyn_consume":
-		switch {
-		case use.Given["selector"]:
+		switch dynamic := use.Given["selector"] && !use.Condition; {
+		case dynamic && use.Rows:
+			name = "dyn_consume_rows"
+		case dynamic:
 			name = "dyn_consume"
 		case use.Rows:
 			name = "consume_rows"
@@ -103,11 +108,22 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	if use.Ordered {
 		wake = texts["wake"]
 	}
+	expired, after := "", ""
+	if use.Given["iid"] {
+		expired, after = texts["post_expired"], "and (select pg_catalog.count(*) from {c}_x) >= 0"
+	}
+	also := ""
+	switch {
+	case use.Condition && use.Rows:
+		also = texts["condition_rows"]
+	case use.Condition:
+		also = texts["condition"]
+	}
 	subscribers, join := "", texts["subscribers_of_one"]
 	if use.Rows {
-		subscribers, join = texts["subscribers_of_many"], "left join {c}_r r on r.queue = z.queue"
+		subscribers, join = texts["subscribers_of_many"], "left join lateral (select * from {c}_r r where r.queue = z.queue offset 0) r on true"
 	}
-	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake,
+	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake, "{also}", also, "{expired}", expired, "{after_expired}", after,
 		"{subscribers}", subscribers, "{join_subscribers}", join).Replace(text)
 	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
 }

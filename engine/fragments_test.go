@@ -39,6 +39,32 @@ func TestFragments(t *testing.T) {
 	}
 }
 
+// In place every function but the steps has an expression that holds each argument once.
+func TestFragmentsInPlace(t *testing.T) {
+	t.Parallel()
+	texts := Fragments()
+	for _, f := range sqlfuncs.All() {
+		given := map[string]bool{}
+		for _, p := range f.Params {
+			given[p.Name] = true
+		}
+		for _, use := range []sqlfuncs.Use{{InPlace: true}, {InPlace: true, Given: given}, {InPlace: true, Given: given, Ordered: true}} {
+			if f.Step {
+				continue
+			}
+			expr := texts.Fragment(f, use).Expr
+			for name := range use.Given {
+				if strings.Count(expr, "{"+name+"}") != 1 {
+					t.Errorf("%s: parameter %s is not once in %s", f.Name, name, expr)
+				}
+			}
+			if !strings.Contains(expr, "mbus4.") {
+				t.Errorf("%s: no function in %s", f.Name, expr)
+			}
+		}
+	}
+}
+
 // Waking what waits is left out where nothing does, and only there.
 func TestFragmentsWake(t *testing.T) {
 	t.Parallel()

@@ -104,6 +104,7 @@ type installation struct {
 	owner        string // of the schema
 	usable       bool   // the role may do all the services do
 	granted      bool   // mbus4_user and mbus4_admin have what rights/*.sql give
+	functions    string // fingerprint of the functions that serve calls in place; "": none
 }
 
 const inspectSQL = `
@@ -150,8 +151,16 @@ func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	if in.usable, err = usable(ctx, conn); err != nil {
 		return in, err
 	}
-	in.granted, err = granted(ctx, conn)
+	if in.granted, err = granted(ctx, conn); err != nil {
+		return in, err
+	}
+	in.functions, err = functionsFound(ctx, conn)
 	return in, err
+}
+
+// complete reports whether nothing is left to do for the version of the schema that is wanted.
+func (in installation) complete(want int) bool {
+	return in.version == want && in.granted && in.functions == fingerprint(Fragments().definitions(in.hstoreSchema))
 }
 
 // check refuses what this program must not work with. want is the version it knows.
@@ -213,7 +222,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, noInit bool, log *zap.Logger) 
 	if noInit {
 		return in, res, in.checkWithoutInit(want)
 	}
-	if in.version == want && in.granted {
+	if in.complete(want) {
 		return in, res, nil
 	}
 
@@ -267,11 +276,16 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 		log.Info("schema mbus4 migrated", zap.String("database", in.database), zap.String("step", step.name))
 	}
 	res.HstoreSchema = in.hstoreSchema
-	if !in.granted || res.After != res.Before {
-		res.Warnings = grantRights(ctx, conn)
-		for _, w := range res.Warnings {
-			log.Warn("rights on schema mbus4", zap.String("database", in.database), zap.String("problem", w))
+	if list := Fragments().definitions(in.hstoreSchema); in.functions != fingerprint(list) {
+		if err := createFunctions(ctx, conn, list); err != nil {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("functions for calls in WHERE and the like not created: %v", err))
 		}
+	}
+	if !in.granted || res.After != res.Before {
+		res.Warnings = append(res.Warnings, grantRights(ctx, conn)...)
+	}
+	for _, w := range res.Warnings {
+		log.Warn("schema mbus4 is not complete", zap.String("database", in.database), zap.String("problem", w))
 	}
 	fresh, err = inspect(ctx, conn)
 	if err != nil {
@@ -323,8 +337,16 @@ func createGround(ctx context.Context, tx pgx.Tx, in *installation) error {
 		in.owner = in.role
 	}
 	if in.hstoreSchema == "" {
+		// Whoever creates it in an open transaction may be waiting for us: a client whose next statement
+		// is the first call in the database.
+		if _, err := tx.Exec(ctx, `set local lock_timeout = '2s'`); err != nil {
+			return fmt.Errorf("setting lock_timeout: %w", err)
+		}
 		if _, err := tx.Exec(ctx, `create extension hstore`); err != nil {
 			return hstoreError(err, in)
+		}
+		if _, err := tx.Exec(ctx, `set local lock_timeout = 0`); err != nil {
+			return fmt.Errorf("setting lock_timeout: %w", err)
 		}
 	}
 	const where = `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e
@@ -336,6 +358,14 @@ func createGround(ctx context.Context, tx pgx.Tx, in *installation) error {
 }
 
 func hstoreError(err error, in *installation) error {
+	if sqlState(err) == codeLockNotAvailable {
+		return &Error{
+			Code:    codeLockNotAvailable,
+			Message: fmt.Sprintf("extension hstore is being created in database %q by a transaction that is still open", in.database),
+			Hint:    "Commit CREATE EXTENSION before the first call of mbus4.",
+			Err:     err,
+		}
+	}
 	hint := fmt.Sprintf("As a superuser, in database %q: CREATE EXTENSION hstore;", in.database)
 	switch sqlState(err) {
 	case codeUndefinedFile, codeFeatureNotSupported:

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -287,5 +288,29 @@ func TestConsumePlanIsStable(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A client may be creating the extension in an open transaction that waits for us.
+func TestInitBesideCreateExtension(t *testing.T) {
+	t.Parallel()
+	name := newDatabase(t)
+	tx, err := connect(t, name).Begin(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(testContext(t), "create extension hstore"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Init(testContext(t), cluster.DSN(name))
+	var e *Error
+	if !errors.As(err, &e) || e.Code != codeLockNotAvailable || !strings.Contains(e.Message, "still open") {
+		t.Errorf("got %v", err)
+	}
+	if err := tx.Commit(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Init(testContext(t), cluster.DSN(name)); err != nil {
+		t.Error(err)
 	}
 }

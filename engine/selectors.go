@@ -144,10 +144,33 @@ func isYoung(comment string, age time.Duration) bool {
 // those who post does not matter.
 func defineSelector(ctx context.Context, tx pgx.Tx, name, text string) error {
 	define := fmt.Sprintf("create function mbus4.%s(t mbus4.qt_model) returns boolean language sql immutable return (\n%s\n)", name, text)
-	if _, err := tx.Exec(ctx, define); err != nil {
+	try, err := tx.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("checking a selector: %w", err)
+	}
+	defer func() { _ = try.Rollback(ctx) }() // after a commit it does nothing; a broken connection shows
+	_, err = try.Exec(ctx, define)
+	switch {
+	case sqlState(err) == codeUndefinedTable:
+		// To the function t.nosuch is a table that is missing; to an index it is a column.
+		if err := try.Rollback(ctx); err != nil {
+			return fmt.Errorf("checking a selector: %w", err)
+		}
+		if err := tryIndex(ctx, tx, true, text); err != nil {
+			return err
+		}
+		return selectorError(text, err)
+	case err != nil:
 		return selectorError(text, err)
 	}
-	return checkImmutable(ctx, tx, name, text)
+	if err := try.Commit(ctx); err != nil {
+		return fmt.Errorf("checking a selector: %w", err)
+	}
+	var foreign bool
+	if err := tx.QueryRow(ctx, foreignSQL, name).Scan(&foreign); err != nil {
+		return fmt.Errorf("looking at what a selector calls: %w", err)
+	}
+	return tryIndex(ctx, tx, foreign, text)
 }
 
 // What a selector's function refers to that is neither the server's, an extension's nor the schema's.
@@ -161,13 +184,9 @@ select exists (
 	  and not exists (select from pg_catalog.pg_depend e
 	                  where e.classid = d.refclassid and e.objid = d.refobjid and e.deptype = 'e'))`
 
-// checkImmutable has the server check the expression as the predicate of an index, which is then
-// undone. Doing so may evaluate it, so a user's functions are not run with our rights.
-func checkImmutable(ctx context.Context, tx pgx.Tx, name, text string) error {
-	var foreign bool
-	if err := tx.QueryRow(ctx, foreignSQL, name).Scan(&foreign); err != nil {
-		return fmt.Errorf("looking at what a selector calls: %w", err)
-	}
+// tryIndex has the server check the expression as the predicate of an index, which is then undone: it
+// must be immutable. Doing so may evaluate it, so functions of users, foreign, are not run with our rights.
+func tryIndex(ctx context.Context, tx pgx.Tx, foreign bool, text string) error {
 	check, err := tx.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("checking a selector: %w", err)

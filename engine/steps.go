@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -69,9 +70,9 @@ func (t *CallTexts) runOn(db *Database, call StepCall) (string, error) {
 }
 
 func (t *CallTexts) processQueue(call StepCall) (string, error) {
-	process, err := strconv.ParseInt(strings.TrimSpace(call.text("current_process_id")), 10, 32)
+	process, err := processID(call.Args["current_process_id"])
 	if err != nil {
-		return "", &Error{Code: codeNullValue, Message: "the process must be an integer and not null"}
+		return "", err
 	}
 	values := map[string]string{"Process": strconv.FormatInt(process, 10), "Handler": "", "Claimable": t.plain["claimable_one"]}
 	if handler := call.Args["handler"]; handler != nil {
@@ -82,6 +83,21 @@ func (t *CallTexts) processQueue(call StepCall) (string, error) {
 		values["Handler"] = sqlfuncs.QuoteLiteral(text)
 	}
 	return t.fill("process_queue", values), nil
+}
+
+// processID reads the number of a process as the server would read it.
+func processID(text *string) (int64, error) {
+	if text == nil {
+		return 0, &Error{Code: codeNullValue, Message: "the process must not be null"}
+	}
+	process, err := strconv.ParseInt(strings.TrimSpace(*text), 10, 32)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, &Error{Code: codeOutOfRange, Message: fmt.Sprintf("value %q is out of range for type integer", *text)}
+	case err != nil:
+		return 0, &Error{Code: codeInvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text)}
+	}
+	return process, nil
 }
 
 func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {

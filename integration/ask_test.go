@@ -42,7 +42,7 @@ func textParams(args []any) [][]byte {
 	params := make([][]byte, len(args))
 	for i, a := range args {
 		if a != nil {
-			params[i] = fmt.Append(nil, a)
+			params[i] = fmt.Append([]byte{}, a) // nil would be null
 		}
 	}
 	return params

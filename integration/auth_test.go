@@ -118,7 +118,10 @@ func afterFatal(stderr string) string {
 }
 
 // certificate makes a self-signed one for 127.0.0.1, good for an hour.
-func certificate(t *testing.T) (certFile, keyFile string) {
+func certificate(t *testing.T) (certFile, keyFile string) { return certificateOf(t, "mbusproxy test") }
+
+// certificateOf is certificate with a name, such as that of a role.
+func certificateOf(t *testing.T, commonName string) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -126,7 +129,7 @@ func certificate(t *testing.T) (certFile, keyFile string) {
 	}
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(1),
-		Subject:               pkix.Name{CommonName: "mbusproxy test"},
+		Subject:               pkix.Name{CommonName: commonName},
 		NotBefore:             time.Now().Add(-time.Minute),
 		NotAfter:              time.Now().Add(time.Hour),
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},

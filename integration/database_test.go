@@ -37,19 +37,25 @@ func both() []endpoint { return []endpoint{direct, proxied} }
 
 var databaseCount atomic.Int64
 
+// queueTemplate is a database with the schema in it, which most tests get a copy of: that is faster
+// than making the schema each time.
+const queueTemplate = "it_template"
+
 // newDatabase makes an empty database and drops it when the test ends, whoever is still in it.
-func newDatabase(t *testing.T) string {
+func newDatabase(t *testing.T) string { return newDatabaseFrom(t, "template1") }
+
+func newDatabaseFrom(t *testing.T, template string) string {
 	t.Helper()
 	name := fmt.Sprintf("it_%d", databaseCount.Add(1))
-	admin(t, "create database "+name)
+	admin(t, "create database "+name+" template "+template)
 	t.Cleanup(func() { admin(t, "drop database "+name+" with (force)") })
 	return name
 }
 
-// newQueueDatabase is newDatabase with the empty queues given.
+// newQueueDatabase is newDatabase with the schema and the empty queues given.
 func newQueueDatabase(t *testing.T, queues ...string) string {
 	t.Helper()
-	name := newDatabase(t)
+	name := newDatabaseFrom(t, queueTemplate)
 	conn := connect(t, proxied, name)
 	for _, q := range queues {
 		ask(t, conn, fmt.Sprintf("select mbus4.create_queue('%s', 1)", q))

@@ -7,7 +7,8 @@
 //
 // A missing client (psql, node, java, a Python driver) is a failure that names what to install;
 // no test is skipped. The package knows nothing of how the proxy works inside: it imports
-// internal/pgcluster to have a Postgres and nothing else of the product.
+// internal/pgcluster to have a Postgres, the catalogue to hold the manual to it, and nothing else of the
+// product.
 package integration
 
 import (
@@ -15,10 +16,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/internal/pgcluster"
 )
@@ -67,6 +71,9 @@ func runAll(m *testing.M) (code int, err error) {
 	defer stopCluster(cluster)
 
 	direct = endpoint{name: "direct", host: cluster.Host(), port: cluster.Port()}
+	if err := makeTemplate(); err != nil {
+		return 1, err
+	}
 	proxy, err := startProxy(proxyBinary, direct)
 	if err != nil {
 		return 1, err
@@ -84,6 +91,24 @@ func runAll(m *testing.M) (code int, err error) {
 		fmt.Fprintf(os.Stderr, "--- the proxy's stderr (last part) ---\n%s\n", proxy.logTail())
 	}
 	return code, nil
+}
+
+// makeTemplate makes the database that newQueueDatabase copies.
+func makeTemplate() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgconn.Connect(ctx, direct.dsn("postgres"))
+	if err != nil {
+		return fmt.Errorf("making the template: %w", err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "create database "+queueTemplate).ReadAll(); err != nil {
+		return fmt.Errorf("making the template: %w", err)
+	}
+	if out, err := exec.CommandContext(ctx, proxyBinary, "init", "--admin", direct.dsn(queueTemplate)).CombinedOutput(); err != nil {
+		return fmt.Errorf("making the template: %w: %s", err, out)
+	}
+	return nil
 }
 
 func stopCluster(c *pgcluster.Cluster) {

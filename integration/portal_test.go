@@ -62,13 +62,13 @@ func TestErrorsAndSync(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
 	w := connectWire(t, proxied, database)
-	refusedCall := "select 1 where mbus4.post('q', 'a=>1') is null"
+	refusedCall := "explain create materialized view v as select mbus4.post('q', 'a=>1')"
 	w.wantExchange("refused, before any Sync", `
 		ParseComplete
 		BindComplete
 		DataRow "x"
 		CommandComplete SELECT 1
-		ErrorResponse 0A000 at 16`, "ErrorResponse",
+		ErrorResponse 0A000 at 46`, "ErrorResponse",
 		parse("", "select mbus4.post('q', 'a=>1', iid => 'x')"), bind("", ""), execute("", 0),
 		parse("s", refusedCall), describeStatement("s"), flush)
 	w.wantExchange("skipped", "ReadyForQuery I", "ReadyForQuery",

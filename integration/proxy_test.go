@@ -49,7 +49,9 @@ func startProxy(binary string, upstream endpoint, flags ...string) (*proxyProces
 		log:      log,
 		exited:   make(chan struct{}),
 	}
-	flags = append([]string{"serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--upstream", dsn, "--admin", dsn}, flags...)
+	// Addresses of flags come first: the port of the first one names unix sockets.
+	flags = append([]string{"serve", "--upstream", dsn, "--admin", dsn}, flags...)
+	flags = append(flags, "--listen", fmt.Sprintf("127.0.0.1:%d", port))
 	p.cmd = exec.Command(binary, flags...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = childAttributes()

@@ -146,10 +146,10 @@ HINT:`,
 		{
 			"select 1 from mbus4.consume('q') where mbus4.consume('q') is not null;",
 			`
-ERROR:  mbus4.consume cannot be called in
+ERROR:  set-returning functions are not allowed in WHERE
 LINE 1: select 1 from mbus4.consume('q') where mbus4.consume('q') is...
                                                ^
-HINT:`,
+HINT:  Call it in FROM, for example: … where exists (select from mbus4.consume(…)).`,
 		},
 		{
 			"/* mbus4 */ select * from mbus4.consume('q') m join nosuch n on true;",

@@ -2,15 +2,18 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+
+	"go.uber.org/zap"
 )
 
 // Authentication is the server's business: its requests and the client's answers are relayed.
-// docs/auth.md has the matrix of methods and TLS; the one place where the proxy interferes is the
-// list of SASL mechanisms.
+// docs/auth.md has the matrix of methods and TLS; the one place where the proxy interferes is SCRAM
+// with a client that binds it to its TLS connection (authscram.go).
 
 // Codes of the Authentication messages.
 const (
@@ -33,8 +36,6 @@ const (
 	// report with a long text.
 	maxStartupMessage = maxReport
 )
-
-const scramPlus = "SCRAM-SHA-256-PLUS"
 
 // serverReader reads whole messages of the server during startup. It may read ahead; rest
 // returns what lies behind the last message.
@@ -107,30 +108,68 @@ type serverGone struct{ err error }
 func (e *serverGone) Error() string { return "server left during startup: " + e.err.Error() }
 func (e *serverGone) Unwrap() error { return e.err }
 
-// authenticate relays from the startup packet to the first ReadyForQuery. The packet was sent.
-// With another target left, a refusal at once is not passed on but returned as errOtherTarget.
-func authenticate(client, server *link, another bool) (*greeting, error) {
-	g := &greeting{}
-	in := serverReader{r: server.conn}
-	var out []byte // what goes to the client with the next write
-	flush := func() error {
-		if err := client.write(out); err != nil {
-			return &clientGone{err}
-		}
-		out = out[:0]
-		return nil
+// authentication is the relay from the startup packet to the first ReadyForQuery.
+type authentication struct {
+	client, server *link
+	user           string // of the startup packet
+	verifiers      *verifierCache
+	log            *zap.Logger
+
+	in  serverReader
+	out []byte // what goes to the client with the next write
+}
+
+// flush sends the client what it is due.
+func (a *authentication) flush() error {
+	if err := a.client.write(a.out); err != nil {
+		return &clientGone{err}
 	}
+	a.out = a.out[:0]
+	return nil
+}
+
+// next returns the server's next message; it is valid until the call after.
+func (a *authentication) next() ([]byte, error) {
+	m, err := a.in.next()
+	if err == nil {
+		return m, nil
+	}
+	if ferr := a.flush(); ferr != nil {
+		return nil, ferr
+	}
+	if errors.Is(err, errFraming) {
+		return nil, sayServerGarbage()
+	}
+	return nil, &serverGone{err}
+}
+
+// refused passes the server's ErrorResponse on.
+func (a *authentication) refused(m []byte) error {
+	a.out = append(a.out, m...)
+	if err := a.flush(); err != nil {
+		return err
+	}
+	return errRefused
+}
+
+// answer sends m to the server.
+func (a *authentication) answer(m []byte) error {
+	if err := a.server.write(m); err != nil {
+		return &serverGone{err}
+	}
+	return nil
+}
+
+// run does it all; the startup packet was sent. With another target left, a refusal at once is not
+// passed on but returned as errOtherTarget.
+func (a *authentication) run(ctx context.Context, another bool) (*greeting, error) {
+	g := &greeting{}
+	a.in.r = a.server.conn
 	asked := false
 	for {
-		m, err := in.next()
+		m, err := a.next()
 		if err != nil {
-			if ferr := flush(); ferr != nil {
-				return nil, ferr
-			}
-			if errors.Is(err, errFraming) {
-				return nil, sayServerGarbage()
-			}
-			return nil, &serverGone{err}
+			return nil, err
 		}
 		body := m[headerSize:]
 		answer := false
@@ -142,12 +181,7 @@ func authenticate(client, server *link, another bool) (*greeting, error) {
 			asked = true
 			code := binary.BigEndian.Uint32(body)
 			if code == authSASL {
-				m = withoutChannelBinding(m)
-				out = append(out, m...)
-				if err := flush(); err != nil {
-					return nil, err
-				}
-				if err := relaySASLInitial(client, server); err != nil {
+				if err := a.sasl(ctx, m); err != nil {
 					return nil, err
 				}
 				continue
@@ -157,11 +191,7 @@ func authenticate(client, server *link, another bool) (*greeting, error) {
 			if !asked && another {
 				return nil, errOtherTarget
 			}
-			out = append(out, m...)
-			if err := flush(); err != nil {
-				return nil, err
-			}
-			return nil, errRefused
+			return nil, a.refused(m)
 		case msgBackendKeyData:
 			g.key = cancelKey(body)
 		case msgParameterStatus:
@@ -171,29 +201,29 @@ func authenticate(client, server *link, another bool) (*greeting, error) {
 				return nil, sayServerGarbage()
 			}
 			g.txn = body[0]
-			out = append(out, m...)
-			if err := flush(); err != nil {
+			a.out = append(a.out, m...)
+			if err := a.flush(); err != nil {
 				return nil, err
 			}
-			g.rest = bytes.Clone(in.rest())
+			g.rest = bytes.Clone(a.in.rest())
 			return g, nil
 		case msgNoticeResponse, msgNegotiateProtocol:
 		default:
 			return nil, sayServerGarbage()
 		}
-		out = append(out, m...)
-		if answer || !in.buffered() {
-			if err := flush(); err != nil {
+		a.out = append(a.out, m...)
+		if answer || !a.in.buffered() {
+			if err := a.flush(); err != nil {
 				return nil, err
 			}
 		}
 		if answer {
-			m, err := readPassword(client)
+			m, err := readPassword(a.client)
 			if err != nil {
 				return nil, err
 			}
-			if err := server.write(m); err != nil {
-				return nil, &serverGone{err}
+			if err := a.answer(m); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -218,48 +248,4 @@ func readPassword(client *link) ([]byte, error) {
 		return nil, &clientGone{err}
 	}
 	return m, nil
-}
-
-// withoutChannelBinding takes SCRAM-SHA-256-PLUS out of the server's list of mechanisms: it binds
-// the exchange to one TLS connection, and here there are two, or one at most.
-func withoutChannelBinding(m []byte) []byte {
-	out := append([]byte(nil), m[:headerSize+4]...)
-	for rest := m[headerSize+4:]; len(rest) > 0; {
-		name, tail, ok := cstring(rest)
-		if !ok {
-			return m
-		}
-		if string(name) != scramPlus {
-			out = append(append(out, name...), 0)
-		}
-		rest = tail
-	}
-	return setFrameLen(out)
-}
-
-// relaySASLInitial passes the client's choice of a mechanism on. A client with TLS that could
-// bind channels says so by the flag 'y' in its GS2 header; a server with TLS takes that for the
-// work of someone who has removed -PLUS from its list, and rightly so.
-func relaySASLInitial(client, server *link) error {
-	m, err := readPassword(client)
-	if err != nil {
-		return err
-	}
-	if client.tls != nil && server.tls != nil && gs2Flag(m) == 'y' {
-		return sayChannelBinding()
-	}
-	if err := server.write(m); err != nil {
-		return &serverGone{err}
-	}
-	return nil
-}
-
-// gs2Flag returns the first byte of the client's first SCRAM message, which says whether channels
-// are bound: 'n' (client cannot), 'y' (client can and thinks the server cannot) or 'p' (bound).
-func gs2Flag(m []byte) byte {
-	_, rest, ok := cstring(m[headerSize:])
-	if !ok || len(rest) < 5 { // mechanism, length of the response, response
-		return 0
-	}
-	return rest[4]
 }

@@ -2,14 +2,56 @@ package proxy
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"math/big"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
+
+// catalogue reads verifiers as the superuser does, and counts.
+type catalogue struct {
+	reads atomic.Int64
+	fails atomic.Bool
+}
+
+func (c *catalogue) Readable(context.Context) bool { return true }
+
+func (c *catalogue) Verifier(ctx context.Context, role string) (string, error) {
+	c.reads.Add(1)
+	if c.fails.Load() {
+		return "", errors.New("no connection")
+	}
+	conn, err := pgconn.Connect(ctx, shared.cluster.DSN("postgres"))
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(ctx)
+	r := conn.ExecParams(ctx, "select rolpassword from pg_authid where rolname = $1", [][]byte{[]byte(role)}, nil, nil, nil).Read()
+	if e := new(pgconn.PgError); errors.As(r.Err, &e) && e.Code == "22021" {
+		return "", nil // no UTF-8, no role
+	}
+	if r.Err != nil || len(r.Rows) == 0 {
+		return "", r.Err
+	}
+	return string(r.Rows[0][0]), nil
+}
 
 func TestAuthentication(t *testing.T) {
 	for _, tlsClient := range []bool{false, true} {
@@ -18,10 +60,12 @@ func TestAuthentication(t *testing.T) {
 			if tlsServer {
 				upstream = shared.upstream("sslmode=require")
 			}
-			p := start(t, how{}, func(c *Config) { c.Upstream, c.TLS = upstream, shared.serverTLS() })
+			p := start(t, how{}, func(c *Config) {
+				c.Upstream, c.TLS, c.Verifiers = upstream, shared.serverTLS(), &catalogue{}
+			})
 			for _, user := range []string{"postgres", "clear_user", "md5_user", "scram_user"} {
 				for _, password := range []string{"secret", "wrong"} {
-					for _, binding := range []string{"prefer", "disable"} {
+					for _, binding := range []string{"prefer", "disable", "require"} {
 						name := fmt.Sprintf("client TLS %t, server TLS %t, %s, %s, channel_binding=%s", tlsClient, tlsServer, user, password, binding)
 						t.Run(name, func(t *testing.T) {
 							mode := "disable"
@@ -38,9 +82,8 @@ func TestAuthentication(t *testing.T) {
 							if password == "wrong" && user != "postgres" {
 								want = "28P01"
 							}
-							if user == "scram_user" && tlsClient && tlsServer && binding == "prefer" && err != nil && strings.Contains(err.Error(), "28000") {
-								// what libpq does too: flag 'y'
-								return
+							if binding == "require" && (user != "scram_user" || !tlsClient) {
+								want = "channel binding required"
 							}
 							switch {
 							case want == "" && err != nil:
@@ -56,18 +99,524 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestChannelBindingRefusal sends what libpq sends with channel_binding=prefer over TLS when the
-// server offers no -PLUS: the flag 'y'.
+// secured begins a session of user over TLS, directly with the server or with a proxy, and returns
+// the wire behind AuthenticationSASL and the end point to bind to.
+func secured(t *testing.T, addr, user string) (w *wire, offer string, endPointOf []byte) {
+	t.Helper()
+	w = dialWire(t, addr)
+	w.write([]byte(sslRequest))
+	var answer [1]byte
+	if _, err := w.conn.Read(answer[:]); err != nil || answer[0] != 'S' {
+		t.Fatalf("answer %q, %v", answer, err)
+	}
+	conf := shared.clientTLS()
+	conf.InsecureSkipVerify = true // certificates of other kinds
+	conn := tls.Client(w.conn, conf)
+	w.over(conn)
+	w.startup("user", user, "database", "scram")
+	offer = w.until('R', 'E')
+	return w, offer, endPoint(conn.ConnectionState().PeerCertificates[0].Raw)
+}
+
+func (f *fixture) address() string {
+	return net.JoinHostPort("127.0.0.1", fmt.Sprint(f.cluster.Port()))
+}
+
+// TestSCRAMMisuse sends the same to the server and to the proxy and compares the answers.
+func TestSCRAMMisuse(t *testing.T) {
+	p := start(t, how{}, func(c *Config) {
+		c.Upstream, c.TLS, c.Verifiers = shared.upstream("sslmode=require"), shared.serverTLS(), &catalogue{}
+	})
+	const bound = "p=tls-server-end-point,,n=,r=abc"
+	key := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	for _, c := range []struct {
+		name, mechanism, first string
+		// final has C for the right binding, N for the right nonce; "": not sent.
+		final string
+	}{
+		{"no such mechanism", "SCRAM-SHA-1", "n,,n=,r=abc", ""},
+		{"flag y", scramSHA256, "y,,n=,r=abc", ""},
+		{"flag n with -PLUS", scramPlus, "n,,n=,r=abc", ""},
+		{"flag y with -PLUS", scramPlus, "y,,n=,r=abc", ""},
+		{"flag p without -PLUS", scramSHA256, bound, ""},
+		{"unknown flag", scramPlus, "x,,n=,r=abc", ""},
+		{"flag of no character", scramPlus, "\x01", ""},
+		{"flag of a high byte", scramPlus, "\xe9", ""},
+		{"empty", scramPlus, "", ""},
+		{"NUL", scramPlus, bound + "\x00x", ""},
+		{"no binding type", scramPlus, "p", ""},
+		{"unknown binding type", scramPlus, "p=tls-unique,,n=,r=abc", ""},
+		{"long binding type", scramPlus, "p=" + strings.Repeat("tls é", 20) + ",,n=,r=abc", ""},
+		{"authzid", scramPlus, "p=tls-server-end-point,a=me,n=,r=abc", ""},
+		{"not authzid", scramPlus, "p=tls-server-end-point,b=me,n=,r=abc", ""},
+		{"ends after header", scramPlus, "p=tls-server-end-point", ""},
+		{"ends after header with comma", scramPlus, "p=tls-server-end-point,,", ""},
+		{"mandatory extension", scramPlus, "p=tls-server-end-point,,m=x,n=,r=abc", ""},
+		{"attributes in another order", scramPlus, "p=tls-server-end-point,,r=abc,n=", ""},
+		{"no equals sign", scramPlus, "p=tls-server-end-point,,n,r=abc", ""},
+		{"no nonce", scramPlus, "p=tls-server-end-point,,n=", ""},
+		{"nonce not printable", scramPlus, "p=tls-server-end-point,,n=,r=a\tb", ""},
+		{"nonce not ASCII", scramPlus, "p=tls-server-end-point,,n=,r=é", ""},
+		{"bad extension", scramPlus, bound + ",1=x", ""},
+		{"extension without value", scramPlus, bound + ",x", ""},
+		{"too long", scramPlus, bound + strings.Repeat("x", 1100), ""},
+		{"optional extension", scramPlus, bound + ",x=1", "c=C,r=N,p=" + key},
+		{"empty nonce", scramPlus, "p=tls-server-end-point,,n=,r=", "c=C,r=N,p=" + key},
+		{"wrong proof", scramPlus, bound, "c=C,r=N,p=" + key},
+		{"optional extension in final", scramPlus, bound, "c=C,r=N,x=1,p=" + key},
+		{"wrong binding", scramPlus, bound, "c=" + bindingInput(bindingHeader, make([]byte, 32)) + ",r=N,p=" + key},
+		{"no binding", scramPlus, bound, "c=biws,r=N,p=" + key},
+		{"wrong nonce", scramPlus, bound, "c=C,r=Nx,p=" + key},
+		{"other nonce", scramPlus, bound, "c=C,r=abc,p=" + key},
+		{"empty final", scramPlus, bound, "EMPTY"},
+		{"final with NUL", scramPlus, bound, "c=C,r=N\x00,p=" + key},
+		{"final in another order", scramPlus, bound, "r=N,c=C,p=" + key},
+		{"no proof", scramPlus, bound, "c=C,r=N"},
+		{"no proof but a comma", scramPlus, bound, "c=C,r=N,"},
+		{"no attribute", scramPlus, bound, "c=C,r=N,,p=" + key},
+		{"proof is not base64", scramPlus, bound, "c=C,r=N,p=!" + key[1:]},
+		{"proof without padding", scramPlus, bound, "c=C,r=N,p=" + key[:43]},
+		{"short proof", scramPlus, bound, "c=C,r=N,p=AAAA"},
+		{"long proof", scramPlus, bound, "c=C,r=N,p=AAAA" + key},
+		{"empty proof", scramPlus, bound, "c=C,r=N,p="},
+		{"garbage at the end", scramPlus, bound, "c=C,r=N,p=" + key + ",x=1"},
+		{"comma at the end", scramPlus, bound, "c=C,r=N,p=" + key + ","},
+		{"final too long", scramPlus, bound, "c=C,r=N,x=" + strings.Repeat("x", 1100) + ",p=" + key},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var answers []string
+			for _, addr := range []string{shared.address(), p.addr} {
+				w, offer, binding := secured(t, addr, "scram_user")
+				w.send(&pgproto3.SASLInitialResponse{AuthMechanism: c.mechanism, Data: []byte(c.first)})
+				answer := offer + "\n"
+				if c.final != "" {
+					challenge, err := w.fe.Receive()
+					if err != nil {
+						t.Fatal(err)
+					}
+					cont, ok := challenge.(*pgproto3.AuthenticationSASLContinue)
+					if !ok {
+						t.Fatalf("%s: %+v", addr, challenge)
+					}
+					nonce, _, _ := strings.Cut(strings.TrimPrefix(string(cont.Data), "r="), ",")
+					final := strings.NewReplacer("EMPTY", "", "c=C", "c="+bindingInput(bindingHeader, binding), "r=N", "r="+nonce).Replace(c.final)
+					w.send(&pgproto3.SASLResponse{Data: []byte(final)})
+				}
+				m, err := w.fe.Receive()
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, ok := m.(*pgproto3.ErrorResponse)
+				if !ok {
+					t.Fatalf("%s: %+v", addr, m)
+				}
+				answer += fmt.Sprintf("%s %s %s | %s | %s", e.Severity, e.Code, e.Message, e.Detail, e.Hint)
+				if _, text := w.receive(); text != "closed" {
+					t.Errorf("%s: after the error: %s", addr, text)
+				}
+				answers = append(answers, answer)
+			}
+			if answers[0] != answers[1] {
+				t.Errorf("server %s\nproxy  %s", answers[0], answers[1])
+			}
+		})
+	}
+}
+
+// TestChallengesForAnybody: what a client sees before its proof tells nothing about roles. Salt and
+// iterations are the server's, for those who do not exist too, and the refusals are the same.
+func TestChallengesForAnybody(t *testing.T) {
+	source := &catalogue{}
+	p := start(t, how{}, func(c *Config) {
+		c.Upstream, c.TLS, c.Verifiers = shared.upstream("sslmode=require"), shared.serverTLS(), source
+	})
+	asSuperuser(t, `
+		create role scram_nopassword login;
+		create role scram_md5 login;
+		update pg_authid set rolpassword = 'md5' || md5('secretscram_md5') where rolname = 'scram_md5';
+		create role scram_garbage login;
+		update pg_authid set rolpassword = 'SCRAM-SHA-256$1:AAAA$garbage' where rolname = 'scram_garbage';
+		create role scram_expired login password 'secret' valid until '2020-01-01';
+		create role scram_nologin password 'secret';
+		create role "scram-é, n=r" login password 'secret'`)
+	t.Cleanup(func() {
+		asSuperuser(t, `drop role scram_nopassword, scram_md5, scram_garbage, scram_expired, scram_nologin, "scram-é, n=r"`)
+	})
+	for _, user := range []string{
+		"scram_user", "scram_nobody", "scram_nopassword", "scram_md5", "scram_garbage",
+		"scram_expired", "scram_nologin", "scram-é, n=r", "scram_\xff", "scram_" + strings.Repeat("x", 70),
+	} {
+		t.Run(user, func(t *testing.T) {
+			var answers []string
+			for _, addr := range []string{shared.address(), p.addr} {
+				for _, password := range []string{"wrong", "secret"} {
+					w, offer, binding := secured(t, addr, user)
+					x := newSCRAMLogin(binding)
+					w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.mechanism, Data: []byte(x.header + x.first)})
+					m, err := w.fe.Receive()
+					if err != nil {
+						t.Fatal(err)
+					}
+					cont, ok := m.(*pgproto3.AuthenticationSASLContinue)
+					if !ok || x.challenged(cont.Data) != nil {
+						t.Fatalf("%+v", m)
+					}
+					clientKey, storedKey := keysOf(t, password, x.salt, x.iterations)
+					before := source.reads.Load()
+					w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &storedKey))})
+					answer := w.until('R', 'E')
+					if strings.Contains(answer, "SASLFinal") {
+						answer = w.until('Z', 'E')
+					}
+					if addr == p.addr && strings.Contains(answer, "28P01") && source.reads.Load() != before+1 {
+						t.Errorf("%d lookups for a refusal", source.reads.Load()-before)
+					}
+					answers = append(answers, strings.Join([]string{offer, password, x.salt, fmt.Sprint(x.iterations), answer}, "\n"))
+				}
+			}
+			for i, got := range answers[2:] {
+				if answers[i] != got {
+					t.Errorf("direct\n%s\nthrough the proxy\n%s", answers[i], got)
+				}
+			}
+		})
+	}
+}
+
+func keysOf(t *testing.T, password, salt string, iterations int) (clientKey, storedKey [scramKeySize]byte) {
+	t.Helper()
+	salted := saltedPassword(t, password, salt, iterations)
+	clientKey = *mac(&salted, "Client Key")
+	return clientKey, sha256.Sum256(clientKey[:])
+}
+
+func asSuperuser(t *testing.T, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgconn.Connect(ctx, shared.cluster.DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, sql).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bindTo logs in over TLS with channel binding.
+func bindTo(t *testing.T, p *running, user, password string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := pgconn.Connect(ctx, p.dsn(fmt.Sprintf("user=%s password=%s dbname=scram sslmode=require channel_binding=require", user, password)))
+	if err == nil {
+		err = conn.Close(ctx)
+	}
+	return err
+}
+
+func TestVerifierCache(t *testing.T) {
+	source := &catalogue{}
+	p := start(t, how{}, func(c *Config) {
+		c.Upstream, c.TLS, c.Verifiers = shared.upstream("sslmode=require"), shared.serverTLS(), source
+	})
+	asSuperuser(t, "create role scram_changing login password 'one'")
+	t.Cleanup(func() { asSuperuser(t, "drop role scram_changing") })
+	login := func(password string, lookups int64, want string) {
+		t.Helper()
+		before := source.reads.Load()
+		err := bindTo(t, p, "scram_changing", password)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("password %s: got %v, want %q", password, err, want)
+		}
+		if got := source.reads.Load() - before; got != lookups {
+			t.Errorf("password %s: %d lookups, want %d", password, got, lookups)
+		}
+	}
+	login("one", 1, "")
+	login("one", 0, "")
+	asSuperuser(t, "alter role scram_changing password 'two'")
+	login("two", 1, "")
+	login("two", 0, "")
+	login("one", 1, "28P01")
+	login("two", 1, "") // a refusal makes the cache forget
+	asSuperuser(t, "alter role scram_changing password 'three'")
+	login("two", 1, "28P01")
+	login("three", 1, "")
+	asSuperuser(t, "alter role scram_changing valid until '2020-01-01'")
+	login("three", 1, "28P01")
+	asSuperuser(t, "alter role scram_changing valid until 'infinity'")
+	login("three", 1, "")
+	asSuperuser(t, "alter role scram_changing nologin")
+	login("three", 0, `role "scram_changing" is not permitted to log in`)
+	asSuperuser(t, "alter role scram_changing login connection limit 0")
+	login("three", 0, "too many connections for role")
+	asSuperuser(t, "alter role scram_changing connection limit -1")
+	source.fails.Store(true)
+	login("three", 0, "")
+	login("wrong", 1, "58000")
+	login("three", 0, "")
+}
+
+// TestChannelBindingRefusal: without verifiers -PLUS cannot be offered, and a server with TLS takes
+// the flag 'y' for a downgrade.
 func TestChannelBindingRefusal(t *testing.T) {
 	p := start(t, how{}, func(c *Config) { c.Upstream, c.TLS = shared.upstream("sslmode=require"), shared.serverTLS() })
-	w := dialWire(t, p.addr)
-	w.over(tls.Client(w.conn, shared.clientTLS()))
-	w.startup("user", "scram_user", "database", "postgres")
-	if got := w.until('R'); got != `AuthenticationSASL ["SCRAM-SHA-256"]` {
-		t.Fatal(got)
+	w, offer, _ := secured(t, p.addr, "scram_user")
+	if offer != `AuthenticationSASL ["SCRAM-SHA-256"]` {
+		t.Fatal(offer)
 	}
 	w.send(&pgproto3.SASLInitialResponse{AuthMechanism: "SCRAM-SHA-256", Data: []byte("y,,n=,r=rOprNGfwEbeRWgbNEkqO")})
 	if got := w.toEnd(); !strings.Contains(got, "FATAL 28000") || !strings.Contains(got, "channel_binding=disable") {
 		t.Error(got)
+	}
+}
+
+// TestDowngrade: who removes -PLUS from the list is found out, also with a plaintext server behind the
+// proxy and also when the first message comes in an answer of its own.
+func TestDowngrade(t *testing.T) {
+	for _, mode := range []string{"disable", "require"} {
+		p := start(t, how{}, func(c *Config) {
+			c.Upstream, c.TLS, c.Verifiers = shared.upstream("sslmode="+mode), shared.serverTLS(), &catalogue{}
+		})
+		for _, separate := range []bool{false, true} {
+			w, offer, _ := secured(t, p.addr, "scram_user")
+			if offer != `AuthenticationSASL ["SCRAM-SHA-256-PLUS" "SCRAM-SHA-256"]` {
+				t.Fatal(offer)
+			}
+			first := []byte("y,,n=,r=rOprNGfwEbeRWgbNEkqO")
+			if separate {
+				w.write(appendPassword(nil, append([]byte(scramSHA256), 0, 0xff, 0xff, 0xff, 0xff)))
+				w.until('R')
+				w.send(&pgproto3.SASLResponse{Data: first})
+			} else {
+				w.send(&pgproto3.SASLInitialResponse{AuthMechanism: scramSHA256, Data: first})
+			}
+			if got := w.toEnd(); !strings.Contains(got, `FATAL 28000 "SCRAM channel binding negotiation error"`) {
+				t.Errorf("sslmode=%s, separate %t: %s", mode, separate, got)
+			}
+		}
+	}
+}
+
+// TestSCRAMSeparateFirst: both mechanisms work when the first message comes after an empty challenge.
+func TestSCRAMSeparateFirst(t *testing.T) {
+	p := start(t, how{}, func(c *Config) {
+		c.Upstream, c.TLS, c.Verifiers = shared.upstream("sslmode=require"), shared.serverTLS(), &catalogue{}
+	})
+	for _, plus := range []bool{false, true} {
+		w, _, binding := secured(t, p.addr, "scram_user")
+		if !plus {
+			binding = nil
+		}
+		x := newSCRAMLogin(binding)
+		w.write(appendPassword(nil, append([]byte(x.mechanism), 0, 0xff, 0xff, 0xff, 0xff)))
+		if got := w.until('R'); got != "AuthenticationSASLContinue" {
+			t.Fatal(got)
+		}
+		w.send(&pgproto3.SASLResponse{Data: []byte(x.header + x.first)})
+		m, err := w.fe.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.challenged(m.(*pgproto3.AuthenticationSASLContinue).Data); err != nil {
+			t.Fatal(err)
+		}
+		clientKey, storedKey := keysOf(t, "secret", x.salt, x.iterations)
+		w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &storedKey))})
+		m, err = w.fe.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		salted := saltedPassword(t, "secret", x.salt, x.iterations)
+		if final, ok := m.(*pgproto3.AuthenticationSASLFinal); !ok || !x.accepts(final.Data, mac(&salted, "Server Key")) {
+			t.Fatalf("%+v", m)
+		}
+		w.until('Z')
+	}
+}
+
+// TestCertificateKinds binds to proxies with other certificates, and chosen in other ways.
+func TestCertificateKinds(t *testing.T) {
+	_, ed, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	make1 := func(public, key any) tls.Certificate {
+		template := &x509.Certificate{SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	}
+	edCert, ecCert := make1(ed.Public(), ed), make1(p384.Public(), p384)
+	for _, c := range []struct {
+		name, offer string
+		conf        *tls.Config
+	}{
+		{"ECDSA with SHA-384", scramPlus, &tls.Config{Certificates: []tls.Certificate{ecCert}}},
+		{"several", scramPlus, &tls.Config{Certificates: []tls.Certificate{ecCert, edCert}}},
+		{"GetCertificate", scramPlus, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &ecCert, nil }}},
+		{"GetConfigForClient", scramPlus, &tls.Config{
+			Certificates: []tls.Certificate{edCert},
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+				return &tls.Config{Certificates: []tls.Certificate{ecCert}, NextProtos: []string{alpnPostgres}}, nil
+			},
+		}},
+		{"Ed25519", scramSHA256, &tls.Config{Certificates: []tls.Certificate{edCert}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := start(t, how{}, func(cfg *Config) {
+				cfg.Upstream, cfg.TLS, cfg.Verifiers = shared.upstream("sslmode=require"), c.conf, &catalogue{}
+			})
+			for range 2 {
+				w, offer, binding := secured(t, p.addr, "scram_user")
+				if !strings.HasPrefix(offer, `AuthenticationSASL ["`+c.offer+`"`) {
+					t.Fatal(offer)
+				}
+				x := newSCRAMLogin(binding)
+				if binding == nil {
+					x.header = "y,," // could bind, but nothing is offered: rightly
+				}
+				w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.mechanism, Data: []byte(x.header + x.first)})
+				m, err := w.fe.Receive()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := x.challenged(m.(*pgproto3.AuthenticationSASLContinue).Data); err != nil {
+					t.Fatal(err)
+				}
+				clientKey, storedKey := keysOf(t, "secret", x.salt, x.iterations)
+				w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &storedKey))})
+				w.until('Z')
+			}
+		})
+	}
+}
+
+// pretender is a server that asks for SCRAM and knows no verifier. It has a salt to show and then says
+// that all is well.
+func pretender(t *testing.T, ending ...pgproto3.BackendMessage) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.SetDeadline(time.Now().Add(patience))
+			be := pgproto3.NewBackend(conn, conn)
+			_, _ = be.ReceiveStartupMessage()
+			be.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scramSHA256}})
+			_ = be.Flush()
+			_ = be.SetAuthType(pgproto3.AuthTypeSASL)
+			m, err := be.Receive()
+			if first, ok := m.(*pgproto3.SASLInitialResponse); err == nil && ok {
+				nonce := strings.TrimPrefix(string(first.Data), "n,,n=,r=")
+				be.Send(&pgproto3.AuthenticationSASLContinue{Data: []byte("r=" + nonce + "x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")})
+				_ = be.Flush()
+				_ = be.SetAuthType(pgproto3.AuthTypeSASLContinue)
+				_, _ = be.Receive()
+				for _, m := range ending {
+					be.Send(m)
+				}
+				_ = be.Flush()
+			}
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestPretender: a server that cannot prove that it has the verifier gets no session, and the client's
+// proof never reaches it.
+func TestPretender(t *testing.T) {
+	_, stored, clientKey := exampleVerifier(t, "pencil")
+	v, err := parseVerifier(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := "v=" + base64.StdEncoding.EncodeToString(make([]byte, 32))
+	for _, c := range []struct {
+		name, user, want string
+		ending           []pgproto3.BackendMessage
+	}{
+		{"bad signature", "user", "FATAL 28000 \"the Postgres server did not prove", []pgproto3.BackendMessage{
+			&pgproto3.AuthenticationSASLFinal{Data: []byte(signature)}, &pgproto3.AuthenticationOk{}, &pgproto3.ReadyForQuery{TxStatus: 'I'},
+		}},
+		{"no signature", "user", "FATAL 08P01", []pgproto3.BackendMessage{&pgproto3.AuthenticationOk{}, &pgproto3.ReadyForQuery{TxStatus: 'I'}}},
+		{"takes anything", "nobody", "FATAL 28000 \"the Postgres server did not prove", []pgproto3.BackendMessage{
+			&pgproto3.AuthenticationSASLFinal{Data: []byte(signature)}, &pgproto3.AuthenticationOk{}, &pgproto3.ReadyForQuery{TxStatus: 'I'},
+		}},
+		{"another question", "user", "FATAL 08P01", []pgproto3.BackendMessage{&pgproto3.AuthenticationCleartextPassword{}}},
+		{"leaves", "user", "FATAL 08006", nil},
+		{"notice, then its own error", "user", "NoticeResponse", []pgproto3.BackendMessage{
+			&pgproto3.NoticeResponse{Severity: "NOTICE", Code: "00000", Message: "n"},
+			&pgproto3.ErrorResponse{Severity: "FATAL", Code: "28P01", Message: "no"},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			host, port, _ := net.SplitHostPort(pretender(t, c.ending...))
+			p := start(t, how{}, func(cfg *Config) {
+				cfg.Upstream = fmt.Sprintf("host=%s port=%s sslmode=disable", host, port)
+				cfg.TLS, cfg.Verifiers = shared.serverTLS(), staticVerifiers{"user": stored}
+			})
+			w, _, binding := secured(t, p.addr, c.user)
+			x := newSCRAMLogin(binding)
+			w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.mechanism, Data: []byte(x.header + x.first)})
+			m, err := w.fe.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := x.challenged(m.(*pgproto3.AuthenticationSASLContinue).Data); err != nil {
+				t.Fatal(err)
+			}
+			w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &v.storedKey))})
+			if got := w.toEnd(); !strings.Contains(got, c.want) || strings.Contains(got, "AuthenticationOk") {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSecretsAreNotLogged looks for what could serve to log in.
+func TestSecretsAreNotLogged(t *testing.T) {
+	core, seen := observer.New(zap.DebugLevel)
+	source := &catalogue{}
+	p := start(t, how{}, func(c *Config) {
+		c.Upstream, c.TLS, c.Verifiers = shared.upstream("sslmode=require"), shared.serverTLS(), source
+		c.Log = zap.New(core)
+	})
+	if err := bindTo(t, p, "scram_user", "secret"); err != nil {
+		t.Fatal(err)
+	}
+	if err := bindTo(t, p, "scram_user", "mistaken"); err == nil {
+		t.Fatal("let in")
+	}
+	source.fails.Store(true)
+	if err := bindTo(t, p, "scram_user", "mistaken"); err == nil {
+		t.Fatal("let in")
+	}
+	if seen.Len() == 0 {
+		t.Fatal("nothing is logged at all")
+	}
+	for _, e := range seen.All() {
+		text := fmt.Sprint(e.Message, e.ContextMap())
+		for _, bad := range []string{"SCRAM-SHA-256$", "secret", "mistaken", "p=", "v="} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%q is in %s", bad, text)
+			}
+		}
 	}
 }

@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 )
@@ -68,4 +70,44 @@ func (s *Server) cancel(ctx context.Context, p startupPacket) {
 		return
 	}
 	_, _ = io.Copy(io.Discard, c.link.conn)
+}
+
+const (
+	cancelTime = 2 * time.Second // what cancelling all sessions may take
+	cancelsOut = 32              // requests under way at a time: each makes the server fork
+)
+
+// cancelAll sends a CancelRequest for each session that is left at the end of a drain: the server
+// would not notice before its next reply that nobody is there any more. A session that runs
+// nothing takes no harm.
+func (s *Server) cancelAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
+	var keys []cancelKey
+	s.each(func(sess *session) {
+		if sess.key != "" {
+			keys = append(keys, sess.key)
+		}
+	})
+	var sending sync.WaitGroup
+	slots := make(chan struct{}, cancelsOut)
+	for _, key := range keys {
+		sending.Go(func() {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			defer func() { <-slots }()
+			s.cancel(ctx, key.request())
+		})
+	}
+	sending.Wait()
+}
+
+// request makes the CancelRequest.
+func (k cancelKey) request() startupPacket {
+	p := binary.BigEndian.AppendUint32(nil, uint32(8+len(k)))
+	p = binary.BigEndian.AppendUint32(p, codeCancel)
+	return append(p, k...)
 }

@@ -15,9 +15,12 @@ type Config struct {
 	// Listen holds "host:port" or the directory of a unix socket (an absolute path), at least one.
 	Listen []string
 	// Upstream is a DSN or URL as libpq reads it. Used are host, port, sslmode, sslrootcert,
-	// sslcert, sslkey, sslnegotiation and connect_timeout; several hosts are tried in order.
-	// User, password and database are the client's own. target_session_attrs is not looked at.
+	// sslcert, sslkey, sslnegotiation, connect_timeout and target_session_attrs; several hosts are
+	// tried in order. User, password and database are the client's own.
 	Upstream string
+	// Admin is a DSN whose user, password and database serve to ask the hosts of Upstream for
+	// target_session_attrs. Without that setting it is not needed.
+	Admin string
 	// TLS is the configuration towards clients; nil means that SSLRequest is answered with 'N'.
 	TLS *tls.Config
 	// TLSRequired refuses plaintext clients that come over TCP. Unix sockets are not affected.
@@ -29,6 +32,18 @@ type Config struct {
 	StartupTimeout time.Duration
 	// DrainTimeout is how long busy sessions get after Shutdown. 0 means: none.
 	DrainTimeout time.Duration
+	// KeepAlive is how long a TCP connection, on either side, is silent before the peer is probed;
+	// it is given up after as long again. 0 means 60 seconds, less than 0: never.
+	KeepAlive time.Duration
+	// UserTimeout is how long bytes sent, on either side, may stay unacknowledged or untaken
+	// (TCP_USER_TIMEOUT, Linux only). 0 means: as the system has it. A peer that lives and does
+	// not read for that long loses its session.
+	UserTimeout time.Duration
+	// ReusePort shares the addresses with other processes that set it, for a handover: see
+	// Shutdown. Linux only.
+	ReusePort bool
+	// Verifiers lets the proxy offer channel binding to clients with TLS; nil: it does not.
+	Verifiers Verifiers
 	// Rewriter decides about statements; nil makes a plain relay.
 	Rewriter Rewriter
 	// Log gets the proxy's own events; nil discards them. Payloads are never logged.
@@ -51,6 +66,15 @@ func (cfg Config) complete() (Config, error) {
 	}
 	if cfg.StartupTimeout < 0 || cfg.DrainTimeout < 0 {
 		return cfg, errors.New("checking configuration: a timeout is negative")
+	}
+	if cfg.UserTimeout < 0 {
+		return cfg, errors.New("checking configuration: a timeout is negative")
+	}
+	if cfg.ReusePort && !canReusePort {
+		return cfg, errors.New("checking configuration: addresses can be shared on Linux only")
+	}
+	if cfg.KeepAlive == 0 {
+		cfg.KeepAlive = defaultKeepAlive
 	}
 	if cfg.StartupTimeout == 0 {
 		cfg.StartupTimeout = defaultStartupTimeout

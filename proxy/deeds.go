@@ -114,12 +114,18 @@ func lives(m map[string]*deed, name string, d *deed) map[string]*deed {
 	return m
 }
 
-// end is called when all of m have ended.
-func end(m map[string]*deed) {
-	for _, d := range m {
-		d.gone.Store(true)
+// end is called when all portals have ended, or all statements that have a name.
+func (l *living) end(portals bool) {
+	names := l.statements
+	if portals {
+		names = l.portals
 	}
-	clear(m)
+	for name, d := range names {
+		if portals || name != "" {
+			d.gone.Store(true)
+			delete(names, name)
+		}
+	}
 }
 
 // fulfil settles the deed of h that a reply says is done.

@@ -6,8 +6,9 @@
 //   - One server connection per client connection, for the whole life of both.
 //   - Every byte is forwarded as it came, except the text of a Query or Parse for which the
 //     [Rewriter] made a [Plan], the report (ErrorResponse, NoticeResponse) a Plan or the Rewriter
-//     changed, and the list of SASL mechanisms (see docs/auth.md). Besides, the statements that a Plan
-//     adds are sent, and what the server replies to them is taken out (step.go, Plan.Hidden).
+//     changed, and SASL with clients that bind channels (authscram.go, docs/auth.md). Besides,
+//     the statements that a Plan adds are sent, and what the server replies to them is taken out
+//     (step.go, Plan.Hidden).
 //   - The proxy never makes up a reply inside a session. What it says itself (report.go) is said
 //     before the session has begun or as its last message.
 //   - Each session keeps one ordered queue of the replies its server still owes. The direction
@@ -18,7 +19,7 @@
 //
 // # What it refuses to know
 //
-// SQL, the schema mbus4, passwords, and which statements matter: that is the Rewriter's part.
+// SQL, the schema mbus4, passwords (it handles verifiers of them), and which statements matter: that is the Rewriter's part.
 //
 // # Names
 //

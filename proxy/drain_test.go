@@ -100,6 +100,32 @@ func TestDrainTimeout(t *testing.T) {
 	})
 }
 
+// TestDrainTimeoutCancels: what a session ran when it was cut off does not run on in the server.
+func TestDrainTimeoutCancels(t *testing.T) {
+	eachWay(t, func(t *testing.T, way how) {
+		p := start(t, way, func(c *Config) { c.DrainTimeout = 50 * time.Millisecond })
+		admin := login(t, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
+		var busy []*wire
+		for range 3 {
+			w := login(t, p.addr)
+			w.send(&pgproto3.Query{String: "select pg_sleep(600)"})
+			eventually(t, "the query runs", func() bool {
+				return strings.Contains(admin.query(fmt.Sprintf("select wait_event from pg_stat_activity where pid = %d", w.key.ProcessID)), "PgSleep")
+			})
+			busy = append(busy, w)
+		}
+		if err := p.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		for _, w := range busy {
+			if got := w.toEnd(); !strings.Contains(got, "57014") && !strings.Contains(got, "FATAL 57P01") {
+				t.Error(got)
+			}
+			eventually(t, "the backend has ended", backendGone(t, admin, w.key.ProcessID))
+		}
+	})
+}
+
 func TestCloseLeavesNoGoroutine(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		before := runtime.NumGoroutine()

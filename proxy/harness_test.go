@@ -70,6 +70,7 @@ func withCluster(run func() int) (code int, err error) {
 			"host all clear_user all password",
 			"host all md5_user all md5",
 			"host all scram_user all scram-sha-256",
+			"host scram all all scram-sha-256", // a database
 			"hostnossl all only_tls all reject",
 			"hostssl all only_plain all reject",
 			"host replication all all trust",
@@ -98,6 +99,9 @@ func (f *fixture) makeRoles() error {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, "create database scram").ReadAll(); err != nil {
+		return err
+	}
 	_, err = conn.Exec(ctx, `
 		set password_encryption = 'md5';
 		create role md5_user login password 'secret';

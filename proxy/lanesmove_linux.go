@@ -24,6 +24,7 @@ func (ln *lanes) fromClient() {
 			// The server ends as it would had the client been connected directly: after what it
 			// has received.
 			ln.client.noInput = true
+			ln.session.mayClose.Store(true)
 			ln.shutdown(&ln.server)
 		}
 		ln.watch()
@@ -63,6 +64,7 @@ func (ln *lanes) forward(batch []byte) {
 
 // toServer writes to the server.
 func (ln *lanes) toServer(b []byte) {
+	ln.session.foresee()
 	if !ln.send(&ln.server, b) || ln.session.up.terminated {
 		// After a failed write the other direction delivers what the server still said.
 		ln.discarding = true
@@ -124,6 +126,9 @@ func (ln *lanes) fromServer() {
 		down.ncarry = copy(down.carry[:], l.buf[:off])
 		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
 			return
+		}
+		if s := ln.session; !s.plain && !s.mayClose.Load() && down.endedSilently() {
+			ln.send(&ln.client, sayServerEnded().encode(nil))
 		}
 		ln.serverClosed()
 		ln.watch()

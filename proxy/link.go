@@ -29,6 +29,9 @@ type link struct {
 	thru *tlsSocket      // under tls
 	conn net.Conn        // tls or sock
 
+	// certificate is the one shown to the peer, as DER; set by the handshake with a client.
+	certificate []byte
+
 	// try is the read attempt of one wake-up; made once, for a closure per read would allocate.
 	try  func(fd uintptr) bool
 	pool *bufferPool

@@ -32,7 +32,7 @@ func parseListen(a string) (listenAddress, error) {
 }
 
 // listenAll binds every address, or none. TCP comes first: its port names the sockets.
-func listenAll(addresses []string) (bound []net.Listener, err error) {
+func listenAll(addresses []string, socket socketOptions) (bound []net.Listener, err error) {
 	bound = make([]net.Listener, len(addresses))
 	defer func() {
 		if err != nil {
@@ -45,7 +45,7 @@ func listenAll(addresses []string) (bound []net.Listener, err error) {
 		}
 	}()
 	port := 0
-	lc := net.ListenConfig{KeepAliveConfig: keepAlive()}
+	lc := socket.listenConfig()
 	for i, text := range addresses {
 		a, err := parseListen(text)
 		if err != nil {
@@ -56,6 +56,11 @@ func listenAll(addresses []string) (bound []net.Listener, err error) {
 		}
 		if bound[i], err = lc.Listen(context.Background(), "tcp", a.tcp); err != nil {
 			return bound, fmt.Errorf("listening: %w", err)
+		}
+		if socket.reusePort {
+			if err = claimPort(bound[i]); err != nil {
+				return bound, fmt.Errorf("sharing the port: %w", err)
+			}
 		}
 		if port == 0 {
 			port = bound[i].Addr().(*net.TCPAddr).Port
@@ -72,7 +77,7 @@ func listenAll(addresses []string) (bound []net.Listener, err error) {
 		if err != nil {
 			return bound, err
 		}
-		if bound[i], err = listenUnix(a.dir, port); err != nil {
+		if bound[i], err = listenUnix(a.dir, port, socket.reusePort); err != nil {
 			return bound, err
 		}
 	}
@@ -82,35 +87,73 @@ func listenAll(addresses []string) (bound []net.Listener, err error) {
 // unixListener is a unix socket with its lock file.
 type unixListener struct {
 	*net.UnixListener
+	path string
 	lock *os.File
 }
 
-// Close removes the socket file and then gives up the lock.
+// Addr has the path that clients use.
+func (l *unixListener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
+
+// Close removes the socket file, unless a successor has the path, and then gives up the lock.
 func (l *unixListener) Close() error {
 	err := l.UnixListener.Close()
+	if lockFile(l.lock, syscall.LOCK_EX) == nil {
+		_ = os.Remove(l.path)
+	}
 	_ = l.lock.Close()
 	return err
 }
 
+func lockFile(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB) }
+
 // listenUnix binds .s.PGSQL.<port> in dir, the name libpq looks for. The lock file beside it is
 // held with flock, so that a socket left by a proxy that was killed can be told from one in use.
 // The lock file stays: removing it would let two proxies lock two different files of that name.
-func listenUnix(dir string, port int) (net.Listener, error) {
+//
+// Proxies that share their addresses hold the lock together; the path belongs to the one that
+// came last.
+func listenUnix(dir string, port int, share bool) (net.Listener, error) {
 	path := filepath.Join(dir, ".s.PGSQL."+strconv.Itoa(port))
 	lock, err := os.OpenFile(path+".proxylock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("locking unix socket: %w", err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	bind := bindUnix
+	if err = lockFile(lock, syscall.LOCK_EX); err != nil && share {
+		bind = replaceUnix
+	}
+	if share {
+		err = lockFile(lock, syscall.LOCK_SH)
+	}
+	if err != nil {
 		_ = lock.Close()
 		return nil, fmt.Errorf("locking unix socket %s: another proxy uses it: %w", path, err)
 	}
-	l, err := bindUnix(path)
+	l, err := bind(path)
 	if err != nil {
 		_ = lock.Close()
 		return nil, err
 	}
-	return &unixListener{l, lock}, nil
+	l.SetUnlinkOnClose(false)
+	return &unixListener{l, path, lock}, nil
+}
+
+// replaceUnix puts a new socket in the place of the one that another proxy listens on.
+func replaceUnix(path string) (*net.UnixListener, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
+		return nil, fmt.Errorf("binding %s: the file exists and is no socket", path)
+	}
+	own := fmt.Sprintf("%s.%d", path, os.Getpid())
+	_ = os.Remove(own)
+	l, err := bindUnix(own)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Rename(own, path); err != nil {
+		_ = l.Close()
+		return nil, fmt.Errorf("replacing unix socket: %w", err)
+	}
+	return l, nil
 }
 
 // errSocketInUse is the refusal to remove somebody else's socket.

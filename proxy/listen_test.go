@@ -36,7 +36,7 @@ func TestUnixSocketsOnBothSides(t *testing.T) {
 		}
 		ordinaryWork(t, dialWire(t, path))
 		t.Run("in use", func(t *testing.T) {
-			if _, err := listenUnix(dir, addrs[0].(*net.TCPAddr).Port); err == nil || !strings.Contains(err.Error(), "another proxy") {
+			if _, err := listenUnix(dir, addrs[0].(*net.TCPAddr).Port, false); err == nil || !strings.Contains(err.Error(), "another proxy") {
 				t.Errorf("second listener: %v", err)
 			}
 		})
@@ -55,12 +55,12 @@ func TestStaleSocketIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenUnix(dir, 7); err == nil {
+	if _, err := listenUnix(dir, 7, false); err == nil {
 		t.Fatal("socket of another server was taken")
 	}
 	l.SetUnlinkOnClose(false)
 	_ = l.Close()
-	ours, err := listenUnix(dir, 7)
+	ours, err := listenUnix(dir, 7, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestStaleSocketIsReplaced(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".s.PGSQL.8"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenUnix(dir, 8); err == nil {
+	if _, err := listenUnix(dir, 8, false); err == nil {
 		t.Error("a file that is no socket was replaced")
 	}
 }

@@ -98,3 +98,9 @@ func (p *markingPlan) Tag() string { return "" }
 
 // EndsTransaction reports false: no step does.
 func (p *markingPlan) EndsTransaction() bool { return false }
+
+// Signals reports false: nobody wants to be told.
+func (p *markingPlan) Signals() bool { return false }
+
+// AfterTransaction is not called.
+func (p *markingPlan) AfterTransaction() {}

@@ -97,12 +97,10 @@ func (n *names) completed(a *about, tag string) {
 	}
 	switch tag {
 	case "DISCARD ALL":
-		clear(n.statements)
+		n.deallocatedAll()
 		clear(n.portals)
-		end(n.living.statements)
 	case "DEALLOCATE ALL":
-		clear(n.statements)
-		end(n.living.statements)
+		n.deallocatedAll()
 	case "DEALLOCATE":
 		// All names of the text go at the first tag: a plan dropped too early costs the mapping
 		// of a position, one kept too long would map that of another statement.
@@ -115,6 +113,16 @@ func (n *names) completed(a *about, tag string) {
 			}
 		}
 	}
+}
+
+// deallocatedAll drops all statements but the unnamed one, which the server keeps elsewhere.
+func (n *names) deallocatedAll() {
+	unnamed, planned := n.statements[""]
+	clear(n.statements)
+	if planned {
+		n.statements[""] = unnamed
+	}
+	n.living.end(false)
 }
 
 // failed is called at the ErrorResponse that answers h.
@@ -134,7 +142,7 @@ func (n *names) ready(kind replyKind, status byte) {
 	}
 	if status == 'I' { // no portal of the extended protocol outlives its transaction
 		clear(n.portals)
-		end(n.living.portals)
+		n.living.end(true)
 	}
 }
 

@@ -16,7 +16,7 @@ func (s *Server) negotiate(ctx context.Context, l *link) (startupPacket, error) 
 		p, err := readStartupPacket(l.conn)
 		switch {
 		case errors.Is(err, errDirectTLS):
-			if l.tls != nil || askedSSL || s.cfg.TLS == nil {
+			if l.tls != nil || askedSSL || s.limits.Load().TLS == nil {
 				return nil, errNotSpoken
 			}
 			if err := s.acceptTLS(ctx, l, p); err != nil {
@@ -58,7 +58,7 @@ var errNotSpoken = errors.New("peer does not speak the protocol")
 
 // answerSSL answers an SSLRequest.
 func (s *Server) answerSSL(ctx context.Context, l *link) error {
-	if s.cfg.TLS == nil || l.isUnix() {
+	if s.limits.Load().TLS == nil || l.isUnix() {
 		return l.write([]byte{'N'})
 	}
 	// Bytes that came along in plaintext must not count as sent under TLS (CVE-2021-23214). None
@@ -74,7 +74,11 @@ func (s *Server) answerSSL(ctx context.Context, l *link) error {
 
 // acceptTLS does the server's side of the handshake; ahead is the part of it already read.
 func (s *Server) acceptTLS(ctx context.Context, l *link, ahead []byte) error {
-	conn := l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, s.cfg.TLS) })
+	conf := s.TLS()
+	if conf == nil { // taken away by Reload since
+		return errNotSpoken
+	}
+	conn := l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, noteCertificate(l, conf)) })
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return errors.Join(errNotSpoken, err)
 	}

@@ -148,7 +148,43 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 			add(&pgproto3.Sync{})
 		}
 	}
+	// late makes a statement that may have a step, and uses it, with errors and Syncs thrown in.
+	late := func() {
+		maybe := func(m ...pgproto3.FrontendMessage) {
+			if rnd.IntN(4) == 0 {
+				add(m...)
+			}
+		}
+		broken := &pgproto3.Execute{Portal: "none"}
+		// run is not a Query: Postgres 15 crashes when the unnamed portal that a failed Query has
+		// left in a transaction is executed.
+		run := func(sql string) []pgproto3.FrontendMessage {
+			return msgs(sync1(), parse("run", sql), bind("run", "run"), execute("run"), sync1(),
+				&pgproto3.Close{ObjectType: 'S', Name: "run"}, &pgproto3.Close{ObjectType: 'P', Name: "run"}, sync1())
+		}
+		n, portal := name(), name()
+		add(run("rollback")...)
+		maybe(append(run("begin"), run("savepoint s")...)...)
+		maybe(broken)
+		maybe(&pgproto3.Close{ObjectType: 'S', Name: n})
+		add(&pgproto3.Parse{Name: n, Query: pick(markLate+" select s from generate_series(1, 3) s", "select 7")})
+		maybe(&pgproto3.Sync{})
+		maybe(append(run("deallocate "+pick("a", "b", "all")), run("prepare "+pick("a", "b")+" as select 8")...)...)
+		maybe(broken, &pgproto3.Sync{})
+		add(&pgproto3.Bind{DestinationPortal: portal, PreparedStatement: n})
+		maybe(&pgproto3.Sync{})
+		for range 1 + rnd.IntN(3) {
+			add(&pgproto3.Execute{Portal: portal, MaxRows: uint32(rnd.IntN(2))})
+			maybe(&pgproto3.Sync{})
+			maybe(append(msgs(broken), run("rollback to s")...)...)
+		}
+		add(run("rollback")...)
+	}
 	for range 5 + rnd.IntN(40) {
+		if steps && rnd.IntN(3) == 0 {
+			late()
+			continue
+		}
 		switch rnd.IntN(16) {
 		case 0, 1:
 			sql := simple()

@@ -44,6 +44,14 @@ func sayShutdown() *fatal {
 	return &fatal{code: "57P01", message: "terminating connection due to administrator command"}
 }
 
+// sayServerEnded is for a server that ended without a word: killed, or its machine gone.
+func sayServerEnded() *fatal {
+	return &fatal{
+		code: "57P01", message: "terminating connection because the Postgres server closed it unexpectedly",
+		hint: "In a moment you should be able to reconnect to the database and repeat your command.",
+	}
+}
+
 func sayTLSRequired() *fatal {
 	return &fatal{
 		code: "28000", message: "mbusproxy accepts only connections with TLS",
@@ -89,6 +97,14 @@ func sayUnreachable(err error) *fatal {
 	}
 }
 
+func sayNoneFits(err error) *fatal {
+	return &fatal{
+		code: "08001", message: "mbusproxy found no Postgres server that fits target_session_attrs",
+		detail: clean(err.Error()),
+		hint:   "Until a standby is promoted none may be there; try again.",
+	}
+}
+
 func sayServerLost(err error) *fatal {
 	return &fatal{
 		code: "08006", message: "the Postgres server closed the connection during startup",
@@ -107,10 +123,61 @@ func sayServerGarbage() *fatal {
 func sayChannelBinding() *fatal {
 	return &fatal{
 		code:    "28000",
-		message: "SCRAM authentication through mbusproxy is not possible when both of its sides use TLS and the client can bind channels",
+		message: "SCRAM authentication through mbusproxy is not possible when both of its sides use TLS, the client can bind channels and the proxy cannot read password verifiers",
 		detail:  "The server would take the relayed exchange for a downgrade attack.",
-		hint:    "Connect with channel_binding=disable, or drop TLS on one side of the proxy (sslmode=disable, or a unix socket).",
+		hint:    "Let the role of the proxy's --admin read pg_authid, or connect with channel_binding=disable.",
 	}
+}
+
+func sayNoVerifiers() *fatal {
+	return &fatal{
+		code: "58000", message: "mbusproxy could not read password verifiers from the Postgres server",
+		hint: "Check the proxy's log, and that the role of its --admin can connect and may read pg_authid.",
+	}
+}
+
+func sayServerUnproven() *fatal {
+	return &fatal{
+		code: "28000", message: "the Postgres server did not prove that it knows the password",
+		hint: "Check that the proxy's --upstream and --admin name the same server.",
+	}
+}
+
+// The refusals of a client's SCRAM messages have the words of auth-scram.c in Postgres.
+
+func sayMalformedSCRAM(detail string) *fatal {
+	return &fatal{code: "08P01", message: "malformed SCRAM message", detail: detail}
+}
+
+func saySCRAMNegotiation() *fatal {
+	return &fatal{
+		code: "28000", message: "SCRAM channel binding negotiation error",
+		detail: "The client supports SCRAM channel binding but thinks the server does not.  However, this server does support channel binding.",
+	}
+}
+
+func saySCRAMBindingType(name string) *fatal {
+	return &fatal{code: "08P01", message: fmt.Sprintf("unsupported SCRAM channel-binding type \"%s\"", name)}
+}
+
+func saySCRAMBindingCheck() *fatal {
+	return &fatal{code: "28000", message: "SCRAM channel binding check failed"}
+}
+
+func saySCRAMBindingAttribute() *fatal {
+	return &fatal{code: "08P01", message: "unexpected SCRAM channel-binding attribute in client-final-message"}
+}
+
+func saySCRAMUnsupported(what string) *fatal {
+	return &fatal{code: "0A000", message: what}
+}
+
+func saySCRAMNonce() *fatal {
+	return &fatal{code: "08P01", message: "non-printable characters in SCRAM nonce"}
+}
+
+func saySCRAMResponse(detail string) *fatal {
+	return &fatal{code: "08P01", message: "invalid SCRAM response", detail: detail}
 }
 
 func sayStartupTimeout() *fatal {

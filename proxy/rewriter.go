@@ -60,4 +60,9 @@ type Plan interface {
 	// EndsTransaction reports that the steps may end the transaction, and with it the portal they
 	// belong to: its Bind is sent again after them. Only asked of late plans.
 	EndsTransaction() bool
+	// AfterTransaction is called when a transaction ends in which the plan was executed, be it that
+	// it failed. It returns at once. Only asked of plans for which Signals is true.
+	AfterTransaction()
+	// Signals reports that AfterTransaction is to be called.
+	Signals() bool
 }

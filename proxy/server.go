@@ -15,12 +15,16 @@ import (
 // Server is the proxy: it accepts clients on its listeners and runs their sessions. Its methods
 // are safe for concurrent use.
 type Server struct {
-	cfg       Config
+	cfg       Config                 // but for what limits holds
+	limits    atomic.Pointer[Limits] // in force for new sessions
 	log       *zap.Logger
 	upstreams *upstreams
+	verifiers *verifierCache
 	pool      *bufferPool
 	cancels   cancels
 	counts    counters
+	arrived   atomic.Int64 // when the last client came, in nanoseconds since 1970
+	starting  atomic.Int64 // startups under way
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -71,17 +75,22 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 			return nil, err
 		}
 	}
-	up, err := parseUpstream(cfg.Upstream)
+	up, err := parseUpstream(cfg.Upstream, cfg.Admin, cfg.socketOptions())
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Server{
-		cfg: cfg, log: cfg.Log, upstreams: up, pool: newBufferPool(),
+	s := &Server{
+		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
 		startups: func() context.Context { return ctx }, cancelStartups: cancel,
 		sessions: make(map[*session]struct{}), loopCount: loopCount,
 		ended: make(chan struct{}),
-	}, nil
+	}
+	s.limits.Store(cfg.limits())
+	if up.prober != nil {
+		up.prober.life = s.startupContext
+	}
+	return s, nil
 }
 
 func (s *Server) startupContext() context.Context { return s.startups() }
@@ -99,7 +108,7 @@ func (s *Server) Listen() error {
 	if s.state != serverNew {
 		return errListening
 	}
-	listeners, err := listenAll(s.cfg.Listen)
+	listeners, err := listenAll(s.cfg.Listen, s.cfg.socketOptions())
 	if err != nil {
 		return err
 	}
@@ -166,8 +175,11 @@ func (s *Server) accept(l net.Listener) {
 			_ = conn.Close()
 			return
 		}
+		s.starting.Add(1)
+		s.arrived.Store(time.Now().UnixNano())
 		go func() {
 			defer s.handlers.Done()
+			defer s.starting.Add(-1)
 			s.guard(func() { s.serve(conn) })
 		}()
 	}
@@ -205,7 +217,7 @@ func (s *Server) admit(sess *session) error {
 	if s.state == serverEnding {
 		return sayShutdown()
 	}
-	if s.cfg.MaxConnections > 0 && len(s.sessions) >= s.cfg.MaxConnections {
+	if limit := s.limits.Load().MaxConnections; limit > 0 && len(s.sessions) >= limit {
 		return sayTooManyClients()
 	}
 	s.lastID++

@@ -18,6 +18,14 @@ type serverFlow struct {
 	tracker
 	// err is set by wants when a reply is impossible.
 	err error
+	// latest is the type of the last message.
+	latest byte
+}
+
+// endedSilently reports, at the end of what the server sends, that it has not said why.
+// A crash of another backend is told with a warning.
+func (f *serverFlow) endedSilently() bool {
+	return f.atBoundary() && f.latest != msgErrorResponse && f.latest != msgNoticeResponse
 }
 
 // feed takes a batch, whose head was prefilled, and leaves what is to be written to the client in
@@ -56,6 +64,7 @@ func (f *serverFlow) feed(buf []byte, out *assembly) error {
 // wants says how much of a message must lie in one piece before it goes on; what carries nothing
 // of interest is noted here.
 func (f *serverFlow) wants(typ byte, size int) (gather int) {
+	f.latest = typ
 	switch typ {
 	case msgDataRow, msgCopyData:
 		// The bulk of what servers send: no look at the queue while its head takes rows.
@@ -115,11 +124,15 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 	case msgReadyForQuery:
 		hide, err = f.answer(msgReadyForQuery, txnStatus(body[0]))
 	case msgCommandComplete:
-		if h := f.head(); h != nil && h.about != nil && h.about.tag != "" {
-			replacement = appendFrame(nil, msgCommandComplete, []byte(h.about.tag), []byte{0})
+		promised := ""
+		if h := f.head(); h != nil && h.about != nil {
+			promised = h.about.tag
 		}
 		tag, _, _ := cstring(body)
 		hide, err = f.answer(msgCommandComplete, string(tag))
+		if promised != "" && !hide {
+			replacement = appendFrame(nil, msgCommandComplete, []byte(promised), []byte{0})
+		}
 	case msgParameterStatus:
 		f.settings.Store(f.settings.Load().with(body))
 	case msgNoticeResponse:

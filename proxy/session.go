@@ -40,6 +40,9 @@ type session struct {
 
 	// cancel ends the context of the Rewriter's calls; for sessions with goroutines.
 	cancel context.CancelFunc
+	// mayClose is set before the server gets what it may answer by closing without a word: the
+	// client's end, or a message it cannot be expected to take.
+	mayClose atomic.Bool
 	// phase is how far Shutdown has come for this session.
 	phase atomic.Int32
 	// running counts the goroutines.
@@ -184,9 +187,17 @@ func (s *session) forward(ctx context.Context, batch []byte, out *assembly) erro
 	return err
 }
 
+// foresee sets mayClose before a write to the server.
+func (s *session) foresee() {
+	if may := s.up.terminated || !s.up.atBoundary(); may != s.mayClose.Load() {
+		s.mayClose.Store(may)
+	}
+}
+
 // toServer writes what out holds. When that fails upstream goes on as after Terminate, for
 // downstream is to deliver what the server still said.
 func (s *session) toServer(out *assembly) {
+	s.foresee()
 	if s.serverLink.write(out.result()) != nil {
 		s.up.terminated = true
 	}
@@ -237,6 +248,7 @@ func (s *session) downstream(rest []byte) error {
 			if !errors.Is(err, io.EOF) {
 				s.explain("server to client", fmt.Errorf("reading from server: %w", err))
 			}
+			s.speakForServer()
 			s.serverClosed()
 			return nil
 		}
@@ -286,6 +298,15 @@ func (s *session) isSealed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sealed
+}
+
+// speakForServer tells the client that its session is over when the server could not.
+func (s *session) speakForServer() {
+	if s.plain || s.mayClose.Load() || s.isSealed() || !s.down.endedSilently() {
+		return
+	}
+	_ = s.clientLink.sock.SetWriteDeadline(soon())
+	_ = s.clientLink.write(sayServerEnded().encode(nil))
 }
 
 // serverClosed passes the server's end on to the client.

@@ -9,9 +9,11 @@ import (
 func soon() time.Time { return time.Now().Add(goodbyeTime) }
 
 // Shutdown stops accepting, ends idle sessions with 57P01 and busy ones when they become idle,
-// at the latest after Config.DrainTimeout. It returns when all have ended, or with ctx's error
-// when that ends before; the sessions left are then cut off.
+// at the latest after Config.DrainTimeout; what these still run is cancelled. It returns when all have ended, or with ctx's error
+// when that ends before; the sessions left are then cut off. With Config.ReusePort it first leaves
+// the addresses to a successor, which may take HandoverLimit.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.handOver(ctx)
 	s.stopAccepting()
 	s.each((*session).drain)
 	done := make(chan struct{})
@@ -19,7 +21,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.handlers.Wait()
 		close(done)
 	}()
-	drained := time.NewTimer(s.cfg.DrainTimeout)
+	drained := time.NewTimer(s.limits.Load().DrainTimeout)
 	defer drained.Stop()
 	select {
 	case <-done:
@@ -27,6 +29,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	case <-drained.C:
+		s.cancelAll(ctx)
 		s.each((*session).expire)
 		select {
 		case <-done:

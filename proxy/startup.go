@@ -24,7 +24,7 @@ func (s *Server) serve(conn net.Conn) {
 			l.close()
 		}
 	}()
-	ctx, cancel := context.WithTimeout(s.startupContext(), s.cfg.StartupTimeout)
+	ctx, cancel := context.WithTimeout(s.startupContext(), s.limits.Load().StartupTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, l.interrupt)
 	sess, rest, err := s.startup(ctx, l)
@@ -100,7 +100,7 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 		return nil, nil, err
 	}
 	sess.log = s.log.With(zap.Uint64("session", sess.id))
-	g, at, err := s.connect(ctx, sess, p)
+	g, at, err := s.connect(ctx, sess, p, params.user)
 	if err != nil {
 		s.forget(sess)
 		return nil, nil, err
@@ -122,9 +122,21 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 }
 
 // connect finds a server that takes the session and relays authentication with it.
-func (s *Server) connect(ctx context.Context, sess *session, p startupPacket) (*greeting, target, error) {
+func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, user string) (*greeting, target, error) {
+	up, err := s.upstreams.route(ctx)
+	if err != nil {
+		return nil, target{}, err
+	}
 	for first := 0; ; {
-		c, err := s.upstreams.dial(ctx, s.pool, first)
+		c, err := up.dial(ctx, s.pool, first)
+		if err != nil && first == 0 && ctx.Err() == nil {
+			if again, rerr := s.upstreams.reroute(ctx, up); rerr != nil {
+				return nil, target{}, rerr
+			} else if again != nil {
+				up = again
+				c, err = up.dial(ctx, s.pool, first)
+			}
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, target{}, fmt.Errorf("connecting to server: %w", ctx.Err())
@@ -139,7 +151,8 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket) (*
 		if err = c.link.write(p); err != nil {
 			err = &serverGone{err}
 		} else {
-			g, err = authenticate(sess.clientLink, c.link, s.upstreams.another(first))
+			a := authentication{client: sess.clientLink, server: c.link, user: user, verifiers: s.verifiers, log: sess.log}
+			g, err = a.run(ctx, up.another(first))
 		}
 		if !stop() && err == nil {
 			err = context.Cause(ctx)

@@ -193,6 +193,12 @@ func stepCases() map[string][]exchange {
 			x(parsed+idle+errorLine("34000", `portal "none" does not exist`)+idle+bound+ran(1)+idle,
 				parse("", lateText), sync1(), execute("none"), parse("", "select 1"), sync1(), bind("", ""), execute(""), sync1()),
 		},
+		"names: unnamed survives what drops all": {
+			x(parsed+parsed+bound+"CommandComplete DEALLOCATE ALL\n"+idle+bound+ran(1)+idle,
+				parse("", lateText), parse("d", "deallocate all"), bind("", "d"), execute(""), sync1(), bind("", ""), execute(""), sync1()),
+			x(parsed+parsed+bound+"CommandComplete DISCARD ALL\n"+idle, parse("", lateText), parse("d", "discard all"), bind("", "d"), execute(""), sync1()),
+			x(bound+ran(1)+idle, bind("", ""), execute(""), sync1()),
+		},
 		"names: survive a rollback": {
 			x(begun+parsed+bound+ran(1)+inTx, query("begin"), parse("s", lateText), bind("", "s"), execute(""), sync1()),
 			x("CommandComplete ROLLBACK\n"+idle+bound+ran(1)+idle, query("rollback"), bind("", "s"), execute(""), sync1()),

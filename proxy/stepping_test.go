@@ -93,3 +93,9 @@ func (p *steppingPlan) Tag() string { return "" }
 
 // EndsTransaction reports false: no step does.
 func (p *steppingPlan) EndsTransaction() bool { return false }
+
+// Signals reports true where the test wants to be told.
+func (p *steppingPlan) Signals() bool { return false }
+
+// AfterTransaction is not called.
+func (p *steppingPlan) AfterTransaction() {}

@@ -17,6 +17,8 @@ type tracker struct {
 	// txn is the transaction status of the last ReadyForQuery: 'I', 'T' or 'E'.
 	txn   byte
 	names names
+	// signals is the last plan executed in this transaction that wants to be told of its end.
+	signals Plan
 }
 
 // reading is one way to read what the server has said so far.
@@ -267,6 +269,10 @@ func (t *tracker) note(h *owed, typ byte, detail string) {
 	if typ == msgReadyForQuery {
 		t.txn = detail[0]
 		t.names.ready(h.kind, t.txn)
+		if t.signals != nil && t.txn == 'I' {
+			t.signals.AfterTransaction()
+			t.signals = nil
+		}
 		return
 	}
 	if h == nil {
@@ -275,6 +281,11 @@ func (t *tracker) note(h *owed, typ byte, detail string) {
 	t.fulfil(h, typ, detail)
 	if h.hidden {
 		return
+	}
+	if typ == msgCommandComplete {
+		if plan := t.names.planOf(h); plan != nil && plan.Signals() {
+			t.signals = plan
+		}
 	}
 	switch typ {
 	case msgParseComplete:

@@ -18,6 +18,7 @@ type target struct {
 	network, address string
 	tls              *tls.Config // nil: plaintext
 	direct           bool        // TLS at once, without SSLRequest
+	socket           *socketOptions
 }
 
 // upstreams are the targets in the order in which they are tried. sslmode=prefer makes two of a
@@ -25,23 +26,35 @@ type target struct {
 type upstreams struct {
 	targets []target
 	timeout time.Duration // of one dial; 0: none but the startup's
+	prober  *prober       // nil: any server will do
+	probing *probing      // what targets come from; nil: from the configuration
 }
 
-// parseUpstream reads a DSN or URL.
-func parseUpstream(dsn string) (*upstreams, error) {
+// parseUpstream reads a DSN or URL; admin is Config.Admin.
+func parseUpstream(dsn, admin string, socket socketOptions) (*upstreams, error) {
 	cfg, err := pgconn.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("parsing upstream: %w", err)
 	}
 	direct := cfg.SSLNegotiation == "direct"
 	u := &upstreams{timeout: cfg.ConnectTimeout}
-	add := func(host string, port uint16, conf *tls.Config) {
-		network, address := pgconn.NetworkAddress(host, port)
-		u.targets = append(u.targets, target{network, address, conf, direct && conf != nil})
+	var hosts []host
+	add := func(name string, port uint16, conf *tls.Config) {
+		network, address := pgconn.NetworkAddress(name, port)
+		way := target{network, address, conf, direct && conf != nil, &socket}
+		if n := len(u.targets); n == 0 || u.targets[n-1].address != address {
+			hosts = append(hosts, host{name: name, port: port})
+		}
+		h := &hosts[len(hosts)-1]
+		h.ways = append(h.ways, way)
+		u.targets = append(u.targets, way)
 	}
 	add(cfg.Host, cfg.Port, cfg.TLSConfig)
 	for _, f := range cfg.Fallbacks {
 		add(f.Host, f.Port, f.TLSConfig)
+	}
+	if u.prober, err = newProber(hosts, cfg, admin); err != nil {
+		return nil, err
 	}
 	return u, nil
 }
@@ -84,7 +97,7 @@ func (t target) dial(ctx context.Context, timeout time.Duration, pool *bufferPoo
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	dialer := net.Dialer{KeepAliveConfig: keepAlive()}
+	dialer := net.Dialer{KeepAlive: -1, KeepAliveConfig: t.socket.keepAlive, Control: t.socket.ofDialer}
 	conn, err := dialer.DialContext(ctx, t.network, t.address)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to server: %w", err)
@@ -96,7 +109,7 @@ func (t target) dial(ctx context.Context, timeout time.Duration, pool *bufferPoo
 	}
 	stop := context.AfterFunc(ctx, l.interrupt)
 	defer stop()
-	c := &connected{link: l, at: target{t.network, t.address, nil, false}}
+	c := &connected{link: l, at: target{network: t.network, address: t.address, socket: t.socket}}
 	if t.network != "unix" {
 		c.at.address = conn.RemoteAddr().String() // of several addresses of a name, this one
 	}
@@ -135,11 +148,6 @@ func (t target) startTLS(ctx context.Context, l *link) error {
 	}
 	conn := l.secure(nil, func(c net.Conn) *tls.Conn { return tls.Client(c, t.tls) })
 	return conn.HandshakeContext(ctx)
-}
-
-// keepAlive finds dead peers in about the time Postgres's clients usually choose.
-func keepAlive() net.KeepAliveConfig {
-	return net.KeepAliveConfig{Enable: true, Idle: 60 * time.Second, Interval: 15 * time.Second, Count: 4}
 }
 
 // another reports whether the target with index i is a second way to reach the server behind the

@@ -27,8 +27,12 @@ type call struct {
 	ref func(o *output)
 	// srf says that the reference is a set.
 	srf bool
+	// function says that a function in the database serves the call, in place.
+	function bool
 	// named says that the column which the call names has got its name.
 	named bool
+	// wrapped says that in FROM a function has got around the reference.
+	wrapped bool
 }
 
 // argument is what a caller gives for a parameter.

@@ -2,7 +2,9 @@
 // text that Postgres can run without them.
 //
 // It works in four phases: read the text (parse tree and tokens), find the calls, place each call
-// (decide by its position in the tree how it can be served, or refuse it), and splice. The client's
+// (decide by its position in the tree how it can be served, or refuse it), and splice. A statement's
+// calls are placed inline, where SQL that does the work goes into the statement; when one of them cannot
+// be, all are placed in place, where they become calls of volatile functions. The client's
 // text is never deparsed: what is not a call stays as it was written, comments included, and every
 // piece of the result knows where it came from, so positions in the server's errors can be mapped
 // back.

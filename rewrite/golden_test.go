@@ -25,6 +25,9 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Frag
 	for _, p := range f.Params {
 		args = append(args, "{"+p.Name+"}")
 	}
+	if use.InPlace && f.Effect != sqlfuncs.Native {
+		return sqlfuncs.Fragment{Expr: "at_" + f.Serves + "(" + strings.Join(append(args, "{k}"), ", ") + ")"}
+	}
 	switch f.Effect {
 	case sqlfuncs.Reads:
 		if len(args) > 0 {
@@ -32,6 +35,9 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Frag
 		}
 		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "(" + strings.Join(args, "") + ") as {name})"}
 	case sqlfuncs.Native:
+		if f.Procedure {
+			return sqlfuncs.Fragment{Expr: "done_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
+		}
 		if f.Step {
 			return sqlfuncs.Fragment{Expr: "outcome('{k}')::" + f.Result.SQL("")}
 		}

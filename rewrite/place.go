@@ -78,13 +78,15 @@ func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
 
 // fragment returns the SQL that serves c, with the placeholders filled but those of arguments.
 func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment {
-	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: rows, Ordered: st.env.Ordered, Selective: st.env.Selective}
+	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: rows, Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: c.function}
 	for p := range c.args {
 		use.Given[p] = true
 	}
 	st.plan.headers = st.plan.headers || use.Given["headers"]
+	var condition string
+	condition, use.Condition = st.condition(c)
 	f := st.fragments.Fragment(c.match.Func, use)
-	f.CTEs = st.fill(f.CTEs, c, name)
+	f.CTEs = strings.ReplaceAll(st.fill(f.CTEs, c, name), "{condition}", condition)
 	f.Expr = st.fill(f.Expr, c, name)
 	return f
 }
@@ -100,7 +102,7 @@ func (st *statement) fill(text string, c *call, name string) string {
 
 // placeExpr serves a call by an expression that stands where the call stood.
 func (st *statement) placeExpr(c *call) {
-	name := st.number(c)
+	name := st.numberShared(c)
 	c.ref = func(o *output) { st.writeExpr(o, c, name) }
 	st.ed.add(c.span, c.ref)
 }

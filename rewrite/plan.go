@@ -12,6 +12,8 @@ type Plan struct {
 	calls    []callSite
 	refusals []*Refusal
 	headers  bool
+	signals  bool   // a call's Func.Signals
+	stepCall int    // with steps in the text: the number of the first call that has one
 	tag      string // see Tag
 	pins     []int  // where numbers stand in the client's text whose values the plan depends on
 
@@ -32,8 +34,10 @@ type piece struct {
 // callSite is what a report about a call needs to know of it.
 type callSite struct {
 	span             // in the client's text
+	kind      string // function or procedure
 	name      string // as called
 	signature string
+	set       bool // it yields a set
 }
 
 // SQL returns the text for the server.
@@ -59,6 +63,9 @@ func (p *Plan) clientOffset(off int) int {
 	}
 	return s.in
 }
+
+// Signals reports whether the engine wants to know when a transaction that runs the plan has ended.
+func (p *Plan) Signals() bool { return p.signals }
 
 // GivesHeaders reports whether a call gives headers to a message, among which consume_after may be.
 func (p *Plan) GivesHeaders() bool { return p.headers }

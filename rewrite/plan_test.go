@@ -108,3 +108,32 @@ func TestRightsHint(t *testing.T) {
 		}
 	}
 }
+
+// What the server says of calls that it got as they are comes with the reason; other functions are none of
+// ours.
+func TestUnseenHint(t *testing.T) {
+	p := New(shortFragments{}).Rewrite("select 1, mbus4.post('q', '')", utf8Session, testEnv)
+	for _, c := range []struct {
+		code, message, where, hint string
+	}{
+		{"42883", "function mbus4.post(unknown, unknown) does not exist", "", ""},
+		{"42883", "function mbus4.post(unknown, unknown) does not exist", "PL/pgSQL function f()", "DO blocks"},
+		{"42883", "Funktion mbus4.post_q(unknown) existiert nicht", "PL/pgSQL function f()", "DO blocks"},
+		{"42883", "function mbus4.consume(unknown) does not exist", "PL/pgSQL function f()", "create_view"},
+		{"42883", "function mbus4.at_post(text, integer) does not exist", "", "mbusproxy init"},
+		{"42883", "function mbus4.nosuch(integer) does not exist", "", ""},
+		{"42883", "function mbus4(integer) does not exist", "", ""},
+		{"42883", "function post(integer) does not exist", "", ""},
+		{"42P01", "relation \"mbus4.post(\" does not exist", "", ""},
+		{"3F000", "schema \"mbus4\" does not exist", "PL/pgSQL function f()", "DO blocks"},
+		{"3F000", "schema \"mbus4\" does not exist", "", ""},
+		{"3F000", "schema \"other\" does not exist", "PL/pgSQL function f()", ""},
+	} {
+		for _, edit := range []func(*Report) bool{p.EditReport, EditReport} {
+			r := &Report{Code: c.code, Message: c.message, Where: c.where}
+			if edited := edit(r); edited != (c.hint != "") || !strings.Contains(r.Hint, c.hint) {
+				t.Errorf("%s: hint %q, want one with %q", c.message, r.Hint, c.hint)
+			}
+		}
+	}
+}

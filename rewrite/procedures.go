@@ -8,7 +8,23 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-const codeWrongObjectType = "42809"
+const (
+	codeWrongObjectType    = "42809"
+	codeInvalidTermination = "2D000" // invalid_transaction_termination
+)
+
+// What Postgres calls a routine in messages.
+const (
+	kindFunction  = "function"
+	kindProcedure = "procedure"
+)
+
+func kindOfCalled(f *sqlfuncs.Func) string {
+	if f.Procedure {
+		return kindProcedure
+	}
+	return kindFunction
+}
 
 // checkProcedures refuses functions in CALL and procedures anywhere else, as Postgres does.
 func (st *statement) checkProcedures(stmt *pg_query.Node) *Refusal {
@@ -36,6 +52,21 @@ func (st *statement) checkProcedures(stmt *pg_query.Node) *Refusal {
 func (p *Plan) procedure(stmt int) bool {
 	for _, s := range p.steps {
 		if s.stmt == stmt && s.fn.Procedure {
+			return true
+		}
+	}
+	return false
+}
+
+// editTermination explains why the server did not let a procedure commit.
+func (p *Plan) editTermination(r *Report) bool {
+	if r.Code != codeInvalidTermination {
+		return false
+	}
+	for i, c := range p.calls {
+		if c.kind == kindProcedure && (p.step == 0 || p.step == i+1) {
+			r.Where, r.Position = "", p.enc.charPosition(p.client, c.start)
+			r.Hint = sqlfuncs.Schema + "." + c.name + " commits: call it outside a transaction block, as the only statement of a query."
 			return true
 		}
 	}

@@ -56,10 +56,40 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	if c.srf {
 		return nil
 	}
-	// FROM takes functions only: wrap the reference in one that changes nothing.
+	st.wrapInFrom(c)
+	return nil
+}
+
+// exprInFrom makes of expressions that serve calls in FROM what may stand there, under the calls' names.
+func (st *statement) exprInFrom(rf *pg_query.RangeFunction) *Refusal {
+	for i, item := range rf.Functions {
+		c := st.callOf(item.GetList().GetItems()[0].GetFuncCall())
+		if c == nil || !c.function && c.match.Func.Effect == sqlfuncs.Writes {
+			continue
+		}
+		if !c.match.Func.Result.Composite() && rf.IsRowsfrom && (i > 0 || len(rf.Alias.GetColnames()) == 0) {
+			return refusePosition(c, placeRowsFrom)
+		}
+		if !c.function {
+			st.wrapInFrom(c)
+		}
+		if i == 0 && rf.Alias == nil {
+			st.nameFunction(rf, c)
+		}
+	}
+	return nil
+}
+
+// wrapInFrom puts what serves a call in FROM into a function that changes nothing, for FROM takes
+// functions only.
+func (st *statement) wrapInFrom(c *call) {
+	if c.wrapped {
+		return
+	}
+	c.wrapped = true
 	inner := c.ref
 	before, after := "coalesce(", ")"
-	if f.Result.Composite() {
+	if c.match.Func.Result.Composite() {
 		before, after = "pg_catalog.unnest(array[", "])"
 	}
 	c.ref = func(o *output) {
@@ -68,11 +98,14 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 		o.write(after, c.start)
 	}
 	st.ed.replace(c.span, c.ref)
-	return nil
 }
 
 // nameFunction gives a function in FROM the alias that its name was.
 func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
+	if c.named {
+		return
+	}
+	c.named = true
 	s := st.src
 	i := s.from(c.end)
 	if rf.IsRowsfrom {

@@ -19,19 +19,36 @@ type Refusal struct {
 	Message string
 	Detail  string
 	Hint    string
-	offset  int // byte offset in the client's text
+	offset  int  // byte offset in the client's text
+	place   bool // what is refused is the place of a call
 }
 
 func (r *Refusal) Error() string { return r.Message }
+
+// Places with a hint of their own.
+const (
+	placeView     = "a view"
+	placeRowsFrom = "ROWS FROM without a name for its column"
+)
 
 // refusePosition is the refusal of a call in a place where it cannot be served.
 func refusePosition(c *call, where string) *Refusal {
 	return &Refusal{
 		Code:    codeFeatureNotSupported,
 		Message: fmt.Sprintf("%s.%s cannot be called in %s", sqlfuncs.Schema, c.match.Name, where),
-		Hint:    positionHint(c),
+		Hint:    positionHint(c, where),
 		offset:  c.start,
+		place:   true,
 	}
+}
+
+// refuseExpanded is the refusal of a call whose row is expanded to columns where the call is served in
+// place.
+func refuseExpanded(c *call) *Refusal {
+	r := refusePosition(c, "an expression with .* in such a statement")
+	name := sqlfuncs.Schema + "." + c.match.Name
+	r.Hint = fmt.Sprintf("Call it in FROM, where its arguments may refer to what stands before it, for example: select m.* from …, %s(…) as m.", name)
+	return r
 }
 
 // refuseValue is the refusal of an argument that is not known before the statement runs.
@@ -49,24 +66,30 @@ func refuseValue(c *call, p sqlfuncs.Param, offset int) *Refusal {
 }
 
 // positionHint shows a form of the call that works.
-func positionHint(c *call) string {
+func positionHint(c *call, where string) string {
 	name := sqlfuncs.Schema + "." + c.match.Name
-	if c.match.Func.Step {
-		return fmt.Sprintf("Call it in a statement of its own, for example: select %s(…).", name)
-	}
+	form := fmt.Sprintf("select %s(…)", name)
 	if c.match.Func.Set {
-		return fmt.Sprintf("Call it in FROM of the statement itself or of a CTE, for example: with m as (select * from %s(…)) select … from m.", name)
+		form = fmt.Sprintf("select * from %s(…)", name)
 	}
-	return fmt.Sprintf("Call it in the target list of the statement itself or of a CTE, for example: with m as (select %s(…) as r from …) select … from m.", name)
+	switch {
+	case c.match.Func.Step:
+		return fmt.Sprintf("Call it in a statement of its own, for example: select %s(…).", name)
+	case where == placeView:
+		return "mbus4.create_view(qname, cname, viewname) makes a view over a queue that works without the proxy, too."
+	case where == placeRowsFrom:
+		return fmt.Sprintf("Name the columns, with this one first, for example: from rows from (%s(…), …) as x(r, …).", name)
+	}
+	return fmt.Sprintf("What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: %s.", form)
 }
 
 // refuseArguments is the refusal of a call whose arguments do not fit, in the words of Postgres.
 func refuseArguments(c *call, types []string, detail string) *Refusal {
 	return &Refusal{
 		Code:    codeUndefinedFunction,
-		Message: fmt.Sprintf("function %s.%s(%s) does not exist", sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
+		Message: fmt.Sprintf("%s %s.%s(%s) does not exist", kindOfCalled(c.match.Func), sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
 		Detail:  detail,
-		Hint:    "The function is " + c.match.Func.Signature(c.match.Name) + ".",
+		Hint:    "The " + kindOfCalled(c.match.Func) + " is " + c.match.Func.Signature(c.match.Name) + ".",
 		offset:  c.start,
 	}
 }

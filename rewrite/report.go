@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,8 @@ const (
 	codeInvalidText  = "22P02" // what casting a marker to integer fails with
 	codeCannotCoerce = "42846"
 	codeNoRights     = "42501"
+
+	codeUndefinedSchema = "3F000"
 )
 
 // hints are the ways out of the errors that the engine raises, by SQLSTATE.
@@ -73,11 +76,12 @@ func (p *Plan) EditReport(r *Report) bool {
 			return true
 		}
 	}
-	if editNotice(r) {
+	if editNotice(r) || p.editTermination(r) || p.editStep(r) {
 		return true
 	}
-	hinted := r.Code == codeNoRights && r.Hint == "" && aboutSchema(r.Message)
-	if hinted {
+	hinted := editUnseen(r)
+	if r.Code == codeNoRights && r.Hint == "" && aboutSchema(r.Message) {
+		hinted = true
 		r.Hint = "Posting and consuming takes membership in the role mbus4_user, creating and dropping in mbus4_admin: grant mbus4_user to …"
 	}
 	if r.Position == 0 {
@@ -87,16 +91,25 @@ func (p *Plan) EditReport(r *Report) bool {
 		r.Position = 0 // nothing of the text is the client's
 		return true
 	}
-	if in, own := p.ownText(r.Position); own && r.Code == codeCannotCoerce {
-		// An argument's type has no cast to the parameter's: to the client, no such function.
-		if c := p.callAround(in); c != nil {
-			r.Code, r.Detail = codeUndefinedFunction, r.Message
-			r.Message = "function " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
-			r.Hint = "The function is " + c.signature + "."
-		}
+	if in, own := p.ownText(r.Position); own {
+		p.explain(r, p.callAround(in))
 	}
 	r.Position = p.clientPosition(r.Position)
 	return true
+}
+
+// explain says in the client's terms what the server found wrong with the text that serves c.
+func (p *Plan) explain(r *Report, c *callSite) {
+	switch {
+	case c == nil:
+	case r.Code == codeCannotCoerce:
+		// An argument's type has no cast to the parameter's: to the client, no such function.
+		r.Code, r.Detail = codeUndefinedFunction, r.Message
+		r.Message = c.kind + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+		r.Hint = "The " + c.kind + " is " + c.signature + "."
+	case r.Code == codeFeatureNotSupported && r.Hint == "" && c.set:
+		r.Hint = fmt.Sprintf("Call it in FROM, for example: … where exists (select from %s.%s(…)).", sqlfuncs.Schema, c.name)
+	}
 }
 
 // aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server
@@ -104,7 +117,7 @@ func (p *Plan) EditReport(r *Report) bool {
 func aboutSchema(message string) bool {
 	for _, name := range []string{
 		sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting",
-		"semaphore", "semaphore_task", "semaphore_change", "semaphore_arrival",
+		"work_queue", "work_queue_id_seq", "semaphore", "semaphore_task", "semaphore_change", "semaphore_arrival",
 	} {
 		if message == name || strings.HasSuffix(message, " "+name) {
 			return true
@@ -120,7 +133,7 @@ func (p *Plan) refuse(r *Report, f *Refusal) {
 }
 
 // EditReport does the same for a report that belongs to no plan, for example of an EXECUTE: only
-// the engine's markers are turned.
+// the engine's markers are turned, and calls that came to the server as they are explained.
 func EditReport(r *Report) bool {
 	if r.Code == codeInvalidText {
 		if _, ok := editMarker(r); ok {
@@ -128,8 +141,47 @@ func EditReport(r *Report) bool {
 			return true
 		}
 	}
-	return editNotice(r)
+	return editNotice(r) || editUnseen(r)
 }
+
+// editUnseen explains what the server says of a call that it got as it is, because it stands where the
+// proxy does not look, or of a function of ours that is not there.
+func editUnseen(r *Report) bool {
+	switch r.Code {
+	case codeUndefinedFunction:
+		_, rest, found := strings.Cut(r.Message, sqlfuncs.Schema+".")
+		name, _, called := strings.Cut(rest, "(")
+		if !found || !called {
+			return false
+		}
+		if strings.HasPrefix(name, "at_") {
+			r.Hint = "This function serves calls in places such as WHERE. It is created by: mbusproxy init"
+			return true
+		}
+		// At the top it may also be a function with a dot in its name.
+		match, known := sqlfuncs.Lookup(strings.Trim(name, `"`))
+		if !known || r.Where == "" {
+			return false
+		}
+		hint := unseenHint
+		if match.Func.Set && match.Func.Result.Composite() {
+			hint += " A view that mbus4.create_view(…) makes may be read anywhere."
+		}
+		r.Hint = hint
+		return true
+	case codeUndefinedSchema:
+		// Only inside of something: what the client itself asks for is the server's to explain.
+		if r.Where == "" || !strings.Contains(r.Message, sqlfuncs.Schema) {
+			return false
+		}
+		r.Hint = unseenHint
+		return true
+	}
+	return false
+}
+
+const unseenHint = "Calls of mbus4 are served by mbusproxy, which sees the statements that a client sends, but not those inside " +
+	"functions, procedures, triggers, rules and DO blocks. Call it in a statement of the client, before or after this one in its transaction."
 
 // editMarker turns an error raised with the engine's marker; call is the number of the call.
 func editMarker(r *Report) (call int, ok bool) {
@@ -197,7 +249,7 @@ func editNotice(r *Report) bool {
 	if !ok || len(code) != 5 {
 		return false
 	}
-	r.Code, r.Message, r.Internal = code, message, true
+	r.Code, r.Message, r.Where, r.Internal = code, message, "", true
 	if strings.HasPrefix(code, "01") { // class 01: warning
 		r.Severity = "WARNING"
 	}

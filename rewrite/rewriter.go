@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -115,6 +116,7 @@ func read(text string, session Session) *document {
 	for _, raw := range d.tree.Stmts {
 		calls := d.src.findCalls(raw.ProtoReflect(), session.Void)
 		sort.Slice(calls, func(i, j int) bool { return calls[i].start < calls[j].start })
+		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.span == b.span }) // see callOf
 		d.calls = append(d.calls, calls)
 		found = found || len(calls) > 0
 	}
@@ -137,6 +139,9 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 		if len(d.calls[i]) == 0 {
 			continue
 		}
+		for _, c := range d.calls[i] {
+			p.signals = p.signals || c.match.Func.Signals
+		}
 		st := &statement{
 			src:       src,
 			ed:        ed,
@@ -146,8 +151,13 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 			env:       env,
 			calls:     d.calls[i],
 		}
-		mark := len(ed.list)
-		if refusal := st.place(raw.Stmt, reg); refusal != nil {
+		mark, placed := len(ed.list), len(p.calls)
+		refusal := st.place(raw.Stmt, reg)
+		if refusal != nil && refusal.place {
+			ed.list, p.calls = ed.list[:mark], p.calls[:placed]
+			refusal = st.inPlace(raw.Stmt, refusal)
+		}
+		if refusal != nil {
 			ed.list = ed.list[:mark]
 			number := len(p.refusals)
 			p.refusals = append(p.refusals, refusal)

@@ -1,11 +1,14 @@
 package rewrite
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"mbusproxy/sqlfuncs"
 )
 
 const (
@@ -25,13 +28,9 @@ func CheckSelector(text, encoding string) *Refusal {
 	if kindOf(encoding) != utf8Encoding && strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 }) {
 		return refuse(codeUntranslated, "it holds characters other than ASCII; set client_encoding to UTF8 to create it")
 	}
-	// The line break ends a comment at the selector's end.
-	tree, err := pg_query.Parse("select\n" + text + "\n")
+	tree, err := parseExpression(text)
 	if err != nil {
-		return refuse(codeSyntaxError, "it must be one SQL expression: "+err.Error())
-	}
-	if len(tree.Stmts) != 1 || !isExpressionOnly(tree.Stmts[0].Stmt.GetSelectStmt()) {
-		return refuse(codeSyntaxError, "it must be one SQL expression")
+		return refuse(codeSyntaxError, err.Error())
 	}
 	var found *Refusal
 	walkMessages(tree.ProtoReflect(), func(m protoreflect.Message) bool {
@@ -46,6 +45,41 @@ func CheckSelector(text, encoding string) *Refusal {
 		return found == nil
 	})
 	return found
+}
+
+// parseExpression parses a text that must be one expression.
+func parseExpression(text string) (*pg_query.ParseResult, error) {
+	// The line break ends a comment at the text's end.
+	tree, err := pg_query.Parse("select\n" + text + "\n")
+	if err != nil {
+		return nil, fmt.Errorf("it must be one SQL expression: %w", err)
+	}
+	if len(tree.Stmts) != 1 || !isExpressionOnly(tree.Stmts[0].Stmt.GetSelectStmt()) {
+		return nil, errors.New("it must be one SQL expression")
+	}
+	return tree, nil
+}
+
+// condition returns the expression that a call gives for its function's Condition, ready to stand in
+// parentheses in a statement, where it is a literal that can be read. A plan holds for that literal only.
+func (st *statement) condition(c *call) (text string, ok bool) {
+	a, given := c.args[c.match.Func.Condition]
+	if !given {
+		return "", false
+	}
+	g, ok := st.readValue(a, sqlfuncs.Text)
+	if !ok || g.Null || g.literal == (span{}) {
+		return "", false
+	}
+	text, ok = decodeLiteral(st.src.text[g.literal.start:g.literal.end], st.plan.enc, st.plan.escapes)
+	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c == '\\' || c == 0 }) {
+		return "", false // not worth the trouble: the server reads it when it runs
+	}
+	if _, err := parseExpression(text); err != nil {
+		return "", false // the server says what is wrong with it
+	}
+	st.plan.pins = append(st.plan.pins, g.literal.start+1)
+	return text + "\n", true
 }
 
 // valueFunctionName is what a SQLValueFunction is called in SQL: SVFOP_CURRENT_USER is current_user.

@@ -154,7 +154,7 @@ func (st *statement) nameTargets(list []*pg_query.Node) {
 
 // unnamed reports whether the expression that serves the call bears no name of its own.
 func (c *call) unnamed() bool {
-	return c.match.Func.Effect == sqlfuncs.Draws || c.match.Func.Effect == sqlfuncs.Native
+	return c.function || c.match.Func.Effect == sqlfuncs.Draws || c.match.Func.Effect == sqlfuncs.Native
 }
 
 // namingCall returns the call whose name the column gets, or nil.
@@ -167,6 +167,13 @@ func (st *statement) namingCall(n *pg_query.Node) *call {
 			n = v.TypeCast.Arg
 		case *pg_query.Node_CollateClause:
 			n = v.CollateClause.Arg
+		case *pg_query.Node_CaseExpr:
+			n = v.CaseExpr.Defresult
+		case *pg_query.Node_AIndirection:
+			if _, strength := lastName(v.AIndirection.Indirection); strength > 0 || endsInStar(n) {
+				return nil
+			}
+			n = v.AIndirection.Arg
 		default:
 			return nil
 		}

@@ -196,7 +196,7 @@ func (p *Plan) fits(text string, from, to []literal) bool {
 // transfer makes from a plan for one text the plan for another with the same skeleton. from and to
 // are the literals in either.
 func (p *Plan) transfer(text string, from, to []literal) *Plan {
-	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, refusals: p.refusals, calls: make([]callSite, len(p.calls))}
+	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, signals: p.signals, refusals: p.refusals, calls: make([]callSite, len(p.calls))}
 	m := mover{from: from, to: to}
 	for i, c := range p.calls {
 		c.span = m.moveSpan(c.span)

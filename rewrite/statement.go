@@ -20,6 +20,8 @@ type statement struct {
 	calls     []*call // all of the statement, in the order of the text
 	rowSets   int     // how many target lists were hoisted
 	bound     bool    // $n is a parameter of the protocol
+	// shared are the calls whose number others with the same key share; nil until the first has one.
+	shared map[string]*call
 }
 
 // region is a range of tokens [first, end) of the client's text; none has end 0.
@@ -41,11 +43,14 @@ func (st *statement) place(stmt *pg_query.Node, reg region) *Refusal {
 		return r
 	}
 	st.bound = bindsParameters(stmt)
+	st.shared = st.sharedNumbers(stmt)
 	for _, c := range st.calls {
-		if r := first(
-			func() *Refusal { return st.readValues(c) },
-			func() *Refusal { return st.checkCopied(c) },
-		); r != nil {
+		if r := st.readValues(c); r != nil {
+			return r
+		}
+	}
+	for _, c := range st.calls {
+		if r := st.checkCopied(c); r != nil {
 			return r
 		}
 	}
@@ -90,14 +95,13 @@ func (st *statement) container(stmt *pg_query.Node, reg region) *Refusal {
 	case *pg_query.Node_CopyStmt:
 		inner = n.CopyStmt.Query
 		if inner == nil {
-			where = "COPY"
-			break
+			return refusePosition(st.calls[0], "WHERE of COPY")
 		}
 		at.first = st.src.find(reg.first, reg.end, tokOpen) + 1
 		at.end = st.src.toks[at.first-1].match
 	case *pg_query.Node_CreateTableAsStmt:
 		if n.CreateTableAsStmt.Objtype != pg_query.ObjectType_OBJECT_TABLE {
-			where = "a materialized view"
+			where = placeView
 			break
 		}
 		inner = n.CreateTableAsStmt.Query
@@ -106,13 +110,15 @@ func (st *statement) container(stmt *pg_query.Node, reg region) *Refusal {
 	case *pg_query.Node_DeclareCursorStmt:
 		where = "DECLARE CURSOR"
 	case *pg_query.Node_ViewStmt:
-		where = "a view"
+		where = placeView
 	case *pg_query.Node_CallStmt:
 		if c := st.callOf(n.CallStmt.Funccall); c != nil {
 			st.placeExpr(c)
 			return nil
 		}
-		where = "the arguments of a procedure"
+		return refusePosition(st.calls[0], "the arguments of a procedure") // no subquery may stand there
+	case *pg_query.Node_ExecuteStmt:
+		return refusePosition(st.calls[0], "the arguments of EXECUTE")
 	}
 	if where != "" {
 		return st.elsewhere(stmt.ProtoReflect(), where)
@@ -268,13 +274,17 @@ func (st *statement) elsewhere(node protoreflect.Message, where string) *Refusal
 		}
 		st.placeExpr(c)
 	}
+	var found *Refusal
 	walkMessages(node, func(m protoreflect.Message) bool {
-		if sel, ok := m.Interface().(*pg_query.SelectStmt); ok {
-			st.nameTargets(sel.TargetList)
+		switch n := m.Interface().(type) {
+		case *pg_query.SelectStmt:
+			st.nameTargets(n.TargetList)
+		case *pg_query.RangeFunction:
+			found = st.exprInFrom(n)
 		}
-		return true
+		return found == nil
 	})
-	return nil
+	return found
 }
 
 func (st *statement) elsewhereNode(n *pg_query.Node, where string) *Refusal {
@@ -378,9 +388,23 @@ func (p *point) add(emit func(o *output)) {
 	})
 }
 
-// number gives the next call of the text its number.
+// number gives a call the next number of the text, and returns the name of what is its own.
 func (st *statement) number(c *call) string {
-	st.plan.calls = append(st.plan.calls, callSite{c.span, c.match.Name, c.match.Func.Signature(c.match.Name)})
+	st.plan.calls = append(st.plan.calls, callSite{c.span, kindOfCalled(c.match.Func), c.match.Name, c.match.Func.Signature(c.match.Name), c.match.Func.Set})
 	c.number = len(st.plan.calls)
 	return fmt.Sprintf("%sc%d", st.prefix, c.number)
+}
+
+// numberShared gives a call that an expression serves its number, which may be that of an equal one.
+func (st *statement) numberShared(c *call) string {
+	key := st.key(c)
+	first, shares := st.shared[key]
+	if first != nil {
+		c.number = first.number
+		return fmt.Sprintf("%sc%d", st.prefix, c.number)
+	}
+	if shares {
+		st.shared[key] = c
+	}
+	return st.number(c)
 }

@@ -47,6 +47,9 @@ func (p *Plan) Steps() []Step {
 func (p *Plan) WithSteps(texts []string) *Plan {
 	q := *p
 	q.steps, q.stmts, q.hidden = nil, nil, nil
+	if len(p.steps) > 0 {
+		q.stepCall = p.steps[0].call
+	}
 	o := &output{}
 	done, ordinal, next := 0, 0, 0
 	for i, s := range p.stmts {
@@ -57,7 +60,9 @@ func (p *Plan) WithSteps(texts []string) *Plan {
 			next++
 			done = s.to
 			ordinal++
-			q.tag = "CALL"
+			if len(p.stmts) == 1 {
+				q.tag = "CALL"
+			}
 			continue
 		}
 		for ; next < len(p.steps) && p.steps[next].stmt == i; next++ {
@@ -87,6 +92,18 @@ func (p *Plan) Hidden() []int { return p.hidden }
 // Errors of the engine in it point at the call, others nowhere.
 func StepPlan(p *Plan, call int, text string) *Plan {
 	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, sql: text, calls: p.calls, step: call}
+}
+
+// editStep makes of a report from inside of a step one about its call. The client has written nothing of
+// what the report's context shows.
+func (p *Plan) editStep(r *Report) bool {
+	call := max(p.step, p.stepCall)
+	if call == 0 || !strings.Contains(r.Where, "inline_code_block") {
+		return false
+	}
+	r.Where, r.Internal = "", true
+	r.Position = p.enc.charPosition(p.client, p.calls[call-1].start)
+	return true
 }
 
 // countStatements counts the statements of a text that are not empty.

@@ -14,12 +14,17 @@ import (
 const stepText = "select 'own step' ;; -- one\n do 'own step; 2';"
 
 // checkWithSteps checks that the text with its steps parses, and that the hidden statements are the
-// steps' own.
+// steps' own. The step of a procedure is seen: it stands for its statement.
 func checkWithSteps(t *testing.T, p *Plan) {
 	t.Helper()
+	hidden := 0
 	texts := make([]string, len(p.Steps()))
-	for i := range texts {
-		texts[i] = stepText
+	for i, s := range p.Steps() {
+		if texts[i] = stepText; s.Func.Procedure {
+			texts[i] = "do 'of a procedure'"
+			continue
+		}
+		hidden += 2
 	}
 	q := p.WithSteps(texts)
 	tree, err := pg_query.Parse(utf8Encoding.parseable(q.SQL()))
@@ -37,8 +42,11 @@ func checkWithSteps(t *testing.T, p *Plan) {
 			want = append(want, i)
 		}
 	}
-	if !slices.Equal(q.Hidden(), want) || len(want) != 2*len(texts) {
+	if !slices.Equal(q.Hidden(), want) || len(want) != hidden {
 		t.Errorf("hidden are %v of %s, want %v", q.Hidden(), q.SQL(), want)
+	}
+	if got, want := q.Tag() != "", len(tree.Stmts) == 1 && p.EndsTransaction(); got != want {
+		t.Errorf("the tag of %s is %q", q.SQL(), q.Tag())
 	}
 	checkSegments(t, p.client, q)
 }

@@ -123,7 +123,10 @@ func (st *statement) readValue(a argument, t sqlfuncs.Type) (given, bool) {
 		return g, st.bound && p.Number > 0
 	}
 	k := n.GetAConst()
+	isInt := t == sqlfuncs.Integer || t == sqlfuncs.BigInt
 	switch {
+	case isInt && (k.GetBoolval() != nil || k.GetFval() != nil):
+		return g, false // true::int is 1, 1.5::int is 2
 	case k.GetBoolval() != nil:
 		g.Text = "false"
 		if k.GetBoolval().Boolval {
@@ -170,6 +173,10 @@ func castKeeps(tn *pg_query.TypeName, t sqlfuncs.Type) bool {
 		return name == "text" || name == "varchar"
 	case sqlfuncs.Boolean:
 		return name == "bool"
+	case sqlfuncs.Integer:
+		return name == "int4"
+	case sqlfuncs.BigInt:
+		return name == "int8"
 	}
 	return false
 }

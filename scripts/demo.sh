@@ -176,6 +176,110 @@ done
 printf '%s' "$answer" | sed '/^$/d; s/^/   /'
 expect '"order"=>"3"' ' t' '(1 row)'
 
+heading 'Subscribers: each gets its own copy of what its selector asks for'
+ask A "select mbus4.create_consumer('orders', 'urgent', \$\$(t.properties->'priority')::int > 5\$\$);"
+unexpected ERROR
+ask A "select mbus4.post('orders', 'order=>4', properties => 'priority=>9') is not null as posted, mbus4.post('orders', 'order=>5', properties => 'priority=>1') is not null as posted;"
+expect ' t'
+ask B "select data from mbus4.consumen('orders', 'urgent', 10);"
+expect '"order"=>"4"' '(1 row)'
+ask B "select data from mbus4.consumen('orders', amt => 10);"
+expect '"order"=>"4"' '"order"=>"5"' '(2 rows)'
+
+heading 'A message waits for another one, in whichever queue'
+ask A "select mbus4.create_queue('payments', 1);"
+ask A "select mbus4.post('orders', 'ship=>6', hstore('consume_after', array[mbus4.post('payments', 'order=>6')]::text)) is not null as posted;"
+expect ' t'
+ask B "select data from mbus4.consume('orders');"
+expect '(0 rows)'
+ask A "select data from mbus4.consume('payments');"
+expect '"order"=>"6"'
+echo '   (now that it is paid)'
+for ((i = 0; i < 50; i++)); do
+	silently B "select data from mbus4.consume('orders');"
+	if [[ $answer != *'(0 rows)'* ]]; then break; fi
+	silently B 'select pg_sleep(0.1);'
+done
+printf '%s' "$answer" | sed '/^$/d; s/^/   /'
+expect '"ship"=>"6"' '(1 row)'
+
+heading 'Messages processed inside the database; what fails goes to dmq'
+ask A "select n, mbus4.post('orders', hstore('divide', n::text)) is not null as posted from generate_series(0, 2) n;"
+expect '(3 rows)'
+ask A "select mbus4.run_on_orders(\$\$insert into shop_order select 100 / (\$1.data->'divide')::int, 'divided'\$\$);"
+expect ' 3'
+ask A "select id from shop_order where item = 'divided' order by id;"
+expect ' 50' ' 100' '(2 rows)'
+ask A "select data, headers->'dmq.error' as error from mbus4.consume('dmq');"
+expect '"divide"=>"0"' 'division by zero'
+
+heading 'The work queue: two processes share 40 messages of 50 ms each, and need half the time of one'
+ask A 'create table done (n int, process int);'
+# process NAME... adds messages, has the sessions work on them at once, as processes 1, 2 and so on, and
+# puts the milliseconds they need into $took.
+process() {
+	local name began call number=0
+	ask A "select count(id) as added from (select mbus4.add_message(jsonb_build_object('n', n)) as id from generate_series(1, 40) n) m;"
+	expect ' 40'
+	began=$(date +%s%N)
+	for name; do
+		number=$((number + 1))
+		call="call mbus4.process_queue($number, \$\$insert into done values ((\$1->>'n')::int, $number); select pg_sleep(0.05)\$\$);"
+		printf '%s%s=> %s%s\n' "$bold" "$name" "$call" "$plain"
+		printf '%s\n\\echo --mark--\n' "$call" >&"${in[$name]}"
+	done
+	for name; do
+		read_answer "$name"
+		unexpected ERROR
+	done
+	took=$((($(date +%s%N) - began) / 1000000))
+	printf '   (%d ms)\n' "$took"
+}
+process A
+one=$took
+ask A 'truncate done;'
+process A B
+two=$took
+ask A 'select process, count(*) as messages from done group by process order by process;'
+expect '(2 rows)'
+ask A 'select count(*) as messages, count(distinct n) as different, (select count(*) from mbus4.work_queue) as left from done;'
+expect '40 |        40 |    0'
+printf '   (one process: %d ms, two at once: %d ms)\n' "$one" "$two"
+if ((two * 100 > one * 75)); then
+	echo '!! two processes take more than 0.75 of the time of one'
+	failures=$((failures + 1))
+fi
+
+heading 'The task semaphore: the two best tasks run, a better one asks the last of them to leave'
+ask A "select key from mbus4.semaphore_get_or_create('labelling');"
+ask A "select mbus4.semaphore_update('labelling', active => 2, try_release => 1);"
+ask A "select mbus4.semaphore_enqueue('labelling', task, priority) from (values (101, 1.0), (102, 2.0), (103, 3.0)) t (task, priority);"
+# events N waits for N events and shows them.
+events() {
+	local collected=0
+	silently B 'create temporary table if not exists event (n serial, what text, task text);'
+	silently B 'truncate event;'
+	for ((i = 0; i < 100; i++)); do
+		silently B "insert into event (what, task) select data->'event', data->'task_id' from mbus4.consumen('semaphore_events', amt => 100);"
+		silently B "select 'have ' || count(*) || ' of $1' from event;"
+		if [[ $answer == *"have $1 of $1"* ]]; then collected=1; break; fi
+		silently B 'select pg_sleep(0.05);'
+	done
+	ask B 'select what, task from event order by n;'
+	if ((collected == 0)); then
+		echo "!! expected $1 events"
+		failures=$((failures + 1))
+	fi
+}
+events 2
+expect 'Acquired | 103' 'Acquired | 102'
+ask A "select mbus4.semaphore_enqueue('labelling', 104, 9.0);"
+events 1
+expect 'TryRelease | 102'
+ask A "select mbus4.semaphore_release('labelling', 102);"
+events 1
+expect 'Acquired | 104'
+
 heading 'A mistake is an ordinary error, at its place in your own text'
 ask A "select 'so far so good', mbus4.post('ordrs', 'order=>4');"
 expect 'ERROR:' ordrs 'LINE 1:' '^'

@@ -54,8 +54,9 @@ if [[ $purpose == test ]]; then
 	need default-jdk-headless have javac
 	need nodejs have node
 	need npm have npm
+	need haproxy test -x "$(command -v haproxy || echo /usr/sbin/haproxy)"
 fi
-if [[ $purpose == bench ]]; then
+if [[ $purpose == test || $purpose == bench ]]; then
 	need pgbouncer test -x "$(command -v pgbouncer || echo /usr/sbin/pgbouncer)"
 fi
 

@@ -55,7 +55,7 @@ var functions = []*Func{
 		Params: []Param{pQueue, pDefault, {Name: "amt", Type: Integer, Optional: true, Default: "1"}},
 	},
 	{
-		Name: "dyn_consume", Result: Message, Set: true, Effect: Writes,
+		Name: "dyn_consume", Result: Message, Set: true, Effect: Writes, Condition: "selector",
 		Params: []Param{pQueue, {Name: "selector", Type: Text, Optional: true, Default: "(1=1)"}, pDefault},
 	},
 	{Name: "take", Params: []Param{pMessage}, Result: Message, Effect: Writes},

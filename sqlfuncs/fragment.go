@@ -10,6 +10,12 @@ type Use struct {
 	Ordered bool
 	// Selective is set where consumers or triggers have selectors.
 	Selective bool
+	// Condition is set where the argument that Func.Condition names is known to be one expression;
+	// it takes the place of {condition}.
+	Condition bool
+	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
+	// any volatile function; Rows and Selective make no difference then. Calls that are steps have none.
+	InPlace bool
 }
 
 // Fragment is the SQL that serves one call; package engine owns the texts, package rewrite splices

@@ -51,6 +51,11 @@ type Func struct {
 	// Selector is the name of the parameter that holds a selector, which must be checked before the
 	// call runs; or "".
 	Selector string
+	// Signals says that the engine wants to know when a transaction that called it has ended.
+	Signals bool
+	// Condition is the name of the parameter that holds an SQL expression over t, a message, which
+	// may become part of the statement where it is a literal; or "".
+	Condition string
 	// Step says that a statement of its own does the work, before the one that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
 	Step bool

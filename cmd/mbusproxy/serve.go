@@ -17,8 +17,23 @@ const semaphoreUsage = "`TIME` between two full passes over the semaphores, whic
 
 func runServe(args []string, std streams) error {
 	cfg := app.Config{LogTo: std.err}
+	if err := parseServe(args, std, &cfg); err != nil {
+		return err
+	}
+	ctx, release := untilSignal(func() {})
+	defer release()
+	cfg.Reloads = onHangup(ctx, func() (app.Config, error) {
+		again := app.Config{LogTo: std.err}
+		err := parseServe(args, std, &again)
+		return again, err
+	})
+	return unlessTold(ctx, app.Run(ctx, cfg, func([]net.Addr) {}))
+}
+
+// parseServe fills cfg in from flags, environment and configuration file.
+func parseServe(args []string, std streams, cfg *app.Config) error {
 	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
-		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once.")
+		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once. SIGHUP has certificate, limits and log level read again.")
 	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on, host:port or the directory of a unix socket; may be repeated")
 	f.StringVar(&cfg.Upstream, "upstream", "", "`DSN` of the server that sessions go to: host, port, sslmode, …; several hosts are tried in turn")
 	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the role that creates the schema mbus4 and keeps house in it")
@@ -31,6 +46,7 @@ func runServe(args []string, std streams) error {
 	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` busy sessions get to finish at the end")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
+	f.withOperations(cfg)
 	f.withConfig()
 	if err := f.parse(args, std); err != nil {
 		return err
@@ -57,7 +73,5 @@ func runServe(args []string, std streams) error {
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
 	}
-	ctx, release := untilSignal(func() {})
-	defer release()
-	return unlessTold(ctx, app.Run(ctx, cfg, func([]net.Addr) {}))
+	return f.checkOperations(cfg)
 }

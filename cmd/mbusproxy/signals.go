@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"mbusproxy/internal/app"
 )
 
 // untilSignal returns a context that ends at the first SIGINT or SIGTERM. At the second one it calls
@@ -34,6 +36,30 @@ func untilSignal(atOnce func()) (context.Context, context.CancelFunc) {
 		close(gone)
 		cancel()
 	}
+}
+
+// onHangup reads the configuration again at each SIGHUP, until ctx ends.
+func onHangup(ctx context.Context, read func() (app.Config, error)) <-chan app.Reload {
+	got := make(chan os.Signal, 1) // one that is not yet looked at stands for all
+	signal.Notify(got, syscall.SIGHUP)
+	reloads := make(chan app.Reload)
+	go func() {
+		defer signal.Stop(got)
+		for {
+			select {
+			case <-got:
+			case <-ctx.Done():
+				return
+			}
+			cfg, err := read()
+			select {
+			case reloads <- app.Reload{Config: cfg, Err: err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return reloads
 }
 
 // unlessTold drops the error of a start that was broken off because a signal ended ctx.

@@ -54,8 +54,15 @@ as $$
                case when y.after is not null or $3 >= '2200-01-01Z' then y.queue || '.' || pg_catalog.current_database() || '.' || y.id end,
                $3, $4, ($2).headers, ($2).properties, ($2).data, y.after
         from copy y
+        cross join lateral (
+            select row(y.id, y.added, case when y.after is not null or $3 >= '2200-01-01Z' then y.queue || '.' || pg_catalog.current_database() || '.' || y.id
+                                           else y.queue || '.' || pg_catalog.current_database() || '.'
+                                               || (extract(epoch from greatest($3, y.added)) * 1000000)::bigint || y.id end,
+                       ($2).delayed_until, ($2).expires, null, ($2).headers, ($2).properties, ($2).data)::mbus4.qt_model as t
+            offset 0
+        ) own
         join mbus4.consumer c on c.queue = y.queue
-        where c.target is null and (c.selector_id is null or mbus4.selects(c.selector_id, $2))
+        where c.target is null and (c.selector_id is null or mbus4.selects(c.selector_id, own.t))
         returning id, consumer_id
     ), waits as (
         insert into mbus4.waiting (dep, consumer_id, id)
@@ -66,4 +73,46 @@ as $$
         where dep is not null
     )
     select pg_catalog.count(*) from stored
+$$;
+
+-- The text of a query for the addresses of the first messages of a consumer that meet a selector known only
+-- now. The selector is read as the session reads it. It stands outside of what puts the messages in order:
+-- the planner would guess that it meets few and read a whole backlog to sort them; the limit that it cannot
+-- see says that not all will be wanted.
+create function mbus4.candidates_sql(queue text, consumer_id int, low timestamptz, now timestamptz, selector text, most bigint)
+returns text
+language sql stable
+as $$
+    select pg_catalog.format($mbus4$
+        select ('''' || t.mbus4_at::pg_catalog.text || '''')::pg_catalog.tsvector
+        from (
+            select m.ctid as mbus4_at, m.id, m.added::timestamp as added,
+                   coalesce(m.iid, %1$L || '.' || pg_catalog.current_database() || '.' || (extract(epoch from m.available_at) * 1000000)::bigint || m.id) as iid,
+                   m.delayed_until::timestamp as delayed_until, m.expires::timestamp as expires, m.received,
+                   {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', %1$L,
+                           'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', m.added::text])
+                       operator({{.Hstore}}.||) coalesce(m.headers, '')
+                       operator({{.Hstore}}.||) {{.Hstore}}.hstore('destination', %1$L) as headers,
+                   m.properties, m.data
+            from mbus4.message m
+            where m.consumer_id = %2$s
+              and (m.available_at, m.id) >= (%3$L::timestamptz, 0)
+              and m.available_at <= %4$L::timestamptz
+              and (case when m.expires <= %4$L::timestamptz then null
+                        when m.after is not null and mbus4.any_undelivered(m.after) then null
+                        else 0 end) is not null
+            order by m.available_at, m.id
+            limit (select 1000000000)
+        ) t
+        where (%7$s%5$s%7$s)
+        limit %6$s
+    $mbus4$, $1, $2, $3, $4, coalesce(nullif(pg_catalog.btrim($5, E' \t\r\n'), ''), 'true'), $6, E'\n')
+$$;
+
+-- What that query gives: pg_catalog.ts_stat is how an expression runs a text of SQL, and only reads.
+create function mbus4.candidates(queue text, consumer_id int, low timestamptz, now timestamptz, selector text, most bigint)
+returns tid[]
+language sql volatile
+as $$
+    select array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql($1, $2, $3, $4, $5, $6)) w)
 $$;

@@ -24,6 +24,7 @@
           and (x.available_at, x.id) >= ((select k.low from {c}_k k), 0)
           and x.available_at <= (select k.now from {c}_k k)
           and {deliverable:x;(select k.now from {c}_k k)}
+          {also}
         order by x.available_at, x.id
         limit (select k.amt from {c}_k k)
         for update skip locked

@@ -20,6 +20,7 @@
           and (m.available_at, m.id) >= (t.low, 0)
           and m.available_at <= t.now
           and {deliverable:m;t.now}
+          {also}
         order by m.available_at, m.id
         limit t.amt
         for update skip locked

@@ -14,7 +14,9 @@
     delete from mbus4.consumer c
     using {c}_v v
     where c.queue = pg_catalog.lower(v.qname) and c.name = pg_catalog.lower(v.cname)
-      and (c.queue <> 'dmq' or pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0)
+      and case when c.queue = pg_catalog.lower(v.qname) and c.queue = 'dmq'
+               then pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0
+               else true end
     returning v.n
 ),
 {c} as (

@@ -1,10 +1,13 @@
+-- The condition on the kind names the argument, too, so that no other queue's row meets it before the join.
 -- The consumers go with the queue, and so do its triggers and those that feed it; the messages become
 -- unreachable at once and the sweeper removes them.
 {c}_q as (
     delete from mbus4.queue q
     using {c}_a a
     where q.name = pg_catalog.lower(a.qname)
-      and (q.name not in ('dmq', 'semaphore_events') or pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0)
+      and case when q.name = pg_catalog.lower(a.qname) and q.name in ('dmq', 'semaphore_events')
+               then pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0
+               else true end
     returning a.n, q.name
 ),
 {c}_t as (

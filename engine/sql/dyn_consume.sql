@@ -1,63 +1,41 @@
--- As consume_rows.sql, with a selector that is known only now: pg_catalog.ts_stat is how an expression
--- runs a text of SQL. It only reads, so it gives the addresses of a few messages to choose from; where
--- others hold those, all are looked at. Rows that ask the same of the same consumer are served together.
+-- As consume.sql, with a selector that is known only now. mbus4.candidates only reads, so it gives the
+-- addresses of a few messages to choose from; where others hold all of those, it is asked for all. The
+-- first time it is spelled out, which saves planning its body.
 {c}_k as materialized (
-    select a.n, c.queue, {consumer:a;c} as id,
-           coalesce(nullif(pg_catalog.btrim(a.selector, E' \t\r\n'), ''), 'true') as selector
-    from {c}_a a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
-),
-{c}_t as materialized (
-    select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now, {hint:k.id} as low
-    from {c}_k k
-    group by k.id, k.queue, k.selector
-),
-{c}_e as materialized (select t.*, {candidates:t;t.amt + 16} as tids from {c}_t t),
-{c}_s as materialized (
-    select e.id, e.selector, x.tid
-    from {c}_e e
-    cross join lateral (
-        select m.ctid as tid
-        from mbus4.message m
-        where m.ctid = any(e.tids) and m.consumer_id = e.id
-        order by m.available_at, m.id
-        limit e.amt
-        for update skip locked
-    ) x
-),
-{c}_f as materialized (
-    select e.id, e.selector, x.tid
-    from (select e.*, e.amt - (select pg_catalog.count(*) from {c}_s s where s.id = e.id and s.selector = e.selector) as lacking from {c}_e e) e
-    cross join lateral (select {candidates:e;1000000000} as tids offset 0) c
-    cross join lateral (
-        select m.ctid as tid
-        from mbus4.message m
-        where m.ctid = any(c.tids) and m.consumer_id = e.id and m.ctid <> all(array(select s.tid from {c}_s s))
-        order by m.available_at, m.id
-        limit e.lacking
-        for update skip locked
-    ) x
-    where e.lacking > 0 and pg_catalog.cardinality(e.tids) = e.amt + 16
-),
-{c}_p as materialized (
-    select distinct on (p.tid) p.tid, p.selector
-    from (select * from {c}_s union all select * from {c}_f) p
+    select k.*, array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 8)) w) as tids
+    from (
+        select {consumer:a;c} as id, pg_catalog.clock_timestamp() as now, {hint:c.id} as low, c.queue, a.selector
+        from {c}_a a
+        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        offset 0
+    ) k
 ),
 {c}_d as (
     delete from mbus4.message m
-    where m.ctid = any(array(select p.tid from {c}_p p))
-    returning m.ctid as tid, m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
-              coalesce(m.iid, {iid:(select t.queue from {c}_t t where t.id = m.consumer_id limit 1);m.available_at;m.id}) as iid
+    where m.ctid = any(array(
+        select l.tid
+        from {c}_k k
+        cross join (values (1), (2)) v (try)
+        cross join lateral (
+            select case when v.try = 1 then k.tids
+                        when pg_catalog.cardinality(k.tids) = 8 then mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000)
+                   end as tids
+            offset 0
+        ) t
+        cross join lateral (
+            select x.ctid as tid
+            from mbus4.message x
+            where x.ctid = any(t.tids) and x.consumer_id = k.id
+            order by x.available_at, x.id
+            limit 1
+            for update skip locked
+        ) l
+        limit 1
+    ))
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
+              coalesce(m.iid, {iid:(select k.queue from {c}_k k);m.available_at;m.id}) as iid
 ),
 {wake}
-{c}_o as (
-    select d.*, p.selector, pg_catalog.row_number() over (partition by d.consumer_id, p.selector order by d.available_at, d.id) as place
-    from {c}_d d
-    join {c}_p p on p.tid = d.tid
-),
 {c} as (
-    select r.n, {message:d;r.queue} as {result}, d.place as o
-    from (select k.n, k.id, k.queue, k.selector, pg_catalog.row_number() over (partition by k.id, k.selector order by k.n) as place from {c}_k k) r
-    join {c}_o d on d.consumer_id = r.id and d.selector = r.selector and d.place = r.place
-    order by r.n
+    select 1::bigint as n, {message:d;k.queue} as {result} from {c}_d d, {c}_k k
 )

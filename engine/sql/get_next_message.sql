@@ -7,7 +7,7 @@
 {c}_s as materialized (
     select w.ctid as tid, w.id, pg_catalog.row_number() over (order by w.next_attempt_at, w.id) as place
     from mbus4.work_queue w
-    where w.ctid = any({claimable:(select pg_catalog.count(*) from {c}_k k)})
+    where w.ctid = any({claimable:(select pg_catalog.count(*) from {c}_k k);})
 ),
 {c}_w as (
     update mbus4.work_queue w

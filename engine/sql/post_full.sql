@@ -13,7 +13,7 @@
                x.given is not null or greatest(x.delayed_until, x.added) >= '2200-01-01Z' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
         from (
             select w.*, pg_catalog.clock_timestamp() as added,
-                   case when w.caller operator({hstore}.->) 'seenby' is null then w.caller
+                   case when w.caller operator({hstore}.->) 'seenby' is null then w.caller operator({hstore}.-) 'seenby'::text
                         else w.caller operator({hstore}.||) {hstore}.hstore('seenby',
                             pg_catalog.array_append((w.caller operator({hstore}.->) 'seenby')::text[], pg_catalog.current_database()::text)::text)
                    end as headers
@@ -48,12 +48,13 @@
         (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
     ) r on true
 ),
+{expired}
 {c}_m as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
     select w.id, w.consumer_id, case when w.parked then 'infinity' else w.at end, w.added, case when w.stored then w.iid end,
            w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
     from {c}_w w
-    where w.consumer_id is not null and not w.held
+    where w.consumer_id is not null and not w.held {after_expired}
     on conflict (iid, consumer_id) where iid is not null do nothing
     returning id, consumer_id
 ),

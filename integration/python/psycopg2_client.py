@@ -98,8 +98,13 @@ def queue():
     print("left", *[iid for (iid,) in cur])
     conn.commit()
 
-    # A server-side cursor is a DECLARE CURSOR, where no call can stand.
-    assert code_of(conn, "declare c cursor for select * from mbus4.consume('orders')", None) == "0A000"
+    # A server-side cursor is a DECLARE CURSOR: what is not fetched is not posted.
+    with conn, conn.cursor("named") as named:
+        named.execute("select mbus4.post('orders', 'a=>1', iid => 'c' || g) from generate_series(1, 9) g")
+        assert named.fetchmany(2) == [("c1",), ("c2",)]
+    with conn, conn.cursor("named") as named:
+        named.execute("select iid from mbus4.consumen('orders', amt => 9)")
+        assert named.fetchall() == [("c1",), ("c2",)]
     with conn, conn.cursor() as after:
         after.execute("select 1")
 

@@ -17,17 +17,18 @@ func IsLogLevel(name string) bool {
 }
 
 // newLog makes a log of one line per event. Events carry no query texts, payloads or passwords.
-func newLog(level string, to io.Writer) (*zap.Logger, error) {
+// The level returned can be changed while the log is in use.
+func newLog(level string, to io.Writer) (*zap.Logger, zap.AtomicLevel, error) {
 	if to == nil {
-		return zap.NewNop(), nil
+		return zap.NewNop(), zap.NewAtomicLevel(), nil
 	}
-	l, err := zapcore.ParseLevel(level)
+	l, err := zap.ParseAtomicLevel(level)
 	if err != nil {
-		return nil, &Error{Message: "unknown log level " + level, Hint: "the levels are debug, info, warn and error", Err: err}
+		return nil, l, &Error{Message: "unknown log level " + level, Hint: "the levels are debug, info, warn and error", Err: err}
 	}
 	cfg := zap.NewProductionEncoderConfig()
 	cfg.EncodeTime = zapcore.ISO8601TimeEncoder
 	cfg.EncodeLevel = zapcore.LowercaseLevelEncoder
 	cfg.ConsoleSeparator = " "
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(cfg), zapcore.Lock(zapcore.AddSync(to)), l)), nil
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(cfg), zapcore.Lock(zapcore.AddSync(to)), l)), l, nil
 }

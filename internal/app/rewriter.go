@@ -48,12 +48,12 @@ func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text 
 	l := &late{rewriter: r, db: db}
 	p = l.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return plan{Plan: l.addSteps(ctx, sc, p)}
+		return plan{Plan: l.addSteps(ctx, sc, p), db: db}
 	}
 	if !p.Late() {
-		return plan{Plan: p}
+		return plan{Plan: p, db: db}
 	}
-	return plan{Plan: p, late: l}
+	return plan{Plan: p, late: l, db: db}
 }
 
 func session(sc proxy.StatementContext) rewrite.Session {
@@ -86,7 +86,8 @@ func refusal(err error) *rewrite.Refusal {
 // plan is a rewrite.Plan that edits the wire's reports.
 type plan struct {
 	*rewrite.Plan
-	late *late // nil unless the plan is late
+	late *late            // nil unless the plan is late
+	db   *engine.Database // nil where the database cannot be served
 }
 
 // EditReport edits a report about the plan's text.
@@ -100,10 +101,13 @@ func (p plan) Late() bool { return p.late != nil }
 // Bound returns the step that the values make, or nil.
 func (p plan) Bound(ctx context.Context, sc proxy.StatementContext, values proxy.Values) proxy.Plan {
 	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
-		return plan{Plan: step}
+		return plan{Plan: step, db: p.db}
 	}
 	return nil
 }
+
+// AfterTransaction tells the engine that a transaction that called functions of semaphores has ended.
+func (p plan) AfterTransaction() { p.db.NoteSemaphores() }
 
 // edit lets f change m in the form that package rewrite knows.
 func edit(m *pgproto3.ErrorResponse, f func(*rewrite.Report) bool) bool {

@@ -25,7 +25,7 @@ const (
 // Run serves until ctx ends, then drains and returns nil. ready is called once, when clients can
 // connect, with the addresses bound. Failures that a person can mend are of type *Error.
 func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
-	log, err := newLog(cfg.LogLevel, cfg.LogTo)
+	log, level, err := newLog(cfg.LogLevel, cfg.LogTo)
 	if err != nil {
 		return err
 	}
@@ -43,14 +43,22 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	}
 	defer eng.Close()
 
+	if clientTLS != nil && !eng.Verifiers().Readable(ctx) {
+		log.Warn("the admin role may not read pg_authid: channel binding is not offered to clients")
+	}
 	server, err := proxy.New(proxy.Config{
 		Listen:         cfg.Listen,
 		Upstream:       cfg.Upstream,
+		Admin:          cfg.Admin,
 		TLS:            clientTLS,
 		TLSRequired:    cfg.TLSRequired,
 		MaxConnections: cfg.MaxConnections,
 		StartupTimeout: cfg.StartupTimeout,
 		DrainTimeout:   cfg.DrainTimeout,
+		KeepAlive:      cfg.KeepAlive,
+		UserTimeout:    cfg.UserTimeout,
+		ReusePort:      cfg.ReusePort,
+		Verifiers:      eng.Verifiers(),
 		Rewriter:       newRewriter(eng),
 		Log:            log,
 	})
@@ -64,23 +72,34 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		log.Info("listening", zap.Stringer("address", addr))
 	}
 	ready(server.Addrs())
-	return serve(ctx, server, cfg.DrainTimeout, log)
+	r := &reloader{server: server, running: cfg, log: log, level: level}
+	return serve(ctx, server, r, log)
 }
 
 // serve runs a bound server until ctx ends and its sessions have.
-func serve(ctx context.Context, server *proxy.Server, drain time.Duration, log *zap.Logger) error {
+func serve(ctx context.Context, server *proxy.Server, r *reloader, log *zap.Logger) error {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve() }()
-	select {
-	case err := <-ended:
-		if err != nil {
-			return fmt.Errorf("serving: %w", err)
+	for going := true; going; {
+		select {
+		case err := <-ended:
+			if err != nil {
+				return fmt.Errorf("serving: %w", err)
+			}
+			return nil
+		case again := <-r.running.Reloads:
+			r.reload(again)
+		case <-ctx.Done():
+			going = false
 		}
-		return nil
-	case <-ctx.Done():
 	}
+	drain := r.running.DrainTimeout
 	log.Info("draining", zap.Duration("timeout", drain))
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain+closeGrace)
+	bound := drain + closeGrace
+	if r.running.ReusePort {
+		bound += proxy.HandoverLimit
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {
 		log.Warn("sessions were cut off", zap.Error(err))

@@ -7,6 +7,12 @@ declare
     mbus4_done bigint := 0;
     mbus4_failed bigint := 0;
     mbus4_told timestamptz := pg_catalog.clock_timestamp();
+    -- Rows before these need not be looked at for now: if a snapshot is held for long, thousands of them may
+    -- be dead. What comes to be there later is found by looking again, now and then and at the end.
+    mbus4_first constant bigint := -9223372036854775808;
+    mbus4_from_at timestamptz := '-infinity';
+    mbus4_from_id bigint := mbus4_first;
+    mbus4_looked timestamptz := mbus4_told;
 begin
     commit;
     loop
@@ -14,12 +20,20 @@ begin
         set process_id = {{.Process}}
         where w.ctid = any({{.Claimable}})
         returning w.* into mbus4_row;
-        exit when not found;
+        if not found then
+            exit when mbus4_from_id = mbus4_first;
+            mbus4_from_at := '-infinity';
+            mbus4_from_id := mbus4_first;
+            continue;
+        end if;
+        mbus4_from_at := mbus4_row.next_attempt_at;
+        mbus4_from_id := mbus4_row.id;
         mbus4_error := null;
 {{- if .Handler}}
         begin
             execute {{.Handler}} using mbus4_row.payload;
-        exception when others then
+            set constraints all immediate; -- what they refuse is the handler's failure, not the commit's
+        exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ [0-9A-Z]{5} (.*)"$'), mbus4_error);
         end;
@@ -30,11 +44,16 @@ begin
         else
             update mbus4.work_queue w
             set process_id = null, attempts = w.attempts + 1, last_error = mbus4_error,
-                next_attempt_at = pg_catalog.clock_timestamp() + least(power(2, least(w.attempts, 20)), 3600) * interval '1 second'
+                next_attempt_at = pg_catalog.clock_timestamp() + least(pg_catalog.power(2, least(w.attempts, 20)), 3600) * interval '1 second'
             where w.id = mbus4_row.id;
             mbus4_failed := mbus4_failed + 1;
         end if;
         commit;
+        if pg_catalog.clock_timestamp() > mbus4_looked + interval '1 second' then
+            mbus4_looked := pg_catalog.clock_timestamp();
+            mbus4_from_at := '-infinity';
+            mbus4_from_id := mbus4_first;
+        end if;
         if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
             mbus4_told := pg_catalog.clock_timestamp();
             raise notice 'process %: % messages completed, % failed', {{.Process}}, mbus4_done, mbus4_failed;

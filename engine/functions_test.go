@@ -1,0 +1,312 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// evaluated is a call of a function of the catalogue by either way of serving it.
+type evaluated struct {
+	serves string
+	args   string // SQL, one expression for each parameter
+	before string // statements that prepare the ground
+}
+
+var evaluations = []evaluated{
+	{"create_queue", "'new', 2", ""},
+	{"create_queue", "'q', 3", ""},       // with a NOTICE
+	{"create_queue", "'no such', 3", ""}, // an error
+	{"drop_queue", "'q'", ""},
+	{"drop_queue", "'nowhere'", ""},
+	{"create_consumer", "'q', 'other', null, false", ""},
+	{"create_consumer", "'nowhere', 'other', null, false", ""},
+	{"drop_consumer", "'q', 'default'", ""},
+	{"drop_consumer", "'q', 'nobody'", ""},
+	{"post", "'q', 'a=>1', null, null, null", ""},
+	{"post", "'q', 'a=>1', 'p=>1', '2030-01-01', '2040-01-01'", ""},
+	{"post", "'nowhere', 'a=>1', null, null, null", ""},
+	{"post_full", "'q', 'a=>1', null, null, null, null, null", ""},
+	{"post_full", "'q', 'a=>1', 'h=>1', 'p=>1', '2030-01-01', '2040-01-01', 'mine'", ""},
+	{"post_full", "'nowhere', 'a=>1', null, null, null, null, null", ""},
+	{"consume", "'q', 'default'", fill},
+	{"consume", "'q', 'nobody'", fill},
+	{"consumen", "'q', 'default', 2", fill},
+	{"consumen", "'q', 'default', 9", fill},
+	{"dyn_consume", "'q', '(t.data->''n'') = ''2''', 'default'", fill},
+	{"dyn_consume", "'q', 'nonsense', 'default'", fill},
+	{"take", "'i2'", fill},
+	{"take", "'gone'", fill},
+	{"take_from", "'q', 'default', 'i2'", fill},
+	{"take_from", "'q', 'nobody', 'i2'", fill},
+	{"peek", "'i2'", fill},
+	{"peek", "'gone'", fill},
+	{"is_msg_exists", "'i2'", fill},
+	{"generate_new_msgiid", "'q'", ""},
+	{"generate_new_msgiid", "'nowhere'", ""},
+	{"create_trigger", "'q', 'r', null", ""},
+	{"create_trigger", "'q', 'q', null", ""},
+	{"drop_trigger", "'q', 'nowhere'", ""},
+	{"create_run_function", "'q'", ""},
+	{"create_run_function", "'nowhere'", ""},
+	{"estimated_messages", "'q'", fill},
+	{"estimated_messages", "'nowhere'", fill},
+	{"readme", "", ""},
+	{"regenerate_functions", "", ""},
+	{"peek_queue", "'q', null", fill},
+	{"peek_queue", "'nowhere', null", ""},
+	{"clear_queue", "'q'", fill},
+	{"clear_queue", "'nowhere'", ""},
+	{"add_message", "'{\"n\": 1}'", "select 1"},
+	{"get_next_message", "17", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
+	{"get_next_message", "null", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
+	{"complete_message", "1", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
+	{"semaphore_get_or_create", "'k'", semaphore},
+	{"semaphore_get_or_create", "''", ""},
+	{"semaphore_update", "'k', 3, 1", semaphore},
+	{"semaphore_update", "'k', 1, 3", semaphore},
+	{"semaphore_enqueue", "'k', 5, 2.5", semaphore},
+	{"semaphore_enqueue", "'none', 5, 2.5", semaphore},
+	{"semaphore_release", "'k', 4", semaphore},
+	{"semaphore_release", "'none', 4", semaphore},
+	{"release_messages", "17", "insert into mbus4.work_queue (payload, process_id) values ('1', 17), ('2', 17)"},
+}
+
+const fill = `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
+	select n, c.id, '2020-01-01', '2020-01-01', 'i' || n, {hstore}.hstore('n', n::text)
+	from generate_series(1, 3) n, mbus4.consumer c where c.queue = 'q'`
+
+const semaphore = `with s as (insert into mbus4.semaphore (id, key) values (77, 'k') returning id)
+	insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select id, 4, 1, -1 from s`
+
+// state is all that the calls change, but for what is another value each time.
+const state = `select concat_ws(' / ',
+	(select string_agg(format('%s %s %s', q.name, q.kind, q.consumers_cnt), ',' order by q.name) from mbus4.queue q),
+	(select string_agg(format('%s %s %s %s', c.queue, c.name, c.target, c.selector_id), ',' order by c.queue, c.name) from mbus4.consumer c),
+	(select string_agg(format('%s %s %s %s', c.queue, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
+	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
+	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),
+	(select string_agg(s::text, ',' order by s.id) from mbus4.semaphore s),
+	(select string_agg(format('%s %s %s %s', t.semaphore_id, t.task_id, t.priority, t.status), ',' order by t.task_id) from mbus4.semaphore_task t))`
+
+// Every function of the catalogue has one in the database that gives the same result, error, notice and
+// state as the text that serves the call inline, whatever the search_path is.
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{"public", `"Odd ""one"`} {
+		name := newDatabase(t)
+		conn, notices := connectListening(t, name)
+		if schema != "public" {
+			mustExec(t, conn, "create schema "+schema)
+		}
+		mustExec(t, conn, "create extension hstore schema "+schema)
+		if res, err := Init(testContext(t), cluster.DSN(name)); err != nil || len(res.Warnings) > 0 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		mustExec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
+		mustExec(t, conn, "insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name in ('q', 'r')")
+		texts := Fragments()
+		missing := map[string]bool{}
+		for _, d := range texts.definitions(schema) {
+			missing[d.name] = true
+			if strings.Contains(strings.NewReplacer(`E' \t'`, "", `E' \t\r\n'`, "").Replace(d.create), `\`) {
+				t.Errorf("%s depends on standard_conforming_strings", d.name)
+			}
+		}
+		var all []evaluated
+		for _, e := range evaluations {
+			all = append(all, e)
+			if missing["at_"+e.serves+"_waking"] {
+				e.serves += "_waking"
+				all = append(all, e)
+			}
+		}
+		for _, e := range all {
+			delete(missing, "at_"+e.serves)
+			waking := strings.HasSuffix(e.serves, "_waking")
+			f := functionServing(t, strings.TrimSuffix(strings.TrimSuffix(e.serves, "_full"), "_waking"))
+			params := f.Params
+			if e.serves == "post" {
+				params = slices.DeleteFunc(slices.Clone(params), func(p sqlfuncs.Param) bool { return slices.Contains(plainPost, p.Name) })
+			}
+			inline := evaluate(t, conn, notices, e, schema, texts.inline(f, params, waking, schema, e.args))
+			args := strings.TrimPrefix(e.args+", 7", ", ")
+			call := texts.call(f, params, waking, args)
+			function := evaluate(t, conn, notices, e, schema, "select f from "+call+" f")
+			listed := evaluate(t, conn, notices, e, schema, "select "+call)
+			if f.Result.Composite() { // in FROM, null is a row of nulls
+				function = strings.ReplaceAll(function, "(,,,,,,,,)", "<nil>")
+			}
+			if e.serves == "create_run_function" { // inline, it is a function that gives null
+				inline = strings.ReplaceAll(inline, "<nil>", "")
+			}
+			if !strings.Contains(call, "at_"+e.serves+"(") {
+				t.Errorf("%s is called as %s", e.serves, call)
+			}
+			if function != inline || listed != inline {
+				t.Errorf("%s(%s):\n  inline %s\nfunction %s\n  listed %s", e.serves, e.args, inline, function, listed)
+			}
+		}
+		for name := range missing {
+			t.Errorf("%s was not tried", name)
+		}
+	}
+}
+
+func functionServing(t *testing.T, serves string) *sqlfuncs.Func {
+	t.Helper()
+	for _, f := range sqlfuncs.All() {
+		if f.Serves == serves {
+			return f
+		}
+	}
+	t.Fatalf("no function serves as %s", serves)
+	return nil
+}
+
+// inline is a statement around the text that serves the call inline.
+func (t *CallTexts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
+	given := map[string]bool{}
+	names := []string{"n"}
+	for _, p := range params {
+		given[p.Name] = true
+		names = append(names, sqlfuncs.QuoteIdent(p.Name))
+	}
+	fragment := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true})
+	fills := []string{"{c}", "c", "{k}", "7", "{name}", f.Serves, "{hstore}", hstoreSchema}
+	var values []string
+	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
+		if i < len(params) {
+			values = append(values, "("+value+")::"+params[i].Type.SQL(hstoreSchema))
+			fills = append(fills, "{"+params[i].Name+"}", values[i])
+		}
+	}
+	sql := "select " + fragment.Expr
+	if fragment.CTEs != "" {
+		sql = fmt.Sprintf("with {c}_a (%s) as (select %s), %s select {c}.%s from {c}", strings.Join(names, ", "),
+			strings.Join(append([]string{"1::bigint"}, values...), ", "), fragment.CTEs, f.Serves)
+	}
+	return strings.NewReplacer(fills...).Replace(sql)
+}
+
+// call is the expression that calls the function.
+func (t *CallTexts) call(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
+	given := map[string]bool{}
+	for _, p := range params {
+		given[p.Name] = true
+	}
+	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}).Expr
+	open, end := strings.IndexByte(expr, '('), strings.IndexByte(expr, ')')
+	if f.Result == sqlfuncs.Void {
+		open += 1 + strings.IndexByte(expr[open+1:], '(')
+	}
+	return expr[:open+1] + args + expr[end:]
+}
+
+// evaluate runs sql and gives what came of it; nothing of it stays.
+func evaluate(t *testing.T, conn *pgx.Conn, notices *strings.Builder, e evaluated, hstoreSchema, sql string) string {
+	t.Helper()
+	var said strings.Builder
+	ctx := testContext(t)
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if e.before != "" {
+		mustExec(t, conn, "alter sequence mbus4.work_queue_id_seq restart; "+strings.ReplaceAll(e.before, "{hstore}", hstoreSchema), pgx.QueryExecModeSimpleProtocol)
+	}
+	mustExec(t, conn, "set local search_path = pg_catalog")
+	notices.Reset()
+	rows, err := tx.Query(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		return describeError(err)
+	}
+	for rows.Next() {
+		for _, v := range rows.RawValues() {
+			text := string(v)
+			if v == nil {
+				text = "<nil>"
+			}
+			if strings.HasPrefix(text, "q.") {
+				text = "an iid of q"
+			}
+			said.WriteString(text + "\n")
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return describeError(err)
+	}
+	return said.String() + notices.String() + one[string](t, conn, state)
+}
+
+// connectListening is connect, with a place where the server's notices go.
+func connectListening(t *testing.T, database string) (*pgx.Conn, *strings.Builder) {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(cluster.DSN(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notices := &strings.Builder{}
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices.WriteString(n.Message + "\n") }
+	conn, err := pgx.ConnectConfig(testContext(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeQuietly(context.Background(), conn) })
+	return conn, notices
+}
+
+func describeError(err error) string {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	return e.Code + " " + e.Message
+}
+
+// Another program's functions are replaced, those it had besides are dropped, and a role that may not do
+// it says so and goes on.
+func TestFunctionsAreReplaced(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	conn := connect(t, name)
+	const found = `select count(*) from pg_proc where pronamespace = 'mbus4'::regnamespace and proname ~ '^at_'`
+	count := one[int](t, conn, found)
+	if want := len(Fragments().definitions("public")); count != want {
+		t.Fatalf("%d functions, want %d", count, want)
+	}
+	mustExec(t, conn, "create function mbus4.at_post(text) returns text language sql as 'select $1'")
+	mustExec(t, conn, "create or replace function mbus4.at_take(text, int) returns mbus4.qt_model language sql as 'select null::mbus4.qt_model'")
+	mustExec(t, conn, "comment on function mbus4.at_post(text, hstore, hstore, timestamp, timestamp, int) is 'old'")
+	if res, err := Init(testContext(t), cluster.DSN(name)); err != nil || len(res.Warnings) > 0 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if n := one[int](t, conn, found); n != count {
+		t.Errorf("%d functions, want %d", n, count)
+	}
+	if one[bool](t, conn, "select prosrc !~ 'delete' from pg_proc where proname = 'at_take'") {
+		t.Error("at_take is the old one")
+	}
+	mustExec(t, conn, "comment on function mbus4.at_post(text, hstore, hstore, timestamp, timestamp, int) is 'old'")
+	role := newRole(t, name)
+	owner := one[string](t, conn, "select current_user::text")
+	if _, err := Init(testContext(t), dsnAs(t, name, role)); err == nil {
+		t.Errorf("%s serves what belongs to %s", role, owner)
+	}
+	mustExec(t, conn, "grant select, delete, update on all tables in schema mbus4 to "+role)
+	mustExec(t, conn, "grant select, update on all sequences in schema mbus4 to "+role)
+	mustExec(t, conn, "grant usage on schema mbus4 to "+role)
+	res, err := Init(testContext(t), dsnAs(t, name, role))
+	if err != nil || len(res.Warnings) == 0 || !strings.Contains(res.Warnings[0], "functions for calls") {
+		t.Errorf("%+v, %v", res, err)
+	}
+}

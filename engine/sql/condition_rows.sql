@@ -1,0 +1,2 @@
+-- Part of consume_rows.sql.
+{meets:m;t.queue}

@@ -1,0 +1,160 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// dyn_consume gives the first message that meets a selector, wherever that comes from.
+func TestDynConsumeSelectors(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ selector, got string }{
+		{"(t.data->'n')::int > 2", "m3"},
+		{"t.data->'n' = '4' -- a comment", "m4"},
+		{"t.iid = 'm2' or /* or */ t.iid = 'm3'", "m2"},
+		{"t.properties->'x' = 'y'", ""}, // null is false
+		{"", "m1"},
+		{"  ", "m1"},
+		{"true", "m1"},
+		{"null", ""},
+		{"t.data->'who' = 'O''Brien ☃'", "m5"},
+		{"t.data->'who' = $$O'Brien ☃$$", "m5"},
+		{"t.headers->'destination' = 'q' and t.headers->'destination_queue' = 'q' and t.id > 0", "m1"},
+		{"t.iid ~ '^m[5%s]$' and '%1$s %%' <> '$1'", "m5"},
+		{"t.added <= now()::timestamp", "m1"}, // it is as the session says it, once
+		{"t.data ? 'who' and session_user = current_user", "m5"},
+		{"t.iid = (select 'm3')", "m3"},
+	}
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
+		ask(t, s.conn, "create table chosen (selector text)")
+		s.want(t, "m1\nm2\nm3\nm4", "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 4) n")
+		s.want(t, "m5", "select mbus4.post('q', $1, iid => 'm5')", `who=>"O'Brien ☃"`)
+		for _, c := range cases {
+			literal := "'" + strings.ReplaceAll(c.selector, "'", "''") + "'"
+			ask(t, s.conn, "truncate chosen; insert into chosen values ("+literal+")")
+			for _, call := range []step{
+				do("select iid from mbus4.dyn_consume('q', $1)", c.selector),
+				do("select iid from mbus4.dyn_consume('q', " + literal + ")"),
+				do("select (mbus4.dyn_consume('q', selector)).iid from chosen"),
+				do("select iid from mbus4.dyn_consume('q', (select selector from chosen), 'default')"),
+			} {
+				s.want(t, "", "begin")
+				s.want(t, c.got, call.sql, call.args...)
+				s.want(t, "", "rollback")
+			}
+		}
+		// The order among those that match, one by one.
+		for _, n := range []string{"m2", "m3", "m4", ""} {
+			s.want(t, n, "select iid from mbus4.dyn_consume('q', $1)", "(t.data->'n')::int >= 2")
+		}
+		s.want(t, "m1\nm5", "select iid from mbus4.consumen('q', amt => 9)")
+		for _, bad := range []struct{ selector, codes string }{
+			{"t.nosuch", "42703"}, {"1", "42804"}, {"nosuch(t)", "42883"}, {"'", "42601"}, {"t.id >", "42601"}, {"count(*) > 1", "42803"},
+		} {
+			s.refused(t, bad.codes, "select * from mbus4.dyn_consume('q', $1)", bad.selector)
+		}
+	})
+}
+
+// What no consumer gets, dyn_consume does not give either: delayed, expired and waiting messages, those
+// of other consumers, those that somebody holds.
+func TestDynConsumeDelivers(t *testing.T) {
+	t.Parallel()
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
+		other := connect(t, proxied, s.database)
+		s.want(t, "late", "select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late')")
+		s.want(t, "gone", "select mbus4.post('q', '', expires => '2001-01-01', iid => 'gone')")
+		s.want(t, "waits", "select mbus4.post('q', '', $1, iid => 'waits')", `"consume_after"=>"{late}"`)
+		s.want(t, "second", "select mbus4.post('q', 'n=>2', iid => 'second')")
+		s.want(t, "first", "select mbus4.post('q', 'n=>1', delayed_until => '2001-01-01', iid => 'first')")
+		s.want(t, "", "select mbus4.create_consumer('q', 'c')")
+		s.want(t, "", "select iid from mbus4.dyn_consume('q', 'true', 'c')")
+		dyn := "select iid from mbus4.dyn_consume('q', $1)"
+		s.want(t, "", dyn, "t.iid in ('late', 'gone', 'waits')")
+
+		// What matches is held; what is free does not match.
+		want(t, other, "second\nfirst", "begin; select iid from mbus4.consumen('q', amt => 2) order by 1 desc")
+		s.want(t, "", dyn, "true")
+		s.want(t, "third", "select mbus4.post('q', 'n=>3', iid => 'third')")
+		s.want(t, "", dyn, "(t.data->'n')::int < 3")
+		s.want(t, "third", dyn, "(t.data->'n')::int <= 3")
+		ask(t, other, "rollback")
+		s.want(t, "second", dyn, "true")
+		s.want(t, "first", dyn, "true")
+		s.want(t, "", dyn, "true")
+
+		// All first candidates are held by others.
+		s.want(t, "60", "select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'x' || n) from generate_series(1, 60) n) x")
+		want(t, other, "50", "begin; select count(*) from mbus4.consumen('q', amt => 50)")
+		s.want(t, "x51", dyn, "t.iid like 'x%'")
+		s.want(t, "x60", dyn, "t.iid = 'x60'")
+		s.want(t, "", dyn, "t.iid = 'x50'")
+		ask(t, other, "rollback")
+		s.want(t, "x50", dyn, "t.iid = 'x50'")
+		// A rollback gives back.
+		s.want(t, "", "begin")
+		s.want(t, "x1", dyn, "t.iid = 'x1'")
+		s.want(t, "", "rollback")
+		s.want(t, "x1", dyn, "t.iid = 'x1'")
+	})
+}
+
+// A selector cannot leave the parentheses that it is put into.
+func TestDynConsumeIsOneExpression(t *testing.T) {
+	t.Parallel()
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
+		ask(t, s.conn, "create table kept (); select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late'); select mbus4.post('r', '', iid => 'other')")
+		for _, selector := range []string{
+			"true) -- ", "true); drop table kept; --", "false) union select ('''(0,1)''')::tsvector --", "true, true", "true) limit 9 --",
+		} {
+			got, err := s.form.run(testContext(t), s.conn, do("select iid from mbus4.dyn_consume('q', $1)", selector))
+			if err == nil {
+				t.Errorf("%s: got %q, want an error", selector, got)
+			}
+		}
+		s.want(t, "late other|0", "select string_agg(iid, ' ' order by iid), (select count(*) from kept) from mbus4.message")
+	})
+}
+
+// Of eight sessions each gets others, and all together everything.
+func TestDynConsumeConcurrently(t *testing.T) {
+	t.Parallel()
+	const sessions, messages = 8, 240
+	database := newQueueDatabase(t, "q")
+	poster := connect(t, proxied, database)
+	ask(t, poster, fmt.Sprintf("select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, %d) n) x", messages))
+	var mu sync.Mutex
+	got := map[string]int{}
+	var all sync.WaitGroup
+	ctx := testContext(t)
+	for i := range sessions {
+		conn := connect(t, proxied, database)
+		all.Go(func() {
+			selector := fmt.Sprintf("(t.data->'n')::int %% 2 = %d", i%2)
+			for {
+				iids, err := query(ctx, conn, "select iid from mbus4.dyn_consume('q', $1)", selector)
+				if err != nil {
+					t.Error(describe(err))
+					return
+				}
+				if iids == "" {
+					return
+				}
+				mu.Lock()
+				got[iids]++
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	for iid, times := range got {
+		if times != 1 {
+			t.Errorf("%s was consumed %d times", iid, times)
+		}
+	}
+	if len(got) != messages {
+		t.Errorf("%d of %d messages were consumed", len(got), messages)
+	}
+}

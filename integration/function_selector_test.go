@@ -1,0 +1,258 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A selector that breaks a rule is refused where it is given, the report says which rule, and nothing
+// is left behind: literal or parameter, consumer, trigger or temporary consumer.
+func TestSelectorRefusals(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ selector, code, rule string }{
+		{"(t.properties->'by')=current_user", "42P17", "only immutable functions and constants may occur in it, and current_user is neither"},
+		{"t.iid=session_user", "42P17", "session_user is neither"},
+		{"t.added < localtimestamp(0)", "42P17", "localtimestamp is neither"},
+		{"t.added < now()", "42P17", "only immutable functions and constants"},
+		{"random() < 0.5", "42P17", "only immutable functions and constants"},
+		{"nextval('s') > 0", "42P17", "only immutable functions and constants"},
+		{"t.added::timestamptz > '2001-01-01Z'", "42P17", "only immutable functions and constants"},
+		{"t.added::text > 'x'", "42P17", "only immutable functions and constants"},
+		{"'now'::text::timestamp > t.added", "42P17", "only immutable functions and constants"},
+		{"fickle(t.iid)", "42P17", "only immutable functions and constants"},
+		{"t.iid in (select 'x')", "0A000", "must not hold a subquery"},
+		{"exists (select from pg_class)", "0A000", "must not hold a subquery"},
+		{"t.iid = any (array(select 'x'))", "0A000", "must not hold a subquery"},
+		{"t.iid = $1", "0A000", "must not hold parameters"},
+		{"true, false", "42601", "it must be one SQL expression"},
+		{"true) or (true", "42601", "it must be one SQL expression"},
+		{"1; select 2", "42601", "it must be one SQL expression"},
+		{"true; drop table kept", "42601", "it must be one SQL expression"},
+		{"true as x", "42601", "it must be one SQL expression"},
+		{"true from kept", "42601", "it must be one SQL expression"},
+		{"true where true", "42601", "it must be one SQL expression"},
+		{"true union select false", "42601", "it must be one SQL expression"},
+		{"distinct true", "42601", "it must be one SQL expression"},
+		{"*", "42601", "it must be one SQL expression"},
+		{"t.*", "42601", "it must be one SQL expression"},
+		{"-- only a comment", "42601", "it must be one SQL expression"},
+		{"/* no end", "42601", "it must be one SQL expression"},
+		{"(t.data->'a' = 'b'", "42601", "it must be one SQL expression"},
+		{"t.id >> ", "42601", "it must be one SQL expression"},
+		{"1", "42804 42P13", "it must be boolean"},
+		{"t.iid", "42804 42P13", "it must be boolean"},
+		{"t", "42804 42P13", "it must be boolean"},
+		{"t.nosuch = 1", "42703 42P01", "nothing but the columns of t"},
+		{"u.iid = 'x'", "42P01", "nothing but the columns of t"},
+		{"nosuch = 1", "42703", "nothing but the columns of t"},
+		{"t.iid = 7", "42883", "operator does not exist"},
+		{"nosuch(t.iid)", "42883", "nosuch"},
+		{"count(*) > 1", "42803", "aggregate"},
+		{"row_number() over () > 1", "42P20", "window"},
+		{"generate_series(1, 2) > 1", "0A000", "set"},
+		{"mbus4.is_msg_exists(t.iid)", "42883", "is_msg_exists"},
+		{"'x'::int > 1", "22P02", "x"},
+	}
+	calls := []string{
+		"select mbus4.create_consumer('q', 'c', $1)",
+		"select mbus4.create_trigger('q', 'r', $1)",
+		"select mbus4.create_temporary_consumer('q', $1)",
+	}
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
+		ask(t, s.conn, `create table kept (); create sequence s;
+			create function fickle(text) returns boolean language plpgsql as $$ begin return $1 is null; end $$`)
+		for _, c := range cases {
+			for i, call := range calls {
+				if i > 0 && s.form.name != "simple" {
+					continue
+				}
+				said := s.refused(t, c.code, call, c.selector)
+				if !strings.Contains(said, c.rule) || !strings.Contains(said, c.selector) {
+					t.Errorf("%s: does not say %q: %s", c.selector, c.rule, said)
+				}
+			}
+		}
+		s.want(t, "3|0|0", `select (select count(*) from mbus4.consumer), (select count(*) from kept),
+			(select count(*) from pg_proc where pronamespace = 'mbus4'::regnamespace and proname ~ '^selector_')`)
+	})
+}
+
+// What selectors may be, and which of the messages it selects: a is an empty hstore.
+func TestSelectorsSelect(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ selector, got string }{
+		{"(t.properties->'STATE')='DONE'", "b"}, // null for a counts as false
+		{"(t.data->'n')::int > 1", "c"},
+		{"not (t.data ? 'n')", "a"},
+		{"null::boolean", ""},
+		{"false", ""},
+		{"true", "abc"},
+		{"", "abc"},
+		{" \n\t", "abc"},
+		{"t.iid = 'b' -- not a, not c", "b"},
+		{"/* which? */ t.iid = /* b */ 'b'", "b"},
+		{"t.iid = 'b'\n-- and\nor t.iid = 'c'", "bc"},
+		{"t.data->'who' = 'O''Brien'", "b"},
+		{"t.data->'who' = $$O'Brien$$", "b"},
+		{"t.data->'who' = 'größer ☃'", "c"},
+		{`t.data->'who' = E'O\'Brien'`, "b"},
+		{`t.iid ~ '^\w$' and t.iid <> '%s %1$s {hstore} {c} {k} $1'`, "abc"},
+		{"case when t.iid = 'a' then true end", "a"},
+		{"even((t.data->'n')::int)", "c"},
+		{"t.iid = any ('{a,c}') and t.id > 0 and t.received is null", "ac"},
+		{"(t).iid = 'c' or (((t)).data) = ''", "ac"},
+		{"t.headers->'kind' = 'x'", "c"},
+		{"t.headers->'destination_queue' = 'q' and t.headers ? 'source_db' and t.headers ? 'enqueue_time'", "abc"},
+		{"t.delayed_until < timestamp '2001-01-01'", "b"},
+		{"t.expires > '2998-01-01'", "c"},
+	}
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
+		ask(t, s.conn, "create function even(int) returns boolean language plpgsql immutable as $$ begin return $1 % 2 = 0; end $$")
+		for i, c := range cases {
+			s.want(t, "", "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), c.selector)
+			s.want(t, "", "select mbus4.create_consumer($1, 'q', $2)", fmt.Sprint("old", i), c.selector) // as legacy code has it
+		}
+		s.want(t, "a", "select mbus4.post('q', '', iid => 'a')")
+		s.want(t, "b", "select mbus4.post_q($1, null, 'STATE=>DONE', '2000-01-01', iid => 'b')", `n=>1, who=>"O'Brien"`)
+		s.want(t, "c", "select mbus4.post('q', $1, 'kind=>x', expires => '2999-01-01', iid => 'c')", `n=>2, who=>"größer ☃"`)
+		for i, c := range cases {
+			for _, name := range []string{"c", "old"} {
+				got := ask(t, s.conn, fmt.Sprintf("select coalesce(string_agg(iid, '' order by iid), '') from mbus4.consumen('q', '%s%d', 9)", name, i))
+				if got != c.got {
+					t.Errorf("%s%d, %s: selects %q, want %q", name, i, c.selector, got, c.got)
+				}
+			}
+		}
+	})
+}
+
+// Who subscribes late gets later messages only, and drops out when dropped.
+func TestSelectorLateSubscriber(t *testing.T) {
+	t.Parallel()
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
+		post := "select mbus4.post('q', hstore('n', $1), iid => $2)"
+		s.want(t, "m1", post, 1, "m1")
+		s.want(t, "", "select mbus4.create_consumer('q', 'odd', $1)", "(t.data->'n')::int % 2 = 1")
+		s.want(t, "m2", post, 2, "m2")
+		s.want(t, "m3", post, 3, "m3")
+		s.want(t, "m3", "select iid from mbus4.consumen('q', 'odd', 9)")
+		s.want(t, "", "select mbus4.drop_consumer('odd', 'q')")
+		s.want(t, "m5", post, 5, "m5")
+		s.want(t, "", "select mbus4.create_consumer('q', 'odd', $1)", "(t.data->'n')::int % 2 = 0") // the same name, another selector
+		s.want(t, "m6", post, 6, "m6")
+		s.want(t, "m7", post, 7, "m7")
+		s.want(t, "m6", "select iid from mbus4.consumen('q', 'odd', 9)")
+	})
+}
+
+// A consumer with a selector is in force for statements that were prepared before, through whichever
+// proxy it came.
+func TestSelectorAcrossProxies(t *testing.T) {
+	t.Parallel()
+	second := anotherProxy(t)
+	for _, f := range protocols() {
+		t.Run(f.name, func(t *testing.T) {
+			database := newQueueDatabase(t, "q")
+			one := &session{f, connect(t, proxied, database), database}
+			two := &session{f, connect(t, second.endpoint, database), database}
+			posts := []string{
+				"select mbus4.post('q', hstore('n', $1), iid => $2)",
+				"select $2 || left(mbus4.post_q(hstore('n', $1)), 0)",
+			}
+			for round := range 4 {
+				maker, other := one, two
+				if round%2 == 1 {
+					maker, other = two, one
+				}
+				name := fmt.Sprint("c", round)
+				for _, s := range []*session{one, two} { // prepared and planned before there is the consumer
+					for _, sql := range posts {
+						s.want(t, "warm", sql, 0, "warm")
+						s.want(t, "2", "select count(*) + $1 from mbus4.consumen('q', amt => 9)", 1)
+					}
+				}
+				maker.want(t, "", "select mbus4.create_consumer('q', $1, $2)", name, fmt.Sprintf("(t.data->'n')::int = %d", round))
+				for _, s := range []*session{other, maker} {
+					s.want(t, "m", posts[0], round, "m")
+					s.want(t, "n", posts[0], round+1, "n")
+					s.want(t, "x", posts[1], round, "x")
+					s.want(t, "m|"+fmt.Sprint(round), "select iid, data->'n' from mbus4.consume('q', $1)", name)
+					s.want(t, "1|"+fmt.Sprint(round), "select count(*), min(data->'n') from mbus4.consumen('q', $1, 9)", name)
+					s.want(t, "3", "select count(*) from mbus4.consumen('q', amt => 9)")
+				}
+			}
+		})
+	}
+}
+
+// A consumer that holds its messages in an open transaction takes nothing from another, selector or not.
+func TestSelectorConsumersDoNotWait(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	one, two := connect(t, proxied, database), connect(t, proxied, database)
+	ask(t, one, "select mbus4.create_consumer('q', 'a', '(t.data->''n'')::int > 1'); select mbus4.create_consumer('q', 'b', '(t.data->''n'')::int < 3')")
+	ask(t, one, "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 3) n")
+	want(t, one, "m2\nm3", "begin; select iid from mbus4.consumen('q', 'a', 9)")
+	want(t, two, "m1\nm2", "begin; select iid from mbus4.consumen('q', 'b', 9)")
+	want(t, two, "m1\nm2\nm3", "select iid from mbus4.consumen('q', amt => 9)")
+	want(t, two, "", "select iid from mbus4.consumen('q', 'a', 9)")
+	ask(t, one, "rollback")
+	want(t, two, "m2\nm3", "select iid from mbus4.consumen('q', 'a', 9)")
+	ask(t, two, "commit")
+}
+
+// noindex gives the text of an index that nobody needs, as a NOTICE.
+func TestSelectorNoIndex(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	conn, notices := connectNotices(t, database)
+	for i, sql := range []string{
+		"select mbus4.create_consumer('q', 'c0', noindex => true)",
+		"select mbus4.create_consumer('q', 'c1', '(t.data->''n'')::int > 1', true)",
+	} {
+		*notices = nil
+		ask(t, conn, sql)
+		if len(*notices) != 1 {
+			t.Fatalf("%s: %d notices", sql, len(*notices))
+		}
+		n := (*notices)[0]
+		if n.Severity != "NOTICE" || n.Code != "00000" || !strings.HasPrefix(n.Message, "create index concurrently on mbus4.message") {
+			t.Errorf("%s: %s %s %s", sql, n.Severity, n.Code, n.Message)
+		}
+		ask(t, connect(t, direct, database), n.Message) // it is what it says
+		want(t, conn, "m", "select mbus4.post('q', 'n=>2', iid => $1)", "m")
+		want(t, conn, "m", "select iid from mbus4.consume('q')")
+		want(t, conn, "m", "select iid from mbus4.consume('q', $1)", fmt.Sprint("c", i))
+	}
+	*notices = nil
+	ask(t, conn, "select mbus4.create_consumer('q', 'c2', noindex => false)")
+	if len(*notices) != 0 {
+		t.Errorf("notices without noindex: %v", (*notices)[0])
+	}
+}
+
+// Neither the poster's search path nor what it holds decides what a selector means.
+func TestSelectorSearchPath(t *testing.T) {
+	t.Parallel()
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
+		s.want(t, "", "select mbus4.create_consumer('q', 'c', $1)", "(t.data->'n')='1' and lower(t.iid) = 'm'")
+		ask(t, s.conn, `create schema mine; create function mine.lower(text) returns text language sql immutable return 'mine';
+			create function mine.fetchval(hstore, text) returns text language sql immutable return 'mine';
+			create operator mine.-> (leftarg = hstore, rightarg = text, function = mine.fetchval)`)
+		for i, path := range []string{"pg_catalog", "''", "mine, pg_catalog, public", "public"} {
+			ask(t, s.conn, "set search_path = "+path)
+			post := "select mbus4.post('q', $1, iid => $2)"
+			s.want(t, "m", post, `"n"=>"1"`, "m")
+			s.want(t, "o", post, `"n"=>"2"`, "o")
+			s.want(t, "t", "select mbus4.post('q', $1) is not null", `"n"=>"1"`)
+			s.want(t, "m", "select iid from mbus4.consumen('q', $1, 9)", "c")
+			if i%2 == 0 { // made under this path, too
+				s.want(t, "", "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), "(t.data->'n')='2'")
+				s.want(t, "p", post, `"n"=>"2"`, "p")
+				s.want(t, "p", "select iid from mbus4.consumen('q', $1, 9)", fmt.Sprint("c", i))
+			}
+			s.want(t, "t", "select count(*) > 2 from mbus4.consumen('q', amt => 9)")
+		}
+	})
+}

@@ -1,0 +1,343 @@
+package integration
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// The five calls in their notations, in every form of the protocol.
+func TestWorkQueueCalls(t *testing.T) {
+	t.Parallel()
+	forEachForm(t, nil, func(t *testing.T, s *session) {
+		s.want(t, "1", `select mbus4.add_message('{"n": 1}')`)
+		s.want(t, "2", `select mbus4.add_message(payload => $1)`, `{"n": 2}`)
+		s.want(t, "3|x", `select mbus4.add_message($1::jsonb) as id, 'x'`, `[3]`)
+		s.want(t, "4", `select id from mbus4.add_message('"four"') as id`)
+		s.want(t, "5\n6", `select mbus4.add_message(to_jsonb(v)) from (values ('five'), ('six')) v (v)`)
+		s.want(t, "", `insert into mbus4.work_queue(payload) values ('{"direct": true}'), ($1)`, `null`)
+
+		s.want(t, `1|{"n": 1}`, `select * from mbus4.get_next_message(7)`)
+		s.want(t, `(2,"{""n"": 2}")`, `select mbus4.get_next_message(current_process_id => $1)`, 7)
+		s.want(t, "3|3", `select id, m.payload->>0 from mbus4.get_next_message($1) m`, 8)
+		s.want(t, `4|"four"`, `select (mbus4.get_next_message($1)).*`, -8)
+		s.want(t, `5|"five"`+"\n"+`6|"six"`, `with m as (select mbus4.get_next_message(p) as m from (values (7), (8)) v (p)) select (m).id, (m).payload from m order by 1`)
+		s.want(t, "7|t", `with m as (select * from mbus4.get_next_message($1)) select id, (payload->'direct')::bool from m`, 9)
+		s.want(t, "8|null", `select * from mbus4.get_next_message($1)`, 9)
+		s.want(t, "", `select * from mbus4.get_next_message($1)`, 9)
+		s.want(t, "", `select mbus4.get_next_message($1)`, 9)
+		s.want(t, "1:7 2:7 3:8 4:-8 5:7 6:8 7:9 8:9", `select string_agg(id || ':' || process_id, ' ' order by id) from mbus4.work_queue`)
+
+		s.want(t, "", `select mbus4.complete_message(1)`)
+		s.want(t, "", `select mbus4.complete_message(message_id => $1)`, 1) // once more is no harm
+		s.want(t, "|1", `select mbus4.complete_message($1), 1`, 4_000_000_000)
+		s.want(t, "2|\n4|", `select id, mbus4.complete_message(id) from (values (2::bigint), (4)) v (id)`)
+		s.want(t, "3 5 6 7 8", `select string_agg(id::text, ' ' order by id) from mbus4.work_queue`)
+
+		s.want(t, "2", `select mbus4.release_messages(8)`)
+		s.want(t, "0", `select mbus4.release_messages(process_id => $1)`, 8)
+		s.want(t, "7|1\n9|2\n10|0", `select p, mbus4.release_messages(p) from (values (7), (9), (10)) v (p) order by p`)
+		// What was given back is taken first.
+		s.want(t, "9", `select mbus4.add_message('9')`)
+		s.want(t, "3", `select id from mbus4.get_next_message(1)`)
+		s.want(t, "1", `select mbus4.release_messages(1)`)
+
+		s.want(t, "", `call mbus4.process_queue(1)`)
+		s.want(t, "0", `select count(*) from mbus4.work_queue`)
+		s.want(t, "", `create table done (id serial, payload jsonb)`)
+		s.want(t, "10", `select mbus4.add_message('10')`)
+		s.want(t, "", `call mbus4.process_queue(current_process_id => $1, handler => $2)`, 1, "insert into done(payload) values ($1)")
+		s.want(t, "11\n12", `select mbus4.add_message(to_jsonb(n)) from generate_series(11, 12) n`)
+		s.want(t, "", `/* both */ call mbus4.process_queue($1::int, $2::text); -- at the end`, 1, "insert into done(payload) values ($1)")
+		s.want(t, "13", `select mbus4.add_message('13')`)
+		s.want(t, "", `CALL "mbus4".process_queue('1', handler := $1)`, "insert into done(payload) values ($1)")
+		s.want(t, "14", `select mbus4.add_message('14')`)
+		s.want(t, "", `call mbus4.process_queue(-1, $h$insert into done(payload) values ($1)$h$)`)
+		s.want(t, "10 11 12 13 14|0", `select string_agg(payload::text, ' ' order by id), (select count(*) from mbus4.work_queue) from done`)
+	})
+}
+
+// Arguments that are null: as Postgres's own, or an error of the call where it cannot mean anything.
+func TestWorkQueueNulls(t *testing.T) {
+	t.Parallel()
+	forEachForm(t, nil, func(t *testing.T, s *session) {
+		s.refused(t, "23502", `select mbus4.add_message(null)`)
+		s.refused(t, "23502", `select mbus4.add_message($1)`, nil)
+		s.want(t, "t\nt", `select mbus4.add_message('{}') > 0 from generate_series(1, 2)`)
+		s.refused(t, "22004", `select mbus4.get_next_message(null)`)
+		s.refused(t, "22004", `select * from mbus4.get_next_message($1)`, nil)
+		s.want(t, "", `select mbus4.complete_message(null)`)
+		s.want(t, "", `select mbus4.complete_message($1)`, nil)
+		s.want(t, "0", `select mbus4.release_messages(null)`)
+		s.want(t, "0", `select mbus4.release_messages($1)`, nil)
+		s.refused(t, "22004", `call mbus4.process_queue(null)`)
+		s.refused(t, "22004", `call mbus4.process_queue($1)`, nil)
+		s.refused(t, "22004", `call mbus4.process_queue(null, $1)`, "select 1")
+		s.want(t, "2|2", `select count(*), count(*) filter (where process_id is null) from mbus4.work_queue`)
+		s.want(t, "", `call mbus4.process_queue(1, null)`)
+		s.want(t, "t\nt", `select mbus4.add_message('{}') > 0 from generate_series(1, 2)`)
+		s.want(t, "", `call mbus4.process_queue(1, $1)`, nil) // no handler: completed
+		s.want(t, "0", `select count(*) from mbus4.work_queue`)
+	})
+}
+
+// Wrong numbers, names and types of arguments are what they are for any function.
+func TestWorkQueueWrongCalls(t *testing.T) {
+	t.Parallel()
+	forEachForm(t, nil, func(t *testing.T, s *session) {
+		signatures := map[string]string{
+			"add_message":      "mbus4.add_message(payload jsonb) returns bigint",
+			"get_next_message": "mbus4.get_next_message(current_process_id integer) returns setof mbus4.work_message",
+			"complete_message": "mbus4.complete_message(message_id bigint) returns void",
+			"release_messages": "mbus4.release_messages(process_id integer) returns bigint",
+			"process_queue":    "mbus4.process_queue(current_process_id integer, handler text default null)",
+		}
+		for name, signature := range signatures {
+			verb, most := "select", "1, 2"
+			if name == "process_queue" {
+				verb, most = "call", "1, null, 3"
+			}
+			for _, args := range []string{"", most, "nosuch => 1"} {
+				sql := fmt.Sprintf("%s mbus4.%s(%s)", verb, name, args)
+				if report := s.refused(t, "42883", sql); !strings.Contains(report, signature) || !strings.Contains(report, fmt.Sprintf("at %d;", len(verb)+2)) {
+					t.Errorf("%s: %s", sql, report)
+				}
+			}
+		}
+		for _, c := range []struct{ codes, sql string }{
+			{"22P02", `select mbus4.add_message('{')`},
+			{"42846 42883 42804", `select mbus4.add_message(true)`},
+			{"22P02", `select mbus4.get_next_message('x')`},
+			{"42883", `select mbus4.get_next_message(5000000000)`},
+			{"22P02", `select mbus4.complete_message('x')`},
+			{"42846 42883 42804", `select mbus4.release_messages(date '2020-01-01')`},
+			{"22P02", `call mbus4.process_queue('x')`},
+			{"22P02", `call mbus4.process_queue('')`},
+			{"42883", `call mbus4.process_queue(5000000000)`},
+			{"42883", `call mbus4.process_queue(1.5)`},
+			{"22003", `call mbus4.process_queue('5000000000')`},
+			{"42809", `select mbus4.process_queue(1)`},
+			{"42809", `select * from mbus4.process_queue(1, 'select 1')`},
+			{"42809", `select mbus4.add_message('1'), (select mbus4.process_queue(1))`},
+			{"42809", `call mbus4.add_message('{}')`},
+			{"42809", `call mbus4.get_next_message(1)`},
+			{"42809", `call mbus4.post('q', '')`},
+			{"0A000", `call mbus4.process_queue(pg_backend_pid())`},
+			{"0A000", `call mbus4.process_queue(1.5::int)`},
+			{"0A000", `call mbus4.process_queue(true::int)`},
+			{"0A000", `call mbus4.process_queue(1, 'a' || 'b')`},
+			{"0A000", `explain call mbus4.process_queue(1)`},
+			{"0A000", `create procedure p() language sql begin atomic call mbus4.process_queue(1); end`},
+			{"0A000", `select 1 where mbus4.add_message('{}') > 0`},
+			{"0A000", `select case when true then mbus4.release_messages(1) end`},
+		} {
+			if strings.HasPrefix(c.sql, "explain") || strings.HasPrefix(c.sql, "create") {
+				c.codes = "0A000 42601 42809"
+			}
+			s.refused(t, c.codes, c.sql)
+		}
+		s.want(t, "0", "select count(*) from mbus4.work_queue")
+	})
+}
+
+// What Describe says of the calls and their parameters; values in binary.
+func TestWorkQueueShapes(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, proxied, newQueueDatabase(t))
+	for _, c := range []struct{ sql, params, columns string }{
+		{"select mbus4.add_message($1)", "jsonb", "add_message bigint"},
+		{"select mbus4.get_next_message($1)", "integer", "get_next_message mbus4.work_message"},
+		{"select * from mbus4.get_next_message($1)", "integer", "id bigint, payload jsonb"},
+		{"select (mbus4.get_next_message($1)).payload as p", "integer", "p jsonb"},
+		{"select m from mbus4.get_next_message(1) m", "", "m mbus4.work_message"},
+		{"select mbus4.complete_message($1)", "bigint", "complete_message void"},
+		{"select mbus4.release_messages($1) as n", "integer", "n bigint"},
+		{"call mbus4.process_queue($1, $2)", "integer text", ""},
+	} {
+		sd, err := conn.Prepare(testContext(t), "", c.sql, nil)
+		if err != nil {
+			t.Errorf("%s: %s", c.sql, describe(err))
+			continue
+		}
+		if got := oidsText(t, conn, sd.ParamOIDs); got != c.params {
+			t.Errorf("%s: parameters %q, want %q", c.sql, got, c.params)
+		}
+		if got := columnsText(t, conn, sd.Fields); got != c.columns {
+			t.Errorf("%s: columns %q, want %q", c.sql, got, c.columns)
+		}
+	}
+	ctx := testContext(t)
+	ask(t, conn, "create table done (payload jsonb)")
+	binaryArgs := func(sql string, oids []uint32, args ...[]byte) *pgconn.Result {
+		t.Helper()
+		formats := make([]int16, len(args))
+		for i := range formats {
+			formats[i] = 1
+		}
+		r := conn.ExecParams(ctx, sql, args, oids, formats, nil).Read()
+		if r.Err != nil {
+			t.Errorf("%s: %s", sql, describe(r.Err))
+		}
+		return r
+	}
+	int4 := func(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+	int8 := func(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+	jsonb := func(s string) []byte { return append([]byte{1}, s...) }
+	if got := rowsText(binaryArgs("select mbus4.add_message($1)", nil, jsonb(`{"a": 1}`))); got != "1" {
+		t.Errorf("id %q", got)
+	}
+	binaryArgs("select mbus4.add_message($1)", nil, jsonb(`2`))
+	if got := rowsText(binaryArgs("select * from mbus4.get_next_message($1)", nil, int4(-3))); got != `1|{"a": 1}` {
+		t.Errorf("next %q", got)
+	}
+	if got := rowsText(binaryArgs("select mbus4.release_messages($1)", nil, int4(-3))); got != "1" {
+		t.Errorf("released %q", got)
+	}
+	binaryArgs("select mbus4.complete_message($1)", nil, int8(1))
+	const handler = "insert into done values ($1)"
+	for _, c := range []struct {
+		oid     uint32
+		process []byte
+	}{{0, int4(7)}, {23, int4(-7)}, {21, []byte{0, 7}}} {
+		tag := binaryArgs("call mbus4.process_queue($1, $2)", []uint32{c.oid, 0}, c.process, []byte(handler)).CommandTag
+		if tag.String() != "CALL" {
+			t.Errorf("tag %q", tag)
+		}
+		ask(t, conn, "select mbus4.add_message('3')")
+	}
+	want(t, conn, "2 3 3", "select string_agg(payload::text, ' ' order by payload) from done")
+}
+
+// A claim is a row like any other: a rollback undoes it, a commit keeps it beyond the session.
+func TestWorkQueueClaims(t *testing.T) {
+	t.Parallel()
+	forEachForm(t, nil, func(t *testing.T, s *session) {
+		other := connect(t, proxied, s.database)
+		ask(t, other, "select mbus4.add_message(to_jsonb(n)) from generate_series(1, 3) n")
+
+		s.want(t, "", "begin")
+		s.want(t, "1|1", "select * from mbus4.get_next_message(1)")
+		want(t, other, "2", "select id from mbus4.get_next_message(2)") // not held up
+		s.want(t, "", "rollback")
+		want(t, other, "2|2", "select id, process_id from mbus4.work_queue where process_id is not null")
+		s.want(t, "1", "select id from mbus4.get_next_message(1)")
+
+		// Complete and release in a transaction that fails.
+		s.want(t, "", "begin")
+		s.want(t, "", "select mbus4.complete_message(1)")
+		s.want(t, "1", "select mbus4.release_messages(2)")
+		want(t, other, "3", "select id from mbus4.get_next_message(3)")
+		s.refused(t, "22012", "select 1/0")
+		s.want(t, "", "rollback")
+		want(t, other, "1:1 2:2 3:3", "select string_agg(id || ':' || process_id, ' ' order by id) from mbus4.work_queue")
+
+		// The claim outlives its session.
+		closeConn(s.conn.Close)
+		want(t, other, "", "select id from mbus4.get_next_message(4)")
+		want(t, other, "1", "select mbus4.release_messages(1)")
+		want(t, other, "1", "select id from mbus4.get_next_message(4)")
+	})
+}
+
+// Sessions that claim at once never get the same message, also when some roll back.
+func TestWorkQueueConcurrentClaims(t *testing.T) {
+	t.Parallel()
+	const messages, processes = 600, 8
+	database := newQueueDatabase(t)
+	conn := connect(t, proxied, database)
+	ask(t, conn, fmt.Sprintf("select count(id) from (select mbus4.add_message(to_jsonb(n)) as id from generate_series(1, %d) n) s", messages))
+	ctx := testContext(t)
+	claimed := make([][]string, processes)
+	errs := make([]error, processes)
+	var all sync.WaitGroup
+	for p := range processes {
+		all.Go(func() { claimed[p], errs[p] = claimAll(ctx, database, p) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(describe(err))
+	}
+	var ids []string
+	for p := range processes {
+		if len(claimed[p]) == 0 {
+			t.Errorf("process %d got nothing", p)
+		}
+		want(t, conn, fmt.Sprint(len(claimed[p])), fmt.Sprintf("select count(*) from mbus4.work_queue where process_id = %d and id in (%s)",
+			p, strings.Join(append(claimed[p], "0"), ",")))
+		ids = append(ids, claimed[p]...)
+	}
+	sort.Strings(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			t.Errorf("message %s was claimed twice", ids[i])
+		}
+	}
+	if len(ids) != messages {
+		t.Errorf("%d claims of %d messages", len(ids), messages)
+	}
+}
+
+// claimAll claims one message after another, rolling back every fifth.
+func claimAll(ctx context.Context, database string, process int) (ids []string, err error) {
+	conn, err := pgconn.Connect(ctx, proxied.dsn(database))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { closeConn(conn.Close) }()
+	fs := forms()
+	for i := 0; ; i++ {
+		end := "commit"
+		if i%5 == process%5 {
+			end = "rollback"
+		}
+		if _, err := query(ctx, conn, "begin"); err != nil {
+			return nil, err
+		}
+		id, err := fs[(i+process)%len(fs)].run(ctx, conn, do("select id from mbus4.get_next_message($1)", process))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := query(ctx, conn, end); err != nil {
+			return nil, err
+		}
+		if id == "" { // what others roll back is for the next try
+			left, err := query(ctx, conn, "select count(*) from mbus4.work_queue where process_id is null")
+			if err != nil || left == "0" {
+				return ids, err
+			}
+			continue
+		}
+		if end == "commit" {
+			ids = append(ids, id)
+		}
+	}
+}
+
+// A role that is a member of mbus4_user and nothing else can use all of it.
+func TestWorkQueueRights(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t)
+	conn := connect(t, proxied, database)
+	role := "worker_" + database
+	ask(t, conn, "create role "+role+"; grant mbus4_user to "+role)
+	t.Cleanup(func() { admin(t, "drop role "+role) })
+	ask(t, conn, "create table done (payload jsonb); grant insert on done to public; set role "+role)
+	for _, f := range forms() {
+		s := &session{f, conn, database}
+		s.want(t, "t\nt\nt", "select mbus4.add_message('1') > 0 from generate_series(1, 3)")
+		s.want(t, "", "insert into mbus4.work_queue(payload) values ('2')")
+		s.want(t, "", "select mbus4.complete_message((select min(id) from mbus4.work_queue))")
+		s.want(t, "1", "select payload from mbus4.get_next_message(1)")
+		s.want(t, "1", "select mbus4.release_messages(1)")
+		s.want(t, "", "call mbus4.process_queue(1, $1)", "insert into done values ($1)")
+	}
+	want(t, conn, "0", "reset role; select count(*) from mbus4.work_queue")
+	want(t, conn, "12", "select count(*) from done")
+}

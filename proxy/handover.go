@@ -1,0 +1,79 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// A handover goes from a process that ends to one that listens on the same addresses already, both
+// with Config.ReusePort. A listener's queue dies with it: connections in it are reset. So the one
+// that ends first has the kernel give new ones to the other, and serves what still comes out of
+// its own queue as if nothing were.
+const (
+	// HandoverLimit bounds what a handover adds to the time Shutdown takes.
+	HandoverLimit = 5 * time.Second
+	// handoverQuiet is how long nobody must have come. It is longer than a client needs for a
+	// handshake, one lost packet included, and for its first statement.
+	handoverQuiet = 1500 * time.Millisecond
+	handoverLook  = 20 * time.Millisecond // between two looks
+)
+
+// handOver returns when no connection has come for a while and no startup is under way.
+func (s *Server) handOver(ctx context.Context) {
+	s.mu.Lock()
+	listeners, listening := s.listeners, s.state == serverListening
+	s.mu.Unlock()
+	if !s.cfg.ReusePort || !listening {
+		return
+	}
+	for _, l := range listeners {
+		tcp, ok := l.(*net.TCPListener)
+		if !ok {
+			continue // the file of a unix socket is the successor's by now
+		}
+		raw, err := tcp.SyscallConn()
+		if err == nil {
+			err = yieldPort(raw)
+		}
+		if err != nil {
+			s.log.Warn("new connections cannot be steered to a successor", zap.Error(err))
+		}
+	}
+	began := time.Now()
+	s.arrived.Store(began.UnixNano())
+	look := time.NewTicker(handoverLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.startupContext().Done(): // Close
+			return
+		case now := <-look.C:
+			if s.starting.Load() == 0 && now.Sub(time.Unix(0, s.arrived.Load())) >= handoverQuiet {
+				return
+			}
+			if now.Sub(began) >= HandoverLimit {
+				s.log.Warn("connections keep coming: is there no successor?",
+					zap.Int64("startups", s.starting.Load()))
+				return
+			}
+		}
+	}
+}
+
+// claimPort ends the steering that a former process may have left behind.
+func claimPort(l net.Listener) error {
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return sharePort(raw)
+}

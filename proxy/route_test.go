@@ -1,0 +1,127 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestTargetSessionAttrs: hosts are asked once for many sessions, and one that is silent or gone
+// does not keep sessions from one that fits.
+func TestTargetSessionAttrs(t *testing.T) {
+	deaf, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = deaf.Close() }()
+	asked := new(atomic.Int32)
+	front := countingRelay(t, asked)
+	upstream := fmt.Sprintf("postgres://127.0.0.1:%d,127.0.0.1:%d/?sslmode=prefer&connect_timeout=5&target_session_attrs=",
+		deaf.Addr().(*net.TCPAddr).Port, front)
+	t.Run("fits", func(t *testing.T) {
+		p := start(t, how{}, func(c *Config) {
+			c.Upstream, c.Admin = upstream+"read-write", shared.cluster.DSN("postgres")
+		})
+		const n = 10
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() {
+				if err := rawLoginQuietly(p.addr); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		began := time.Now()
+		all.Wait()
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("%d sessions took %v", n, took)
+		}
+		// Each session is one connection; what is more are questions.
+		if got := asked.Load(); got < n+1 || got > n+4 {
+			t.Errorf("%d connections for %d sessions", got, n)
+		}
+	})
+	t.Run("none fits", func(t *testing.T) {
+		p := start(t, how{}, func(c *Config) {
+			c.Upstream = strings.Replace(upstream, "connect_timeout=5", "connect_timeout=1", 1) + "standby"
+			c.Admin = shared.cluster.DSN("postgres")
+		})
+		w := dialWire(t, p.addr)
+		w.startup("user", "postgres")
+		if got := w.toEnd(); !strings.Contains(got, `FATAL 08001 "mbusproxy found no Postgres server that fits target_session_attrs"`) {
+			t.Error(got)
+		}
+	})
+	t.Run("nobody to ask as", func(t *testing.T) {
+		_, err := New(Config{Listen: []string{"127.0.0.1:0"}, Upstream: upstream + "primary"})
+		if err == nil || !strings.Contains(err.Error(), "needs a role") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// rawLoginQuietly goes through startup and closes.
+func rawLoginQuietly(addr string) error {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.Write(packet(3<<16, "user\x00postgres\x00database\x00postgres\x00\x00")); err != nil {
+		return err
+	}
+	var all []byte
+	var b [1024]byte
+	for len(all) < 6 || all[len(all)-6] != msgReadyForQuery {
+		n, err := conn.Read(b[:])
+		if err != nil {
+			return err
+		}
+		all = append(all, b[:n]...)
+	}
+	return nil
+}
+
+// countingRelay passes connections on to the shared cluster and counts them.
+func countingRelay(t *testing.T, count *atomic.Int32) (port int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			count.Add(1)
+			go relayTo(c, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// relayTo moves bytes both ways until one side ends.
+func relayTo(client net.Conn, address string) {
+	defer func() { _ = client.Close() }()
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	ended := make(chan struct{}, 2)
+	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
+		go func() {
+			_, _ = io.Copy(pair[0], pair[1])
+			ended <- struct{}{}
+		}()
+	}
+	<-ended
+}

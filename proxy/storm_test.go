@@ -1,0 +1,208 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// TestConnectionStorm opens 5,000 connections and drops them wherever they are in startup, politely
+// or with a reset. Nothing of them stays.
+func TestConnectionStorm(t *testing.T) {
+	const n, abreast = 5000, 48
+	raiseFileLimit(t)
+	eachWay(t, func(t *testing.T, way how) {
+		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = marking{}, shared.serverTLS() })
+		bystander := login(t, p.addr)
+		goroutines, files := runtime.NumGoroutine(), openFiles(t)
+		stages := []string{
+			"", "\x00\x00\x00", sslRequest, sslRequest + "\x16\x03\x01",
+			"\x00\x00\x00\x29\x00\x03\x00\x00user\x00clear",
+			string(packet(3<<16, "user\x00clear_user\x00database\x00postgres\x00\x00")),
+			string(packet(3<<16, "user\x00postgres\x00database\x00postgres\x00\x00")),
+			string(packet(3<<16, "user\x00postgres\x00database\x00nowhere\x00\x00")),
+			string(packet(3<<16, "user\x00postgres\x00database\x00postgres\x00\x00")) + "Q\x00\x00\x00\x0dselect 1\x00",
+			string(packet(codeCancel, "\x00\x00\x00\x01\x00\x00\x00\x02")),
+		}
+		var next atomic.Int64
+		var clients sync.WaitGroup
+		for worker := range abreast {
+			rnd := rand.New(rand.NewPCG(uint64(worker), 6))
+			clients.Go(func() {
+				for next.Add(1) <= n {
+					if err := dropMidway(p.addr, stages[rnd.IntN(len(stages))], rnd.IntN(3), rnd.IntN(2) == 0); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		clients.Wait()
+		eventually(t, "the sessions have ended", func() bool { return p.sessionCount() == 1 })
+		eventually(t, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
+		eventually(t, "files are closed", func() bool { return openFiles(t) <= files })
+		p.cancels.mu.Lock()
+		keys := len(p.cancels.targets)
+		p.cancels.mu.Unlock()
+		if keys != 1 {
+			t.Errorf("%d cancel keys are known", keys)
+		}
+		_ = bystander.conn.SetDeadline(time.Now().Add(patience)) // counted from its login so far
+		if got := bystander.query("select 'still here'"); !strings.Contains(got, "still here") {
+			t.Error(got)
+		}
+		if n := p.counts.panics.Load(); n > 0 {
+			t.Errorf("%d panics", n)
+		}
+	})
+}
+
+// dropMidway connects, sends, reads up to a number of times, and closes.
+func dropMidway(addr, send string, reads int, reset bool) error {
+	conn, err := net.DialTimeout("tcp", addr, patience)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Millisecond))
+	_, _ = conn.Write([]byte(send))
+	var b [512]byte
+	for range reads {
+		if _, err := conn.Read(b[:]); err != nil {
+			break
+		}
+	}
+	if reset {
+		_ = conn.(*net.TCPConn).SetLinger(0)
+	}
+	return nil
+}
+
+// openFiles counts the descriptors of this process.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestCancelStorm sends 2,000 cancel requests with right and wrong keys while 50 sessions run
+// queries: only those whose key was sent are cancelled.
+func TestCancelStorm(t *testing.T) {
+	const n, sessions, abreast = 2000, 50, 16
+	eachWay(t, func(t *testing.T, way how) {
+		p := start(t, way, nil)
+		all := make([]*wire, sessions)
+		keys := make([]cancelKey, sessions)
+		for i := range all {
+			all[i] = login(t, p.addr)
+			_ = all[i].conn.SetDeadline(time.Now().Add(3 * patience))
+			keys[i] = cancelKey(append([]byte{
+				byte(all[i].key.ProcessID >> 24), byte(all[i].key.ProcessID >> 16),
+				byte(all[i].key.ProcessID >> 8), byte(all[i].key.ProcessID),
+			}, all[i].key.SecretKey...))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var cancelled [sessions]atomic.Int64
+		var working, storming sync.WaitGroup
+		for i, w := range all {
+			working.Go(func() {
+				for ctx.Err() == nil {
+					if err := sleepOnce(w, &cancelled[i]); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		var next atomic.Int64
+		for worker := range abreast {
+			rnd := rand.New(rand.NewPCG(uint64(worker), 7))
+			storming.Go(func() {
+				for next.Add(1) <= n {
+					k := []byte(keys[2*rnd.IntN(sessions/2)]) // the key of a session with an even number
+					switch rnd.IntN(4) {
+					case 0: // the secret of another
+						copy(k[4:], keys[2*rnd.IntN(sessions/2)+1][4:])
+					case 1: // near misses of an odd one
+						k = []byte(keys[2*rnd.IntN(sessions/2)+1])
+						k[rnd.IntN(len(k))] ^= 1 << rnd.IntN(8)
+					}
+					if err := sendCancel(p.addr, cancelKey(k).request()); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		storming.Wait()
+		cancel()
+		working.Wait()
+		var hits int64
+		for i := range cancelled {
+			c := cancelled[i].Load()
+			hits += c
+			if i%2 == 1 && c > 0 {
+				t.Errorf("session %d was cancelled %d times without its key", i, c)
+			}
+			if i%2 == 0 && c == 0 {
+				t.Errorf("session %d was never cancelled", i)
+			}
+		}
+		t.Logf("%d queries cancelled by %d requests", hits, n)
+	})
+}
+
+// sleepOnce runs one query, which may be cancelled.
+func sleepOnce(w *wire, cancelled *atomic.Int64) error {
+	w.fe.Send(&pgproto3.Query{String: "select pg_sleep(0.05)"})
+	if err := w.fe.Flush(); err != nil {
+		return err
+	}
+	for {
+		m, err := w.fe.Receive()
+		if err != nil {
+			return err
+		}
+		switch m := m.(type) {
+		case *pgproto3.ErrorResponse:
+			if m.Code != "57014" {
+				return fmt.Errorf("%s %s", m.Code, m.Message)
+			}
+			cancelled.Add(1)
+		case *pgproto3.ReadyForQuery:
+			return nil
+		}
+	}
+}
+
+// sendCancel sends a packet and waits for the proxy to close.
+func sendCancel(addr string, p []byte) error {
+	conn, err := net.DialTimeout("tcp", addr, patience)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	if _, err := conn.Write(p); err != nil {
+		return err
+	}
+	var b [1]byte
+	if _, err := conn.Read(b[:]); err == nil {
+		return fmt.Errorf("a cancel request was answered with %q", b)
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+# the step's text takes the place of the whole statement in a Query; this is what a Parse gets
+call mbus4.process_queue(1)
+----
+call done_process_queue((1)::integer, null::pg_catalog.text)
+step 1: process_queue, current_process_id "1" at 25, handler null at 5
+
+call mbus4.process_queue($1, $2)
+----
+call done_process_queue(($1)::integer, ($2)::pg_catalog.text)
+step 1: process_queue, current_process_id $1 at 25, handler $2 at 29
+
+call mbus4.process_queue(current_process_id => 7, handler => $$insert into t values ($1)$$)
+----
+call done_process_queue((7)::integer, ($$insert into t values ($1)$$)::pg_catalog.text)
+step 1: process_queue, current_process_id "7" at 47, handler "insert into t values ($1)" at 61
+
+CALL /* by name */ "mbus4".Process_Queue(handler := 'select 1', current_process_id := '-7') ;
+----
+CALL /* by name */ done_process_queue(('-7')::integer, ('select 1')::pg_catalog.text) ;
+step 1: process_queue, current_process_id "-7" at 86, handler "select 1" at 52
+
+# casts to the parameter's own type keep what is written
+call mbus4.process_queue(1::int, null::text)
+----
+call done_process_queue((1::int)::integer, (null::text)::pg_catalog.text)
+step 1: process_queue, current_process_id "1" at 25, handler null at 33
+
+call mbus4.process_queue(1::int, 'x'::text)
+----
+call done_process_queue((1::int)::integer, ('x'::text)::pg_catalog.text)
+step 1: process_queue, current_process_id "1" at 25, handler "x" at 33
+
+call mbus4.process_queue($1::integer, cast($2 as varchar))
+----
+call done_process_queue(($1::integer)::integer, (cast($2 as varchar))::pg_catalog.text)
+step 1: process_queue, current_process_id $1 at 25, handler $2 at 38
+
+call mbus4.process_queue(-1, null)
+----
+call done_process_queue((-1)::integer, (null)::pg_catalog.text)
+step 1: process_queue, current_process_id "-1" at 25, handler null at 29
+
+# other casts may change it
+call mbus4.process_queue('1'::text::int)
+----
+error 0A000 at "'1'::text::i": argument current_process_id of mbus4.process_queue must be known before the statement runs
+  hint: Give current_process_id as a literal or as a bind parameter.
+
+call mbus4.process_queue(1.5::int)
+----
+error 0A000 at "1.5::int)": argument current_process_id of mbus4.process_queue must be known before the statement runs
+  hint: Give current_process_id as a literal or as a bind parameter.
+
+call mbus4.process_queue(true::int)
+----
+error 0A000 at "true::int)": argument current_process_id of mbus4.process_queue must be known before the statement runs
+  hint: Give current_process_id as a literal or as a bind parameter.
+
+call mbus4.process_queue(pg_backend_pid())
+----
+error 0A000 at "pg_backend_p": argument current_process_id of mbus4.process_queue must be known before the statement runs
+  hint: Give current_process_id as a literal or as a bind parameter.
+
+call mbus4.process_queue(1, 'a' || 'b')
+----
+error 0A000 at "'a' || 'b')": argument handler of mbus4.process_queue must be known before the statement runs
+  hint: Give handler as a literal or as a bind parameter.
+
+call mbus4.process_queue(mbus4.release_messages(1)::int)
+----
+error 0A000 at "mbus4.releas": argument current_process_id of mbus4.process_queue must be known before the statement runs
+  hint: Give current_process_id as a literal or as a bind parameter.
+
+# what Postgres says of a procedure in an expression, and of a function in CALL
+select mbus4.process_queue(1)
+----
+error 42809 at "mbus4.proces": mbus4.process_queue(…) is a procedure
+  hint: To call a procedure, use CALL.
+
+select * from mbus4.process_queue(1, 'x')
+----
+error 42809 at "mbus4.proces": mbus4.process_queue(…) is a procedure
+  hint: To call a procedure, use CALL.
+
+select 'ä', mbus4.add_message('1'), mbus4.process_queue(1)
+----
+error 42809 at "mbus4.proces": mbus4.process_queue(…) is a procedure
+  hint: To call a procedure, use CALL.
+
+insert into t select mbus4.process_queue(1)
+----
+error 42809 at "mbus4.proces": mbus4.process_queue(…) is a procedure
+  hint: To call a procedure, use CALL.
+
+call mbus4.add_message('{}')
+----
+error 42809 at "mbus4.add_me": mbus4.add_message(…) is not a procedure
+  hint: To call a function, use SELECT.
+
+call mbus4.post('q', '')
+----
+error 42809 at "mbus4.post('": mbus4.post(…) is not a procedure
+  hint: To call a function, use SELECT.
+
+call mbus4.consume('q')
+----
+error 42809 at "mbus4.consum": mbus4.consume(…) is not a procedure
+  hint: To call a function, use SELECT.
+
+# wrong numbers, names and types
+call mbus4.process_queue()
+----
+error 42883 at "mbus4.proces": procedure mbus4.process_queue() does not exist
+  detail: Parameter current_process_id is missing.
+  hint: The procedure is mbus4.process_queue(current_process_id integer, handler text default null).
+
+call mbus4.process_queue(1, 'x', 2)
+----
+error 42883 at "mbus4.proces": procedure mbus4.process_queue(integer, unknown, integer) does not exist
+  detail: Too many arguments.
+  hint: The procedure is mbus4.process_queue(current_process_id integer, handler text default null).
+
+call mbus4.process_queue(1, process => 2)
+----
+error 42883 at "mbus4.proces": procedure mbus4.process_queue(integer, process => integer) does not exist
+  detail: It has no parameter named process.
+  hint: The procedure is mbus4.process_queue(current_process_id integer, handler text default null).
+
+call mbus4.process_queue(5000000000)
+----
+error 42883 at "mbus4.proces": procedure mbus4.process_queue(numeric) does not exist
+  detail: Parameter current_process_id is of type integer.
+  hint: The procedure is mbus4.process_queue(current_process_id integer, handler text default null).
+
+call mbus4.process_queue(1, current_process_id => 1)
+----
+error 42883 at "mbus4.proces": procedure mbus4.process_queue(integer, current_process_id => integer) does not exist
+  detail: Parameter current_process_id is given twice.
+  hint: The procedure is mbus4.process_queue(current_process_id integer, handler text default null).
+
+# several statements: the server refuses to commit there
+select 1; call mbus4.process_queue(1); call mbus4.process_queue(2, 'x')
+----
+select 1; call done_process_queue((1)::integer, null::pg_catalog.text); call done_process_queue((2)::integer, ('x')::pg_catalog.text)
+step 1: process_queue, current_process_id "1" at 35, handler null at 15
+step 2: process_queue, current_process_id "2" at 64, handler "x" at 67
+
+begin; call mbus4.process_queue($1)
+----
+begin; call done_process_queue(($1)::integer, null::pg_catalog.text)
+step 1: process_queue, current_process_id $1 at 32, handler null at 12
+
+# another's procedure
+call p(mbus4.process_queue(1))
+----
+error 42809 at "mbus4.proces": mbus4.process_queue(…) is a procedure
+  hint: To call a procedure, use CALL.
+
+call other.process_queue(1)
+----
+(forwarded)
+
+explain select mbus4.process_queue(1)
+----
+error 42809 at "mbus4.proces": mbus4.process_queue(…) is a procedure
+  hint: To call a procedure, use CALL.
+
+# the functions of the work queue
+select mbus4.add_message($1), mbus4.complete_message(5), mbus4.release_messages(process_id => 7)
+----
+with mbus4_c1_a(n, "payload") as (select 1::bigint, ($1)::jsonb), mbus4_c1 as (select * from served), mbus4_c2_a(n, "message_id") as (select 1::bigint, (5)::bigint), mbus4_c2 as (select * from served), mbus4_c3_a(n, "process_id") as (select 1::bigint, (7)::integer), mbus4_c3 as (select * from served) select (select "add_message" as "add_message" from mbus4_c1), (select "complete_message" as "complete_message" from mbus4_c2), (select "release_messages" as "release_messages" from mbus4_c3)
+
+select id, payload from mbus4.get_next_message(pg_backend_pid())
+----
+with mbus4_c1_a(n, "current_process_id") as (select 1::bigint, (pg_backend_pid())::integer), mbus4_c1 as (select * from served) select id, payload from pg_catalog.unnest(array(select "get_next_message" from mbus4_c1)) as "get_next_message"
+
+select (mbus4.get_next_message(p)).* from (values (1), (2)) v (p)
+----
+with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null, (p)::integer from (values (1), (2)) v (p)) as s(h1, h2)), mbus4_c1_a(n, "current_process_id") as (select mbus4_r1.n, mbus4_r1.h2 from mbus4_r1), mbus4_c1 as (select * from served_rows) select (mbus4_c1."get_next_message").* from mbus4_c1 order by mbus4_c1.n, mbus4_c1.o
+
+insert into mbus4.work_queue(payload) values ('{}')
+----
+(forwarded)
