@@ -6,7 +6,7 @@ func TestFunctionCreateQueue(t *testing.T) {
 	callTable{
 		queues:  []string{"q"},
 		setup:   "create table t (name text, n int); insert into t values ('t1', 1), ('t2', 2)",
-		effect:  "select string_agg(name || ':' || consumers_cnt, ' ' order by name) from mbus4.queue where kind = 'plain'",
+		effect:  "select string_agg(name || ':' || consumers_cnt, ' ' order by name) from mbus4.queue where kind = 'plain' and name <> 'semaphore_events'",
 		columns: "create_queue void",
 		cases: []callCase{
 			gives(" > new:3 q:1", "select mbus4.create_queue('new', 3)"),
@@ -38,7 +38,7 @@ func TestFunctionDropQueue(t *testing.T) {
 	callTable{
 		queues:  []string{"q", "r"},
 		before:  "select mbus4.create_consumer('q', 'c'); select mbus4.post('q', 'a=>1')",
-		effect:  "select string_agg(queue || '/' || name, ' ' order by queue, name) from mbus4.consumer where queue <> 'dmq'",
+		effect:  "select string_agg(queue || '/' || name, ' ' order by queue, name) from mbus4.consumer where queue not in ('dmq', 'semaphore_events')",
 		columns: "drop_queue void",
 		cases: []callCase{
 			gives(" > r/default", "select mbus4.drop_queue('q')"),
@@ -64,7 +64,7 @@ func TestFunctionCreateConsumer(t *testing.T) {
 		queues: []string{"q", "r"},
 		setup:  "create table t (name text); insert into t values ('c1'), ('c2')",
 		effect: `select string_agg(concat_ws(':', queue, name, selector), ' ' order by queue, name)
-			from mbus4.consumer where queue <> 'dmq' and (queue, name) not in (('q', 'default'), ('r', 'default'))`,
+			from mbus4.consumer where queue not in ('dmq', 'semaphore_events') and (queue, name) not in (('q', 'default'), ('r', 'default'))`,
 		columns: "create_consumer void",
 		cases: []callCase{
 			gives(" > q:c", "select mbus4.create_consumer('q', 'c')"),
@@ -106,7 +106,7 @@ func TestFunctionDropConsumer(t *testing.T) {
 		queues: []string{"q", "r"},
 		before: "select mbus4.create_consumer('q', 'c'); select mbus4.create_consumer('q', 'd'); select mbus4.create_consumer('q', 'r')",
 		effect: `select string_agg(queue || '/' || name, ' ' order by queue, name)
-			from mbus4.consumer where queue <> 'dmq' and name <> 'default'`,
+			from mbus4.consumer where queue not in ('dmq', 'semaphore_events') and name <> 'default'`,
 		columns: "drop_consumer void",
 		cases: []callCase{
 			gives(" > q/d q/r", "select mbus4.drop_consumer('q', 'c')"),
@@ -168,7 +168,7 @@ func TestFunctionEstimatedMessages(t *testing.T) {
 			gives("7", "select mbus4.estimated_messages(qname => $1)", "Q"),
 			gives("0", "select mbus4.estimated_messages(qname := $1)", "r"),
 			gives("0", "select mbus4.estimated_messages($1)", "dmq"),
-			gives("q|7\nr|0", "select name, mbus4.estimated_messages(name) from mbus4.queue where kind = 'plain' order by 1"),
+			gives("q|7\nr|0", "select name, mbus4.estimated_messages(name) from mbus4.queue where kind = 'plain' and name <> 'semaphore_events' order by 1"),
 			gives("q", "select name from mbus4.queue where mbus4.estimated_messages(name) > 0"),
 			fails("42704", `queue "nowhere" does not exist`, "select mbus4.estimated_messages($1)", "nowhere"),
 			fails("42704", "queue null does not exist", "select mbus4.estimated_messages($1)", nil),
@@ -209,7 +209,7 @@ func TestFunctionCreateRunFunction(t *testing.T) {
 			gives("", "select mbus4.create_run_function($1)", "Q"),
 			gives("", "select mbus4.create_run_function(qname => $1)", "q"),
 			gives("", "select mbus4.create_run_function(qname := 'q')"),
-			gives("\n", "select mbus4.create_run_function(name) from mbus4.queue"),
+			gives("\n", "select mbus4.create_run_function(name) from mbus4.queue where name <> 'semaphore_events'"),
 			fails("42704", `queue "nowhere" does not exist`, "select mbus4.create_run_function($1)", "nowhere"),
 			fails("42704", "queue null does not exist", "select mbus4.create_run_function($1)", nil),
 			fails("42883", "mbus4.create_run_function(qname text) returns void", "select mbus4.create_run_function()"),

@@ -135,8 +135,7 @@ func TestWorkQueueWrongCalls(t *testing.T) {
 			{"0A000", `call mbus4.process_queue(1, 'a' || 'b')`},
 			{"0A000", `explain call mbus4.process_queue(1)`},
 			{"0A000", `create procedure p() language sql begin atomic call mbus4.process_queue(1); end`},
-			{"0A000", `select 1 where mbus4.add_message('{}') > 0`},
-			{"0A000", `select case when true then mbus4.release_messages(1) end`},
+			{"0A000", `create view v as select mbus4.add_message('{}')`},
 		} {
 			if strings.HasPrefix(c.sql, "explain") || strings.HasPrefix(c.sql, "create") {
 				c.codes = "0A000 42601 42809"
