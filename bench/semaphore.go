@@ -29,14 +29,13 @@ var semaphoreWaiting = []int{1000, 1000000}
 
 // semaphoreResult tells how soon slots are granted.
 type semaphoreResult struct {
-	polled map[int][]time.Duration // by tasks waiting: a commit nobody tells the proxy of
-	told   map[int][]time.Duration // the same when another proxy tells the one that grants
-	held   map[int][]time.Duration // the same while an old snapshot is held, after heldGrants more
-	many   []time.Duration         // in many semaphores, all in motion
-	rate   float64                 // their grants a second
-	burst  time.Duration           // one grant in each of them, from one commit
-	pass   []time.Duration         // full passes over them, idle
-	err    error
+	plain map[int][]time.Duration // by tasks waiting
+	held  map[int][]time.Duration // the same while an old snapshot is held, after heldGrants more
+	many  []time.Duration         // in many semaphores, all in motion
+	rate  float64                 // their grants a second
+	burst time.Duration           // one grant in each of them, from one commit
+	pass  []time.Duration         // full passes over them, idle
+	err   error
 }
 
 const heldGrants = 20000
@@ -48,7 +47,7 @@ func (b *bench) semaphores(ctx context.Context, dir string, r *report) error {
 	}
 	fmt.Fprintf(b.say, "%-28s", semaphoreName)
 	defer fmt.Fprintln(b.say)
-	r.slots = &semaphoreResult{polled: map[int][]time.Duration{}, told: map[int][]time.Duration{}, held: map[int][]time.Duration{}}
+	r.slots = &semaphoreResult{plain: map[int][]time.Duration{}, held: map[int][]time.Duration{}}
 	for i, part := range []func(context.Context, *semaphoreResult) error{b.timeGrants, b.timeMany} {
 		r.slots.err = b.onStack(ctx, filepath.Join(dir, fmt.Sprint(semaphoreName, i)), func() error { return part(ctx, r.slots) })
 		if r.slots.err != nil {
@@ -57,7 +56,7 @@ func (b *bench) semaphores(ctx context.Context, dir string, r *report) error {
 		}
 	}
 	for _, n := range semaphoreWaiting {
-		fmt.Fprintf(b.say, "  %d: %v", n, percentile(r.slots.told[n], 0.5))
+		fmt.Fprintf(b.say, "  %d: %v", n, percentile(r.slots.plain[n], 0.5))
 	}
 	return nil
 }
@@ -99,11 +98,10 @@ func (b *bench) fillSemaphores(ctx context.Context) error {
 // grantTimer times grants: a task of a semaphore leaves and comes back to its end, and another gets its slot.
 type grantTimer struct {
 	client *pgconn.PgConn // through the proxy
-	direct *pgconn.PgConn // looks, and tells
-	told   bool
+	direct *pgconn.PgConn // looks
 }
 
-func (b *bench) grantTimer(ctx context.Context, told bool) (*grantTimer, error) {
+func (b *bench) grantTimer(ctx context.Context) (*grantTimer, error) {
 	client, err := pgconn.Connect(ctx, b.stack.proxy.dsn())
 	if err != nil {
 		return nil, fmt.Errorf("timing grants: %w", err)
@@ -113,7 +111,7 @@ func (b *bench) grantTimer(ctx context.Context, told bool) (*grantTimer, error) 
 		closeConn(client)
 		return nil, fmt.Errorf("timing grants: %w", err)
 	}
-	return &grantTimer{client, direct, told}, nil
+	return &grantTimer{client, direct}, nil
 }
 
 func (g *grantTimer) close() {
@@ -139,11 +137,6 @@ func (g *grantTimer) one(ctx context.Context, key string, conn *pgconn.PgConn, g
 		return 0, err
 	}
 	began := time.Now()
-	if g.told {
-		if _, err := query(ctx, g.direct, "notify mbus4_semaphore"); err != nil {
-			return 0, err
-		}
-	}
 	return until(ctx, began, conn, granted)
 }
 
@@ -174,10 +167,8 @@ func (b *bench) timeGrants(ctx context.Context, r *semaphoreResult) error {
 		return err
 	}
 	for range b.opt.rounds {
-		for told, into := range map[bool]map[int][]time.Duration{false: r.polled, true: r.told} {
-			if err := b.timeRound(ctx, told, into); err != nil {
-				return err
-			}
+		if err := b.timeRound(ctx, r.plain); err != nil {
+			return err
 		}
 	}
 	old, err := openSnapshot(ctx, b.stack.direct)
@@ -189,15 +180,15 @@ func (b *bench) timeGrants(ctx context.Context, r *semaphoreResult) error {
 		return err
 	}
 	for range b.opt.rounds {
-		if err := b.timeRound(ctx, true, r.held); err != nil {
+		if err := b.timeRound(ctx, r.held); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *bench) timeRound(ctx context.Context, told bool, into map[int][]time.Duration) error {
-	g, err := b.grantTimer(ctx, told)
+func (b *bench) timeRound(ctx context.Context, into map[int][]time.Duration) error {
+	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,10 +196,7 @@ func (b *bench) timeRound(ctx context.Context, told bool, into map[int][]time.Du
 	if err := g.drain(ctx); err != nil {
 		return err
 	}
-	for i := range semaphoreSamples {
-		if !told && i >= semaphoreSamples/4 { // these take long, and say little
-			break
-		}
+	for range semaphoreSamples {
 		for _, n := range semaphoreWaiting {
 			took, err := g.one(ctx, semaphoreKey(n), g.client, eventThere)
 			if err != nil {
@@ -222,7 +210,7 @@ func (b *bench) timeRound(ctx context.Context, told bool, into map[int][]time.Du
 
 // churn has tasks granted and released in the semaphores that are compared.
 func (b *bench) churn(ctx context.Context) error {
-	g, err := b.grantTimer(ctx, true)
+	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return err
 	}
@@ -231,7 +219,7 @@ func (b *bench) churn(ctx context.Context) error {
 		for _, n := range semaphoreWaiting {
 			key := semaphoreKey(n)
 			text := fmt.Sprintf("begin; create temp table gone on commit drop as select t.task_id "+runningOf+"; "+
-				"select mbus4.semaphore_release('%[1]s', task_id) from gone; select mbus4.semaphore_enqueue('%[1]s', task_id, random() / 2) from gone; commit; notify mbus4_semaphore", key)
+				"select mbus4.semaphore_release('%[1]s', task_id) from gone; select mbus4.semaphore_enqueue('%[1]s', task_id, random() / 2) from gone; commit", key)
 			if _, err := query(ctx, g.client, text); err != nil {
 				return err
 			}
@@ -245,7 +233,7 @@ func (b *bench) churn(ctx context.Context) error {
 
 // timeMany has many semaphores in motion, and then lets them rest.
 func (b *bench) timeMany(ctx context.Context, r *semaphoreResult) error {
-	g, err := b.grantTimer(ctx, true)
+	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return err
 	}
@@ -299,7 +287,7 @@ func (b *bench) moveMany(ctx context.Context, r *semaphoreResult) error {
 
 // moveSome moves the semaphores that are one client's.
 func (b *bench) moveSome(ctx context.Context, client int, until time.Time) ([]time.Duration, error) {
-	g, err := b.grantTimer(ctx, true)
+	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -373,9 +361,9 @@ func (r *report) semaphoreTargets() []target {
 	case s.err != nil:
 		ratio.state, soon.state = "**INVALID**", "**INVALID**"
 	default:
-		x := s.ratio(s.told, 0.5)
+		x := s.ratio(s.plain, 0.5)
 		ratio.figure, ratio.state = fmt.Sprintf("%.2f", x), verdict(x <= grantTarget)
-		worst := percentile(s.polled[semaphoreWaiting[1]], 0.99)
+		worst := percentile(s.plain[semaphoreWaiting[1]], 0.99)
 		soon.figure, soon.state = tenths(worst), verdict(worst <= grantWithin)
 	}
 	return []target{ratio, soon}
@@ -389,16 +377,16 @@ func (r *report) semaphoreTable(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "## Task semaphore\n\nFrom the commit of a release through the proxy until a client that asks again and again\n"+
-		"has consumed the event of the grant; %d slots. Told: another connection notifies the proxy after the commit, as other\nproxies do. Old snapshot: held while %d tasks of each semaphore were granted and released before.\n\n",
+		"has consumed the event of the grant; %d slots. Old snapshot: held while %d tasks of each semaphore were granted and released before.\n\n",
 		semaphoreSlots, heldGrants)
 	if s.err != nil {
 		fmt.Fprintf(b, "**%v**\n\n", s.err)
 		return
 	}
-	rows := [][]string{{"Tasks waiting", "p50", "p99", "told, p50", "told, p99", "told, old snapshot, p50", "told, old snapshot, p99"}}
+	rows := [][]string{{"Tasks waiting", "p50", "p99", "old snapshot, p50", "old snapshot, p99"}}
 	for _, n := range semaphoreWaiting {
 		row := []string{fmt.Sprint(n)}
-		for _, times := range []map[int][]time.Duration{s.polled, s.told, s.held} {
+		for _, times := range []map[int][]time.Duration{s.plain, s.held} {
 			row = append(row, tenths(percentile(times[n], 0.5)), tenths(percentile(times[n], 0.99)))
 		}
 		rows = append(rows, row)
