@@ -15,10 +15,18 @@ var dynForms = []string{"literal", "parameter"}
 
 func dynCellName(form, mode string) string { return "dyn/" + form + "/" + mode }
 
+// dynProtocols are those that can give the selector in that form: the simple one has no parameters.
+func dynProtocols(form string) []string {
+	if form == "parameter" {
+		return []string{"prepared"}
+	}
+	return queueProtocols
+}
+
 func dynNames() []string {
 	var names []string
 	for _, form := range dynForms {
-		for _, mode := range queueProtocols {
+		for _, mode := range dynProtocols(form) {
 			names = append(names, dynCellName(form, mode))
 		}
 	}
@@ -29,7 +37,7 @@ func dynNames() []string {
 func (b *bench) dynCells() []*cell {
 	var cells []*cell
 	for _, form := range dynForms {
-		for _, mode := range queueProtocols {
+		for _, mode := range dynProtocols(form) {
 			cells = append(cells, b.dynCell(form, mode))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 )
 
@@ -56,7 +57,7 @@ func (b *bench) fixtures(ctx context.Context) error {
 			return fmt.Errorf("filling pgbench's tables: %w: %s", err, complaint(string(out)))
 		}
 	}
-	if b.anyWanted(append(queueNames(), snapshotName)) {
+	if b.anyWanted(slices.Concat(queueNames(), dynNames(), []string{snapshotName})) {
 		if _, err := execSQL(ctx, b.stack.proxy.dsn(), "select mbus4.create_queue('"+queueName+"', 1)"); err != nil {
 			return fmt.Errorf("making the queue: %w", err)
 		}
