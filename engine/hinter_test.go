@@ -452,8 +452,18 @@ func TestHintSparesDeadRows(t *testing.T) {
 	}
 }
 
-// buffers gives how many pages one look at the range touches.
+// buffers gives how many pages one look at the range touches: the least of some, as one after which a
+// neighbour's DROP DATABASE emptied the server's caches touches the catalogs too.
 func (q *queue) buffers(t *testing.T) int {
+	t.Helper()
+	least := q.buffersOnce(t)
+	for range 2 {
+		least = min(least, q.buffersOnce(t))
+	}
+	return least
+}
+
+func (q *queue) buffersOnce(t *testing.T) int {
 	t.Helper()
 	var out []struct {
 		Plan struct {

@@ -17,8 +17,18 @@ func (s *semaphoreTest) fill(key string, from, to int) {
 		select id, 1e9, 0 from mbus4.semaphore where key = $1`, key)
 }
 
-// touched is how many pages a statement of the granter touches.
+// touched is how many pages a statement of the granter touches: the least of some runs, as one after which the
+// server's caches were emptied, which a neighbour's DROP DATABASE does, touches the catalogs too.
 func (s *semaphoreTest) touched(conn *pgx.Conn, sql string, args ...any) int {
+	s.Helper()
+	least := s.touchedOnce(conn, sql, args...)
+	for range 2 {
+		least = min(least, s.touchedOnce(conn, sql, args...))
+	}
+	return least
+}
+
+func (s *semaphoreTest) touchedOnce(conn *pgx.Conn, sql string, args ...any) int {
 	s.Helper()
 	var text string
 	var plan []struct {
@@ -33,7 +43,7 @@ func (s *semaphoreTest) touched(conn *pgx.Conn, sql string, args ...any) int {
 	s.do(tx.QueryRow(testContext(s.T), "explain (analyze, buffers, format json) "+sql, args...).Scan(&text))
 	s.do(json.Unmarshal([]byte(text), &plan))
 	pages := plan[0].Plan.Hit + plan[0].Plan.Read
-	if pages > 100 {
+	if pages > 50 {
 		s.Log(text)
 	}
 	return pages

@@ -71,11 +71,13 @@ func (s *semaphoreTest) release(key string, task int64) {
 	s.do(s.calls.Release(testContext(s.T), key, task))
 }
 
-// turn has the granter do all it can now, and returns what it did in all.
+// turn has the granter do all it can now, and returns what it did in all. It waits until the granter leads: the
+// lock of a connection that was closed goes when its server process has noticed.
 func (s *semaphoreTest) turn() Turned {
 	s.Helper()
 	var all Turned
-	for {
+	once := func() Turned {
+		s.Helper()
 		out, err := s.granter.Turn(testContext(s.T), s.grants)
 		if err != nil {
 			s.Fatal(err)
@@ -83,10 +85,17 @@ func (s *semaphoreTest) turn() Turned {
 		all.Granted += out.Granted
 		all.Asked += out.Asked
 		all.Changes += out.Changes
-		if !out.More {
-			return all
-		}
+		return out
 	}
+	var out Turned
+	eventually(s.T, "the granter leads", func() bool {
+		out = once()
+		return out.Leads
+	})
+	for out.More {
+		out = once()
+	}
+	return all
 }
 
 const (

@@ -225,7 +225,7 @@ func (p *Plan) transfer(text string, from, to []literal) *Plan {
 		}
 	}
 	var b strings.Builder
-	b.Grow(len(p.sql) + len(text) - len(p.client))
+	b.Grow(max(0, len(p.sql)+len(text)-len(p.client)))
 	q.segs = make([]segment, len(p.segs))
 	for i, s := range p.segs {
 		end := len(p.sql)

@@ -103,6 +103,14 @@ func checkTransfer(t *testing.T, text, other string) bool {
 	return true
 }
 
+// A plan that writes less than the client did, moved to a text shorter still.
+func TestTransferOfRefusal(t *testing.T) {
+	const call = "select mbus4.run_0('a text that is longer than what stands for a statement refused')"
+	if !checkTransfer(t, call, "select mbus4.run_0('')") {
+		t.Error("not moved")
+	}
+}
+
 func FuzzSkeleton(f *testing.F) {
 	f.Add("select mbus4.post('q', 'a=>1')", "b")
 	f.Add("select mbus4.post('q', $$a$$, E'x\\'', U&'y') -- it's", "b''c")
