@@ -119,12 +119,20 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	case use.Condition:
 		also = texts["condition"]
 	}
-	subscribers, join := "", texts["subscribers_of_one"]
-	if use.Rows {
-		subscribers, join = texts["subscribers_of_many"], "left join lateral (select * from {c}_r r where r.queue = z.queue offset 0) r on true"
+	subscribers, join, queue := "", texts["subscribers_of_one"], "a.qname"
+	switch {
+	case use.Rows && use.Fixed["qname"]:
+		queue = "{qname}"
+	case use.Rows:
+		subscribers, join = texts["subscribers_of_many"], "left join lateral (select * from {c}_r r where r.queue = pg_catalog.lower(a.qname) offset 0) r on true"
+	}
+	join = strings.ReplaceAll(join, "{queue}", queue)
+	subscribed := texts["subscribed"]
+	if use.Selective {
+		subscribed = texts["subscribed_selective"]
 	}
 	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake, "{also}", also, "{expired}", expired, "{after_expired}", after,
-		"{subscribers}", subscribers, "{join_subscribers}", join).Replace(text)
+		"{subscribers}", subscribers, "{join_subscribers}", join, "{subscribed}", subscribed).Replace(text)
 	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
 }
 

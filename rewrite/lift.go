@@ -150,7 +150,8 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *Refusal {
 			}
 		})
 		o.write(", ", c.start)
-		o.write(st.fragment(c, name, true).CTEs, c.start)
+		f := st.fragment(c, name, true)
+		st.write(o, f, f.CTEs)
 	})
 	rs.calls, rs.names = append(rs.calls, c), append(rs.names, name)
 	c.ref = func(o *output) { o.write(name+"."+sqlfuncs.QuoteIdent(c.match.Func.Serves), c.start) }

@@ -25,7 +25,8 @@ func (st *statement) placeOnce(c *call, ctx context) {
 			}
 		})
 		o.write(", ", c.start)
-		o.write(st.fragment(c, name, st.takesSet(c)).CTEs, c.start)
+		f := st.fragment(c, name, st.takesSet(c))
+		st.write(o, f, f.CTEs)
 	})
 	st.refer(c, name)
 }
@@ -65,7 +66,7 @@ func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
 	}
 	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
 		if implied.Name == p.Name {
-			o.write("("+st.fill(st.fragments.ImpliedArgs(c.match)[i], c, "")+")"+cast, c.start)
+			o.write("("+st.fill(st.fragments.ImpliedArgs(c.match)[i], c)+")"+cast, c.start)
 			return
 		}
 	}
@@ -76,24 +77,72 @@ func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
 	o.write("null"+cast, c.start)
 }
 
-// fragment returns the SQL that serves c, with the placeholders filled but those of arguments.
-func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment {
-	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: rows, Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: c.function}
+// served is the SQL that serves a call, with its placeholders, and what stands for them.
+type served struct {
+	sqlfuncs.Fragment
+	c         *call
+	name      string // of the fragment's last WITH query
+	condition string
+}
+
+func (st *statement) fragment(c *call, name string, rows bool) served {
+	use := sqlfuncs.Use{
+		Given: map[string]bool{}, Fixed: map[string]bool{}, Rows: rows,
+		Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: c.function,
+	}
 	for p := range c.args {
 		use.Given[p] = true
 	}
+	for i, a := range c.list {
+		use.Fixed[c.paramOf(i).Name] = constant(a)
+	}
+	for _, p := range c.match.Func.Params[:c.match.Func.Implied] {
+		use.Fixed[p.Name] = len(c.match.Readings) == 1
+	}
 	st.plan.headers = st.plan.headers || use.Given["headers"]
-	var condition string
-	condition, use.Condition = st.condition(c)
-	f := st.fragments.Fragment(c.match.Func, use)
-	f.CTEs = strings.ReplaceAll(st.fill(f.CTEs, c, name), "{condition}", condition)
-	f.Expr = st.fill(f.Expr, c, name)
-	return f
+	s := served{c: c, name: name}
+	s.condition, use.Condition = st.condition(c)
+	s.Fragment = st.fragments.Fragment(c.match.Func, use)
+	return s
 }
 
-func (st *statement) fill(text string, c *call, name string) string {
+// write writes text, one of the fragment's, in one pass: what stands for a placeholder may be the client's and
+// look like another.
+func (st *statement) write(o *output, s served, text string) {
+	c := s.c
+	var b strings.Builder
+	for {
+		open := strings.IndexByte(text, '{')
+		length := strings.IndexByte(text[max(open, 0):], '}') + 1
+		if open < 0 || length == 0 {
+			break
+		}
+		b.WriteString(text[:open])
+		placeholder := text[open : open+length]
+		text = text[open+length:]
+		switch placeholder {
+		case "{c}":
+			b.WriteString(s.name)
+		case "{condition}":
+			b.WriteString(s.condition)
+		case "{k}", "{name}", "{hstore}":
+			b.WriteString(st.fill(placeholder, c))
+		default:
+			if p := paramNamed(c.match.Func.Params, placeholder[1:length-1]); p != nil {
+				o.write(b.String(), c.start)
+				b.Reset()
+				st.writeArg(o, c, *p)
+			} else {
+				b.WriteString(placeholder) // such as {1,32} in a regular expression
+			}
+		}
+	}
+	o.write(b.String()+text, c.start)
+}
+
+// fill returns text of the engine's with the placeholders filled that are the same wherever it stands.
+func (st *statement) fill(text string, c *call) string {
 	return strings.NewReplacer(
-		"{c}", name,
 		"{k}", strconv.Itoa(c.number),
 		"{name}", sqlfuncs.QuoteIdent(c.match.Name),
 		"{hstore}", st.env.HstoreSchema,
@@ -120,20 +169,6 @@ func (st *statement) writeExpr(o *output, c *call, name string) {
 		o.write(") >= 0 then ", c.start)
 		defer o.write(" end)", c.start)
 	}
-	text := st.fragment(c, name, false).Expr
-	for text != "" {
-		// The next placeholder of an argument, if any.
-		at, param := len(text), sqlfuncs.Param{}
-		for _, p := range c.match.Func.Params {
-			if i := strings.Index(text, "{"+p.Name+"}"); i >= 0 && i < at {
-				at, param = i, p
-			}
-		}
-		o.write(text[:at], c.start)
-		text = text[at:]
-		if param.Name != "" {
-			st.writeArg(o, c, param)
-			text = text[len(param.Name)+2:]
-		}
-	}
+	f := st.fragment(c, name, false)
+	st.write(o, f, f.Expr)
 }

@@ -4,6 +4,9 @@ package sqlfuncs
 type Use struct {
 	// Given holds the names of the parameters that the call gives, under their first name.
 	Given map[string]bool
+	// Fixed holds the names of those that are given the same constant or parameter of the statement for
+	// all rows; {<parameter>} in Fragment.CTEs stands for such an argument.
+	Fixed map[string]bool
 	// Rows is set when the call is evaluated once for each row of a set, rather than once.
 	Rows bool
 	// Ordered is set where messages may wait for others.
@@ -31,7 +34,8 @@ type Fragment struct {
 	// prefix unique in the statement: they read the arguments from {c}_a, whose columns are n and
 	// the function's parameters, and the last one is {c}, with columns n and the name of the
 	// function that serves the call; n says for which row of {c}_a a result is. Where the call
-	// has Rows and yields a set, a third column o orders the results of one n.
+	// has Rows and yields a set, a third column o orders the results of one n. {<parameter>} stands for
+	// an argument in Use.Fixed, already cast.
 	CTEs string
 	// InOrder says that {c} yields its rows in the order of {c}_a, one for each; where nothing else
 	// is wanted of them, n need not tell them apart.

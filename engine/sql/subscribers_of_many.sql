@@ -1,6 +1,7 @@
--- Part of post.sql where many messages are posted, mostly to the same queue: each queue is looked up once. It is
--- joined row by row: copies along triggers are made in the order of the rows.
+-- Part of post.sql where messages may go to many queues, mostly to the same: each queue is looked up once.
 {c}_r as materialized (
-    {subscribers:c.queue = any(array(select pg_catalog.lower(a.qname) from {c}_a a group by 1))}
+    select c.queue, {subscribers:}
+    from mbus4.consumer c
+    where c.queue = any(array(select pg_catalog.lower(a.qname) from {c}_a a group by 1))
     group by c.queue
 ),

@@ -1,5 +1,4 @@
--- Part of post.sql where one message is posted.
+-- Part of post.sql where all messages go to one queue, {queue}: it is looked up once.
 left join lateral (
-    {subscribers:c.queue = z.queue}
-    group by c.queue
+    select {subscribers:} from mbus4.consumer c where c.queue = pg_catalog.lower({queue})
 ) r on true

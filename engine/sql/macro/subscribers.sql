@@ -1,8 +1,5 @@
--- Who gets what is posted to a queue: its consumers without a selector, whether there are others, and
--- whether there are triggers. $1: which rows of mbus4.consumer c.
-select c.queue,
-       pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-       pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-       pg_catalog.bool_or(c.target is not null) as routed
-from mbus4.consumer c
-where $1
+-- Who gets what is posted to a queue: its consumers c without a selector, whether there are others, and
+-- whether there are triggers.
+pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
+pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
+pg_catalog.bool_or(c.target is not null) as routed
