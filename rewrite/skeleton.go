@@ -12,7 +12,8 @@ import "strings"
 // They are found in what the parser may see of the text (parseable), where no half of a character
 // looks like a quote or a backslash.
 
-// What stands for the contents of a string and for a number. Neither can stand in a text that parses.
+// What stands for the contents of a string and for a number. Clients write neither, but for those that would
+// be mistaken for others: see skeleton.
 const (
 	stringMark = "\x00"
 	numberMark = "\x01"
@@ -28,8 +29,12 @@ type literal struct {
 }
 
 // skeleton returns text with its literals replaced, and where they are. escapes says that a backslash
-// escapes in plain strings. It gives up, with no literals, on a text that it cannot read to the end.
+// escapes in plain strings. It gives up, with no literals, on a text that it cannot read to the end, and on
+// one that holds a mark, which it changes so that no other text gives the same.
 func skeleton(text string, enc encodingKind, escapes bool) (string, []literal) {
+	if strings.Contains(text, stringMark) || strings.Contains(text, numberMark) {
+		return stringMark + text, nil
+	}
 	var literals []literal
 	lexed := enc.parseable(text)
 	for i := 0; i < len(text); {

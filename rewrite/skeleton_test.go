@@ -111,6 +111,25 @@ func TestTransferOfRefusal(t *testing.T) {
 	}
 }
 
+// A text that holds what stands for a literal elsewhere is not taken for one that was seen before.
+func TestSkeletonMarks(t *testing.T) {
+	r := New(shortFragments{})
+	for _, sql := range []string{"select 1 from mbus4.peek('')", "select 1 /* 7 */ from mbus4.peek('a')"} {
+		if r.Rewrite(sql, utf8Session, testEnv) == nil {
+			t.Fatal("not rewritten")
+		}
+	}
+	if p := r.Rewrite("select \x01 from mbus4.peek('')", utf8Session, testEnv); p != nil {
+		t.Errorf("rewritten: %s", p.SQL())
+	}
+	const marked = "select 1 /* \x01 */ from mbus4.peek('bc')"
+	for range 2 {
+		if p := r.Rewrite(marked, utf8Session, testEnv); p == nil || !strings.Contains(p.SQL(), "/* \x01 */") || !strings.Contains(p.SQL(), "'bc'") {
+			t.Errorf("%q gives %v", marked, p)
+		}
+	}
+}
+
 func FuzzSkeleton(f *testing.F) {
 	f.Add("select mbus4.post('q', 'a=>1')", "b")
 	f.Add("select mbus4.post('q', $$a$$, E'x\\'', U&'y') -- it's", "b''c")
