@@ -25,7 +25,7 @@
         cross join lateral (
             select x.ctid as tid
             from mbus4.message x
-            where x.ctid = any(t.tids) and x.consumer_id = k.id
+            where x.ctid = any(t.tids) and x.consumer_id = k.id and {deliverable:x;k.now}
             order by x.available_at, x.id
             limit 1
             for update skip locked
