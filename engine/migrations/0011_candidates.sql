@@ -19,8 +19,9 @@ as $$
 $$;
 
 -- As before, in one level: the selector is a filter of the index scan, in a CASE of which the planner expects
--- that most rows pass. The columns of the table get other names, so that in the selector a name without t
--- means the message's. Whether a message waits for another is for the caller to check.
+-- that most rows pass, and the limit is one that it cannot see, or it would fetch and sort a whole backlog.
+-- The columns of the table get other names, so that in the selector a name without t means the message's.
+-- Whether a message waits for another is for the caller to check.
 create or replace function mbus4.candidates_sql(queue text, consumer_id int, low timestamptz, now timestamptz, selector text, most bigint)
 returns text
 language sql stable
@@ -40,6 +41,6 @@ as $$
           and (case when m.mbus4_expires <= %4$L::timestamptz then null
                     when (%7$s%5$s%7$s) then 0 end) is not null
         order by m.mbus4_available_at, m.mbus4_id
-        limit %6$s
+        limit (select %6$s)
     $mbus4$, $1, $2, $3, $4, coalesce(nullif(pg_catalog.btrim($5, E' \t\r\n'), ''), 'true'), $6, E'\n')
 $$;
