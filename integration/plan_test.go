@@ -25,6 +25,9 @@ func TestPlansDoNotGrow(t *testing.T) {
 		{"select mbus4.post('q', 'a=>1', 'consume_after=>\"{probe,q.nowhere.1}\"')", 600},
 		{"select mbus4.is_msg_exists('probe'), mbus4.is_msg_exists('nowhere'), mbus4.peek_q(), (mbus4.peek('probe')).iid", 600},
 		{"select (mbus4.take('nowhere')).iid", 500},
+		{"select * from mbus4.dyn_consume('q', 't.data is not null')", 500},
+		{"select * from mbus4.dyn_consume('q', (select 't.data is not null'))", 500},
+		{"select q, mbus4.dyn_consume(q, 't.data is not null' || left(q, 0)) from (values ('q'), ('other')) v (q)", 800},
 	}
 	ask(t, conn, "select mbus4.post('other', '', iid => 'probe')")
 	size := 0
