@@ -16,6 +16,9 @@ type StatementContext struct {
 	Simple bool
 	// VoidParams are the numbers of the parameters that a Parse declares as void.
 	VoidParams []int
+	// Answer is what the session said to an Asker's Question about the text; "" where there was none, or
+	// no answer.
+	Answer string
 }
 
 // Rewriter decides what becomes of a statement's text. It is safe for concurrent use. A panic in

@@ -16,6 +16,7 @@ type cacheKey struct {
 	skeleton, encoding string
 	escapes            bool
 	void               string
+	answer             string
 }
 
 // cached is what is known of a skeleton. It is immutable.
@@ -24,6 +25,8 @@ type cached struct {
 	env      Env  // for which plan was made
 	plan     *Plan
 	literals []literal // of the plan's text
+	// candidates are kept apart from the rest, under an answer of their own.
+	candidates []Candidate
 }
 
 // cache keeps what is known of the skeletons used last. It is bounded by the number of entries and,

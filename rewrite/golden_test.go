@@ -64,6 +64,10 @@ func (shortFragments) ImpliedArgs(m sqlfuncs.Match) []string {
 	return out
 }
 
+func (shortFragments) Guard(name string, args int, named []string) string {
+	return fmt.Sprintf("ours_still('%s', %d, '{%s}', {k})", name, args, strings.Join(named, ","))
+}
+
 var utf8Session = Session{Encoding: "UTF8"}
 
 func testEnv() (Env, *Refusal) { return Env{HstoreSchema: "public"}, nil }

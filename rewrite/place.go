@@ -54,13 +54,25 @@ func (st *statement) writeArgs(o *output, c *call, name string, selected func(o 
 	o.write(")", c.start)
 }
 
-// writeArg writes the value of a parameter, cast to its type.
+// writeArg writes the value of a parameter, cast to its type. The first one bears the call's guard.
 func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
+	if c.guarded && !c.match.Func.Step && p.Name == c.match.Func.Params[0].Name {
+		st.writeGuarded(o, c, func() { st.writeValue(o, c, p) })
+		return
+	}
+	st.writeValue(o, c, p)
+}
+
+func (st *statement) writeValue(o *output, c *call, p sqlfuncs.Param) {
 	cast := "::" + p.Type.SQL(st.env.HstoreSchema)
 	if a, given := c.args[p.Name]; given {
-		o.write("(", a.start)
+		before, after := "(", ")"
+		if c.mayProject() && p.Type == sqlfuncs.Text {
+			before, after = noRow+"((", "), '')"
+		}
+		o.write(before, a.start)
 		st.ed.render(o, a.span)
-		o.write(")"+cast, a.start)
+		o.write(after+cast, a.start)
 		return
 	}
 	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
@@ -120,6 +132,14 @@ func (st *statement) writeExpr(o *output, c *call, name string) {
 		o.write(") >= 0 then ", c.start)
 		defer o.write(" end)", c.start)
 	}
+	if c.guarded && len(c.match.Func.Params) == 0 {
+		st.writeGuarded(o, c, func() { st.writeBody(o, c, name) })
+		return
+	}
+	st.writeBody(o, c, name)
+}
+
+func (st *statement) writeBody(o *output, c *call, name string) {
 	text := st.fragment(c, name, false).Expr
 	for text != "" {
 		// The next placeholder of an argument, if any.
