@@ -214,7 +214,7 @@ func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *Refusal {
 	}
 	bare, _ := evaluated(stmt)
 	for _, c := range st.calls {
-		if c.guarded = c.unqualified; c.guarded && bare && !c.match.Func.Step {
+		if c.guarded = c.unqualified; c.guarded && bare && c.node != stmt.GetCallStmt().GetFunccall() {
 			name := sqlfuncs.Schema + "." + c.match.Name
 			return &Refusal{
 				Code:    codeFeatureNotSupported,
