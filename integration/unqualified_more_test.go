@@ -366,3 +366,66 @@ func TestUnqualifiedWire(t *testing.T) {
 		ErrorResponse 42883 at 8
 		ReadyForQuery I`, "ReadyForQuery", parse("", "select 1"), bind("", ""), execute("", 0), &pgproto3.Query{String: "select post('q', 'a=>1')"})
 }
+
+// A script of psql without the schema, with the places of errors that psql shows.
+func TestUnqualifiedPsql(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	got := psql(t, unqualifiedProxy(t, "all"), database, `
+set search_path to mbus4, public;
+select post('q', 'a=>1', iid => 'i1') as "größe";
+\set queue q
+select post(:'queue', hstore('b', '2'), iid => 'i2') \gset
+\echo :post
+select iid, data from consumen('q', amt => 5);
+select post('nowhere',
+            'a=>1');
+select 'äöü', post('q', 'a=>1'), nosuch;
+select post('q',
+	  nosuch);
+select post(1, 2, 3);
+begin; select post('q', 'a=>1', iid => 'i3'); rollback;
+select post('q', 'a=>1', iid => 'i4') \gdesc
+prepare p(text) as select post_q('a=>1', iid => $1);
+execute p('i5');
+select iid from take('i5');
+create function public.peek(text) returns text language sql as $$ select 'mine' $$;
+select peek('x');
+drop function public.peek;
+select (peek('x')).iid is null as gone;
+call process_queue(1);
+\df post
+`, "-A", "-t")
+	const stdout = `
+i1
+i2
+i1|"a"=>"1"
+i2|"b"=>"2"
+i3
+post|text
+i5
+i5
+mine
+t`
+	const stderr = `
+ERROR:  queue "nowhere" does not exist
+LINE 1: select post('nowhere',
+               ^
+HINT:  Create it with mbus4.create_queue(qname, ncons) or mbus4.create_consumer(qname, cname); names are folded to lower case.
+ERROR:  column "nosuch" does not exist
+LINE 1: select 'äöü', post('q', 'a=>1'), nosuch;
+                                         ^
+ERROR:  column "nosuch" does not exist
+LINE 2:    nosuch);
+           ^
+ERROR:  function post(integer, integer, integer) does not exist
+LINE 1: select post(1, 2, 3);
+               ^
+HINT:  No function matches the given name and argument types. You might need to add explicit type casts. If mbus4.post is meant, write mbus4.post(…); without the schema it is served where mbus4 is in the search_path and no other function of the name, or type, that may take as many arguments.`
+	if trim(got.stdout) != trim(stdout) {
+		t.Errorf("stdout:\n%s", lineDiff(trim(stdout), trim(got.stdout)))
+	}
+	if trim(got.stderr) != trim(stderr) {
+		t.Errorf("stderr:\n%s", lineDiff(trim(stderr), trim(got.stderr)))
+	}
+}
