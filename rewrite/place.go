@@ -38,9 +38,19 @@ func (st *statement) refer(c *call, name string) {
 			o.write("pg_catalog.unnest(array(select "+result+" from "+name+"))", c.start)
 			return
 		}
-		o.write("(select "+result+" as "+sqlfuncs.QuoteIdent(c.match.Name)+" from "+name+")", c.start)
+		o.write("(select "+result+" as "+sqlfuncs.QuoteIdent(c.match.Name)+" from "+name+")"+st.asRow(c), c.start)
 	}
 	st.ed.add(c.span, c.ref)
+}
+
+// asRow is a cast of a subquery that serves a call to the type it has. In parentheses, as in
+// (mbus4.take('x')).nosuch, a bare subquery would take these for its own, and the server's error would point
+// at them instead of at the call.
+func (st *statement) asRow(c *call) string {
+	if !c.match.Func.Result.Composite() {
+		return ""
+	}
+	return "::" + c.match.Func.Result.SQL(st.env.HstoreSchema)
 }
 
 // writeArgs writes the expression that holds the arguments of c, one row for each evaluation.
@@ -140,6 +150,9 @@ func (st *statement) writeExpr(o *output, c *call, name string) {
 }
 
 func (st *statement) writeBody(o *output, c *call, name string) {
+	if !c.function && !c.match.Func.Set {
+		defer func() { o.write(st.asRow(c), c.start) }()
+	}
 	text := st.fragment(c, name, false).Expr
 	for text != "" {
 		// The next placeholder of an argument, if any.
