@@ -12,9 +12,9 @@ import (
 
 // newStubDatabase makes a database in which the functions are there, as the server's own: what it says of
 // a text is what a client has to see of the same text through the proxy.
-func newStubDatabase(t *testing.T) string {
+func newStubDatabase(t *testing.T, template string) string {
 	t.Helper()
-	database := newDatabase(t)
+	database := newDatabaseFrom(t, template)
 	ask(t, connect(t, direct, database), `create extension hstore; create schema mbus4;
 		create type mbus4.qt_model as (id bigint, added timestamp, iid text, delayed_until timestamp, expires timestamp,
 			received int[], headers hstore, properties hstore, data hstore);
@@ -110,7 +110,7 @@ var layouts = map[string]func(sql string) string{
 // Errors are where the server finds them when the functions are its own, in every form of the protocol.
 func TestErrorPlaces(t *testing.T) {
 	t.Parallel()
-	stub, database := newStubDatabase(t), newQueueDatabase(t, "q")
+	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
 	ctx := testContext(t)
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
@@ -165,7 +165,7 @@ var encodings = map[string]string{
 // The position counts characters, whatever their length in the client's encoding.
 func TestErrorPlacesInEncodings(t *testing.T) {
 	t.Parallel()
-	stub, database := newStubDatabase(t), newQueueDatabase(t, "q")
+	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
 	ctx := testContext(t)
 	for encoding, chars := range encodings {
 		t.Run(encoding, func(t *testing.T) {
@@ -214,4 +214,64 @@ func encode(ctx context.Context, t *testing.T, conn *pgconn.PgConn, encoding str
 		out[i] = string(r.Rows[0][0])
 	}
 	return out
+}
+
+// Where client or server say SQL_ASCII nothing is converted, and the server counts as it does in its own
+// encoding.
+func TestErrorPlacesInDatabases(t *testing.T) {
+	t.Parallel()
+	ctx := testContext(t)
+	for _, c := range []struct{ server, client, chars string }{
+		{"UTF8", "SQL_ASCII", "aé漢😀"},
+		{"SQL_ASCII", "UTF8", "aé漢😀"},
+		{"SQL_ASCII", "SQL_ASCII", "aé漢😀"},
+		{"SQL_ASCII", "EUC_JP", "a漢ｱ丂"},
+		{"LATIN1", "UTF8", "aéß"},
+		{"LATIN1", "SQL_ASCII", "aéß"},
+		{"EUC_JP", "UTF8", "a漢ｱ丂"},
+		{"EUC_JP", "SJIS", "a漢ｱ表"},
+		{"EUC_JP", "SQL_ASCII", "a漢ｱ丂"},
+	} {
+		t.Run(c.client+" in "+c.server, func(t *testing.T) {
+			t.Parallel()
+			template := "template0 encoding '" + c.server + "' locale 'C'"
+			stub, database := newStubDatabase(t, template), newDatabaseFrom(t, template)
+			d, p := connect(t, direct, stub), connect(t, proxied, database)
+			ask(t, p, "select mbus4.create_queue('q', 1)")
+			for _, conn := range []*pgconn.PgConn{d, p} {
+				ask(t, conn, "create temp table t (k text)")
+			}
+			written := c.client
+			switch {
+			case written != "SQL_ASCII":
+			case c.server == "SQL_ASCII":
+				written = "UTF8"
+			default:
+				written = c.server
+			}
+			var texts []string
+			for _, sql := range misplaced {
+				texts = append(texts, "/* "+c.chars+" */ "+sql, strings.NewReplacer("'a=>1'", "'a=>"+c.chars+"'", "nosuch", `"nosuch`+c.chars+`"`).Replace(sql))
+			}
+			encoded := encode(ctx, t, connect(t, direct, "postgres"), written, texts)
+			for _, conn := range []*pgconn.PgConn{d, p} {
+				ask(t, conn, "set client_encoding = "+c.client)
+			}
+			for i, sql := range encoded {
+				_, directErr := query(ctx, d, sql)
+				_, proxyErr := query(ctx, p, sql)
+				if directErr == nil || placeOf(directErr) != placeOf(proxyErr) {
+					t.Errorf("%s:\n  direct %s\n proxied %s", texts[i], placeOf(directErr), placeOf(proxyErr))
+				}
+			}
+			want(t, p, "t", "select count(*) > 0 and mbus4.readme() <> '' from (values (1)) v where mbus4.peek_q() is not null")
+			if written != "UTF8" {
+				return
+			}
+			ask(t, p, "select mbus4.create_consumer('q', 'c', '(t.data->''k'')=''"+c.chars+"''')")
+			ask(t, p, "select mbus4.post('q', hstore('k', '"+c.chars+"')); select mbus4.post('q', 'k=>other')")
+			want(t, p, c.chars, "select data->'k' from mbus4.consumen('q', 'c', 9)")
+			want(t, p, c.chars, "select data->'k' from mbus4.dyn_consume('q', '(t.data->''k'')=''"+c.chars+"''')")
+		})
+	}
 }

@@ -292,7 +292,7 @@ func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 func (f *clientFlow) context(simple bool, voids []int) StatementContext {
 	set := f.settings.Load()
 	return StatementContext{
-		Database: f.database, Encoding: set.encoding, EscapeStrings: set.escapeStrings,
+		Database: f.database, Encoding: set.textEncoding(), EscapeStrings: set.escapeStrings,
 		Simple: simple, VoidParams: voids, Answer: f.answer(),
 	}
 }

@@ -9,7 +9,9 @@ import (
 // StatementContext is what the session knows that matters for reading a text.
 type StatementContext struct {
 	Database string // the database the client named at startup, or its user name when it named none
-	Encoding string // client_encoding as last reported by the server, e.g. "UTF8"
+	// Encoding is client_encoding as last reported by the server, e.g. "UTF8"; where one of both sides has
+	// SQL_ASCII it is server_encoding.
+	Encoding string
 	// EscapeStrings is set while standard_conforming_strings is off.
 	EscapeStrings bool
 	// Simple is set for the text of a Query and not for that of a Parse.
