@@ -23,6 +23,8 @@ type CallTexts struct {
 	plain     map[string]string // by file name without extension
 	selective map[string]string // the same, for a database with selectors
 	steps     *template.Template
+	ours      string // sql/name
+	guard     string
 }
 
 // comment is a whole line of comment: it explains the file, the server need not read it.
@@ -32,7 +34,7 @@ var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 // is a broken build.
 func Fragments() *CallTexts {
 	macros, texts := readTexts("sql/macro"), readTexts("sql")
-	t := &CallTexts{plain: map[string]string{}, selective: map[string]string{}, steps: stepTemplates()}
+	t := &CallTexts{plain: map[string]string{}, selective: map[string]string{}, steps: stepTemplates(), ours: readName("ours.sql"), guard: readName("guard.sql")}
 	selective := maps.Clone(macros)
 	macros["selective"] = ""
 	selective["selects"] = "mbus4.selects(c.selector_id, s.t)"

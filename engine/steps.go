@@ -34,10 +34,20 @@ type StepCall struct {
 	// Rewrite gives the text that a statement handed over as an argument becomes: it may hold calls
 	// as well. Its errors are shown to the client.
 	Rewrite func(text string) (string, error)
+	// Guard is an expression that is evaluated first, and may fail; "" for none.
+	Guard string
 }
 
 // Step returns the PL/pgSQL code of a step, a block for DoBlock. Refusals are of type *Error.
 func (t *CallTexts) Step(db *Database, call StepCall) (string, error) {
+	code, err := t.step(db, call)
+	if err == nil && call.Guard != "" {
+		code = "begin\n" + guardBlock(call.Guard) + ";\n" + code + ";\nend"
+	}
+	return code, err
+}
+
+func (t *CallTexts) step(db *Database, call StepCall) (string, error) {
 	switch call.Func.Serves {
 	case "run_on":
 		return t.runOn(db, call)

@@ -22,7 +22,8 @@ type clientFlow struct {
 	// planned is set by the session's first Plan; from then on names are noted.
 	planned bool
 	// late is set by the session's first late plan.
-	late *lateFlow
+	late   *lateFlow
+	asking asking
 	// terminated is set by Terminate: what follows is not forwarded.
 	terminated bool
 	// detached makes feed stop with errNeedsRewriter before a message for the Rewriter or a late
@@ -48,7 +49,7 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 	f.news = f.news[:0]
 	out.begin(buf)
 	pos := 0
-	if f.late != nil && f.late.awaited != nil && !f.late.await(ctx) {
+	if f.late != nil && f.late.awaited != nil && !f.late.await(ctx) || !f.awaitAnswer(ctx) {
 		f.terminated = true
 	}
 	for pos < len(buf) && !f.terminated {
@@ -76,11 +77,21 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 			f.setAside(buf, frame, pos, out)
 			return errNeedsRewriter
 		}
-		repl, err := f.inspect(ctx, frame)
+		if f.ask(buf, frame, pos, out) {
+			return errNeedsRewriter
+		}
+		failed, err := f.failedFor(frame)
 		if err != nil {
 			return err
 		}
-		if repl != nil {
+		var repl []byte
+		if !failed {
+			if repl, err = f.inspect(ctx, frame); err != nil {
+				return err
+			}
+		}
+		f.asking.answered = nil
+		if repl != nil || failed {
 			f.replace(out, frame, pos, repl)
 		} else {
 			f.keep(out, frame, pos)
@@ -162,6 +173,9 @@ func (f *clientFlow) setAside(buf, frame []byte, pos int, out *assembly) {
 }
 
 func (f *clientFlow) push(kind replyKind, a *about) {
+	if kind.extended() || kind == owedSync {
+		f.asking.unsynced = kind != owedSync
+	}
 	if f.late != nil {
 		f.late.sent(kind)
 	}
@@ -278,8 +292,8 @@ func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 func (f *clientFlow) context(simple bool, voids []int) StatementContext {
 	set := f.settings.Load()
 	return StatementContext{
-		Database: f.database, Encoding: set.encoding, EscapeStrings: set.escapeStrings,
-		Simple: simple, VoidParams: voids,
+		Database: f.database, Encoding: set.textEncoding(), EscapeStrings: set.escapeStrings,
+		Simple: simple, VoidParams: voids, Answer: f.answer(),
 	}
 }
 

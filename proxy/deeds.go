@@ -28,6 +28,10 @@ type deed struct {
 	// run is the last try to run means.step; nil before the first. It belongs to the direction
 	// client -> server.
 	run *deed
+	// Of a question (ask.go), set before outcome is: what the session said, and that its failure was kept
+	// from the client.
+	answer string
+	hushed bool
 }
 
 // meaning is what a name of a statement or portal stands for, as far as that matters to steps. The

@@ -102,6 +102,7 @@ type about struct {
 	portal      string   // Bind, Execute, Describe and Close of a portal
 	ofPortal    bool     // Describe and Close: portal is meant, not statement
 	deallocated []string // statement names that DEALLOCATE in the text of a Query or Parse drops
+	asks        *deed    // of a question: the one among deeds that is its answer
 	deeds       []*deed  // what the message may bring about, in order; nil nearly always
 }
 
@@ -109,7 +110,9 @@ type about struct {
 // Query have completed.
 func (o *owed) hides(typ byte, done int) bool {
 	if o.hidden {
-		return typ != msgErrorResponse
+		// A question that fails before a Query stands for the Query, up to its end.
+		fails := typ == msgReadyForQuery && o.about.asks.pending() && !o.about.asks.hushed
+		return typ != msgErrorResponse && !fails
 	}
 	return typ == msgCommandComplete && o.kind == owedQuery && o.about != nil && slices.Contains(o.about.hide, done)
 }

@@ -9,13 +9,18 @@ import (
 // StatementContext is what the session knows that matters for reading a text.
 type StatementContext struct {
 	Database string // the database the client named at startup, or its user name when it named none
-	Encoding string // client_encoding as last reported by the server, e.g. "UTF8"
+	// Encoding is client_encoding as last reported by the server, e.g. "UTF8"; where one of both sides has
+	// SQL_ASCII it is server_encoding.
+	Encoding string
 	// EscapeStrings is set while standard_conforming_strings is off.
 	EscapeStrings bool
 	// Simple is set for the text of a Query and not for that of a Parse.
 	Simple bool
 	// VoidParams are the numbers of the parameters that a Parse declares as void.
 	VoidParams []int
+	// Answer is what the session said to an Asker's Question about the text; "" where there was none, or
+	// no answer.
+	Answer string
 }
 
 // Rewriter decides what becomes of a statement's text. It is safe for concurrent use. A panic in

@@ -69,6 +69,9 @@ func (f *serverFlow) wants(typ byte, size int) (gather int) {
 	case msgDataRow, msgCopyData:
 		// The bulk of what servers send: no look at the queue while its head takes rows.
 		if !f.takesRows() {
+			if typ == msgDataRow && f.forQuestion() != nil && size <= maxAnswer {
+				return size
+			}
 			return f.pass(typ)
 		}
 	case msgNotification, msgBackendKeyData:
@@ -133,12 +136,19 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		if promised != "" && !hide {
 			replacement = appendFrame(nil, msgCommandComplete, []byte(promised), []byte{0})
 		}
+	case msgDataRow:
+		f.forQuestion().answer = readAnswer(body)
+		hide, err = f.answer(msgDataRow, "")
 	case msgParameterStatus:
 		f.settings.Store(f.settings.Load().with(body))
 	case msgNoticeResponse:
 		replacement = f.edit(frame, f.upcoming())
 	case msgErrorResponse:
-		replacement = f.edit(frame, f.upcoming())
+		h := f.upcoming()
+		if h != nil && h.about != nil && h.about.asks != nil {
+			hide = h.about.asks.hush(frame, h.kind)
+		}
+		replacement = f.edit(frame, h)
 		_, err = f.answer(msgErrorResponse, "")
 	}
 	return replacement, hide, err

@@ -37,6 +37,8 @@ type session struct {
 	inbox []owed // appended by upstream before it writes, emptied by downstream before it reads replies
 	// sealed means that downstream has decided to end the session: upstream writes no more.
 	sealed bool
+	// skips means that the server skips what it is sent up to the next Sync; see skipped.
+	skips bool
 
 	// cancel ends the context of the Rewriter's calls; for sessions with goroutines.
 	cancel context.CancelFunc
@@ -210,6 +212,7 @@ func (s *session) expect(news []owed) error {
 	if s.sealed {
 		return errSealed
 	}
+	s.skipsNews(news)
 	s.inbox = append(s.inbox, news...)
 	return nil
 }
@@ -268,6 +271,7 @@ func (s *session) deliver(batch []byte, out *assembly) error {
 	} else {
 		s.collect()
 		failed = s.down.feed(batch, out)
+		s.skipped()
 	}
 	err := s.clientLink.write(out.result())
 	out.free()

@@ -228,15 +228,17 @@ func stepCases() map[string][]exchange {
 	}
 }
 
-func TestSteps(t *testing.T) {
-	overTLS := func(w *wire) {
-		w.write([]byte(sslRequest))
-		var answer [1]byte
-		if _, err := w.conn.Read(answer[:]); err != nil || answer[0] != 'S' {
-			w.t.Fatalf("answer %q, %v", answer, err)
-		}
-		w.over(tls.Client(w.conn, shared.clientTLS()))
+// overTLS asks for TLS before the startup.
+func overTLS(w *wire) {
+	w.write([]byte(sslRequest))
+	var answer [1]byte
+	if _, err := w.conn.Read(answer[:]); err != nil || answer[0] != 'S' {
+		w.t.Fatalf("answer %q, %v", answer, err)
 	}
+	w.over(tls.Client(w.conn, shared.clientTLS()))
+}
+
+func TestSteps(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = new(stepping), shared.serverTLS() })
 		for name, exchanges := range stepCases() {

@@ -19,6 +19,8 @@ type tracker struct {
 	names names
 	// signals is the last plan executed in this transaction that wants to be told of its end.
 	signals Plan
+	// told is session.skips as last set here.
+	told bool
 }
 
 // reading is one way to read what the server has said so far.
@@ -46,6 +48,7 @@ func (t *tracker) expect(news []owed) {
 	for _, o := range news {
 		t.queue.push(o)
 	}
+	t.skipsOn()
 }
 
 // desynced is the error of a reply that cannot answer what is owed.
@@ -151,6 +154,9 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 	t.note(h, typ, detail)
 	if len(t.more) > 0 {
 		t.blur()
+	}
+	if typ == msgErrorResponse {
+		t.skipsOn()
 	}
 	t.trim()
 	return hide, nil

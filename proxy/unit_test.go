@@ -278,6 +278,13 @@ func TestSettings(t *testing.T) {
 	} {
 		s = s.with([]byte(step.name + "\x00" + step.value + "\x00"))
 	}
+	for _, c := range [][3]string{
+		{"UTF8", "UTF8", "UTF8"}, {"LATIN1", "UTF8", "LATIN1"}, {"SQL_ASCII", "UTF8", "UTF8"}, {"UTF8", "SQL_ASCII", "SQL_ASCII"}, {"SQL_ASCII", "", "SQL_ASCII"},
+	} {
+		if got := (&settings{encoding: c[0], server: c[1]}).textEncoding(); got != c[2] {
+			t.Errorf("client %s, server %s: %s", c[0], c[1], got)
+		}
+	}
 	if *s != (settings{encoding: "LATIN1", escapeStrings: true}) {
 		t.Errorf("got %+v", *s)
 	}

@@ -2,13 +2,19 @@ package rewrite
 
 import (
 	"container/list"
+	"strings"
 	"sync"
 )
 
 const (
 	cacheEntries = 2048
-	// cacheTextLimit keeps one-off statements with big literals out of the cache, in bytes.
+	// cacheBytes bounds what all entries hold, in bytes as size counts them.
+	cacheBytes = 32 << 20
+	// cacheTextLimit is the longest skeleton that is kept, in bytes, and the longest text of a plan: of longer
+	// ones the plan for a text with empty strings is kept.
 	cacheTextLimit = 16 << 10
+	// cacheEntryLimit keeps plans out that are much longer than their text, in bytes.
+	cacheEntryLimit = 1 << 20
 )
 
 // cacheKey is a text without the contents of its literals, and what its reading depends on.
@@ -16,6 +22,7 @@ type cacheKey struct {
 	skeleton, encoding string
 	escapes            bool
 	void               string
+	answer             string
 }
 
 // cached is what is known of a skeleton. It is immutable.
@@ -24,14 +31,33 @@ type cached struct {
 	env      Env  // for which plan was made
 	plan     *Plan
 	literals []literal // of the plan's text
+	// candidates are kept apart from the rest, under an answer of their own.
+	candidates []Candidate
 }
 
-// cache keeps what is known of the skeletons used last. It is bounded by the number of entries and,
-// with cacheTextLimit, by bytes.
+// segmentBytes is about what a segment of a plan takes.
+const segmentBytes = 24
+
+// size is about how many bytes an entry takes.
+func (c *cached) size(key cacheKey) int {
+	n := len(key.skeleton) + len(key.void) + len(key.answer) + 256
+	if c.plan != nil {
+		n += len(c.plan.client) + len(c.plan.sql) + segmentBytes*(len(c.plan.segs)+len(c.literals))
+	}
+	for _, k := range c.candidates {
+		n += len(k.Name) + 64
+	}
+	return n
+}
+
+// cache keeps what is known of the skeletons used last. It is bounded by the number of entries and by
+// bytes.
 type cache struct {
-	limit int
+	limit    int
+	maxBytes int
 
 	mu      sync.Mutex
+	bytes   int                        // of all entries
 	entries map[cacheKey]*list.Element // of *cacheEntry
 	recent  *list.List                 // the last used in front
 }
@@ -39,10 +65,11 @@ type cache struct {
 type cacheEntry struct {
 	key   cacheKey
 	known *cached
+	size  int // as when it was put
 }
 
 func newCache(limit int) *cache {
-	return &cache{limit: limit, entries: make(map[cacheKey]*list.Element), recent: list.New()}
+	return &cache{limit: limit, maxBytes: cacheBytes, entries: make(map[cacheKey]*list.Element), recent: list.New()}
 }
 
 // get returns nil for a text nothing is known of.
@@ -61,16 +88,52 @@ func (c *cache) put(key cacheKey, known *cached) {
 	if len(key.skeleton) > cacheTextLimit {
 		return
 	}
+	if known.plan != nil && len(known.plan.client) > cacheTextLimit {
+		known = known.shortened()
+	}
+	size := known.size(key)
+	if size > cacheEntryLimit {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries[key]; ok {
-		e.Value.(*cacheEntry).known = known
-		return
+		c.remove(e)
 	}
-	c.entries[key] = c.recent.PushFront(&cacheEntry{key, known})
-	if c.recent.Len() > c.limit {
-		last := c.recent.Back()
-		c.recent.Remove(last)
-		delete(c.entries, last.Value.(*cacheEntry).key)
+	c.entries[key] = c.recent.PushFront(&cacheEntry{key, known, size})
+	c.bytes += size
+	for c.recent.Len() > c.limit || c.bytes > c.maxBytes {
+		c.remove(c.recent.Back())
 	}
+}
+
+// remove drops an entry. mu is held.
+func (c *cache) remove(e *list.Element) {
+	entry := c.recent.Remove(e).(*cacheEntry)
+	delete(c.entries, entry.key)
+	c.bytes -= entry.size
+}
+
+// shortened is the same for the text with empty strings, from which plans for others can be made as well.
+func (c *cached) shortened() *cached {
+	var b strings.Builder
+	literals := make([]literal, len(c.literals))
+	text, pos := c.plan.client, 0
+	for i, l := range c.literals {
+		b.WriteString(text[pos:l.start])
+		start := b.Len()
+		if l.number {
+			b.WriteString(text[l.start:l.end])
+		}
+		literals[i] = literal{span{start, b.Len()}, l.number}
+		pos = l.end
+	}
+	b.WriteString(text[pos:])
+	short := *c
+	short.plan, short.literals = c.plan.transfer(b.String(), c.literals, literals), literals
+	moved := mover{c.literals, literals}
+	for _, pin := range c.plan.pins {
+		short.plan.pins = append(short.plan.pins, moved.move(pin))
+	}
+	return &short
 }

@@ -33,6 +33,9 @@ type call struct {
 	named bool
 	// wrapped says that in FROM a function has got around the reference.
 	wrapped bool
+	// unqualified says that the call names no schema, guarded that it must look for itself whether it is
+	// still ours.
+	unqualified, guarded bool
 }
 
 // argument is what a caller gives for a parameter.
@@ -42,15 +45,15 @@ type argument struct {
 }
 
 // findCalls returns the calls below node in the order of the text. void lists the parameters that
-// are no arguments.
-func (s *source) findCalls(node protoreflect.Message, void []int) []*call {
+// are no arguments, unqualified the names that are served without the schema.
+func (s *source) findCalls(node protoreflect.Message, void []int, unqualified *Unqualified) []*call {
 	var out []*call
 	walkMessages(node, func(m protoreflect.Message) bool {
 		fc, ok := m.Interface().(*pg_query.FuncCall)
 		if !ok {
 			return true
 		}
-		if c := s.readCall(fc, void); c != nil {
+		if c := s.readCall(fc, void, unqualified); c != nil {
 			out = append(out, c)
 		}
 		return true
@@ -80,17 +83,22 @@ func walkMessages(m protoreflect.Message, visit func(protoreflect.Message) bool)
 }
 
 // readCall returns the call that fc is, or nil when it is none of ours.
-func (s *source) readCall(fc *pg_query.FuncCall, void []int) *call {
-	if len(fc.Funcname) != 2 || nameOf(fc.Funcname[0]) != sqlfuncs.Schema {
-		return nil
+func (s *source) readCall(fc *pg_query.FuncCall, void []int, unqualified *Unqualified) *call {
+	var match sqlfuncs.Match
+	var ok bool
+	words := 3 // schema, dot, function
+	switch {
+	case len(fc.Funcname) == 1:
+		words = 1
+		match, ok = unqualified.lookup(nameOf(fc.Funcname[0]))
+	case len(fc.Funcname) == 2 && nameOf(fc.Funcname[0]) == sqlfuncs.Schema:
+		match, ok = sqlfuncs.Lookup(nameOf(fc.Funcname[1]))
 	}
-	match, ok := sqlfuncs.Lookup(nameOf(fc.Funcname[1]))
 	if !ok {
 		return nil
 	}
 	first := s.at(int(fc.Location))
-	// The name is three tokens: schema, dot, function.
-	open := first + 3
+	open := first + words
 	if first < 0 || s.kind(open) != tokOpen {
 		return nil
 	}
@@ -101,6 +109,9 @@ func (s *source) readCall(fc *pg_query.FuncCall, void []int) *call {
 		match: match,
 	}
 	c.bind(s, open, end, void)
+	if c.unqualified = words == 1; c.unqualified && c.bad != nil {
+		return nil // the server knows no such function, either
+	}
 	return c
 }
 

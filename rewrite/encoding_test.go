@@ -93,7 +93,7 @@ func BenchmarkRewrite(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
 		r := New(shortFragments{})
 		for b.Loop() {
-			r.rewrite(read(sql, utf8Session), Env{HstoreSchema: "public"})
+			r.rewrite(read(sql, utf8Session, nil), Env{HstoreSchema: "public"})
 		}
 	})
 }

@@ -113,7 +113,7 @@ func (st *statement) funcCall(fc *pg_query.FuncCall, ctx context) *Refusal {
 // callOf returns the call that fc is, or nil. A node of the parser's may be two in the tree, as in
 // set (a, b) = (…).
 func (st *statement) callOf(fc *pg_query.FuncCall) *call {
-	if len(fc.GetFuncname()) != 2 || nameOf(fc.Funcname[0]) != sqlfuncs.Schema {
+	if fc == nil {
 		return nil
 	}
 	for _, c := range st.calls {

@@ -39,9 +39,19 @@ func (st *statement) refer(c *call, name string) {
 			o.write("pg_catalog.unnest(array(select "+result+" from "+name+"))", c.start)
 			return
 		}
-		o.write("(select "+result+" as "+sqlfuncs.QuoteIdent(c.match.Name)+" from "+name+")", c.start)
+		o.write("(select "+result+" as "+sqlfuncs.QuoteIdent(c.match.Name)+" from "+name+")"+st.asRow(c), c.start)
 	}
 	st.ed.add(c.span, c.ref)
+}
+
+// asRow is a cast of a subquery that serves a call to the type it has. In parentheses, as in
+// (mbus4.take('x')).nosuch, a bare subquery would take these for its own, and the server's error would point
+// at them instead of at the call.
+func (st *statement) asRow(c *call) string {
+	if !c.match.Func.Result.Composite() {
+		return ""
+	}
+	return "::" + c.match.Func.Result.SQL(st.env.HstoreSchema)
 }
 
 // writeArgs writes the expression that holds the arguments of c, one row for each evaluation.
@@ -55,13 +65,25 @@ func (st *statement) writeArgs(o *output, c *call, name string, selected func(o 
 	o.write(")", c.start)
 }
 
-// writeArg writes the value of a parameter, cast to its type.
+// writeArg writes the value of a parameter, cast to its type. The first one bears the call's guard.
 func (st *statement) writeArg(o *output, c *call, p sqlfuncs.Param) {
+	if c.guarded && !c.match.Func.Step && p.Name == c.match.Func.Params[0].Name {
+		st.writeGuarded(o, c, func() { st.writeValue(o, c, p) })
+		return
+	}
+	st.writeValue(o, c, p)
+}
+
+func (st *statement) writeValue(o *output, c *call, p sqlfuncs.Param) {
 	cast := "::" + p.Type.SQL(st.env.HstoreSchema)
 	if a, given := c.args[p.Name]; given {
-		o.write("(", a.start)
+		before, after := "(", ")"
+		if c.mayProject() && p.Type == sqlfuncs.Text {
+			before, after = noRow+"((", "), '')"
+		}
+		o.write(before, a.start)
 		st.ed.render(o, a.span)
-		o.write(")"+cast, a.start)
+		o.write(after+cast, a.start)
 		return
 	}
 	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
@@ -168,6 +190,17 @@ func (st *statement) writeExpr(o *output, c *call, name string) {
 		}
 		o.write(") >= 0 then ", c.start)
 		defer o.write(" end)", c.start)
+	}
+	if c.guarded && len(c.match.Func.Params) == 0 {
+		st.writeGuarded(o, c, func() { st.writeBody(o, c, name) })
+		return
+	}
+	st.writeBody(o, c, name)
+}
+
+func (st *statement) writeBody(o *output, c *call, name string) {
+	if !c.function && !c.match.Func.Set {
+		defer func() { o.write(st.asRow(c), c.start) }()
 	}
 	f := st.fragment(c, name, false)
 	st.write(o, f, f.Expr)

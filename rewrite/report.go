@@ -48,7 +48,14 @@ var hints = map[string]string{
 // semaphoreHint is the one of 42704 where it is about a semaphore.
 const semaphoreHint = "Create it with mbus4.semaphore_get_or_create(key)."
 
+// changedHint is the one of 42725 where a call without the schema has changed its meaning.
+const changedHint = "The search_path, or what is in it, has changed since the statement was read. Write the schema, prepare the statement again, " +
+	"or send it in a message of its own."
+
 func hintFor(code, message string) string {
+	if code == "42725" && strings.Contains(message, " no longer means ") {
+		return changedHint
+	}
 	if code == "42704" && strings.HasPrefix(message, "semaphore ") {
 		return semaphoreHint
 	}
@@ -107,6 +114,10 @@ func (p *Plan) explain(r *Report, c *callSite) {
 		r.Code, r.Detail = codeUndefinedFunction, r.Message
 		r.Message = c.kind + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
 		r.Hint = "The " + c.kind + " is " + c.signature + "."
+	case r.Code == codeUndefinedFunction && strings.Contains(r.Message, noRow):
+		// What a call without the schema is given is no text: see mayProject.
+		r.Message = c.kind + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+		r.Hint = "The " + c.kind + " is " + c.signature + ". Where a column of a row is meant, write it as row.column."
 	case r.Code == codeFeatureNotSupported && r.Hint == "" && c.set:
 		r.Hint = fmt.Sprintf("Call it in FROM, for example: … where exists (select from %s.%s(…)).", sqlfuncs.Schema, c.name)
 	}

@@ -29,17 +29,39 @@ type Session struct {
 	// Void lists the parameters ($n) that Parse declares as void. Postgres drops them from the
 	// arguments of a call; JDBC sends one for the result in {? = call f(?)}.
 	Void []int
+	// Prepared says that the text may run more than once, and later than now.
+	Prepared bool
+	// Answer says which of the text's Candidates are ours: a 1 for each that is.
+	Answer string
 }
 
 // Rewriter rewrites statements. It is safe for concurrent use.
 type Rewriter struct {
-	fragments Fragments
-	cache     *cache
+	fragments   Fragments
+	unqualified *Unqualified
+	cache       *cache
 }
 
 // New returns a Rewriter that serves calls with the SQL of fragments.
-func New(fragments Fragments) *Rewriter {
-	return &Rewriter{fragments: fragments, cache: newCache(cacheEntries)}
+func New(fragments Fragments) *Rewriter { return NewServing(fragments, nil) }
+
+// NewServing returns a Rewriter that also serves calls without the schema, by the names given.
+func NewServing(fragments Fragments, unqualified *Unqualified) *Rewriter {
+	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries)}
+}
+
+// Mentions is the function Mentions, and true also for texts that may have Candidates.
+func (r *Rewriter) Mentions(text []byte) bool {
+	return Mentions(text) || r.unqualified.mentions(text)
+}
+
+// key is what is known of texts by.
+func (r *Rewriter) key(skel string, session Session) cacheKey {
+	k := cacheKey{skel, session.Encoding, session.EscapeStrings, fmt.Sprint(session.Void), session.Answer}
+	if k.answer != "" && session.Prepared {
+		k.answer += "p"
+	}
+	return k
 }
 
 // Rewrite returns the plan for text, which may hold several statements, or nil when it is to be
@@ -48,7 +70,7 @@ func New(fragments Fragments) *Rewriter {
 func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refusal)) *Plan {
 	enc := kindOf(session.Encoding)
 	skel, literals := skeleton(text, enc, session.EscapeStrings)
-	key := cacheKey{skel, session.Encoding, session.EscapeStrings, fmt.Sprint(session.Void)}
+	key := r.key(skel, session)
 	known := r.cache.get(key)
 	if known != nil && !known.calls {
 		return nil
@@ -58,7 +80,7 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 	}
 	var doc *document
 	if known == nil {
-		doc = read(text, session)
+		doc = r.read(text, session)
 		if doc == nil {
 			r.cache.put(key, &cached{})
 			return nil
@@ -75,7 +97,7 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 		return known.plan.transfer(text, known.literals, literals).checked()
 	}
 	if doc == nil {
-		if doc = read(text, session); doc == nil { // hstore has moved since the text was seen last
+		if doc = r.read(text, session); doc == nil { // hstore has moved since the text was seen last
 			return nil
 		}
 	}
@@ -94,11 +116,18 @@ type document struct {
 	calls   [][]*call // by statement
 
 	skeleton string
+	prepared bool
 }
 
-// read returns nil for a text without calls and for one that does not parse.
-func read(text string, session Session) *document {
-	d := &document{text: text, enc: kindOf(session.Encoding), escapes: session.EscapeStrings}
+// read returns nil for a text without calls of ours and for one that does not parse.
+func (r *Rewriter) read(text string, session Session) *document {
+	return read(text, session, r.unqualified).settle(session.Answer)
+}
+
+// read returns nil for a text without calls, unqualified ones that may be ours included, and for one that
+// does not parse.
+func read(text string, session Session, unqualified *Unqualified) *document {
+	d := &document{text: text, enc: kindOf(session.Encoding), escapes: session.EscapeStrings, prepared: session.Prepared}
 	var literals []literal
 	d.skeleton, literals = skeleton(text, d.enc, session.EscapeStrings)
 	parsed := d.enc.parseable(text)
@@ -114,7 +143,11 @@ func read(text string, session Session) *document {
 	}
 	found := false
 	for _, raw := range d.tree.Stmts {
-		calls := d.src.findCalls(raw.ProtoReflect(), session.Void)
+		served := unqualified
+		if _, ok := evaluated(raw.Stmt); !ok {
+			served = nil // what is stored is left to the server
+		}
+		calls := d.src.findCalls(raw.ProtoReflect(), session.Void, served)
 		sort.Slice(calls, func(i, j int) bool { return calls[i].start < calls[j].start })
 		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.span == b.span }) // see callOf
 		d.calls = append(d.calls, calls)
@@ -152,7 +185,10 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 			calls:     d.calls[i],
 		}
 		mark, placed := len(ed.list), len(p.calls)
-		refusal := st.place(raw.Stmt, reg)
+		refusal := st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
+		if refusal == nil {
+			refusal = st.place(raw.Stmt, reg)
+		}
 		if refusal != nil && refusal.place {
 			ed.list, p.calls = ed.list[:mark], p.calls[:placed]
 			refusal = st.inPlace(raw.Stmt, refusal)

@@ -20,12 +20,13 @@ const (
 
 // CheckSelector says what is wrong with the text of a selector as far as that can be told without the
 // database: whether it is one expression, holds no subquery, and nothing whose value depends on who asks
-// or when. It returns nil when all is well so far. encoding is the client's.
+// or when. It returns nil when all is well so far. encoding is the client's, or SQL_ASCII where the server
+// converts nothing.
 func CheckSelector(text, encoding string) *Refusal {
 	refuse := func(code, rule string) *Refusal {
 		return &Refusal{Code: code, Message: fmt.Sprintf("the selector %s is refused: %s", text, rule), Hint: selectorExplained}
 	}
-	if kindOf(encoding) != utf8Encoding && strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 }) {
+	if kindOf(encoding) != utf8Encoding && encoding != "SQL_ASCII" && strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 }) {
 		return refuse(codeUntranslated, "it holds characters other than ASCII; set client_encoding to UTF8 to create it")
 	}
 	tree, err := parseExpression(text)

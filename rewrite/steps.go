@@ -17,6 +17,8 @@ type Step struct {
 	Call int              // the number that {k} stands for in the call's Fragment
 	// Offset is where the call stands in the client's text, in bytes.
 	Offset int
+	// Guard is an expression that must be true before the step does anything, or fails; "" for none.
+	Guard string
 }
 
 // stepCall is a Step as the plan keeps it: args are indexes of Plan.given.
@@ -25,14 +27,16 @@ type stepCall struct {
 	name string
 	call int
 	stmt int // index of Plan.stmts
-	args map[string]int
+	// guard is Step.Guard.
+	guard string
+	args  map[string]int
 }
 
 // Steps returns the plan's steps in the order in which they have to be done.
 func (p *Plan) Steps() []Step {
 	out := make([]Step, len(p.steps))
 	for i, s := range p.steps {
-		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Offset: p.calls[s.call-1].start, Args: make(map[string]Value, len(s.args))}
+		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Guard: s.guard, Offset: p.calls[s.call-1].start, Args: make(map[string]Value, len(s.args))}
 		for name, g := range s.args {
 			out[i].Args[name] = p.given[g].Value
 		}

@@ -208,6 +208,9 @@ func (st *statement) keepValues(stmt int) {
 			continue
 		}
 		s := stepCall{fn: f, name: c.match.Name, call: c.number, stmt: stmt, args: make(map[string]int, len(f.Params))}
+		if c.guarded {
+			s.guard = st.guard(c)
+		}
 		for _, param := range f.Params {
 			s.args[param.Name] = keep(c.values[param.Name])
 		}

@@ -34,6 +34,7 @@ func runDev(args []string, std streams) error {
 	data := f.String("data", defaultData(), "data `DIR` of the private Postgres, made if missing")
 	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on (default "+usualListen+", or a free port when that is taken)")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
+	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "warn", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	if err := f.parse(args, std); err != nil {
 		return err
@@ -45,6 +46,9 @@ func runDev(args []string, std streams) error {
 		return f.misuse("--semaphore-interval must be more than nothing")
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
+	}
+	if err := f.checkUnqualified(&cfg); err != nil {
+		return err
 	}
 
 	var running atomic.Pointer[pgcluster.Cluster]

@@ -45,6 +45,7 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.DurationVar(&cfg.StartupTimeout, "startup-timeout", defaultStartupTimeout, "`TIME` a client has for TLS and authentication")
 	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` busy sessions get to finish at the end")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
+	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	f.withOperations(cfg)
 	f.withConfig()
@@ -72,6 +73,9 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 		return f.misuse("--semaphore-interval must be more than nothing")
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
+	}
+	if err := f.checkUnqualified(cfg); err != nil {
+		return err
 	}
 	return f.checkOperations(cfg)
 }

@@ -67,6 +67,8 @@ func TestMisuse(t *testing.T) {
 		{args: append(base, "--semaphore-interval", "0s"), sentence: "--semaphore-interval", hint: "-h"},
 		{args: append(base, "--tcp-keepalive", "5ms"), sentence: "--tcp-keepalive", hint: "-h"},
 		{args: append(base, "--tcp-user-timeout", "-1s"), sentence: "--tcp-user-timeout", hint: "-h"},
+		{args: append(base, "--unqualified", "post,nosuch"), sentence: "nosuch", hint: "-h"},
+		{args: []string{"dev", "--unqualified", "mbus4.post"}, sentence: "mbus4.post", hint: "-h"},
 		{args: append(base, "--log-level", "loud"), sentence: "loud", hint: "-h"},
 		{args: append(base, "--tls-cert", "x"), sentence: "go together", hint: "-h"},
 		{args: append(base, "--tls-required"), sentence: "--tls-required needs", hint: "-h"},

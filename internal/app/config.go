@@ -23,7 +23,9 @@ type Config struct {
 	KeepAlive         time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none
 	UserTimeout       time.Duration `fixed:"--tcp-user-timeout"` // of TCP; 0: the system's
 	ReusePort         bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
-	LogLevel          string        // debug, info, warn or error
-	LogTo             io.Writer     // where the log goes; nil: nowhere
-	Reloads           <-chan Reload // nil: the configuration is never read again
+	// Unqualified lists the functions that are served without their schema, too; see rewrite.NewUnqualified.
+	Unqualified []string      `fixed:"--unqualified"`
+	LogLevel    string        // debug, info, warn or error
+	LogTo       io.Writer     // where the log goes; nil: nowhere
+	Reloads     <-chan Reload // nil: the configuration is never read again
 }

@@ -145,7 +145,7 @@ func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.St
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
 	}
 	text, err := l.texts.Step(l.db, engine.StepCall{
-		Func: s.Func, Args: args, Number: s.Call,
+		Func: s.Func, Args: args, Number: s.Call, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) { return l.nested(ctx, sc, text) },
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.St
 // nested returns what becomes of a statement that is an argument of a call.
 func (l *late) nested(ctx context.Context, sc proxy.StatementContext, text string) (string, error) {
 	inner := session(sc)
-	inner.Void = nil
+	inner.Void, inner.Answer = nil, ""
 	p := l.rewrite.Rewrite(text, inner, func() (rewrite.Env, *rewrite.Refusal) { return environment(l.db), nil })
 	if p == nil {
 		return text, nil

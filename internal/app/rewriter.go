@@ -18,13 +18,18 @@ type rewriter struct {
 	texts   *engine.CallTexts
 }
 
-func newRewriter(eng *engine.Engine) *rewriter {
+// newRewriter returns a rewriter, which is an asker where calls without the schema are served.
+func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified) proxy.Rewriter {
 	texts := engine.Fragments()
-	return &rewriter{rewrite: rewrite.New(texts), engine: eng, texts: texts}
+	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified), engine: eng, texts: texts}
+	if unqualified != nil {
+		return asker{r}
+	}
+	return r
 }
 
 // Mentions is the cheap test on raw bytes.
-func (r *rewriter) Mentions(text []byte) bool { return rewrite.Mentions(text) }
+func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) }
 
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text string) proxy.Plan {
@@ -57,7 +62,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text 
 }
 
 func session(sc proxy.StatementContext) rewrite.Session {
-	return rewrite.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams}
+	return rewrite.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
 }
 
 func environment(db *engine.Database) rewrite.Env {

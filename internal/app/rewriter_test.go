@@ -71,7 +71,7 @@ func TestRewriterOnADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer eng.Close()
-	var r proxy.Rewriter = newRewriter(eng)
+	r := newRewriter(eng, nil)
 
 	sc := proxy.StatementContext{Database: "postgres", Encoding: "UTF8"}
 	const call = "select mbus4.post('q', 'a=>1')"

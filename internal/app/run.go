@@ -14,6 +14,7 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
+	"mbusproxy/rewrite"
 )
 
 const (
@@ -33,6 +34,10 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	clientTLS, err := loadTLS(cfg)
 	if err != nil {
 		return err
+	}
+	unqualified, err := rewrite.NewUnqualified(cfg.Unqualified)
+	if err != nil {
+		return &Error{Message: "--unqualified: " + err.Error(), Hint: "`mbusproxy serve -h` explains the flags", Err: err}
 	}
 	if err := checkUpstream(ctx, cfg.Upstream); err != nil {
 		return err
@@ -59,7 +64,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		UserTimeout:    cfg.UserTimeout,
 		ReusePort:      cfg.ReusePort,
 		Verifiers:      eng.Verifiers(),
-		Rewriter:       newRewriter(eng),
+		Rewriter:       newRewriter(eng, unqualified),
 		Log:            log,
 	})
 	if err != nil {

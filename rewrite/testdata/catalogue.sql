@@ -47,4 +47,4 @@ error 42883 at "mbus4.semaph": function mbus4.semaphore_enqueue(unknown, numeric
 
 select key from mbus4.semaphore_get_or_create('k')
 ----
-with mbus4_c1_a(n, "key") as (select 1::bigint, ('k')::pg_catalog.text), mbus4_c1 as (select * from served) select key from pg_catalog.unnest(array[(select "semaphore_get_or_create" as "semaphore_get_or_create" from mbus4_c1)]) as "semaphore_get_or_create"
+with mbus4_c1_a(n, "key") as (select 1::bigint, ('k')::pg_catalog.text), mbus4_c1 as (select * from served) select key from pg_catalog.unnest(array[(select "semaphore_get_or_create" as "semaphore_get_or_create" from mbus4_c1)::mbus4.semaphore]) as "semaphore_get_or_create"

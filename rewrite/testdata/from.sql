@@ -44,11 +44,11 @@ with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "e
 # one message: a row even when there is none
 select * from mbus4.take('x')
 ----
-with mbus4_c1_a(n, "msgid") as (select 1::bigint, ('x')::pg_catalog.text), mbus4_c1 as (select * from served) select * from pg_catalog.unnest(array[(select "take" as "take" from mbus4_c1)]) as "take"
+with mbus4_c1_a(n, "msgid") as (select 1::bigint, ('x')::pg_catalog.text), mbus4_c1 as (select * from served) select * from pg_catalog.unnest(array[(select "take" as "take" from mbus4_c1)::mbus4.qt_model]) as "take"
 
 select * from mbus4.peek('x') p
 ----
-select * from pg_catalog.unnest(array[(select served_peek(('x')::pg_catalog.text) as "peek")]) p
+select * from pg_catalog.unnest(array[(select served_peek(('x')::pg_catalog.text) as "peek")::mbus4.qt_model]) p
 
 # several calls, in the order of the text
 select a.iid, b.iid from mbus4.consume('a') a, mbus4.consume('b') b

@@ -197,7 +197,7 @@ select at_post(('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hst
 # calls without an effect stay subqueries, but over such a call
 select mbus4.peek('x'), mbus4.peek(mbus4.post('q', '')), mbus4.get_iid((mbus4.take('x')).iid) from t where true or mbus4.peek_q()
 ----
-select (select served_peek(('x')::pg_catalog.text) as "peek"), at_peek((at_post(('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3))::pg_catalog.text, 2) as "peek", at_generate_new_msgiid(((at_take(('x')::pg_catalog.text, 5)).iid)::pg_catalog.text, 4) as "get_iid" from t where true or (select served_peek_queue(null::pg_catalog.text) as "peek_q")
+select (select served_peek(('x')::pg_catalog.text) as "peek")::mbus4.qt_model, at_peek((at_post(('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 3))::pg_catalog.text, 2) as "peek", at_generate_new_msgiid(((at_take(('x')::pg_catalog.text, 5)).iid)::pg_catalog.text, 4) as "get_iid" from t where true or (select served_peek_queue(null::pg_catalog.text) as "peek_q")
 
 # where no subquery may stand
 execute p(mbus4.get_iid('q'), mbus4.is_msg_exists('x'))
@@ -267,8 +267,8 @@ select * from t, coalesce((select served_is_msg_exists((t.name)::pg_catalog.text
 # calls without an effect in FROM of a subquery need no function
 select 1 from t where exists (select from mbus4.is_msg_exists(t.name)) and (select iid from mbus4.peek(t.name) m) is null
 ----
-select 1 from t where exists (select from coalesce((select served_is_msg_exists((t.name)::pg_catalog.text) as "is_msg_exists")) as "is_msg_exists") and (select iid from pg_catalog.unnest(array[(select served_peek((t.name)::pg_catalog.text) as "peek")]) m) is null
+select 1 from t where exists (select from coalesce((select served_is_msg_exists((t.name)::pg_catalog.text) as "is_msg_exists")) as "is_msg_exists") and (select iid from pg_catalog.unnest(array[(select served_peek((t.name)::pg_catalog.text) as "peek")::mbus4.qt_model]) m) is null
 
 declare c cursor for select * from mbus4.peek('x'), mbus4.get_iid('q') with ordinality
 ----
-declare c cursor for select * from pg_catalog.unnest(array[(select served_peek(('x')::pg_catalog.text) as "peek")]) as "peek", coalesce((drawn_for(('q')::pg_catalog.text))) with ordinality as "get_iid"
+declare c cursor for select * from pg_catalog.unnest(array[(select served_peek(('x')::pg_catalog.text) as "peek")::mbus4.qt_model]) as "peek", coalesce((drawn_for(('q')::pg_catalog.text))) with ordinality as "get_iid"

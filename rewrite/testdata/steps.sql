@@ -43,7 +43,7 @@ step 3: run_on_q, qname "q" at 63, exec "-1.50" at 78
 # in expressions that evaluate all of theirs
 select 2 * mbus4.run_on_q('x')::bigint as twice, format('%s', mbus4.run_on_q('y')), row(mbus4.run_on_q('z')) is null, mbus4.peek(mbus4.run_on_q('x')::text), mbus4.post('q', hstore('n', mbus4.run_on_q('v')::text))
 ----
-with mbus4_c7_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (hstore('n', outcome('6')::integer::text))::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c7 as (select * from served) select 2 * outcome('1')::integer::bigint as twice, format('%s', outcome('2')::integer), row(outcome('3')::integer) is null, (select served_peek((outcome('4')::integer::text)::pg_catalog.text) as "peek"), (select "post" as "post" from mbus4_c7)
+with mbus4_c7_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (hstore('n', outcome('6')::integer::text))::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c7 as (select * from served) select 2 * outcome('1')::integer::bigint as twice, format('%s', outcome('2')::integer), row(outcome('3')::integer) is null, (select served_peek((outcome('4')::integer::text)::pg_catalog.text) as "peek")::mbus4.qt_model, (select "post" as "post" from mbus4_c7)
 step 1: run_on_q, qname "q" at 11, exec "x" at 26
 step 2: run_on_q, qname "q" at 62, exec "y" at 77
 step 3: run_on_q, qname "q" at 88, exec "z" at 103

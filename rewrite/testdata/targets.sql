@@ -26,7 +26,7 @@ with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.tex
 
 select mbus4.post('b', (mbus4.take($1)).data, iid => $1)
 ----
-with mbus4_c1_a(n, "msgid") as (select 1::bigint, ($1)::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('b')::pg_catalog.text, (((select "take" as "take" from mbus4_c1)).data)::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, ($1)::pg_catalog.text), mbus4_c2 as (select * from served) select (select "post" as "post" from mbus4_c2)
+with mbus4_c1_a(n, "msgid") as (select 1::bigint, ($1)::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('b')::pg_catalog.text, (((select "take" as "take" from mbus4_c1)::mbus4.qt_model).data)::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, ($1)::pg_catalog.text), mbus4_c2 as (select * from served) select (select "post" as "post" from mbus4_c2)
 
 # calls without effect stand where they stood
 select mbus4.is_msg_exists($1), mbus4.peek_q(), mbus4.generate_new_msgiid('q'), mbus4.get_iid('q') || 'x'
@@ -48,7 +48,7 @@ with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.tex
 
 select coalesce(mbus4.post('q', ''), 'x'), array[mbus4.post('q', '')], row(mbus4.take('x'))
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served), mbus4_c3_a(n, "msgid") as (select 1::bigint, ('x')::pg_catalog.text), mbus4_c3 as (select * from served) select coalesce((select "post" as "post" from mbus4_c1), 'x'), array[(select "post" as "post" from mbus4_c2)], row((select "take" as "take" from mbus4_c3))
+with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served), mbus4_c3_a(n, "msgid") as (select 1::bigint, ('x')::pg_catalog.text), mbus4_c3 as (select * from served) select coalesce((select "post" as "post" from mbus4_c1), 'x'), array[(select "post" as "post" from mbus4_c2)], row((select "take" as "take" from mbus4_c3)::mbus4.qt_model)
 
 # void results
 select mbus4.create_queue('q', consumers_cnt => 4), mbus4.drop_queue('q')

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"embed"
+	"strconv"
+	"strings"
+
+	"mbusproxy/sqlfuncs"
+)
+
+//go:embed sql/name/*.sql
+var nameFiles embed.FS
+
+// UnqualifiedCall is what decides whether a call without the schema means a function of ours.
+type UnqualifiedCall struct {
+	Name  string
+	Args  int      // how many arguments
+	Named []string // the names of those given by name
+}
+
+// readName returns a text of sql/name as one line.
+func readName(file string) string {
+	b, err := nameFiles.ReadFile("sql/name/" + file)
+	if err != nil {
+		panic("reading embedded SQL: " + err.Error())
+	}
+	return strings.Join(strings.Fields(comment.ReplaceAllString(string(b), "")), " ")
+}
+
+// fill puts what is known of the call into a text of sql/name.
+func (c UnqualifiedCall) fill(text string) string {
+	named := make([]string, len(c.Named))
+	for i, name := range c.Named {
+		named[i] = sqlfuncs.QuoteLiteral(name)
+	}
+	return strings.NewReplacer("{called}", sqlfuncs.QuoteLiteral(c.Name), "{args}", strconv.Itoa(c.Args),
+		"{named}", "array["+strings.Join(named, ", ")+"]::pg_catalog.text[]").Replace(text)
+}
+
+// Question returns the query whose answer is a text with a 1 for each of the calls that means a function of
+// ours in the session which runs it, and a 0 for each that does not.
+func (t *CallTexts) Question(calls []UnqualifiedCall) string {
+	parts := make([]string, len(calls))
+	for i, c := range calls {
+		parts[i] = "case when " + c.fill(t.ours) + " then '1' else '0' end"
+	}
+	return "select " + strings.Join(parts, " || ")
+}
+
+// Guard returns an expression that is true where such a call means a function of ours, and else fails.
+func (t *CallTexts) Guard(name string, args int, named []string) string {
+	c := UnqualifiedCall{name, args, named}
+	return c.fill(strings.ReplaceAll(t.guard, "{ours}", t.ours))
+}
+
+// guardBlock is the code of a step that evaluates such an expression.
+func guardBlock(guard string) string { return "begin\n    perform " + guard + ";\nend" }

@@ -1,0 +1,431 @@
+package integration
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Without the option, and for names that are not in its list, texts without the schema go through as they are.
+func TestUnqualifiedOff(t *testing.T) {
+	t.Parallel()
+	some := unqualifiedProxy(t, "post,consume_*_by_*,run_on_*")
+	for _, f := range forms() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			database := newQueueDatabase(t, "q")
+			d, off, listed := connect(t, direct, database), connect(t, proxied, database), connect(t, some, database)
+			for _, conn := range []*pgconn.PgConn{d, off, listed} {
+				ask(t, conn, "set search_path to mbus4, public")
+			}
+			same := func(conn *pgconn.PgConn, statements ...string) {
+				t.Helper()
+				for _, sql := range statements {
+					_, directErr := f.run(testContext(t), d, do(sql))
+					_, proxyErr := f.run(testContext(t), conn, do(sql))
+					if directErr == nil || describe(directErr) != describe(proxyErr) {
+						t.Errorf("%s: direct %s, proxied %s", sql, describe(directErr), describe(proxyErr))
+					}
+				}
+			}
+			same(off, "select post('q', 'a=>1')", "select * from consume('q')", "call process_queue(1)", "select /* ä */ peek_q()", "select post")
+			same(listed, "select * from consume('q')", "select post_q('a=>1')", "select peek_q()", "select run_q('select 1')", "call process_queue(1)")
+			s := &session{f, listed, database}
+			s.want(t, "i", "select post('q', 'a=>1', iid => 'i')")
+			s.want(t, "i", "select iid from consume_q_by_default()")
+			s.want(t, "0", "select run_on_q('select 1')")
+		})
+	}
+}
+
+// lookalikes hold what looks like a call and is none, and calls that are the client's own. app is a schema
+// at the front of the path.
+var lookalikes = []string{
+	"create table post (a int, b int, consume int)",
+	"insert into post (a, b) values (1, 2), (3, 4)",
+	"insert into app.post (a) values (5)",
+	"insert into post(a, b) select a, b from post",
+	"select * from post order by a, b",
+	"select a from (values (1)) as post(a)",
+	"select * from post as take(x, y, z) order by 1",
+	"with peek(a) as (select 1) select a from peek",
+	"with recursive take(n) as (select 1 union all select n + 1 from take where n < 3) select n from take",
+	"select sum(a) over post from post window post as (partition by b) order by 1",
+	"select count(*) filter (where a > 1) from post",
+	"create index post_a on post (a)",
+	"create index on post (consume(a))",
+	"create index on post (abs(a))",
+	"create table take (x consume(3))",
+	"select '1'::consume(3)",
+	"select cast('1' as consume(3))",
+	"select consume(3) '1'",
+	"create table peek (a int, check (take(a) > 0))",
+	"create table peek (a int default get_iid('q'))",
+	"create view consume as select peek('x')",
+	"create function f() returns text language sql begin atomic select post('q', 'a=>1'); end",
+	"create function app.post_q(x int) returns int language sql as 'select 1 /* post(2) */'",
+	"drop function post_q(int)",
+	"drop function post_q(int)",
+	"alter function post(text) owner to postgres",
+	"comment on function take(text) is 'x'",
+	"grant execute on function consume(text) to public",
+	"create trigger post after insert on post execute function post()",
+	"create type consume as (a int, b int)",
+	"select row(1, 2)::consume, (row(1, 2)::consume).a",
+	"select post.a from post where post.a in (3) order by 1",
+	"update post set (a, b) = (7, 8) where a = 5",
+	"select 'post(''q'')', $$consume('q')$$, 1 -- take('x')",
+	"select /* post('q', 'a=>1') */ 1",
+	`select "post(" from (select 1) as x("post(")`,
+	`select "consume"."consume('q')" from (select 1 as "consume('q')") consume`,
+	"select a as post from post group by (a) order by (a) limit (1)",
+	"select exists (select from post), array(select a from post order by a)",
+	"create table other (like post)",
+	"prepare post(int) as select $1",
+	"execute post(5)",
+	"deallocate post",
+	"create procedure app.take_all(x int) language sql as 'select 1'",
+	"call take_all(1)",
+	"select post(a, b from post",
+	"select post('q', 'a=>1'",
+	"select * from post(1, 2, 3)",
+	"select 'ä', * from post(1, 2, 3)",
+	"listen post",
+	"explain (costs off) select * from post",
+	"begin; lock table post; savepoint post; rollback",
+	"rollback",
+	"do $$ begin raise notice 'post(%)', 1; end $$",
+	"do $$ begin perform post(1); end $$",
+	"create function app.post(a int) returns text language sql immutable as $$ select 'theirs ' || a $$",
+	"select post(1), post(a => 2), (post(3)), (select post(4)), post(x) from (values (5)) v(x) where post(x) <> ''",
+	"select * from post(1), lateral post(length(post)) as p(consume)",
+	"create index on post (post(a))",
+	"create view v as select post(a) from post order by 1",
+	"select * from v",
+}
+
+// What looks like a call and is none is the server's: same rows, same errors, same places of them.
+func TestUnqualifiedLookalikes(t *testing.T) {
+	t.Parallel()
+	e := unqualifiedProxy(t, "all")
+	database := newQueueDatabase(t, "q")
+	d, p := connect(t, direct, database), connect(t, e, database)
+	ctx := testContext(t)
+	for _, f := range forms() {
+		for conn, schema := range map[*pgconn.PgConn]string{d: "app_d", p: "app_p"} { // as long as each other
+			ask(t, conn, "deallocate all; drop schema if exists "+schema+" cascade; create schema "+schema+"; set search_path to "+schema+", mbus4, public")
+			clear(conn.CustomData())
+		}
+		for _, sql := range lookalikes {
+			viaDirect, directErr := f.run(ctx, d, do(strings.ReplaceAll(sql, "app.", "app_d.")))
+			viaProxy, proxyErr := f.run(ctx, p, do(strings.ReplaceAll(sql, "app.", "app_p.")))
+			saw := ourHint.ReplaceAllString(strings.ReplaceAll(describe(proxyErr), "app_p", "app_d"), "")
+			if viaDirect != viaProxy || describe(directErr) != saw {
+				t.Errorf("%s %q:\n  direct %q %s\n proxied %q %s", f.name, sql, viaDirect, describe(directErr), viaProxy, saw)
+			}
+			if d.TxStatus() != p.TxStatus() {
+				t.Errorf("%s %q: transaction status %q direct, %q proxied", f.name, sql, d.TxStatus(), p.TxStatus())
+			}
+		}
+	}
+}
+
+// ourHint is what the proxy adds to the hint about a function that is not there.
+var ourHint = regexp.MustCompile(` If mbus4\.\w+ is meant, [^"]*`)
+
+// A text of several statements is decided before its first one, and looked after while it runs.
+func TestUnqualifiedSeveral(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, unqualifiedProxy(t, "all"), newQueueDatabase(t, "q"))
+	ask(t, conn, "set search_path to mbus4, public")
+	want(t, conn, "i1\ni1", "select post('q', 'a=>1', iid => 'i1'); select iid from consume('q')")
+	want(t, conn, "f\n1", "begin; select post('q', 'a=>1', iid => 'i1') is null; rollback; select 1")
+
+	// The path is set in the text itself: what is asked before it is another. So the server says that there
+	// is no such function, and nothing is done.
+	ask(t, conn, "set search_path to public")
+	report := refusal(t, conn, "42883", "set search_path to mbus4, public; select post('q', 'a=>1')")
+	if !strings.Contains(report.Hint, "mbus4.post") || report.Position != 42 {
+		t.Error(describe(report))
+	}
+	ask(t, conn, "set search_path to mbus4, public")
+	_, err := query(testContext(t), conn, "begin; select 1/0")
+	if sqlState(err) != "22012" {
+		t.Error(describe(err))
+	}
+	refused(t, conn, "25P02", "select post('q', 'a=>1')")
+	refused(t, conn, "42883", "rollback; select post('q', 'a=>1')")
+	if conn.TxStatus() != 'I' {
+		t.Errorf("transaction status %q", conn.TxStatus())
+	}
+
+	// The other way around, what was ours is no longer.
+	for _, c := range []struct{ sql, at string }{
+		{"select 'ä'; set search_path to public; select post('q', 'a=>1')", "post("},
+		{theirs("public.post(text, hstore)") + "; select 'ß', post('q', 'a=>1')", "post('q'"},
+		{theirs("public.post(text, hstore)") + "; select 1 where post('q', 'a=>1') is null", "post('q'"},
+		{theirs("public.readme()") + "; select readme()", "readme()"},
+		{"set search_path to public; select run_on_q('select 1')", "run_on_q"},
+		{"set search_path to public; select clear_queue_q()", "clear_queue_q"},
+		{"set search_path to public; select create_temporary_queue()", "create_temporary_queue"},
+		{"select 1; set search_path to public; select (consumen('q', 'default', 1)).iid", "consumen"},
+	} {
+		report := refusal(t, conn, "42725", c.sql)
+		at := strings.LastIndex(c.sql, c.at)
+		if int(report.Position) != len([]rune(c.sql[:at]))+1 || !strings.Contains(report.Hint, "search_path") {
+			t.Errorf("%s: %s", c.sql, describe(report))
+		}
+	}
+	refused(t, conn, "0A000", "select 1; prepare p(text) as select $1; execute p(post('q', 'a=>1'))")
+	want(t, conn, "0", "select count(*) from mbus4.message")
+
+	// What is theirs at the start stays theirs.
+	ask(t, conn, theirs("public.post(text, hstore)"))
+	want(t, conn, "t\nt", "select post('q', 'a=>1') is not null; select post('q', 'a=>1') is not null")
+	want(t, conn, "0", "select count(*) from mbus4.message")
+}
+
+// A prepared statement means what it meant when it was prepared, or fails.
+func TestUnqualifiedPrepared(t *testing.T) {
+	t.Parallel()
+	e := unqualifiedProxy(t, "all")
+	ctx := testContext(t)
+	const inline, inPlace = "select post('q', 'a=>1', iid => $1)", "select iid from (select post('q', 'a=>1', iid => $1) as iid limit 1) x"
+	for name, c := range map[string]struct {
+		sql      string
+		sqlLevel bool
+	}{
+		"protocol, inline": {inline, false}, "protocol, in place": {inPlace, false},
+		"PREPARE, inline": {inline, true}, "PREPARE, in place": {inPlace, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := newQueueDatabase(t, "q")
+			conn := connect(t, e, database)
+			ask(t, conn, "create schema app; set search_path to mbus4, app, public")
+			if c.sqlLevel {
+				ask(t, conn, "prepare p(text) as "+c.sql)
+			} else if _, err := conn.Prepare(ctx, "p", c.sql, nil); err != nil {
+				t.Fatal(describe(err))
+			}
+			run := func(iid string) (string, error) {
+				if c.sqlLevel {
+					return query(ctx, conn, "execute p('"+iid+"')")
+				}
+				r := conn.ExecPrepared(ctx, "p", textParams([]any{iid}), nil, nil).Read()
+				if r.Err != nil {
+					return "", r.Err
+				}
+				return rowsText(r), nil
+			}
+			ours := func(iid string) {
+				t.Helper()
+				if got, err := run(iid); err != nil || got != iid {
+					t.Errorf("got %q %s, want %q", got, describe(err), iid)
+				}
+			}
+			changed := func() {
+				t.Helper()
+				if got, err := run("never"); sqlState(err) != "42725" {
+					t.Errorf("got %q %s, want 42725", got, describe(err))
+				}
+			}
+			for i := range 8 { // beyond the executions that are planned each
+				ours("i" + string(rune('0'+i)))
+			}
+			ask(t, conn, "set search_path to app, public")
+			changed()
+			ask(t, conn, "set search_path to mbus4, app, public")
+			ours("j1")
+			ask(t, conn, "begin")
+			ask(t, conn, theirs("app.post(text, text, iid text)"))
+			changed()
+			ask(t, conn, "rollback")
+			ours("j2")
+			ask(t, conn, theirs("app.post(text)"))
+			ours("j3")
+			ask(t, connect(t, direct, database), theirs("app.post(text, hstore, iid text default null)"))
+			changed()
+			ask(t, conn, "set search_path to mbus4, public")
+			ours("j4")
+			want(t, conn, "12", "select count(*) from mbus4.message")
+		})
+	}
+}
+
+// A step of a statement that is no longer ours does nothing.
+func TestUnqualifiedSteps(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, unqualifiedProxy(t, "all"), newQueueDatabase(t, "q"))
+	ctx := testContext(t)
+	ask(t, conn, "create table ran (x text); set search_path to mbus4, public; select post('q', 'a=>1'); select add_message('{}')")
+	for name, sql := range map[string]string{"r": "select run_on_q($1)", "c": "call process_queue(1, $1)"} {
+		if _, err := conn.Prepare(ctx, name, sql, nil); err != nil {
+			t.Fatal(describe(err))
+		}
+		ask(t, conn, "set search_path to public")
+		handler := textParams([]any{"insert into public.ran values ($1::text)"})
+		r := conn.ExecPrepared(ctx, name, handler, nil, nil).Read()
+		if sqlState(r.Err) != "42725" {
+			t.Errorf("%s: %s", sql, describe(r.Err))
+		}
+		want(t, conn, "0", "select count(*) from ran")
+		ask(t, conn, "set search_path to mbus4, public")
+		if r := conn.ExecPrepared(ctx, name, handler, nil, nil).Read(); r.Err != nil {
+			t.Errorf("%s: %s", sql, describe(r.Err))
+		}
+		want(t, conn, "1", "select count(*) from ran")
+		ask(t, conn, "truncate ran")
+	}
+}
+
+// In a transaction with an old snapshot the server finds newer functions all the same.
+func TestUnqualifiedOldSnapshot(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	conn := connect(t, unqualifiedProxy(t, "all"), database)
+	ask(t, conn, "set search_path to mbus4, public; begin isolation level repeatable read; select 1")
+	ask(t, connect(t, direct, database), theirs("public.post(text, hstore)"))
+	want(t, conn, "theirs", "select post('q', 'a=>1')")
+	ask(t, conn, "commit")
+}
+
+// What the session is asked the client does not see, whatever the messages, and where it cannot be asked
+// the reply is the server's own.
+func TestUnqualifiedWire(t *testing.T) {
+	t.Parallel()
+	e := unqualifiedProxy(t, "all")
+	w := connectWire(t, e, newQueueDatabase(t, "q"))
+	w.exchange("ReadyForQuery", &pgproto3.Query{String: "set search_path to mbus4, public"})
+	const posting, failing = "select post('q', 'a=>1', iid => $1)", "select 1/(g - 1) from generate_series(1, 1) g"
+	w.wantExchange("Query", `
+		RowDescription post:25:0
+		DataRow "i0"
+		CommandComplete SELECT 1
+		ReadyForQuery I`, "ReadyForQuery", &pgproto3.Query{String: "select post('q', 'a=>1', iid => 'i0')"})
+	w.wantExchange("Parse alone", `
+		ParseComplete
+		ParameterDescription [25]
+		RowDescription post:25:0
+		ReadyForQuery I`, "ReadyForQuery", parse("p", posting), describeStatement("p"), sync1)
+	w.wantExchange("several Parses in one transaction", `
+		ParseComplete
+		BindComplete
+		DataRow "i1"
+		CommandComplete SELECT 1
+		ParseComplete
+		BindComplete
+		DataRow "i2"
+		CommandComplete SELECT 1
+		ReadyForQuery I`, "ReadyForQuery",
+		parse("", posting), bind("", "", "i1"), execute("", 0), parse("", "select post('q', 'a=>1', iid => $1) where true"), bind("", "", "i2"), execute("", 0), sync1)
+	w.wantExchange("behind an error in the same pipeline", `
+		ParseComplete
+		BindComplete
+		ErrorResponse 22012 at 0
+		ReadyForQuery I`, "ReadyForQuery", parse("", failing), bind("", ""), execute("", 0), parse("", posting), bind("", "", "i3"), execute("", 0), sync1)
+	for range 20 { // the error may come before or after the Parse behind it
+		w.wantExchange("behind an error that has come", `
+			ParseComplete
+			BindComplete
+			ErrorResponse 22012 at 0`, "ErrorResponse", parse("", failing), bind("", ""), execute("", 0), flush)
+		w.wantExchange("and what is skipped", `
+			ReadyForQuery I`, "ReadyForQuery", parse("", posting), bind("", "", "i3"), execute("", 0), parse("", posting), sync1)
+	}
+	w.wantExchange("behind an error in the pipeline before", `
+		ParseComplete
+		BindComplete
+		ErrorResponse 22012 at 0
+		ReadyForQuery I`, "ReadyForQuery", parse("", failing), bind("", ""), execute("", 0), sync1,
+		parse("", posting), bind("", "", "i4"), execute("", 0), sync1)
+	w.wantExchange("and what comes behind it", `
+		ParseComplete
+		BindComplete
+		DataRow "i4"
+		CommandComplete SELECT 1
+		ReadyForQuery I`, "ReadyForQuery")
+	w.exchange("ReadyForQuery", &pgproto3.Query{String: "begin"})
+	w.wantExchange("a transaction that fails", `
+		ErrorResponse 22012 at 0
+		ReadyForQuery E`, "ReadyForQuery", &pgproto3.Query{String: "select 1/0"})
+	w.wantExchange("Query in it", `
+		ErrorResponse 25P02 at 0
+		ReadyForQuery E`, "ReadyForQuery", &pgproto3.Query{String: "select post('q', 'a=>1')"})
+	w.wantExchange("Parse in it", `
+		ErrorResponse 25P02 at 0
+		ReadyForQuery E`, "ReadyForQuery", parse("", posting), bind("", "", "i5"), execute("", 0), sync1)
+	w.exchange("ReadyForQuery", &pgproto3.Query{String: "rollback"})
+	w.wantExchange("Query behind messages without a Sync", `
+		ParseComplete
+		BindComplete
+		DataRow "1"
+		CommandComplete SELECT 1
+		ErrorResponse 42883 at 8
+		ReadyForQuery I`, "ReadyForQuery", parse("", "select 1"), bind("", ""), execute("", 0), &pgproto3.Query{String: "select post('q', 'a=>1')"})
+}
+
+// A script of psql without the schema, with the places of errors that psql shows.
+func TestUnqualifiedPsql(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	got := psql(t, unqualifiedProxy(t, "all"), database, `
+set search_path to mbus4, public;
+select post('q', 'a=>1', iid => 'i1') as "größe";
+\set queue q
+select post(:'queue', hstore('b', '2'), iid => 'i2') \gset
+\echo :post
+select iid, data from consumen('q', amt => 5);
+select post('nowhere',
+            'a=>1');
+select 'äöü', post('q', 'a=>1'), nosuch;
+select post('q',
+	  nosuch);
+select post(1, 2, 3);
+begin; select post('q', 'a=>1', iid => 'i3'); rollback;
+select post('q', 'a=>1', iid => 'i4') \gdesc
+prepare p(text) as select post_q('a=>1', iid => $1);
+execute p('i5');
+select iid from take('i5');
+create function public.peek(text) returns text language sql as $$ select 'mine' $$;
+select peek('x');
+drop function public.peek;
+select (peek('x')).iid is null as gone;
+call process_queue(1);
+\df post
+`, "-A", "-t")
+	const stdout = `
+i1
+i2
+i1|"a"=>"1"
+i2|"b"=>"2"
+i3
+post|text
+i5
+i5
+mine
+t`
+	const stderr = `
+ERROR:  queue "nowhere" does not exist
+LINE 1: select post('nowhere',
+               ^
+HINT:  Create it with mbus4.create_queue(qname, ncons) or mbus4.create_consumer(qname, cname); names are folded to lower case.
+ERROR:  column "nosuch" does not exist
+LINE 1: select 'äöü', post('q', 'a=>1'), nosuch;
+                                         ^
+ERROR:  column "nosuch" does not exist
+LINE 2:    nosuch);
+           ^
+ERROR:  function post(integer, integer, integer) does not exist
+LINE 1: select post(1, 2, 3);
+               ^
+HINT:  No function matches the given name and argument types. You might need to add explicit type casts. If mbus4.post is meant, write mbus4.post(…); without the schema it is served where mbus4 is in the search_path and no other function of the name, or type, that may take as many arguments.`
+	if trim(got.stdout) != trim(stdout) {
+		t.Errorf("stdout:\n%s", lineDiff(trim(stdout), trim(got.stdout)))
+	}
+	if trim(got.stderr) != trim(stderr) {
+		t.Errorf("stderr:\n%s", lineDiff(trim(stderr), trim(got.stderr)))
+	}
+}

@@ -1,0 +1,36 @@
+package app
+
+import (
+	"mbusproxy/engine"
+	"mbusproxy/proxy"
+	"mbusproxy/rewrite"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// CheckUnqualified reports what is wrong with a list for Config.Unqualified.
+func CheckUnqualified(list []string) error {
+	_, err := rewrite.NewUnqualified(list)
+	return err
+}
+
+// asker is a rewriter that serves calls without the schema, too, where the session says that they mean ours.
+type asker struct{ *rewriter }
+
+// Question asks for the meaning of the calls without the schema.
+func (a asker) Question(sc proxy.StatementContext, text string) string {
+	candidates := a.rewrite.Candidates(text, session(sc))
+	if len(candidates) == 0 {
+		return ""
+	}
+	calls := make([]engine.UnqualifiedCall, len(candidates))
+	for i, c := range candidates {
+		calls[i] = engine.UnqualifiedCall(c)
+	}
+	return a.texts.Question(calls)
+}
+
+// EditReport edits a report that belongs to no plan.
+func (a asker) EditReport(m *pgproto3.ErrorResponse) bool {
+	return a.rewriter.EditReport(m) || edit(m, a.rewrite.HintUnqualified)
+}

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"mbusproxy/engine"
+	"mbusproxy/proxy"
+	"mbusproxy/rewrite"
+	"mbusproxy/sqlfuncs"
+)
+
+// Whatever serves a function, wherever it stands, a prepared call of it without the schema bears its guard.
+func TestGuards(t *testing.T) {
+	t.Parallel()
+	u, err := rewrite.NewUnqualified([]string{"all"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := engine.Fragments()
+	r := rewrite.NewServing(texts, u)
+	served := 0
+	for _, f := range sqlfuncs.All() {
+		name := strings.NewReplacer("<q>", "q", "<c>", "c").Replace(f.DisplayName())
+		var nulls, columns []string
+		for _, p := range f.Visible() {
+			given := "null"
+			if f.Step || p.Name == f.Selector {
+				given = "'1'"
+			}
+			nulls = append(nulls, given)
+			columns = append(columns, strings.Replace(given, "null", "x", 1))
+		}
+		call, over := name+"("+strings.Join(nulls, ", ")+")", name+"("+strings.Join(columns, ", ")+")"
+		for _, sql := range []string{
+			"select " + call, "select * from " + call, "select 1 where " + call + " is null", "call " + call,
+			"select " + over + " from t", "select " + over + " from t limit 1", "insert into t select " + over + " from t",
+			"with w as (select " + over + " from t) select * from w", "select (select " + over + ") from t",
+		} {
+			session := rewrite.Session{Prepared: true, Answer: "1"}
+			p := r.Rewrite(sql, session, func() (rewrite.Env, *rewrite.Refusal) { return rewrite.Env{HstoreSchema: "public"}, nil })
+			if p == nil {
+				t.Fatalf("%s: not rewritten", sql)
+			}
+			if p.Refused() != nil {
+				continue
+			}
+			served++
+			guard := strings.ReplaceAll(texts.Guard(name, len(nulls), nil), "{k}", "1")
+			guarded := strings.Contains(p.SQL(), guard)
+			for _, s := range p.Steps() {
+				guarded = guarded || s.Guard == guard
+			}
+			if !guarded {
+				t.Errorf("%s has no guard:\n%s", sql, p.SQL())
+			}
+			session.Prepared = false
+			if p := r.Rewrite(sql, session, func() (rewrite.Env, *rewrite.Refusal) { return rewrite.Env{HstoreSchema: "public"}, nil }); strings.Contains(p.SQL(), guard) {
+				t.Errorf("%s has a guard that it does not need", sql)
+			}
+		}
+	}
+	if served < 200 {
+		t.Errorf("only %d statements were served", served)
+	}
+}
+
+func TestQuestion(t *testing.T) {
+	t.Parallel()
+	u, err := rewrite.NewUnqualified([]string{"post", "peek_*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, ok := newRewriter(nil, u).(proxy.Asker)
+	if !ok {
+		t.Fatal("no Asker")
+	}
+	for sql, want := range map[string]int{
+		"select post('q', ''), post('r', ''), peek_q(msgid => '1')": 2, "select mbus4.post('q', '')": 0, "select consume('q')": 0,
+		"select 'post(1)'": 0,
+	} {
+		if got := r.Question(proxy.StatementContext{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
+			t.Errorf("%s asks %s", sql, got)
+		}
+	}
+	if _, ok := newRewriter(nil, nil).(proxy.Asker); ok {
+		t.Error("without names there is nothing to ask")
+	}
+}

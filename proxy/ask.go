@@ -1,0 +1,226 @@
+package proxy
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Asker is a Rewriter that may have to know something of the session itself before it can decide what
+// becomes of a text. It costs a round trip to the server.
+type Asker interface {
+	Rewriter
+	// Question returns the query that the session is asked before Rewrite is called with the text, or
+	// "" nearly always. It yields one row with one column, a text of at most maxAnswer bytes, which is
+	// StatementContext.Answer then. It is only called for texts for which Mentions is true.
+	Question(sc StatementContext, text string) string
+}
+
+// maxAnswer bounds the DataRow with the answer to a question, in bytes.
+const maxAnswer = maxSmall
+
+// askName is the statement and portal of questions in the extended protocol.
+const askName = "_mbus4_ask"
+
+const (
+	msgFlush = 'H' // client -> server
+
+	codeFailedTransaction = "25P02" // in_failed_sql_transaction
+)
+
+// asking is what a clientFlow keeps of questions.
+type asking struct {
+	// unsynced is set while messages of the extended protocol wait for a Sync.
+	unsynced bool
+	// awaited is the question under way for the message set aside, answered is awaited once its
+	// outcome is known and until that message is dealt with.
+	awaited, answered *deed
+}
+
+// awaitAnswer waits for the outcome of the question under way, if any; false means that the session
+// has ended.
+func (f *clientFlow) awaitAnswer(ctx context.Context) bool {
+	d := f.asking.awaited
+	if d == nil {
+		return true
+	}
+	f.asking.awaited, f.asking.answered = nil, d
+	select {
+	case <-d.known:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ask puts a question into out if the Rewriter has one about the message that next returned with
+// position pos, and sets the message aside until there is an answer.
+//
+// A Query gets a Query before it, a Parse gets messages of the extended protocol, without a Sync. So the
+// question runs in the transaction in which the message is about to, if there is one, and an error of
+// the question is the error that the message would have had: the transaction has failed, or the client
+// has cancelled. A Query behind messages without a Sync is not asked about, for the question would end
+// their transaction.
+func (f *clientFlow) ask(buf, frame []byte, pos int, out *assembly) bool {
+	asker, ok := f.rewriter.(Asker)
+	if !ok || f.asking.answered != nil || !f.forRewriter(frame) {
+		return false
+	}
+	simple := frame[0] == msgQuery
+	if simple && f.asking.unsynced {
+		return false
+	}
+	text, rest, ok := cstring(frame[headerSize:])
+	var voids []int
+	if !simple && ok {
+		if text, rest, ok = cstring(rest); ok {
+			voids = voidParams(rest)
+		}
+	}
+	if !ok || simple && len(rest) > 0 {
+		return false // malformed: the server says so
+	}
+	question := asker.Question(f.context(simple, voids), string(text))
+	if question == "" {
+		return false
+	}
+	at := pos - len(frame)
+	if f.held != nil {
+		at = 0
+	}
+	out.replace(at, at, f.pose(question, simple))
+	f.setAside(buf, frame, pos, out)
+	return true
+}
+
+// pose returns the messages that ask a question, and notes them.
+func (f *clientFlow) pose(question string, simple bool) (messages []byte) {
+	d := newDeed(0, "", meaning{})
+	f.asking.awaited = d
+	note := func(kind replyKind, a *about) {
+		if f.late != nil {
+			f.late.sent(kind)
+		}
+		f.news = append(f.news, owed{kind: kind, hidden: true, about: a})
+	}
+	asks := &about{statement: askName, portal: askName, asks: d, deeds: []*deed{d}}
+	if simple {
+		note(owedQuery, asks)
+		return appendFrame(nil, msgQuery, []byte(question), []byte{0})
+	}
+	ours := &about{statement: askName, portal: askName}
+	name := []byte(askName + "\x00")
+	out := appendFrame(nil, msgClose, []byte("S"), name)
+	note(owedClose, ours)
+	out = appendFrame(out, msgParse, name, []byte(question), []byte{0, 0, 0})
+	note(owedParse, ours)
+	out = appendFrame(out, msgBind, name, name, []byte{0, 0, 0, 0, 0, 0})
+	note(owedBind, ours)
+	out = appendFrame(out, msgExecute, name, []byte{0, 0, 0, 0})
+	note(owedExecute, asks)
+	out = appendFrame(out, msgClose, []byte("S"), name)
+	note(owedClose, ours)
+	out = appendFrame(out, msgClose, []byte("P"), name)
+	note(owedClose, ours)
+	return appendFrame(out, msgFlush)
+}
+
+// answer is what the session said to the question about the message being looked at; "" when it was not
+// asked, or could not answer.
+func (f *clientFlow) answer() string {
+	if d := f.asking.answered; d != nil && d.outcome.Load() == deedDone {
+		return d.answer
+	}
+	return ""
+}
+
+// failedFor reports whether the question about a message has failed in the message's stead: the client
+// has got the error, and the server is not to get the message.
+func (f *clientFlow) failedFor(frame []byte) (failed bool, err error) {
+	d := f.asking.answered
+	if d == nil || frame[0] != msgQuery {
+		return false, nil // the server skips a Parse by itself
+	}
+	switch d.outcome.Load() {
+	case deedDone:
+		return false, nil
+	case deedUndone:
+		return !d.hushed, nil
+	}
+	return false, errUnclear
+}
+
+// forQuestion returns the question that a reply coming now answers, or nil.
+func (f *serverFlow) forQuestion() *deed {
+	if h := f.head(); h != nil && h.about != nil {
+		return h.about.asks
+	}
+	return nil
+}
+
+// readAnswer takes the answer to a question from a DataRow.
+func readAnswer(row []byte) string {
+	if len(row) < 6 {
+		return ""
+	}
+	n := int(int32(binary.BigEndian.Uint32(row[2:])))
+	if n < 0 || n > len(row)-6 {
+		return ""
+	}
+	return string(row[6 : 6+n])
+}
+
+// hush keeps from the client that a question before a Query failed because the transaction has: the
+// Query may be the one that ends it.
+func (d *deed) hush(frame []byte, kind replyKind) bool {
+	var rep pgproto3.ErrorResponse
+	d.hushed = kind == owedQuery && rep.Decode(frame[headerSize:]) == nil && rep.Code == codeFailedTransaction
+	return d.hushed
+}
+
+// giveUp settles the questions up to the next Sync, which the server skips; false means that there is
+// such a Sync.
+func giveUp(o *owed) (more bool) {
+	if o.kind == owedSync {
+		return false
+	}
+	if o.kind.extended() && o.about != nil && o.about.asks != nil {
+		o.about.asks.settle(deedUndone)
+	}
+	return true
+}
+
+// skipsOn reports whether the server skips what it is sent up to a Sync that is not yet among what it
+// owes, as far as can be told. Questions among what is skipped are given up.
+func (t *tracker) skipsOn() bool {
+	if !t.main.skipping && len(t.more) == 0 {
+		return false
+	}
+	for i := t.main.at; i < t.queue.n; i++ {
+		if !giveUp(t.queue.at(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// skipped tells upstream, after a batch of replies, whether the server skips what comes now: then no
+// reply would ever end the wait for an answer.
+func (s *session) skipped() {
+	if !s.down.main.skipping && len(s.down.more) == 0 && !s.down.told {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.skips = s.down.skipsOn()
+	s.down.told = s.skips
+	s.skipsNews(s.inbox)
+}
+
+// skipsNews gives up the questions among messages that the server is going to skip. mu is held.
+func (s *session) skipsNews(news []owed) {
+	for i := range news {
+		s.skips = s.skips && giveUp(&news[i])
+	}
+}
