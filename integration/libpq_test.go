@@ -20,7 +20,7 @@ func TestLibpq(t *testing.T) {
 	cert, key := certificate(t)
 	secure := anotherProxy(t, "--tls-cert", cert, "--tls-key", key)
 	newest := "protocol 30000"
-	if version := ask(t, connect(t, direct, "postgres"), "select current_setting('server_version_num')::int / 10000"); version >= "18" {
+	if serverMajor(t) >= 18 {
 		newest = "protocol 30002"
 	}
 	library, settings := "libpq.so.5", map[string]string{"": "protocol 30000"}

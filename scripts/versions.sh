@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs every test that needs a server against several majors of Postgres: scripts/versions.sh [15 16 17 18]
 # The servers are npm packages; they hold what initdb and the server need, contrib and libpq. The clients are
-# those of this machine. With 18, which knows protocol 3.2, the clients of libpq run once more with the libpq of
-# that version. A major that fails does not keep the others from being tried.
+# those of this machine. With 18, which knows protocol 3.2, the clients of libpq and pgx run once more with that
+# protocol, the former with the libpq of 18. A major that fails does not keep the others from being tried.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 umask 022 # as root the server runs as another user, who must be able to read it
@@ -66,14 +66,14 @@ install() {
 # tests FOLDER runs what is to be run with the server in a folder of native.
 tests() { MBUS_PG_BINDIR=$1/bin go test -count=1 -timeout 40m "${packages[@]}"; }
 
-# newlibpq FOLDER runs the clients that are made with libpq again, with the libpq in a folder of native and the
-# newest protocol it speaks.
-newlibpq() {
+# protocol32 FOLDER runs clients again that can speak protocol 3.2: pgx, and those that are made with libpq, with
+# the libpq in a folder of native.
+protocol32() {
 	local only status=0
 	only=$(mktemp -d) || return 1
 	ln -s "$1"/lib/libpq.so.5 "$1"/lib/libssl.so.* "$1"/lib/libcrypto.so.* "$only"/ # and none of its other libraries
-	LD_LIBRARY_PATH=$only PGMAXPROTOCOLVERSION=latest MBUS_LIBPQ=$only/libpq.so.5 MBUS_PG_BINDIR=$1/bin \
-		go test -count=1 -timeout 20m -run '^Test(Auth|Libpq|Psql|Psycopg|Python)' ./integration || status=$?
+	LD_LIBRARY_PATH=$only PGMAXPROTOCOLVERSION=3.2 MBUS_LIBPQ=$only/libpq.so.5 MBUS_PG_BINDIR=$1/bin \
+		go test -count=1 -timeout 20m -run '^Test(Auth|Cancel|Libpq|Pgx|Psql|Psycopg)' ./integration || status=$?
 	rm -rf "$only"
 	return "$status"
 }
@@ -96,8 +96,8 @@ for major in "$@"; do
 	note "Postgres ${version##* }" "$status"
 	if [[ $major == "$newest" && $system == linux-* ]]; then
 		status=0
-		newlibpq "$(native "$release")" || status=$?
-		note "Postgres ${version##* }, clients with its libpq" "$status"
+		protocol32 "$(native "$release")" || status=$?
+		note "Postgres ${version##* }, protocol 3.2" "$status"
 	fi
 done
 echo "versions: summary"
