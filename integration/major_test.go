@@ -108,6 +108,13 @@ func TestMajors(t *testing.T) {
 			}
 			want(t, s.conn, posted, "select string_agg(iid, ' ' order by iid) from mbus4.consumen('q', amt => 99)")
 		}
+		// What only the grammar of 18 has comes to the server as it is, calls included.
+		const renamed = "update u set k = 'x' returning with (old as o) o.k, mbus4.post('q', 'x=>1')"
+		if major >= 18 {
+			s.refusedAt(t, "42883", "mbus4.post", renamed)
+		} else {
+			s.refusedAt(t, "42601", "with", renamed)
+		}
 	})
 }
 
