@@ -68,13 +68,15 @@ func TestPlansWithoutStatistics(t *testing.T) {
 	database := newQueueDatabase(t, "q")
 	conn := connect(t, proxied, database)
 	ask(t, connect(t, direct, database), "alter table mbus4.message set (autovacuum_enabled = off)")
-	ask(t, conn, "select count(p) from (select mbus4.post('q', 'a=>1', iid => 'own' || n) as p from generate_series(1, 20000) n) s")
+	for i := range 4 {
+		ask(t, conn, "select count(p) from (select mbus4.post('q', 'a=>1', iid => 'own' || n) as p from generate_series($1::int, $2) n) s", 4000*i+1, 4000*(i+1))
+	}
 	for _, sql := range []string{
-		"select mbus4.is_msg_exists('nowhere'), mbus4.is_msg_exists('own20000'), mbus4.is_msg_exists('q.nowhere.1')",
-		"select mbus4.peek_q('nowhere'), mbus4.peek_q('own20000'), (mbus4.peek('own20000')).iid",
+		"select mbus4.is_msg_exists('nowhere'), mbus4.is_msg_exists('own16000'), mbus4.is_msg_exists('q.nowhere.1')",
+		"select mbus4.peek_q('nowhere'), mbus4.peek_q('own16000'), (mbus4.peek('own16000')).iid",
 		"select case when true then mbus4.is_msg_exists('nowhere') end, case when true then mbus4.peek_q('nowhere') end",
-		"select (mbus4.take('own20000')).iid, (mbus4.take('nowhere')).iid",
-		"select mbus4.post('q', 'a=>1', 'consume_after=>\"{own20000,nowhere}\"')",
+		"select (mbus4.take('own16000')).iid, (mbus4.take('nowhere')).iid",
+		"select mbus4.post('q', 'a=>1', 'consume_after=>\"{own16000,nowhere}\"')",
 		"select mbus4.post('q', 'a=>1', iid => 'another')",
 		"select * from mbus4.consume('q')",
 	} {
