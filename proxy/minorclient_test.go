@@ -49,7 +49,7 @@ func dialBytes(t testing.TB, addr string, secure bool) *byteClient {
 func (c *byteClient) message() (typ byte, body []byte) {
 	c.t.Helper()
 	var head [headerSize]byte
-	if _, err := io.ReadFull(c.conn, head[:]); err == io.EOF { //nolint:errorlint // ReadFull returns it bare
+	if _, err := io.ReadFull(c.conn, head[:]); err == io.EOF {
 		return 0, nil
 	} else if err != nil {
 		c.t.Fatalf("reading a message: %v\nuntil then:\n%s", err, strings.Join(c.trace, "\n"))
