@@ -53,7 +53,7 @@ golden: ## write the golden files anew; look at the difference before you commit
 	go test ./rewrite/... -run Golden -update
 
 .PHONY: test-versions
-test-versions: setup ## the tests that need a server, against Postgres 16, 17 and 18
+test-versions: setup ## the tests that need a server, against Postgres 15, 16, 17 and 18
 	scripts/versions.sh
 
 .PHONY: fuzz

@@ -36,7 +36,8 @@ type Released struct {
 	Waiting bool // there are messages that wait
 }
 
-// Each iid that is waited for, one index probe each, and whether somebody is still to get it.
+// Each iid that is waited for, one index probe each, and whether somebody is still to get it. (Why not
+// simply EXISTS: see is_msg_exists.sql.)
 const waitedForSQL = `
 with recursive d (dep, n) as (
 	(select dep, 1 from mbus4.waiting where dep > $1 order by dep limit 1)
@@ -45,7 +46,7 @@ with recursive d (dep, n) as (
 	from d
 	where d.dep is not null and d.n < $2
 )
-select d.dep, not exists (select from mbus4.undelivered(d.dep))
+select d.dep, not exists (select from unnest(array[d.dep]) i (iid) cross join lateral mbus4.undelivered(i.iid))
 from d
 where d.dep is not null
 order by d.dep`
@@ -62,8 +63,7 @@ with noted as materialized (
 	for update skip locked
 ), parked as materialized (
 	select m.ctid as tid, m.consumer_id, m.id,
-	       array(select distinct dep from unnest(m.after) dep
-	             where exists (select from mbus4.undelivered(dep))) as alive
+	       array(select distinct i.iid from unnest(m.after) i (iid) cross join lateral mbus4.undelivered(i.iid)) as alive
 	from noted n
 	join mbus4.message m on m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id
 	where m.after is not null

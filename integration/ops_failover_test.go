@@ -2,11 +2,7 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -123,44 +119,4 @@ func temporaryCluster(t *testing.T) *pgcluster.Cluster {
 	}
 	t.Cleanup(func() { stopCluster(c) })
 	return c
-}
-
-// standbyOf starts a streaming standby of a cluster.
-func standbyOf(t *testing.T, primary *pgcluster.Cluster) *pgcluster.Cluster {
-	t.Helper()
-	top, err := os.MkdirTemp("", "mbus-standby")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(top) })
-	info, err := os.Stat(primary.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		t.Fatalf("no owner known of %s", primary.Dir())
-	}
-	if err := errors.Join(os.Chmod(top, 0o755), os.Chown(top, int(owner.Uid), int(owner.Gid))); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(top, "data")
-	cmd := exec.CommandContext(testContext(t), filepath.Join(primary.Installation().BinDir, "pg_basebackup"),
-		"-D", dir, "-R", "-X", "stream", "-c", "fast", "-d", primary.DSN("postgres"))
-	cmd.Dir = top
-	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("pg_basebackup: %v\n%s", err, out)
-	}
-	standby, err := pgcluster.Start(testContext(t), pgcluster.Config{
-		Installation: primary.Installation(), Dir: dir,
-		Settings: map[string]string{"fsync": "off"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stopCluster(standby) })
-	return standby
 }

@@ -65,6 +65,30 @@ func TestPlansWithManyWaiting(t *testing.T) {
 	}
 }
 
+// Nor does a table of which the planner knows nothing yet.
+func TestPlansWithoutStatistics(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	conn := connect(t, proxied, database)
+	ask(t, connect(t, direct, database), "alter table mbus4.message set (autovacuum_enabled = off)")
+	for i := range 4 {
+		ask(t, conn, "select count(p) from (select mbus4.post('q', 'a=>1', iid => 'own' || n) as p from generate_series($1::int, $2) n) s", 4000*i+1, 4000*(i+1))
+	}
+	for _, sql := range []string{
+		"select mbus4.is_msg_exists('nowhere'), mbus4.is_msg_exists('own16000'), mbus4.is_msg_exists('q.nowhere.1')",
+		"select mbus4.peek_q('nowhere'), mbus4.peek_q('own16000'), (mbus4.peek('own16000')).iid",
+		"select case when true then mbus4.is_msg_exists('nowhere') end, case when true then mbus4.peek_q('nowhere') end",
+		"select (mbus4.take('own16000')).iid, (mbus4.take('nowhere')).iid",
+		"select mbus4.post('q', 'a=>1', 'consume_after=>\"{own16000,nowhere}\"')",
+		"select mbus4.post('q', 'a=>1', iid => 'another')",
+		"select * from mbus4.consume('q')",
+	} {
+		if got := pagesTouched(t, conn, sql); got > 250 { // the table has more
+			t.Errorf("%s touches %v pages", sql, got)
+		}
+	}
+}
+
 // pagesTouched runs a statement, in a transaction that is rolled back, and counts the pages it looks at.
 func pagesTouched(t *testing.T, conn *pgconn.PgConn, sql string) float64 {
 	t.Helper()

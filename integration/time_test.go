@@ -9,7 +9,7 @@ import (
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
-		s.want(t, "late", "select mbus4.post('q', 'a=>1', delayed_until => (now() + '400 ms')::timestamp, iid => 'late')")
+		s.want(t, "late", "select mbus4.post('q', 'a=>1', delayed_until => (now() + '3 s')::timestamp, iid => 'late')")
 		s.want(t, "early", "select mbus4.post('q', 'a=>1', iid => 'early')")
 		s.want(t, "past", "select mbus4.post('q', 'a=>1', delayed_until => $1, iid => 'past')", "2001-01-01")
 		s.want(t, "past\nearly", "select iid from mbus4.consumen('q', amt => 9) order by iid desc")

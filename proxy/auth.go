@@ -161,7 +161,8 @@ func (a *authentication) answer(m []byte) error {
 }
 
 // run does it all; the startup packet was sent. With another target left, a refusal at once is not
-// passed on but returned as errOtherTarget.
+// passed on but returned as errOtherTarget; nor is what came before it (NegotiateProtocolVersion), for
+// the other one will say that again.
 func (a *authentication) run(ctx context.Context, another bool) (*greeting, error) {
 	g := &greeting{}
 	a.in.r = a.server.conn
@@ -212,7 +213,7 @@ func (a *authentication) run(ctx context.Context, another bool) (*greeting, erro
 			return nil, sayServerGarbage()
 		}
 		a.out = append(a.out, m...)
-		if answer || !a.in.buffered() {
+		if held := another && !asked; answer || !held && !a.in.buffered() {
 			if err := a.flush(); err != nil {
 				return nil, err
 			}

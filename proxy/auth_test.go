@@ -283,7 +283,7 @@ func TestChallengesForAnybody(t *testing.T) {
 	}
 }
 
-func keysOf(t *testing.T, password, salt string, iterations int) (clientKey, storedKey [scramKeySize]byte) {
+func keysOf(t testing.TB, password, salt string, iterations int) (clientKey, storedKey [scramKeySize]byte) {
 	t.Helper()
 	salted := saltedPassword(t, password, salt, iterations)
 	clientKey = *mac(&salted, "Client Key")

@@ -59,12 +59,13 @@ type program struct {
 
 const patience = 60 * time.Second
 
-// start runs mbusproxy with arguments; env holds further NAME=value.
+// start runs mbusproxy with arguments; env holds further NAME=value. Of the environment's own settings it
+// gets the one for which Postgres to use.
 func start(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: exec.Command(os.Args[0], args...), out: newTranscript(), log: newTranscript(), ended: make(chan struct{})}
 	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "MBUS_") {
+		if !strings.HasPrefix(kv, "MBUS_") || strings.HasPrefix(kv, pgcluster.EnvBinDir+"=") {
 			p.cmd.Env = append(p.cmd.Env, kv)
 		}
 	}

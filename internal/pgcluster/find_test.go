@@ -45,6 +45,7 @@ func TestFindFollowsALoneLink(t *testing.T) {
 	if err := os.Symlink(filepath.Join(bin, "postgres"), filepath.Join(links, "postgres")); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv(EnvBinDir, "") // comes before PATH
 	t.Setenv("PATH", links+":/usr/bin:/bin")
 	got, err := Find()
 	if err != nil || got.BinDir != bin || got.Major != 16 {
