@@ -5,18 +5,20 @@ import (
 	"math/rand/v2"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/internal/wiretest"
 )
 
 // writer makes up a script.
 type writer struct {
 	*rand.Rand
-	steps bool // there are statements with steps, and what may end in errUnclear is left out
-	script
+	steps    bool // there are statements with steps, and what may end in errUnclear is left out
+	script   wiretest.Script
 	messages []pgproto3.FrontendMessage // of the turn under way
 }
 
 // randomScript makes a script of blocks, between which the client may wait.
-func randomScript(rnd *rand.Rand, steps bool) script {
+func randomScript(rnd *rand.Rand, steps bool) wiretest.Script {
 	w := &writer{Rand: rnd, steps: steps}
 	blocks := []func(){
 		w.single, w.single, w.single, w.query, w.extended, w.extended, w.limited, w.held, w.renamed, w.copied, w.burst,
@@ -33,7 +35,7 @@ func randomScript(rnd *rand.Rand, steps bool) script {
 func (w *writer) add(m ...pgproto3.FrontendMessage) { w.messages = append(w.messages, m...) }
 
 func (w *writer) end(wait bool) {
-	w.script = append(w.script, turn{w.messages, wait})
+	w.script = append(w.script, wiretest.Turn{Messages: w.messages, Wait: wait})
 	w.messages = nil
 }
 
