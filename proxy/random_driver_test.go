@@ -26,8 +26,15 @@ func TestRandomDriver(t *testing.T) {
 		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
 		direct := fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())
 		first, messages, replies := seed, 0, 0
+		var running wiretest.Script
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("MBUS_RANDOM_SEED=%d, the last script:\n%s", seed, running)
+			}
+		})
 		for began := time.Now(); time.Since(began) < limit/2; seed++ {
 			sc := randomScript(rand.New(rand.NewPCG(seed, 3)), seed%2 == 1)
+			running = sc
 			play := func(s wiretest.Script) (want, got [][]byte, outOfStep bool) {
 				before := p.counts.desyncs.Load() + p.counts.panics.Load()
 				want, got = perform(t, direct, s, seed), perform(t, p.addr, s, seed)
