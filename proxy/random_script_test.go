@@ -9,7 +9,8 @@ import (
 	"mbusproxy/internal/wiretest"
 )
 
-// writer makes up a script.
+// writer makes up a script. What SQL's EXECUTE executes has a name of its own, for a statement that executes
+// itself crashes Postgres 15.
 type writer struct {
 	*rand.Rand
 	steps    bool // there are statements with steps, and what may end in errUnclear is left out
@@ -82,14 +83,14 @@ func (w *writer) text() string {
 			markLate+" select nix from generate_series(1, 3) s", markHide+" select 1", markHide+" select 1/0", markHide+" selct")
 	}
 	if !w.steps && w.oneIn(5) { // by which SQL would run late statements without their steps
-		return w.mark(w.pick("execute a", "execute b",
+		return w.mark(w.pick("execute c", "deallocate c",
 			"fetch 2 from a", "fetch backward 1 from b", "move 1 in a", "fetch all from b"))
 	}
 	return w.mark(w.pick(
 		"select 1", "select generate_series(1, 5)", "select * from nowhere", "selct 1", "", "select 1/0", "select 'ü', nix",
 		"begin", "commit", "rollback", "savepoint s", "rollback to s", "begin isolation level serializable",
 		"deallocate all", "discard all", "deallocate a", "deallocate prepare b", "close all", "close a",
-		"prepare a as select 'prepared'", "prepare b as select 1; select 2",
+		"prepare a as select 'prepared'", "prepare c as select 'prepared'", "prepare b as select 1; select 2",
 		"declare a cursor for select generate_series(1, 5)", "declare b scroll cursor with hold for select 1/(3 - s) from generate_series(1, 5) s",
 		"do $$ begin raise notice 'hello'; end $$", "set client_encoding to latin1", "set client_encoding to utf8",
 		"insert into deferred values (1), (1)", "insert into items values (1, 'one') returning id, name", "delete from items",
@@ -128,8 +129,10 @@ func (w *writer) run(sql string) {
 func (w *writer) single() {
 	for range 1 + w.IntN(6) {
 		switch w.IntN(12) {
-		case 0, 1, 2:
+		case 0, 1:
 			w.add(&pgproto3.Parse{Name: w.statementName(), Query: w.text()})
+		case 2:
+			w.add(&pgproto3.Parse{Name: "c", Query: w.mark(w.pick("select 'c'", "select 1/0", "insert into deferred values (3)"))})
 		case 3, 4:
 			w.add(&pgproto3.Bind{DestinationPortal: w.portalName(), PreparedStatement: w.statementName()})
 		case 5, 6:
