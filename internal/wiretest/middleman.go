@@ -61,14 +61,13 @@ type Middleman struct {
 	listener net.Listener
 	work     sync.WaitGroup
 	done     chan struct{} // closed by Close
+	cut      chan struct{} // closed by Cut, which makes a new one
 
-	mu     sync.Mutex
-	plan   Plan
-	frames [][2]int // by connection since Use, the whole frames of each direction
-	bytes  [][2]int
-	struck bool
-	open   map[net.Conn]struct{}
-	closed bool
+	mu       sync.Mutex
+	plan     Plan
+	passages []*passage // since Use
+	open     map[net.Conn]struct{}
+	closed   bool
 }
 
 // NewMiddleman listens on a free port of the loopback for connections to target, a TCP address.
@@ -77,7 +76,7 @@ func NewMiddleman(target string) (*Middleman, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Middleman{target: target, listener: l, done: make(chan struct{}), open: map[net.Conn]struct{}{}}
+	m := &Middleman{target: target, listener: l, done: make(chan struct{}), cut: make(chan struct{}), open: map[net.Conn]struct{}{}}
 	m.work.Go(m.accept)
 	return m, nil
 }
@@ -89,21 +88,30 @@ func (m *Middleman) Addr() *net.TCPAddr { return m.listener.Addr().(*net.TCPAddr
 func (m *Middleman) Use(p Plan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.plan, m.frames, m.bytes, m.struck = p, nil, nil, false
+	m.plan, m.passages = p, nil
 }
 
 // Seen returns, by connection since Use, how many whole frames and how many bytes came in each direction.
 func (m *Middleman) Seen() (frames, bytes [][2]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([][2]int(nil), m.frames...), append([][2]int(nil), m.bytes...)
+	for _, p := range m.passages {
+		frames = append(frames, [2]int{int(p.seen[0].Load()), int(p.seen[1].Load())})
+		bytes = append(bytes, [2]int{int(p.bytes[0].Load()), int(p.bytes[1].Load())})
+	}
+	return frames, bytes
 }
 
 // Struck reports whether the place of the plan was reached since Use.
 func (m *Middleman) Struck() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.struck
+	for _, p := range m.passages {
+		if p.struck.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // Open is how many connections there are, two for each that passes.
@@ -111,6 +119,18 @@ func (m *Middleman) Open() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.open)
+}
+
+// Cut resets all connections there are and ends the stalls in them.
+func (m *Middleman) Cut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.cut)
+	m.cut = make(chan struct{})
+	for c := range m.open {
+		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+	}
 }
 
 // Close ends everything.
@@ -159,9 +179,11 @@ func (m *Middleman) drop(c net.Conn) {
 type passage struct {
 	m      *Middleman
 	plan   Plan
-	number int
 	frames *framing
 	ends   [2]*net.TCPConn // by the direction that is read from them
+	seen   [2]atomic.Int64 // whole frames of each direction
+	bytes  [2]atomic.Int64
+	struck atomic.Bool
 	over   sync.Once
 	ending atomic.Bool // politely
 }
@@ -172,10 +194,11 @@ func (m *Middleman) pass(client *net.TCPConn) {
 	}
 	defer m.drop(client)
 	m.mu.Lock()
-	p := &passage{m: m, plan: m.plan, number: len(m.frames), frames: newFraming()}
-	m.frames, m.bytes = append(m.frames, [2]int{}), append(m.bytes, [2]int{})
+	p := &passage{m: m, plan: m.plan, frames: newFraming()}
+	number := len(m.passages)
+	m.passages = append(m.passages, p)
 	m.mu.Unlock()
-	if p.plan.Connection != p.number {
+	if p.plan.Connection != number {
 		p.plan.Action, p.plan.Split = Nothing, 0
 	}
 	dialed, err := net.Dial("tcp", m.target)
@@ -225,9 +248,7 @@ func (p *passage) pump(d Direction) {
 func (p *passage) frame(d Direction, to net.Conn, b []byte) error {
 	for len(b) > 0 {
 		n, size, whole := p.frames.next(d, b)
-		p.m.mu.Lock()
-		at := p.m.frames[p.number][d]
-		p.m.mu.Unlock()
+		at := int(p.seen[d].Load())
 		if err := p.middle(d, to, b[:n], at, size, whole); err != nil {
 			return err
 		}
@@ -235,9 +256,7 @@ func (p *passage) frame(d Direction, to net.Conn, b []byte) error {
 		if !whole {
 			continue
 		}
-		p.m.mu.Lock()
-		p.m.frames[p.number][d]++
-		p.m.mu.Unlock()
+		p.seen[d].Add(1)
 		if err := p.place(d, at, false); err != nil {
 			return err
 		}
@@ -262,15 +281,12 @@ func (p *passage) middle(d Direction, to net.Conn, b []byte, at, size int, whole
 
 // write passes bytes on in the pieces of the plan.
 func (p *passage) write(d Direction, to net.Conn, b []byte) error {
-	p.m.mu.Lock()
-	sent := p.m.bytes[p.number][d]
-	p.m.bytes[p.number][d] += len(b)
-	p.m.mu.Unlock()
+	sent := int(p.bytes[d].Add(int64(len(b)))) - len(b)
 	if cut := p.plan.Split - sent; p.plan.Direction == d && cut > 0 && cut < len(b) {
 		if _, err := to.Write(b[:cut]); err != nil {
 			return err
 		}
-		p.strike()
+		p.struck.Store(true)
 		p.pause()
 		b = b[cut:]
 	}
@@ -290,17 +306,16 @@ func (p *passage) pause() {
 	if p.plan.For == 0 {
 		return
 	}
+	p.m.mu.Lock()
+	cut := p.m.cut
+	p.m.mu.Unlock()
 	select {
 	case <-time.After(p.plan.For):
+	case <-cut:
 	case <-p.m.done:
 	}
 }
 
-func (p *passage) strike() {
-	p.m.mu.Lock()
-	p.m.struck = true
-	p.m.mu.Unlock()
-}
 
 // place does what is planned behind the frame with the number at, or in its middle.
 func (p *passage) place(d Direction, at int, middle bool) error {
@@ -309,10 +324,10 @@ func (p *passage) place(d Direction, at int, middle bool) error {
 	}
 	switch p.plan.Action {
 	case Stall:
-		p.strike()
+		p.struck.Store(true)
 		p.pause()
 	case Finish, Reset:
-		p.strike()
+		p.struck.Store(true)
 		p.over.Do(func() {
 			p.ending.Store(p.plan.Action == Finish)
 			for _, c := range p.ends {
