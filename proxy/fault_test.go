@@ -15,7 +15,7 @@ import (
 	"mbusproxy/internal/wiretest"
 )
 
-// A middleman stands between client and proxy, and one between proxy and server.
+// faultBench is a proxy under test. A middleman stands between client and proxy, and one between proxy and server.
 type faultBench struct {
 	*testing.T
 	proxy  *running
@@ -306,9 +306,9 @@ func TestFaultsDelay(t *testing.T) {
 }
 
 // TestFaultsStartup stalls for good at every frame boundary of startup and in every frame: the proxy's
-// timeout ends it.
+// timeout ends it, unless all that is missing is what the proxy has already sent to the client.
 func TestFaultsStartup(t *testing.T) {
-	const limit = 250 * time.Millisecond
+	const limit = 600 * time.Millisecond
 	eachWay(t, func(t *testing.T, way how) {
 		b := newFaultBench(t, way, nil)
 		startup := func() error {
@@ -338,28 +338,36 @@ func TestFaultsStartup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for side, m := range b.sides {
-			plans := some(b.places(side), 12)
+			plans, missed := some(b.places(side), 12), 0
 			for _, p := range plans {
 				p.Action, p.For = wiretest.Stall, patience
 				b.use(side, p)
 				began := time.Now()
 				ended := make(chan error, 1)
 				go func() { ended <- startup() }()
+				eventually(t, "the place is reached", func() bool { return m.Struck() || len(ended) > 0 })
+				if !m.Struck() {
+					missed++ // how the records of TLS fall depends on the time
+					continue
+				}
 				// The proxy's end of it; the client may be waiting for the middleman.
-				eventually(t, "the place is reached", m.Struck)
-				eventually(t, "the proxy has ended the startup", func() bool { return b.proxy.sessionCount() == 0 && b.proxy.starting.Load() == 0 })
+				eventually(t, "the proxy has ended the startup", func() bool { return b.proxy.starting.Load() == 0 })
 				if took := time.Since(began); took > limit+2*time.Second {
 					t.Errorf("%s's side: %v: ended after %v", side, p, took)
 				}
-				m.Cut()
-				if err := <-ended; err == nil {
+				if b.proxy.sessionCount() > 0 && (side == "server" || p.Direction == wiretest.Forward) {
 					t.Errorf("%s's side: %v: there is a session", side, p)
 				}
+				m.Cut()
+				<-ended
 				if err := b.quiet(); err != nil {
 					t.Errorf("%s's side: %v: %v", side, p, err)
 				}
 			}
-			t.Logf("%s's side: %d stalls in startup", side, len(plans))
+			t.Logf("%s's side: %d stalls in startup, of which %d places were not there", side, len(plans), missed)
+			if missed > len(plans)/4 {
+				t.Errorf("%s's side: too many places were missed", side)
+			}
 		}
 		if err := b.proxy.Reload(Limits{TLS: shared.serverTLS(), StartupTimeout: patience, DrainTimeout: patience}); err != nil {
 			t.Fatal(err)
