@@ -8,6 +8,7 @@ import (
 // Direction of bytes, seen from the middleman.
 type Direction int
 
+// The directions.
 const (
 	Forward Direction = iota // from the client's end
 	Back                     // from the server's end

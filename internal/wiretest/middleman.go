@@ -13,6 +13,7 @@ import (
 // Action is what a middleman does at a place in a connection.
 type Action int
 
+// The actions.
 const (
 	Nothing Action = iota
 	Finish         // ends the connection to both peers in the polite way
@@ -315,7 +316,6 @@ func (p *passage) pause() {
 	case <-p.m.done:
 	}
 }
-
 
 // place does what is planned behind the frame with the number at, or in its middle.
 func (p *passage) place(d Direction, at int, middle bool) error {
