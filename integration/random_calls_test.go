@@ -14,8 +14,10 @@ import (
 //
 // A few things are left out in which the proxy and a function differ by design: portals with calls are
 // bound directly before they are first executed, for what is served inline sees the messages that were
-// there at the Bind; calls over rows are not read piece by piece, for then they are made ahead; and SQL's
-// EXECUTE and FETCH do not get at statements with steps (see docs/design.md).
+// there at the Bind; calls over rows are not read piece by piece, for then they are made ahead; behind an
+// Execute with a row limit comes a Sync, for before that the server shows to no other statement what a
+// suspended portal has changed; and SQL's EXECUTE and FETCH do not get at statements with steps (see
+// docs/design.md).
 type callWriter struct {
 	*rand.Rand
 	script   wiretest.Script
@@ -174,7 +176,14 @@ func (w *callWriter) parse(name, sql string, values []string) pgproto3.FrontendM
 	return parse(name, sql)
 }
 
-func (w *callWriter) rows() uint32 { return uint32(w.IntN(3)) }
+// execute adds an Execute, sometimes with a limit.
+func (w *callWriter) execute(portal string) {
+	limit := uint32(w.IntN(3))
+	w.add(execute(portal, limit))
+	if limit > 0 {
+		w.add(sync1)
+	}
+}
 
 // once is a statement from Parse to Execute, looked at in between.
 func (w *callWriter) once() {
@@ -188,9 +197,11 @@ func (w *callWriter) once() {
 	w.add(w.bind(portal, n))
 	w.maybe(describePortal(portal))
 	w.maybe(flush)
-	w.add(execute(portal, w.rows()))
+	w.execute(portal)
 	w.maybe(describePortal(portal))
-	w.maybe(execute(portal, w.rows()))
+	if w.oneIn(4) {
+		w.execute(portal)
+	}
 	w.maybe(&pgproto3.Close{ObjectType: 'P', Name: portal})
 	w.maybe(describeStatement(n))
 	if !w.oneIn(3) {
@@ -218,7 +229,8 @@ func (w *callWriter) named() {
 			w.add(w.parse(n, sql, values))
 			w.maybe(sync1)
 		}
-		w.add(w.bind("", n), execute("", w.rows()))
+		w.add(w.bind("", n))
+		w.execute("")
 		w.maybe(describeStatement(n))
 		if w.oneIn(2) {
 			w.add(sync1)
@@ -255,8 +267,7 @@ func (w *callWriter) piecewise() {
 	w.add(&pgproto3.Close{ObjectType: 'S'}, &pgproto3.Close{ObjectType: 'P', Name: portal})
 	w.add(w.parse("", "select iid, data from mbus4.consumen('q1', amt => 4)", nil), w.bind(portal, ""))
 	w.maybe(describePortal(portal))
-	w.add(execute(portal, 1))
-	w.maybe(sync1)
+	w.add(execute(portal, 1), sync1)
 	if portal != "" && w.oneIn(2) {
 		w.add(sync1)
 		w.query("savepoint s")
@@ -266,8 +277,7 @@ func (w *callWriter) piecewise() {
 		if portal != "" && w.oneIn(3) {
 			w.add(w.parse("", "select mbus4.is_msg_exists('a1')", nil), w.bind("", ""), execute("", 0))
 		}
-		w.add(execute(portal, w.rows()))
-		w.maybe(sync1)
+		w.execute(portal)
 		if w.oneIn(5) {
 			w.add(execute("none", 0), sync1)
 			w.query("rollback to s")
@@ -295,7 +305,8 @@ func (w *callWriter) cursor() {
 			case 1:
 				w.query("fetch all from c")
 			case 2:
-				w.add(execute("c", w.rows()), sync1)
+				w.execute("c")
+				w.add(sync1)
 			default:
 				w.add(describePortal("c"), sync1)
 			}

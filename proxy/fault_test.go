@@ -359,7 +359,7 @@ func TestFaultsStartup(t *testing.T) {
 					t.Errorf("%s's side: %v: there is a session", side, p)
 				}
 				m.Cut()
-				_ = <-ended // whatever the client made of it
+				_, _ = <-ended, p // whatever the client made of it
 				if err := b.quiet(); err != nil {
 					t.Errorf("%s's side: %v: %v", side, p, err)
 				}
