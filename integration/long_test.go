@@ -324,24 +324,26 @@ func bindBig(t *testing.T, conn net.Conn, sql string, size int) string {
 	head := []byte{0, 0, 0, 0, 0, 1}
 	head = binary.BigEndian.AppendUint32(head, uint32(size))
 	message := binary.BigEndian.AppendUint32([]byte{'B'}, uint32(4+len(head)+size+2))
+	end, err := (&pgproto3.Execute{}).Encode([]byte{0, 0})
+	if err == nil {
+		end, err = (&pgproto3.Sync{}).Encode(end)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	sent := make(chan struct{})
 	go func() {
-		_, err := conn.Write(append(message, head...))
+		defer close(sent) // all, or up to where the server has closed
 		chunk := bytes.Repeat([]byte("z"), 1<<20)
-		for left := size; left > 0 && err == nil; left -= len(chunk) {
-			_, err = conn.Write(chunk[:min(left, len(chunk))])
+		if _, err := conn.Write(append(message, head...)); err != nil {
+			return
 		}
-		var end []byte
-		if err == nil {
-			end, err = (&pgproto3.Execute{}).Encode([]byte{0, 0})
+		for left := size; left > 0; left -= len(chunk) {
+			if _, err := conn.Write(chunk[:min(left, len(chunk))]); err != nil {
+				return
+			}
 		}
-		if err == nil {
-			end, err = (&pgproto3.Sync{}).Encode(end)
-		}
-		if err == nil {
-			_, err = conn.Write(end)
-		}
-		close(sent) // the server may have closed before all was written
+		_, _ = conn.Write(end)
 	}()
 	small, big := readReplies(conn)
 	_ = conn.SetWriteDeadline(time.Unix(1, 0))
