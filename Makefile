@@ -9,6 +9,7 @@ export CGO_ENABLED := 1
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 FUZZTIME ?= 10s
+LONGTIME ?= 10m
 LDFLAGS  := -X main.version=$(VERSION)
 
 .PHONY: help
@@ -39,6 +40,16 @@ test: setup ## everything: vet, all tests with the race detector and real client
 	go vet ./...
 	go test -race -count=1 -timeout 30m ./... # the proxy is a program of its own, which the cache does not see
 	scripts/fuzz.sh $(FUZZTIME)
+
+# One after another: what measures memory must not have others beside it.
+.PHONY: test-long
+test-long: setup ## what takes too long for test: random and model tests for LONGTIME each, gigabytes, faults everywhere
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestLong' ./integration
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|Storm|TestBigMessages|TestSlowClient' ./proxy
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults' ./integration
+	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./proxy
+	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./integration
+	MBUS_MODEL_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'Model' ./integration
 
 .PHONY: race
 race: ## the tests of all packages but integration, with the race detector

@@ -179,6 +179,29 @@ func TestRunRefusedPositions(t *testing.T) {
 	}
 }
 
+// A Query has no parameters, and the server's error for one is that for any other statement.
+func TestRunParameterInQuery(t *testing.T) {
+	t.Parallel()
+	database := newRunDatabase(t, 1)
+	conn := connect(t, proxied, database)
+	for _, sql := range []string{
+		"select mbus4.run_on_q($1)",
+		"select 'ü', mbus4.run_on_q(exec => $2)",
+		"select mbus4.run_on_q('select 1'), mbus4.run_on_q($3)",
+		"select mbus4.create_view('q', viewname => $1)",
+		"call mbus4.process_queue($1, 'select 1')",
+		"select mbus4.create_consumer('q', 'c', $1)",
+		"select iid from mbus4.dyn_consume('q', $1)",
+	} {
+		said := refusal(t, conn, "42P02", sql)
+		at := strings.Index(sql, "$")
+		if want := "there is no parameter " + sql[at:at+2]; said.Message != want || int(said.Position) != 1+len([]rune(sql[:at])) {
+			t.Errorf("%s: %q at %d", sql, said.Message, said.Position)
+		}
+	}
+	want(t, conn, "m1", "select iid from mbus4.message")
+}
+
 // Cancelled in the middle, nothing was done.
 func TestRunCancel(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,10 @@ type late struct {
 	db *engine.Database
 }
 
-// codeFeatureNotSupported is what a value is refused with that cannot be used.
-const codeFeatureNotSupported = "0A000"
+const (
+	codeFeatureNotSupported = "0A000" // for a value that cannot be used
+	codeUndefinedParameter  = "42P02"
+)
 
 // bound returns the step for the values of a Bind: what has to run before, a refusal, or nil.
 func (l *late) bound(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, values proxy.Values) *rewrite.Plan {
@@ -112,6 +114,9 @@ func (l *late) addSteps(ctx context.Context, sc proxy.StatementContext, p *rewri
 	}
 	texts := make([]string, len(steps))
 	for i, s := range steps {
+		if v, found := firstParameter(s); found {
+			return p.Refuse(v.Offset, noParameter(v.Param))
+		}
 		text, r := l.step(ctx, sc, s, nil)
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
@@ -119,6 +124,21 @@ func (l *late) addSteps(ctx context.Context, sc proxy.StatementContext, p *rewri
 		texts[i] = engine.DoBlock(text)
 	}
 	return p.WithSteps(texts)
+}
+
+// firstParameter returns the argument of a step that is the first in the text of those that are parameters.
+func firstParameter(s rewrite.Step) (first rewrite.Value, found bool) {
+	for _, v := range s.Args {
+		if v.Param > 0 && (!found || v.Offset < first.Offset) {
+			first, found = v, true
+		}
+	}
+	return first, found
+}
+
+// noParameter is what the server says of a parameter in a Query.
+func noParameter(n int) rewrite.Refusal {
+	return rewrite.Refusal{Code: codeUndefinedParameter, Message: "there is no parameter $" + strconv.Itoa(n)}
 }
 
 // makeSteps returns one plan that does all steps of p.

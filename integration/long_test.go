@@ -1,0 +1,352 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Big things pass through the proxy without being held by it. MBUS_LONG=1 makes them as big as the issue
+// of the product says (make test-long); otherwise they are a sixteenth of it.
+
+// long reports whether tests are to do all they can.
+func long() bool { return os.Getenv("MBUS_LONG") != "" }
+
+// bulk is how many bytes a big transfer has: a gigabyte, or less in short runs.
+func bulk() int {
+	if long() {
+		return 1 << 30
+	}
+	return 64 << 20
+}
+
+// memoryBound is by how much the proxy's memory may grow while big things pass.
+const memoryBound = 64 << 20
+
+// plainBinary is the program without the race detector, which multiplies memory.
+var plainBinary = sync.OnceValues(func() (string, error) {
+	binary := proxyBinary + "-plain"
+	if out, err := exec.Command("go", "build", "-o", binary, "mbusproxy/cmd/mbusproxy").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the proxy: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// plainProxy is a proxy whose memory is measured.
+func plainProxy(t *testing.T) *proxyProcess {
+	t.Helper()
+	binary, err := plainBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := startProxy(binary, direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// memory reads a value of /proc/PID/status, in bytes: VmRSS, or VmHWM for the highest of it.
+func (p *proxyProcess) memory(t *testing.T, field string) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(status), field+":")
+	fields := strings.Fields(rest)
+	if !found || len(fields) < 2 || fields[1] != "kB" {
+		t.Fatalf("no %s in\n%s", field, status)
+	}
+	kib, err := strconv.Atoi(fields[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// boundsMemory runs f and fails if the proxy's memory has grown beyond memoryBound at any time.
+func (p *proxyProcess) boundsMemory(t *testing.T, what string, f func()) {
+	t.Helper()
+	before := p.memory(t, "VmRSS")
+	// 5 sets VmHWM back, see proc(5).
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	f()
+	peak := p.memory(t, "VmHWM")
+	t.Logf("%s: %v, the proxy's RSS %d MiB before, %d MiB at most", what, time.Since(began).Round(time.Millisecond), before>>20, peak>>20)
+	if peak-before > memoryBound {
+		t.Errorf("%s: memory grew by %d MiB", what, (peak-before)>>20)
+	}
+}
+
+// longWire is a session through e in a database, with as much time as big things take.
+func longWire(t *testing.T, e endpoint, database string) net.Conn {
+	t.Helper()
+	w := connectWire(t, e, database)
+	if err := w.hijacked.Conn.SetDeadline(time.Now().Add(10 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	return w.hijacked.Conn
+}
+
+// send writes messages.
+func send(t *testing.T, conn net.Conn, messages ...pgproto3.FrontendMessage) {
+	t.Helper()
+	var all []byte
+	for _, m := range messages {
+		var err error
+		if all, err = m.Encode(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Write(all); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readReplies reads up to ReadyForQuery or the end and returns the messages but for rows that are not short,
+// of which it counts the bytes.
+func readReplies(conn net.Conn) (small []byte, big int) {
+	var head [5]byte
+	for {
+		if _, err := io.ReadFull(conn, head[:]); err != nil {
+			return append(small, "end"...), big
+		}
+		size := int64(binary.BigEndian.Uint32(head[1:])) - 4
+		if size > 100 && (head[0] == 'D' || head[0] == 'd') {
+			n, err := io.CopyN(io.Discard, conn, size)
+			big += int(n)
+			if err != nil {
+				return append(small, "end"...), big
+			}
+			continue
+		}
+		body := make([]byte, size)
+		if _, err := io.ReadFull(conn, body); err != nil {
+			return append(small, "end"...), big
+		}
+		small = append(append(small, head[:]...), body...)
+		if head[0] == 'Z' {
+			return small, big
+		}
+	}
+}
+
+// A result of a gigabyte in one row and in many, and COPY of as much in both directions.
+func TestLongTransfers(t *testing.T) {
+	t.Parallel()
+	p := plainProxy(t)
+	database := newQueueDatabase(t)
+	size := bulk()
+	row := min(size/2, 500<<20)
+	wide := fmt.Sprintf("select repeat('x', %d)", row)
+	for _, c := range []struct {
+		what, sql string
+		bytes     int
+	}{
+		{"one row", wide, row},
+		{"one row, with a call beside it", "select mbus4.is_msg_exists('none'), repeat('x', " + strconv.Itoa(row) + ")", row},
+		{"many rows", fmt.Sprintf("select repeat('x', 1000) from generate_series(1, %d)", size/1000), size},
+		{"COPY out", fmt.Sprintf("copy (select repeat('x', 999) from generate_series(1, %d)) to stdout", size/1000), size},
+	} {
+		conn := longWire(t, p.endpoint, database)
+		p.boundsMemory(t, c.what, func() {
+			send(t, conn, &pgproto3.Query{String: c.sql})
+			if small, got := readReplies(conn); got < c.bytes-1000 || got > c.bytes+c.bytes/50 {
+				t.Errorf("%s: %d bytes of data, want about %d; %q", c.what, got, c.bytes, small)
+			}
+		})
+		_ = conn.Close()
+	}
+	conn := longWire(t, p.endpoint, database)
+	send(t, conn, &pgproto3.Query{String: "create unlogged table bulk (n int, x text)"})
+	readReplies(conn)
+	p.boundsMemory(t, "COPY in", func() {
+		send(t, conn, &pgproto3.Query{String: "copy bulk from stdin"})
+		line := strings.Repeat("y", 998)
+		var chunk []byte
+		rows := size / 1000
+		for n := range rows {
+			chunk = append(append(append(strconv.AppendInt(chunk, int64(n%10), 10), '\t'), line...), '\n')
+			if len(chunk) > 1<<20 || n == rows-1 {
+				send(t, conn, &pgproto3.CopyData{Data: chunk})
+				chunk = chunk[:0]
+			}
+		}
+		send(t, conn, &pgproto3.CopyDone{})
+		if small, _ := readReplies(conn); !bytes.Contains(small, []byte(fmt.Sprintf("COPY %d\x00", rows))) {
+			t.Errorf("COPY in: %q", small)
+		}
+	})
+	_ = conn.Close()
+	check := connect(t, direct, database)
+	want(t, check, fmt.Sprintf("%d|%d", size/1000, size/1000*998), "select count(*), sum(length(x)) from bulk")
+	ask(t, check, "drop table bulk")
+}
+
+// 64 clients that read a result of a gigabyte each, slowly: what they do not take stays with the server.
+func TestLongSlowReaders(t *testing.T) {
+	t.Parallel()
+	const clients = 64
+	p := plainProxy(t)
+	database := newQueueDatabase(t)
+	span := 3 * time.Second
+	if long() {
+		span = 60 * time.Second
+	}
+	conns := make([]net.Conn, clients)
+	for i := range conns {
+		conns[i] = longWire(t, p.endpoint, database)
+	}
+	var taken [clients]int
+	p.boundsMemory(t, fmt.Sprintf("%d slow readers for %v", clients, span), func() {
+		until := time.Now().Add(span)
+		var reading sync.WaitGroup
+		for i, conn := range conns {
+			sql := "select repeat('x', 1000) from generate_series(1, 1000000)"
+			if i%2 == 0 {
+				sql = "select repeat('x', 5000000) from generate_series(1, 200)"
+			}
+			if i%8 == 0 {
+				sql = "select repeat('x', 100000), mbus4.is_msg_exists('none') from generate_series(1, 10000)"
+			}
+			if i%8 == 1 { // they read nothing at all
+				send(t, conn, &pgproto3.Query{String: sql})
+				continue
+			}
+			reading.Go(func() {
+				send(t, conn, &pgproto3.Query{String: sql})
+				buf := make([]byte, 8<<10)
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
+				for time.Now().Before(until) {
+					n, err := conn.Read(buf)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					taken[i] += n
+					<-tick.C
+				}
+			})
+		}
+		reading.Wait()
+	})
+	for i, n := range taken {
+		if n == 0 && i%8 != 1 {
+			t.Errorf("client %d got nothing", i)
+		}
+		_ = conns[i].Close()
+	}
+	check := connect(t, direct, database)
+	await(t, check, 60*time.Second, "select count(*) = 0 from pg_stat_activity where query like 'select repeat%' and datname = current_database()")
+}
+
+// A parameter of 300 MB passes, one of a gigabyte is refused by the server; neither is held by the proxy.
+func TestLongParameters(t *testing.T) {
+	t.Parallel()
+	p := plainProxy(t)
+	database := newQueueDatabase(t, "q")
+	check := connect(t, direct, database)
+	sizes := []int{16 << 20, 1 << 30}
+	if long() {
+		sizes = []int{300 << 20, 1<<30 - 64, 1 << 30}
+	}
+	for _, size := range sizes {
+		for _, c := range []struct{ sql, want string }{
+			{"select length($1)", strconv.Itoa(size)},
+			{"select 'mbus4', length($1)", strconv.Itoa(size)},
+			{"select mbus4.is_msg_exists($1)", "f"},
+			{"select length(mbus4.post('q', hstore('n', length($1)::text), iid => 'm'))", "1"},
+			{"select mbus4.run_on_q($1)", "54000"},
+		} {
+			what := fmt.Sprintf("a parameter of %d MB for %s", size>>20, c.sql)
+			call := strings.Contains(c.sql, "mbus4.")
+			var saw []string
+			for _, e := range []endpoint{direct, p.endpoint} {
+				sql := c.sql
+				if e == direct && call { // which knows no calls, but what a length does
+					sql = "select length($1)"
+				}
+				ask(t, check, "delete from mbus4.message")
+				conn := longWire(t, e, database)
+				bindBig := func() { saw = append(saw, bindBig(t, conn, sql, size)) }
+				if e == direct {
+					bindBig()
+				} else {
+					p.boundsMemory(t, what, bindBig)
+				}
+				_ = conn.Close()
+			}
+			refused := strings.Contains(saw[0], "end,")
+			switch {
+			case (refused || !call) && saw[0] != saw[1]:
+				t.Errorf("%s: direct\n%q\nthrough the proxy\n%q", what, saw[0], saw[1])
+			case !refused && !strings.Contains(saw[1], c.want):
+				t.Errorf("%s: %q", what, saw[1])
+			}
+			if (size == 1<<30) != refused {
+				t.Errorf("%s: %q", what, saw[0])
+			}
+			if strings.Contains(c.sql, "post") && !refused {
+				want(t, check, strconv.Itoa(size), "select data->'n' from mbus4.message")
+			} else {
+				want(t, check, "", "select data->'n' from mbus4.message")
+			}
+		}
+	}
+}
+
+// bindBig executes sql with a parameter of size bytes less what else is in a Bind, and returns the replies.
+func bindBig(t *testing.T, conn net.Conn, sql string, size int) string {
+	t.Helper()
+	send(t, conn, parse("", sql))
+	// Names, no formats, one value, no formats for results.
+	head := []byte{0, 0, 0, 0, 0, 1}
+	head = binary.BigEndian.AppendUint32(head, uint32(size))
+	message := binary.BigEndian.AppendUint32([]byte{'B'}, uint32(4+len(head)+size+2))
+	end, err := (&pgproto3.Execute{}).Encode([]byte{0, 0})
+	if err == nil {
+		end, err = (&pgproto3.Sync{}).Encode(end)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent) // all, or up to where the server has closed
+		chunk := bytes.Repeat([]byte("z"), 1<<20)
+		if _, err := conn.Write(append(message, head...)); err != nil {
+			return
+		}
+		for left := size; left > 0; left -= len(chunk) {
+			if _, err := conn.Write(chunk[:min(left, len(chunk))]); err != nil {
+				return
+			}
+		}
+		_, _ = conn.Write(end)
+	}()
+	small, big := readReplies(conn)
+	_ = conn.SetWriteDeadline(time.Unix(1, 0))
+	<-sent
+	return fmt.Sprintf("%s, %d bytes of rows", small, big)
+}

@@ -1,0 +1,377 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/internal/wiretest"
+)
+
+// faultBench is a proxy under test. A middleman stands between client and proxy, and one between proxy and server.
+type faultBench struct {
+	*testing.T
+	proxy  *running
+	sides  map[string]*wiretest.Middleman
+	dsn    string
+	admin  *pgconn.PgConn
+	frames map[string][][2]int // by side, of a session that nobody disturbs
+	bytes  map[string][][2]int
+}
+
+// faultBound is within what a session must have ended on all sides after it was cut anywhere.
+const faultBound = 5 * time.Second
+
+// everyFault reports whether all places are to be tried and not a few drawn at random.
+func everyFault() bool { return os.Getenv("MBUS_LONG") != "" }
+
+func newFaultBench(t *testing.T, way how, change func(*Config)) *faultBench {
+	t.Helper()
+	b := &faultBench{
+		T: t, sides: map[string]*wiretest.Middleman{},
+		frames: map[string][][2]int{}, bytes: map[string][][2]int{},
+	}
+	between := func(side, target string) *wiretest.Middleman {
+		m, err := wiretest.NewMiddleman(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(m.Close)
+		b.sides[side] = m
+		return m
+	}
+	server := between("server", fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
+	b.proxy = start(t, way, func(c *Config) {
+		c.Rewriter, c.TLS = marking{}, shared.serverTLS()
+		c.Upstream = fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable", server.Addr().Port)
+		if change != nil {
+			change(c)
+		}
+	})
+	client := between("client", b.proxy.addr)
+	mode := "require"
+	if way.loops > 0 { // which do not serve TLS
+		mode = "disable"
+	}
+	b.dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=scram_user password=secret dbname=postgres application_name=fault sslmode=%s",
+		client.Addr().Port, mode)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var err error
+	if b.admin, err = pgconn.Connect(ctx, shared.cluster.DSN("postgres")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.admin.Close(context.Background()) })
+	return b
+}
+
+// undisturbed runs the session in peace and notes how much passes.
+func (b *faultBench) undisturbed() {
+	b.Helper()
+	b.use("client", wiretest.Plan{})
+	if err := b.right(false); err != nil {
+		b.Fatal(err)
+	}
+	for side, m := range b.sides {
+		b.frames[side], b.bytes[side] = m.Seen()
+	}
+}
+
+// use gives the middleman of a side a plan, and the other none.
+func (b *faultBench) use(side string, p wiretest.Plan) {
+	for s, m := range b.sides {
+		if s == side {
+			m.Use(p)
+		} else {
+			m.Use(wiretest.Plan{})
+		}
+	}
+}
+
+// right runs the session, which must go as if nobody disturbed it.
+func (b *faultBench) right(brief bool) error {
+	b.Helper()
+	faultTable(b.T, b.admin, "truncate items")
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	if _, err := (faultClient{dsn: b.dsn, sleep: patience.Seconds(), brief: brief}).run(ctx); err != nil {
+		return err
+	}
+	return b.rows(faultRows)
+}
+
+func (b *faultBench) rows(want ...int) error {
+	got := faultTable(b.T, b.admin, "select count(*) from items")
+	for _, n := range want {
+		if got == fmt.Sprint(n) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s rows, want one of %v", got, want)
+}
+
+// cut runs the session with a plan that cuts it and looks at what is left.
+func (b *faultBench) cut(side string, plan wiretest.Plan) error {
+	b.Helper()
+	faultTable(b.T, b.admin, "truncate items")
+	b.use(side, plan)
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	began := time.Now()
+	committed, err := (faultClient{dsn: b.dsn, sleep: 0.05, mayMiss: true}).run(ctx)
+	if ctx.Err() != nil {
+		return fmt.Errorf("the client hangs: %w", err)
+	}
+	if !b.sides[side].Struck() {
+		return fmt.Errorf("the place was not reached: %w", err)
+	}
+	if err := b.quiet(); err != nil {
+		return err
+	}
+	if took := time.Since(began); took > faultBound {
+		return fmt.Errorf("%v until the session had ended everywhere", took)
+	}
+	if committed {
+		return b.rows(faultRows)
+	}
+	return b.rows(0, faultRows) // it may have been cut between the commit and the word of it
+}
+
+// quiet waits until nothing is left of a session: not in the proxy, the middlemen or the server.
+func (b *faultBench) quiet() error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	until := time.After(patience)
+	for {
+		left := ""
+		if n := b.proxy.sessionCount(); n > 0 {
+			left = fmt.Sprintf("%d sessions in the proxy", n)
+		}
+		for side, m := range b.sides {
+			if n := m.Open(); n > 0 {
+				left = fmt.Sprintf("%d connections at the %s's side", n, side)
+			}
+		}
+		if left == "" {
+			if n := faultTable(b.T, b.admin, "select count(*) from pg_stat_activity where usename = 'scram_user'"); n != "0" {
+				left = n + " sessions in the server"
+			}
+		}
+		if left == "" {
+			return nil
+		}
+		select {
+		case <-until:
+			return fmt.Errorf("left: %s\n%s", left, stacks())
+		case <-tick.C:
+		}
+	}
+}
+
+// clean checks at the end that the proxy has kept nothing and works.
+func (b *faultBench) clean(goroutines, files int) {
+	b.Helper()
+	eventually(b.T, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually(b.T, "files are closed", func() bool { return openFiles(b.T) <= files })
+	b.proxy.cancels.mu.Lock()
+	keys := len(b.proxy.cancels.targets)
+	b.proxy.cancels.mu.Unlock()
+	if n := b.proxy.counts.panics.Load(); keys > 0 || n > 0 {
+		b.Errorf("%d cancel keys, %d panics", keys, n)
+	}
+	b.use("client", wiretest.Plan{})
+	if err := b.right(false); err != nil {
+		b.Error(err)
+	}
+}
+
+// places lists the places of the undisturbed session: behind each frame and in its middle. Of the
+// connections for cancelling only the first counts, for how often it is tried depends on the time.
+func (b *faultBench) places(side string) (all []wiretest.Plan) {
+	for n, frames := range b.frames[side] {
+		if n > 1 {
+			break
+		}
+		for d, count := range frames {
+			for f := -1; f < count; f++ {
+				p := wiretest.Plan{Connection: n, Direction: wiretest.Direction(d), Frame: f}
+				all = append(all, p)
+				if f >= 0 {
+					p.Middle = true
+					all = append(all, p)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// some draws up to n, unless all are to be tried.
+func some[E any](all []E, n int) []E {
+	if everyFault() || len(all) <= n {
+		return all
+	}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:n]
+}
+
+// TestFaultsCut cuts a session at every frame boundary and in every frame, politely and by a reset, between
+// client and proxy and between proxy and server.
+func TestFaultsCut(t *testing.T) {
+	eachWay(t, func(t *testing.T, way how) {
+		b := newFaultBench(t, way, nil)
+		b.undisturbed()
+		if err := b.quiet(); err != nil {
+			t.Fatal(err)
+		}
+		goroutines, files := runtime.NumGoroutine(), openFiles(t)
+		for side := range b.sides {
+			var plans []wiretest.Plan
+			for _, p := range b.places(side) {
+				for _, p.Action = range []wiretest.Action{wiretest.Finish, wiretest.Reset} {
+					plans = append(plans, p)
+				}
+			}
+			tried, missed := 0, 0
+			for _, p := range some(plans, 30) {
+				err := b.cut(side, p)
+				switch {
+				case err == nil:
+					tried++
+				case strings.HasPrefix(err.Error(), "the place was not reached") && b.maybeMissed(side, p):
+					missed++
+				default:
+					t.Errorf("%s's side: %v: %v", side, p, err)
+				}
+			}
+			t.Logf("%s's side: cut at %d places of %d; %d were not there this time", side, tried, len(plans), missed)
+			if missed > 2+tried/4 {
+				t.Errorf("too many places were missed")
+			}
+		}
+		b.clean(goroutines, files)
+	})
+}
+
+// maybeMissed tells of a place that another run of the session may not have: how the records of TLS fall
+// and what comes behind the commit depend on the time.
+func (b *faultBench) maybeMissed(side string, p wiretest.Plan) bool {
+	return p.Connection > 0 || p.Middle || p.Frame >= b.frames[side][0][p.Direction]-6
+}
+
+// TestFaultsDelay sends a session byte by byte, in two pieces at every byte, and with a stall at every frame
+// boundary and in every frame; nothing of it may show.
+func TestFaultsDelay(t *testing.T) {
+	eachWay(t, func(t *testing.T, way how) {
+		b := newFaultBench(t, way, nil)
+		b.undisturbed()
+		if err := b.quiet(); err != nil {
+			t.Fatal(err)
+		}
+		goroutines, files := runtime.NumGoroutine(), openFiles(t)
+		for side := range b.sides {
+			plans := []wiretest.Plan{{Trickle: true}, {Trickle: true, For: 20 * time.Microsecond}}
+			var stalls, splits []wiretest.Plan
+			for _, p := range b.places(side) {
+				p.Action, p.For = wiretest.Stall, 20*time.Millisecond
+				stalls = append(stalls, p)
+			}
+			for d, count := range b.bytes[side][0] {
+				for at := 1; at < count; at++ {
+					splits = append(splits, wiretest.Plan{Direction: wiretest.Direction(d), Split: at, For: 300 * time.Microsecond})
+				}
+			}
+			plans = append(append(plans, some(stalls, 6)...), some(splits, 10)...)
+			for _, p := range plans {
+				b.use(side, p)
+				if err := b.right(p.Split > 0); err != nil {
+					t.Errorf("%s's side: %v: %v", side, p, err)
+				}
+			}
+			t.Logf("%s's side: %d sessions with delays, of %d places and %d bytes", side, len(plans), len(stalls), len(splits))
+		}
+		b.use("client", wiretest.Plan{})
+		if err := b.quiet(); err != nil {
+			t.Error(err)
+		}
+		b.clean(goroutines, files)
+	})
+}
+
+// TestFaultsStartup stalls for good at every frame boundary of startup and in every frame: the proxy's
+// timeout ends it, unless all that is missing is what the proxy has already sent to the client.
+func TestFaultsStartup(t *testing.T) {
+	const limit = 600 * time.Millisecond
+	eachWay(t, func(t *testing.T, way how) {
+		b := newFaultBench(t, way, nil)
+		startup := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			conn, err := pgconn.Connect(ctx, b.dsn)
+			if err != nil {
+				return err
+			}
+			return conn.Close(ctx)
+		}
+		if err := startup(); err != nil {
+			t.Fatal(err)
+		}
+		for side, m := range b.sides {
+			b.frames[side], _ = m.Seen()
+			for i := range b.frames[side] { // Terminate, and what closes TLS
+				b.frames[side][i][wiretest.Forward] -= 2
+				b.frames[side][i][wiretest.Back]--
+			}
+		}
+		if err := b.quiet(); err != nil {
+			t.Fatal(err)
+		}
+		goroutines, files := runtime.NumGoroutine(), openFiles(t)
+		if err := b.proxy.Reload(Limits{TLS: shared.serverTLS(), StartupTimeout: limit, DrainTimeout: patience}); err != nil {
+			t.Fatal(err)
+		}
+		for side, m := range b.sides {
+			plans, missed := some(b.places(side), 5), 0
+			for _, p := range plans {
+				p.Action, p.For = wiretest.Stall, patience
+				b.use(side, p)
+				began := time.Now()
+				ended := make(chan error, 1)
+				go func() { ended <- startup() }()
+				eventually(t, "the place is reached", func() bool { return m.Struck() || len(ended) > 0 })
+				if !m.Struck() {
+					missed++ // how the records of TLS fall depends on the time
+					continue
+				}
+				// The proxy's end of it; the client may be waiting for the middleman.
+				eventually(t, "the proxy has ended the startup", func() bool { return b.proxy.starting.Load() == 0 })
+				if took := time.Since(began); took > limit+2*time.Second {
+					t.Errorf("%s's side: %v: ended after %v", side, p, took)
+				}
+				if b.proxy.sessionCount() > 0 && (side == "server" || p.Direction == wiretest.Forward) {
+					t.Errorf("%s's side: %v: there is a session", side, p)
+				}
+				m.Cut()
+				_, _ = <-ended, p // whatever the client made of it
+				if err := b.quiet(); err != nil {
+					t.Errorf("%s's side: %v: %v", side, p, err)
+				}
+			}
+			t.Logf("%s's side: %d stalls in startup, of which %d places were not there", side, len(plans), missed)
+			if missed > 2+len(plans)/4 {
+				t.Errorf("%s's side: too many places were missed", side)
+			}
+		}
+		if err := b.proxy.Reload(Limits{TLS: shared.serverTLS(), StartupTimeout: patience, DrainTimeout: patience}); err != nil {
+			t.Fatal(err)
+		}
+		b.clean(goroutines, files)
+	})
+}
