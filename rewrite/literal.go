@@ -45,7 +45,10 @@ func decodeLiteral(text string, enc encodingKind, escapes bool) (string, bool) {
 		open = end + len(lexed[end:]) - len(strings.TrimLeft(lexed[end:], " \t\r\n\f\v"))
 	}
 	if open < len(lexed) {
-		d.unicode = lexed[len(lexed)-2] // UESCAPE '!'
+		d.unicode = text[len(text)-2] // UESCAPE '!'
+		if d.unicode >= utf8.RuneSelf {
+			return "", false
+		}
 	}
 	for _, p := range parts {
 		if !d.read(text[p.start:p.end], lexed[p.start:p.end]) {
