@@ -340,3 +340,27 @@ func TestWorkQueueRights(t *testing.T) {
 	want(t, conn, "0", "reset role; select count(*) from mbus4.work_queue")
 	want(t, conn, "12", "select count(*) from done")
 }
+
+// The first that a database hears of us may be a table: the schema is made for it as for a call.
+func TestWorkQueueTableFirst(t *testing.T) {
+	t.Parallel()
+	for what, first := range map[string]func(conn *pgconn.PgConn) error{
+		"simple": func(conn *pgconn.PgConn) error {
+			return conn.Exec(testContext(t), `insert into mbus4.work_queue(payload) values ('{"a": 1}')`).Close()
+		},
+		"extended": func(conn *pgconn.PgConn) error {
+			_, err := conn.ExecParams(testContext(t), `insert into mbus4.work_queue(payload) values ($1)`, [][]byte{[]byte(`{"a": 1}`)}, nil, nil, nil).Close()
+			return err
+		},
+	} {
+		conn := connect(t, proxied, newDatabase(t))
+		ask(t, conn, "create extension hstore")
+		if err := first(conn); err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if got := ask(t, conn, "select payload->>'a' from mbus4.work_queue"); got != "1" {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+}

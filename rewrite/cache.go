@@ -28,6 +28,7 @@ type cacheKey struct {
 // cached is what is known of a skeleton. It is immutable.
 type cached struct {
 	calls    bool // false: texts hold no call and are forwarded
+	tables   bool // they do use tables of the schema, which must exist, then
 	env      Env  // for which plan was made
 	plan     *Plan
 	literals []literal // of the plan's text

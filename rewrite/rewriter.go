@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"mbusproxy/sqlfuncs"
 )
 
 // Env is what a rewritten text depends on besides the client's text.
@@ -66,13 +69,17 @@ func (r *Rewriter) key(skel string, session Session) cacheKey {
 
 // Rewrite returns the plan for text, which may hold several statements, or nil when it is to be
 // forwarded as it is: it holds no call, or it does not parse, and then the server's error is the
-// right one. env is asked only when there is a call.
+// right one. env is asked only when there is a call, or a table of the schema, which may be the first that a
+// database hears of us.
 func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refusal)) *Plan {
 	enc := kindOf(session.Encoding)
 	skel, literals := skeleton(text, enc, session.EscapeStrings)
 	key := r.key(skel, session)
 	known := r.cache.get(key)
 	if known != nil && !known.calls {
+		if known.tables {
+			_, _ = env()
+		}
 		return nil
 	}
 	if known != nil && !known.plan.fits(text, known.literals, literals) {
@@ -82,7 +89,11 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 	if known == nil {
 		doc = r.read(text, session)
 		if doc == nil {
-			r.cache.put(key, &cached{})
+			known = &cached{tables: usesTables(text, session)}
+			r.cache.put(key, known)
+			if known.tables {
+				_, _ = env() // where that fails the server says what is missing
+			}
 			return nil
 		}
 	}
@@ -157,6 +168,32 @@ func read(text string, session Session, unqualified *Unqualified) *document {
 		return nil
 	}
 	return d
+}
+
+// usesTables reports whether a text without calls reads or writes a table or view of the schema by its full
+// name, as in insert into mbus4.work_queue.
+func usesTables(text string, session Session) bool {
+	parsed := kindOf(session.Encoding).parseable(text)
+	if session.EscapeStrings {
+		_, literals := skeleton(text, kindOf(session.Encoding), true)
+		parsed = blank(parsed, literals)
+	}
+	tree, err := pg_query.Parse(parsed)
+	if err != nil {
+		return false
+	}
+	found := false
+	for _, raw := range tree.Stmts {
+		if _, ok := evaluated(raw.Stmt); !ok || raw.Stmt.GetCopyStmt() != nil && raw.Stmt.GetCopyStmt().Query == nil {
+			continue // a dump that is being restored makes the tables itself
+		}
+		walkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
+			v, ok := m.Interface().(*pg_query.RangeVar)
+			found = found || ok && v.Schemaname == sqlfuncs.Schema
+			return !found
+		})
+	}
+	return found
 }
 
 // rewrite places and splices the calls of all statements.
