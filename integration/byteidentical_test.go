@@ -2,9 +2,9 @@ package integration
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,7 +33,7 @@ func newTap(t *testing.T) *tap {
 			if err != nil {
 				return
 			}
-			server, err := net.Dial("tcp", fmt.Sprintf("%s:%d", direct.host, direct.port))
+			server, err := net.Dial("tcp", net.JoinHostPort(direct.host, strconv.Itoa(direct.port)))
 			if err != nil {
 				_ = client.Close()
 				continue
@@ -119,8 +119,10 @@ func TestByteIdentical(t *testing.T) {
 					}
 				}
 				w.exchange("ReadyForQuery", messages...)
-				messages = []pgproto3.FrontendMessage{parse("mbus4", text), describeStatement("mbus4"), bind("mbus4.post(", "mbus4", "mbus4.post('q')"),
-					execute("mbus4.post(", 0), &pgproto3.Close{ObjectType: 'S', Name: "mbus4"}, sync1}
+				messages = []pgproto3.FrontendMessage{
+					parse("mbus4", text), describeStatement("mbus4"), bind("mbus4.post(", "mbus4", "mbus4.post('q')"),
+					execute("mbus4.post(", 0), &pgproto3.Close{ObjectType: 'S', Name: "mbus4"}, sync1,
+				}
 			}
 		}
 		got := tp.stream(t, database)
