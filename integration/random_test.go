@@ -157,8 +157,12 @@ var standIns = strings.ReplaceAll(`
 			loop
 				select * into m from mbus4.at_consume('q1', 'default', 1);
 				exit when not found;
-				execute exec using m;
 				n = n + 1;
+				begin
+					execute exec using m;
+				exception when others then
+					perform mbus4.at_post_full('dmq', m.data, null, m.properties, null, null, m.iid, 1);
+				end;
 			end loop;
 			return n;
 		end $$`, "MESSAGE", "mbus4.qt_model")
