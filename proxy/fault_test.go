@@ -359,7 +359,9 @@ func TestFaultsStartup(t *testing.T) {
 					t.Errorf("%s's side: %v: there is a session", side, p)
 				}
 				m.Cut()
-				_, _ = <-ended, p // whatever the client made of it
+				if err := <-ended; err == nil {
+					t.Errorf("%s's side: %v: the client has a session", side, p)
+				}
 				if err := b.quiet(); err != nil {
 					t.Errorf("%s's side: %v: %v", side, p, err)
 				}
