@@ -261,7 +261,8 @@ func TestUnqualifiedSteps(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, unqualifiedProxy(t, "all"), newQueueDatabase(t, "q"))
 	ctx := testContext(t)
-	ask(t, conn, "create table ran (x text); set search_path to mbus4, public; select post('q', 'a=>1'); select add_message('{}')")
+	ask(t, conn, "create table ran (x text); set search_path to mbus4, public")
+	ask(t, conn, "select post('q', 'a=>1'); select add_message('{}')")
 	for name, sql := range map[string]string{"r": "select run_on_q($1)", "c": "call process_queue(1, $1)"} {
 		if _, err := conn.Prepare(ctx, name, sql, nil); err != nil {
 			t.Fatal(describe(err))
