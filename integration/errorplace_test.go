@@ -272,6 +272,9 @@ func TestErrorPlacesInDatabases(t *testing.T) {
 			ask(t, p, "select mbus4.post('q', hstore('k', '"+c.chars+"')); select mbus4.post('q', 'k=>other')")
 			want(t, p, c.chars, "select data->'k' from mbus4.consumen('q', 'c', 9)")
 			want(t, p, c.chars, "select data->'k' from mbus4.dyn_consume('q', '(t.data->''k'')=''"+c.chars+"''')")
+			temp := ask(t, p, "select mbus4.create_temporary_consumer('q', '(t.data->''k'')=''"+c.chars+"''')")
+			ask(t, p, "select mbus4.post('q', hstore('k', '"+c.chars+"')); select mbus4.post('q', 'k=>other')")
+			want(t, p, c.chars, "select string_agg(data->'k', ' ') from mbus4.consumen('"+temp+"', amt => 9)")
 		})
 	}
 }
