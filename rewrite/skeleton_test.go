@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestSkeleton(t *testing.T) {
@@ -134,7 +135,10 @@ func FuzzSkeleton(f *testing.F) {
 	f.Add("select mbus4.post('q', 'a=>1')", "b")
 	f.Add("select mbus4.post('q', $$a$$, E'x\\'', U&'y') -- it's", "b''c")
 	f.Fuzz(func(t *testing.T, sql, with string) {
-		if strings.ContainsRune(sql+with, 0) || strings.Contains(strings.ReplaceAll(with, "''", ""), "'") {
+		if strings.ContainsRune(sql+with, 0) || !utf8.ValidString(sql) || !utf8.ValidString(with) {
+			return // the server takes neither
+		}
+		if strings.Contains(strings.ReplaceAll(with, "''", ""), "'") {
 			return
 		}
 		checkTransfer(t, sql, fillLiterals(sql, with, "12"))
