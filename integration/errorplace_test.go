@@ -111,10 +111,10 @@ var layouts = map[string]func(sql string) string{
 func TestErrorPlaces(t *testing.T) {
 	t.Parallel()
 	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
-	ctx := testContext(t)
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			d, p := connect(t, direct, stub), connect(t, proxied, database)
 			for _, conn := range []*pgconn.PgConn{d, p} {
 				ask(t, conn, "create temp table t (k text)")
@@ -166,10 +166,10 @@ var encodings = map[string]string{
 func TestErrorPlacesInEncodings(t *testing.T) {
 	t.Parallel()
 	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
-	ctx := testContext(t)
 	for encoding, chars := range encodings {
 		t.Run(encoding, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			d, p := connect(t, direct, stub), connect(t, proxied, database)
 			for _, conn := range []*pgconn.PgConn{d, p} {
 				ask(t, conn, "create temp table t (k text)")
@@ -220,7 +220,6 @@ func encode(ctx context.Context, t *testing.T, conn *pgconn.PgConn, encoding str
 // encoding.
 func TestErrorPlacesInDatabases(t *testing.T) {
 	t.Parallel()
-	ctx := testContext(t)
 	for _, c := range []struct{ server, client, chars string }{
 		{"UTF8", "SQL_ASCII", "aé漢😀"},
 		{"SQL_ASCII", "UTF8", "aé漢😀"},
@@ -234,6 +233,7 @@ func TestErrorPlacesInDatabases(t *testing.T) {
 	} {
 		t.Run(c.client+" in "+c.server, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			template := "template0 encoding '" + c.server + "' locale 'C'"
 			stub, database := newStubDatabase(t, template), newDatabaseFrom(t, template)
 			d, p := connect(t, direct, stub), connect(t, proxied, database)

@@ -134,7 +134,7 @@ func TestUnqualifiedLookalikes(t *testing.T) {
 }
 
 // ourHint is what the proxy adds to the hint about a function that is not there.
-var ourHint = regexp.MustCompile(` If mbus4\.\w+ is meant, [^"]*`)
+var ourHint = regexp.MustCompile(` ?If mbus4\.\w+ is meant, [^"]*`)
 
 // A text of several statements is decided before its first one, and looked after while it runs.
 func TestUnqualifiedSeveral(t *testing.T) {
@@ -192,7 +192,6 @@ func TestUnqualifiedSeveral(t *testing.T) {
 func TestUnqualifiedPrepared(t *testing.T) {
 	t.Parallel()
 	e := unqualifiedProxy(t, "all")
-	ctx := testContext(t)
 	const inline, inPlace = "select post('q', 'a=>1', iid => $1)", "select iid from (select post('q', 'a=>1', iid => $1) as iid limit 1) x"
 	for name, c := range map[string]struct {
 		sql      string
@@ -203,6 +202,7 @@ func TestUnqualifiedPrepared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ctx := testContext(t)
 			database := newQueueDatabase(t, "q")
 			conn := connect(t, e, database)
 			ask(t, conn, "create schema app; set search_path to mbus4, app, public")
