@@ -16,7 +16,7 @@
             select x.*, greatest(x.delayed_until, x.added) as at
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added, pg_catalog.lower(a.qname) as queue,
-                       pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.' as prefix,
+                       {prefix} as prefix,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data,
                        r.consumers, r.choosy, r.routed
                 from {c}_a a
