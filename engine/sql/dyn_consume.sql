@@ -2,7 +2,7 @@
 -- addresses of a few messages to choose from; where others hold all of those, it is asked for all. The
 -- first time it is spelled out, which saves planning its body.
 {c}_k as materialized (
-    select k.*, array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 16)) w) as tids
+    select k.*, array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 32)) w) as tids
     from (
         select {consumer:a;c} as id, pg_catalog.clock_timestamp() as now, {hint:c.id} as low, c.queue, a.selector
         from {c}_a a
@@ -18,7 +18,7 @@
         cross join (values (1), (2)) v (try)
         cross join lateral (
             select case when v.try = 1 then k.tids
-                        when pg_catalog.cardinality(k.tids) = 16 then mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000)
+                        when pg_catalog.cardinality(k.tids) = 32 then mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000)
                    end as tids
             offset 0
         ) t
