@@ -50,7 +50,7 @@ func (d *Database) withConn(ctx context.Context, do func(*pgx.Conn) error) error
 		return err
 	}
 	defer closeQuietly(ctx, conn)
-	if err := settle(ctx, conn); err != nil {
+	if err := settleWaiting(ctx, conn, callLockWait); err != nil {
 		return err
 	}
 	return do(conn)

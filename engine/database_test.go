@@ -197,3 +197,32 @@ func wantCode(t *testing.T, err error, code string) {
 	t.Helper()
 	_ = refused(t, err, code)
 }
+
+// Where a service and a client's DDL wait for one another it is the service that gives up. The client began
+// to wait first, so the server would choose the client.
+func TestServicesGiveWay(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	client, service, watch := connect(t, name), connect(t, name), connect(t, name)
+	if err := settle(testContext(t), service); err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, service, "begin; lock mbus4.message in access share mode")
+	mustExec(t, client, "begin; lock mbus4.consumer")
+	dropped := make(chan error, 1)
+	go func() {
+		_, err := client.Exec(testContext(t), "drop schema mbus4 cascade")
+		dropped <- err
+	}()
+	eventually(t, "the client waits", func() bool {
+		return one[bool](t, watch, "select exists (select from pg_locks where not granted and pid = $1)", client.PgConn().PID())
+	})
+	_, err := service.Exec(testContext(t), "select from mbus4.consumer")
+	if sqlState(err) != codeLockNotAvailable {
+		t.Errorf("the service got %v", err)
+	}
+	mustExec(t, service, "rollback")
+	if err := <-dropped; err != nil {
+		t.Errorf("the client got %v", err)
+	}
+}

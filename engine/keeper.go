@@ -21,6 +21,14 @@ const (
 	firstBackoff   = 500 * time.Millisecond  // after losing the connection, doubled up to
 	longestBackoff = 30 * time.Second
 	roundTimeout   = 2 * time.Minute
+
+	// serviceLockWait is how long a service waits for a lock. It is well below the server's deadlock_timeout
+	// (1 s unless set otherwise): should a service and a client's DDL wait for one another, it is the service
+	// that gives up, before the server looks for somebody to fail.
+	serviceLockWait = 400 * time.Millisecond
+	// callLockWait is the same for what is done on behalf of a call, which would fail with it.
+	callLockWait = 2 * time.Second
+
 	// dutyFactor bounds what a service may cost: it rests this many times as long as it worked.
 	dutyFactor = 20
 )
@@ -287,21 +295,24 @@ func (k *keeper) disconnect(ctx context.Context) {
 	}
 }
 
-// settle prepares a session for housekeeping: whatever is set for the role or the database, the
-// queries must see what is committed, use the indexes and not wait for a standby.
-func settle(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.PgConn().Exec(ctx, `
+// settle prepares a session for housekeeping.
+func settle(ctx context.Context, conn *pgx.Conn) error { return settleWaiting(ctx, conn, serviceLockWait) }
+
+// settleWaiting prepares a session of the engine's: whatever is set for the role or the database, the queries
+// must see what is committed, use the indexes and not wait for a standby, nor for longer than lockWait for a lock.
+func settleWaiting(ctx context.Context, conn *pgx.Conn, lockWait time.Duration) error {
+	_, err := conn.PgConn().Exec(ctx, fmt.Sprintf(`
 		set search_path = pg_catalog;
 		set timezone = 'UTC';
 		set datestyle = 'ISO';
 		set default_transaction_isolation = 'read committed';
 		set synchronous_commit = off;
-		set lock_timeout = '2s';
+		set lock_timeout = %d;
 		set statement_timeout = '60s';
 		set enable_seqscan = off;
 		set enable_bitmapscan = off;
 		set jit = off;
-		set max_parallel_workers_per_gather = 0`).ReadAll()
+		set max_parallel_workers_per_gather = 0`, lockWait.Milliseconds())).ReadAll()
 	if err != nil {
 		return fmt.Errorf("setting up the session: %w", err)
 	}
