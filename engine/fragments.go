@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"strconv"
 	"strings"
 	"text/template"
 
 	"mbusproxy/sqlfuncs"
 )
 
-//go:embed sql/*.sql sql/macro/*.sql
+//go:embed sql/*.sql sql/macro/*.sql sql/name/*.sql
 var sqlFiles embed.FS
 
 //go:embed readme.txt
@@ -33,8 +34,8 @@ var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 // Fragments returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
 func Fragments() *CallTexts {
-	macros, texts := readTexts("sql/macro"), readTexts("sql")
-	t := &CallTexts{plain: map[string]string{}, selective: map[string]string{}, steps: stepTemplates(), ours: readName("ours.sql"), guard: readName("guard.sql")}
+	macros, texts, names := readTexts("sql/macro"), readTexts("sql"), readTexts("sql/name")
+	t := &CallTexts{plain: map[string]string{}, selective: map[string]string{}, steps: stepTemplates(), ours: names["ours"], guard: names["guard"]}
 	selective := maps.Clone(macros)
 	macros["selective"] = ""
 	selective["selects"] = "mbus4.selects(c.selector_id, s.t)"
@@ -138,6 +139,38 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake, "{also}", also, "{expired}", expired, "{after_expired}", after,
 		"{subscribers}", subscribers, "{join_subscribers}", join, "{subscribed}", subscribed, "{prefix}", prefix).Replace(text)
 	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
+}
+
+// funcNamed is a function of the catalogue, which it must be.
+func funcNamed(name string) *sqlfuncs.Func {
+	match, ok := sqlfuncs.Lookup(name)
+	if !ok {
+		panic("no function " + name)
+	}
+	return match.Func
+}
+
+// The engine's own statements hold at most one call, whose WITH queries are mbus4_c_a and mbus4_c.
+
+// argColumns names the columns of mbus4_c_a.
+func argColumns(f *sqlfuncs.Func) string {
+	names := []string{"n"}
+	for _, p := range f.Params {
+		names = append(names, sqlfuncs.QuoteIdent(p.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// ownCTEs are the WITH queries of a call from mbus4_c_a on. number goes into the markers of its errors.
+func (t *CallTexts) ownCTEs(f *sqlfuncs.Func, use sqlfuncs.Use, number int, hstoreSchema string) string {
+	return strings.NewReplacer("{c}", "mbus4_c", "{k}", strconv.Itoa(number), "{hstore}", hstoreSchema).Replace(t.Fragment(f, use).CTEs)
+}
+
+// ownStatement is a whole statement around a call: a query for columns of mbus4_c. args selects the arguments,
+// n first.
+func (t *CallTexts) ownStatement(f *sqlfuncs.Func, use sqlfuncs.Use, number int, hstoreSchema, columns, args string) string {
+	return fmt.Sprintf("with mbus4_c_a (%s) as (%s), %s select %s from mbus4_c",
+		argColumns(f), args, t.ownCTEs(f, use, number, hstoreSchema), columns)
 }
 
 // ImpliedArgs returns SQL for what the name of a call gives: the queue, and for some the consumer.

@@ -84,8 +84,7 @@ func (h *Hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 		return true, nil
 	}
 	h.leads = nil
-	var got bool
-	err := conn.QueryRow(ctx, `select pg_catalog.pg_try_advisory_lock($1, $2)`, lockSpace, lockHinter).Scan(&got)
+	got, err := tryLock(ctx, conn, lockHinter)
 	if err != nil {
 		return false, fmt.Errorf("asking for the hints' lock: %w", err)
 	}

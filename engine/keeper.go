@@ -274,7 +274,7 @@ func (k *keeper) dial(ctx context.Context) (*pgx.Conn, error) {
 		}
 		return nil, err
 	}
-	in, err := inspect(ctx, conn)
+	in, err := identify(ctx, conn)
 	if err == nil && (in.oid != k.installed.oid || in.version != k.installed.version || in.hstoreSchema != k.installed.hstoreSchema) {
 		err = errGone
 	}

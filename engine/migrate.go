@@ -126,8 +126,30 @@ left join pg_catalog.pg_namespace n on n.nspname = 'mbus4'
 left join pg_catalog.pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version'
 where d.datname = pg_catalog.current_database()`
 
+// tryLock takes one of the locks for the session, unless another one holds it.
+func tryLock(ctx context.Context, conn *pgx.Conn, lock int32) (got bool, err error) {
+	err = conn.QueryRow(ctx, `select pg_catalog.pg_try_advisory_lock($1, $2)`, lockSpace, lock).Scan(&got)
+	return got, err
+}
+
 // inspect looks at what is installed. It changes nothing and needs no rights.
 func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
+	in, err := identify(ctx, conn)
+	if err != nil || in.version == 0 {
+		return in, err
+	}
+	if in.usable, err = usable(ctx, conn); err != nil {
+		return in, err
+	}
+	if in.granted, err = granted(ctx, conn); err != nil {
+		return in, err
+	}
+	in.functions, err = functionsFound(ctx, conn)
+	return in, err
+}
+
+// identify does it as far as to tell which installation it is.
+func identify(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	var in installation
 	var versioned, readable bool
 	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign,
@@ -145,17 +167,7 @@ func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	if err != nil {
 		return in, fmt.Errorf("reading the version of schema mbus4: %w", err)
 	}
-	if in.version == 0 {
-		return in, nil
-	}
-	if in.usable, err = usable(ctx, conn); err != nil {
-		return in, err
-	}
-	if in.granted, err = granted(ctx, conn); err != nil {
-		return in, err
-	}
-	in.functions, err = functionsFound(ctx, conn)
-	return in, err
+	return in, nil
 }
 
 // complete reports whether nothing is left to do for the version of the schema that is wanted.

@@ -218,19 +218,16 @@ func (g *Granter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 		return true, nil
 	}
 	g.leads = nil
-	var got bool
-	err := conn.QueryRow(ctx, `select pg_catalog.pg_try_advisory_lock($1, $2)`, lockSpace, lockGranter).Scan(&got)
-	if err != nil {
+	if got, err := tryLock(ctx, conn, lockGranter); err != nil {
 		return false, fmt.Errorf("asking for the semaphores' lock: %w", err)
-	}
-	if !got {
+	} else if !got {
 		return false, nil
 	}
 	if _, err := conn.Exec(ctx, "listen "+grantChannel); err != nil {
 		return false, fmt.Errorf("listening to other proxies: %w", err)
 	}
 	var term int64
-	err = conn.QueryRow(ctx, `select case when is_called then last_value else 0 end from mbus4.semaphore_term`).Scan(&term)
+	err := conn.QueryRow(ctx, `select case when is_called then last_value else 0 end from mbus4.semaphore_term`).Scan(&term)
 	if err != nil {
 		return false, fmt.Errorf("reading who led: %w", err)
 	}

@@ -82,18 +82,9 @@ order by t.n`
 
 // giveText is giveSQL with the engine's own way of posting.
 func (g *Granter) giveText() string {
-	match, ok := sqlfuncs.Lookup("post")
-	if !ok {
-		panic("no function post")
-	}
-	columns := []string{"n"}
-	for _, p := range match.Func.Params {
-		columns = append(columns, sqlfuncs.QuoteIdent(p.Name))
-	}
-	post := g.texts.Fragment(match.Func, sqlfuncs.Use{Rows: true, Selective: g.selective()}).CTEs
-	post = strings.NewReplacer("{c}", "mbus4_c", "{k}", "0").Replace(post)
-	return strings.NewReplacer("{columns}", strings.Join(columns, ", "), "{hstore}", g.hstore).
-		Replace(strings.Replace(giveSQL, "{post}", post, 1))
+	f := funcNamed("post")
+	return strings.NewReplacer("{columns}", argColumns(f), "{hstore}", g.hstore,
+		"{post}", g.texts.ownCTEs(f, sqlfuncs.Use{Rows: true, Selective: g.selective()}, 0, g.hstore)).Replace(giveSQL)
 }
 
 // give carries out orders. Where it could not, the front says so.

@@ -63,24 +63,21 @@ func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Sema
 	if key != "" {
 		selector = "(t.data->'semaphore_key') = " + sqlfuncs.QuoteLiteral(key)
 	}
-	sub := &SemaphoreSubscription{db: s.db, consumer: consumer}
+	columns := func(message string) string {
+		field := func(name string) string { return message + " operator(" + hstore + ".->) '" + name + "'" }
+		return field("event") + ", " + field("semaphore_key") + ", (" + field("task_id") + ")::bigint"
+	}
+	sub := &SemaphoreSubscription{
+		db: s.db, consumer: consumer,
+		consume: "select " + columns("m.data") + " from mbus4.consumen($1, $2, $3) m",
+		drop:    "select mbus4.drop_consumer($1, $2)",
+	}
 	create := "select mbus4.create_consumer($1, $2, $3, $4)"
-	message := "m.data"
-	sub.consume = "from mbus4.consumen($1, $2, $3) m"
-	sub.drop = "select mbus4.drop_consumer($1, $2)"
 	if !proxied {
 		at := callSite{hstore: hstore}
 		create = s.texts.callText("create_consumer", "1", at)
+		sub.consume = s.texts.callText("consumen", columns("(mbus4_c.consumen).data"), at)
 		sub.drop = s.texts.callText("drop_consumer", "1", at)
-		message = "(mbus4_c.consumen).data"
-		sub.consume = ""
-	}
-	field := func(name string) string { return message + " operator(" + hstore + ".->) '" + name + "'" }
-	columns := field("event") + ", " + field("semaphore_key") + ", (" + field("task_id") + ")::bigint"
-	if proxied {
-		sub.consume = "select " + columns + " " + sub.consume
-	} else {
-		sub.consume = s.texts.callText("consumen", columns, callSite{hstore: hstore})
 	}
 	return sub, s.createConsumer(ctx, create, proxied, hstore, consumer, selector)
 }

@@ -86,17 +86,12 @@ type callSite struct {
 
 // callText is a whole statement that makes one call with the arguments $1, $2, …
 func (t *CallTexts) callText(function, columns string, at callSite) string {
-	match, ok := sqlfuncs.Lookup(function)
-	if !ok {
-		panic("no function " + function)
-	}
-	names, args := []string{"n"}, []string{"1::bigint"}
-	for i, p := range match.Func.Params {
-		names = append(names, sqlfuncs.QuoteIdent(p.Name))
+	f := funcNamed(function)
+	args := []string{"select 1::bigint"}
+	for i, p := range f.Params {
 		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(at.hstore)))
 	}
-	ctes := strings.NewReplacer("{c}", "mbus4_c", "{k}", "0", "{hstore}", at.hstore).Replace(t.Fragment(match.Func, at.use).CTEs)
-	return fmt.Sprintf("with mbus4_c_a (%s) as (select %s), %s select %s from mbus4_c", strings.Join(names, ", "), strings.Join(args, ", "), ctes, columns)
+	return t.ownStatement(f, at.use, 0, at.hstore, columns, strings.Join(args, ", "))
 }
 
 // semaphoreError gives an error that the calls raise the form of an *Error. Over a proxy it has the final

@@ -224,21 +224,12 @@ func isTrue(s string) bool {
 // statement is a whole statement around the text of a call: a query for columns of the result's row.
 // args selects the arguments, n first.
 func (t *CallTexts) statement(db *Database, serves, columns string, number int, args string) string {
-	match, ok := sqlfuncs.Lookup(serves)
-	if !ok {
-		panic("no function " + serves)
-	}
-	names := []string{"n"}
-	for _, p := range match.Func.Params {
-		names = append(names, sqlfuncs.QuoteIdent(p.Name))
-	}
-	fragment := t.Fragment(match.Func, sqlfuncs.Use{
+	use := sqlfuncs.Use{
 		Given:     map[string]bool{"headers": true, "iid": true},
 		Ordered:   db.Ordered(),
 		Selective: db.Selective(),
-	})
-	ctes := strings.NewReplacer("{c}", "mbus4_c", "{k}", strconv.Itoa(number), "{hstore}", db.hstoreSchema).Replace(fragment.CTEs)
-	return fmt.Sprintf("with mbus4_c_a (%s) as (%s), %s select %s from mbus4_c", strings.Join(names, ", "), args, ctes, columns)
+	}
+	return t.ownStatement(funcNamed(serves), use, number, db.hstoreSchema, columns, args)
 }
 
 // fill fills in a text/template of sql/step.

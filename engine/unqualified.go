@@ -1,30 +1,17 @@
 package engine
 
 import (
-	"embed"
 	"strconv"
 	"strings"
 
 	"mbusproxy/sqlfuncs"
 )
 
-//go:embed sql/name/*.sql
-var nameFiles embed.FS
-
 // UnqualifiedCall is what decides whether a call without the schema means a function of ours.
 type UnqualifiedCall struct {
 	Name  string
 	Args  int      // how many arguments
 	Named []string // the names of those given by name
-}
-
-// readName returns a text of sql/name as one line.
-func readName(file string) string {
-	b, err := nameFiles.ReadFile("sql/name/" + file)
-	if err != nil {
-		panic("reading embedded SQL: " + err.Error())
-	}
-	return strings.Join(strings.Fields(comment.ReplaceAllString(string(b), "")), " ")
 }
 
 // fill puts what is known of the call into a text of sql/name.

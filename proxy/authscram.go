@@ -238,8 +238,7 @@ func initialResponse(m []byte) (mechanism string, data []byte, ok bool) {
 func tooLong(m []byte) bool { return len(m) > maxSCRAMMessage }
 
 func appendAuth(dst []byte, code uint32, data []byte) []byte {
-	m := binary.BigEndian.AppendUint32([]byte{msgAuthentication, 0, 0, 0, 0}, code)
-	return append(dst, setFrameLen(append(m, data...))...)
+	return appendFrame(dst, msgAuthentication, binary.BigEndian.AppendUint32(nil, code), data)
 }
 
 func appendSASL(dst []byte, mechanisms []string) []byte {
@@ -250,10 +249,7 @@ func appendSASL(dst []byte, mechanisms []string) []byte {
 	return appendAuth(dst, authSASL, append(list, 0))
 }
 
-func appendPassword(dst, data []byte) []byte {
-	m := append([]byte{msgPassword, 0, 0, 0, 0}, data...)
-	return append(dst, setFrameLen(m)...)
-}
+func appendPassword(dst, data []byte) []byte { return appendFrame(dst, msgPassword, data) }
 
 func appendInitialResponse(dst []byte, mechanism string, data []byte) []byte {
 	body := append([]byte(mechanism), 0)

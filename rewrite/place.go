@@ -132,6 +132,7 @@ func (st *statement) fragment(c *call, name string, rows bool) served {
 // look like another.
 func (st *statement) write(o *output, s served, text string) {
 	c := s.c
+	fixed := st.filler(c)
 	var b strings.Builder
 	for {
 		open := strings.IndexByte(text, '{')
@@ -148,7 +149,7 @@ func (st *statement) write(o *output, s served, text string) {
 		case "{condition}":
 			b.WriteString(s.condition)
 		case "{k}", "{name}", "{hstore}":
-			b.WriteString(st.fill(placeholder, c))
+			b.WriteString(fixed.Replace(placeholder))
 		default:
 			if p := paramNamed(c.match.Func.Params, placeholder[1:length-1]); p != nil {
 				o.write(b.String(), c.start)
@@ -163,12 +164,14 @@ func (st *statement) write(o *output, s served, text string) {
 }
 
 // fill returns text of the engine's with the placeholders filled that are the same wherever it stands.
-func (st *statement) fill(text string, c *call) string {
+func (st *statement) fill(text string, c *call) string { return st.filler(c).Replace(text) }
+
+func (st *statement) filler(c *call) *strings.Replacer {
 	return strings.NewReplacer(
 		"{k}", strconv.Itoa(c.number),
 		"{name}", sqlfuncs.QuoteIdent(c.match.Name),
 		"{hstore}", st.env.HstoreSchema,
-	).Replace(text)
+	)
 }
 
 // placeExpr serves a call by an expression that stands where the call stood.

@@ -76,26 +76,21 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 	skel, literals := skeleton(text, enc, session.EscapeStrings)
 	key := r.key(skel, session)
 	known := r.cache.get(key)
-	if known != nil && !known.calls {
-		if known.tables {
-			_, _ = env()
-		}
-		return nil
-	}
-	if known != nil && !known.plan.fits(text, known.literals, literals) {
+	if known != nil && known.calls && !known.plan.fits(text, known.literals, literals) {
 		known = nil
 	}
 	var doc *document
 	if known == nil {
-		doc = r.read(text, session)
-		if doc == nil {
-			known = &cached{tables: usesTables(text, session)}
+		if doc = r.read(text, session); !doc.hasCalls() {
+			known = &cached{tables: doc.usesTables()}
 			r.cache.put(key, known)
-			if known.tables {
-				_, _ = env() // where that fails the server says what is missing
-			}
-			return nil
 		}
+	}
+	if known != nil && !known.calls {
+		if known.tables {
+			_, _ = env() // where that fails the server says what is missing
+		}
+		return nil
 	}
 	e, refusal := env()
 	if refusal != nil {
@@ -108,7 +103,7 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 		return known.plan.transfer(text, known.literals, literals).checked()
 	}
 	if doc == nil {
-		if doc = r.read(text, session); doc == nil { // hstore has moved since the text was seen last
+		if doc = r.read(text, session); !doc.hasCalls() { // hstore has moved since the text was seen last
 			return nil
 		}
 	}
@@ -117,7 +112,7 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 	return p.checked()
 }
 
-// document is a text that holds at least one call.
+// document is a text that parses, with its calls. nil stands for one that does not.
 type document struct {
 	text    string
 	enc     encodingKind
@@ -130,13 +125,14 @@ type document struct {
 	prepared bool
 }
 
-// read returns nil for a text without calls of ours and for one that does not parse.
+// read finds the calls of ours in a text.
 func (r *Rewriter) read(text string, session Session) *document {
-	return read(text, session, r.unqualified).settle(session.Answer)
+	d := read(text, session, r.unqualified)
+	d.settle(session.Answer)
+	return d
 }
 
-// read returns nil for a text without calls, unqualified ones that may be ours included, and for one that
-// does not parse.
+// read finds the calls in a text, unqualified ones that may be ours included.
 func read(text string, session Session, unqualified *Unqualified) *document {
 	d := &document{text: text, enc: kindOf(session.Encoding), escapes: session.EscapeStrings, prepared: session.Prepared}
 	var literals []literal
@@ -152,7 +148,6 @@ func read(text string, session Session, unqualified *Unqualified) *document {
 	if d.src, err = scan(text, parsed); err != nil {
 		return nil
 	}
-	found := false
 	for _, raw := range d.tree.Stmts {
 		served := unqualified
 		if _, ok := evaluated(raw.Stmt); !ok {
@@ -162,28 +157,22 @@ func read(text string, session Session, unqualified *Unqualified) *document {
 		sort.Slice(calls, func(i, j int) bool { return calls[i].start < calls[j].start })
 		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.span == b.span }) // see callOf
 		d.calls = append(d.calls, calls)
-		found = found || len(calls) > 0
-	}
-	if !found {
-		return nil
 	}
 	return d
 }
 
-// usesTables reports whether a text without calls reads or writes a table or view of the schema by its full
-// name, as in insert into mbus4.work_queue.
-func usesTables(text string, session Session) bool {
-	parsed := kindOf(session.Encoding).parseable(text)
-	if session.EscapeStrings {
-		_, literals := skeleton(text, kindOf(session.Encoding), true)
-		parsed = blank(parsed, literals)
-	}
-	tree, err := pg_query.Parse(parsed)
-	if err != nil {
+func (d *document) hasCalls() bool {
+	return d != nil && slices.ContainsFunc(d.calls, func(calls []*call) bool { return len(calls) > 0 })
+}
+
+// usesTables reports whether the text reads or writes a table or view of the schema by its full name, as
+// in insert into mbus4.work_queue.
+func (d *document) usesTables() bool {
+	if d == nil {
 		return false
 	}
 	found := false
-	for _, raw := range tree.Stmts {
+	for _, raw := range d.tree.Stmts {
 		if _, ok := evaluated(raw.Stmt); !ok || raw.Stmt.GetCopyStmt() != nil && raw.Stmt.GetCopyStmt().Query == nil {
 			continue // a dump that is being restored makes the tables itself
 		}

@@ -163,14 +163,12 @@ func (d *document) candidates() []Candidate {
 	return out
 }
 
-// settle drops the unqualified calls that are not ours; answer has a 1 for each candidate that is. It
-// returns nil when no call is left.
-func (d *document) settle(answer string) *document {
+// settle drops the unqualified calls that are not ours; answer has a 1 for each candidate that is.
+func (d *document) settle(answer string) {
 	if d == nil {
-		return nil
+		return
 	}
 	known := d.candidates()
-	left := 0
 	for i := range d.calls {
 		d.calls[i] = slices.DeleteFunc(d.calls[i], func(c *call) bool {
 			if !c.unqualified {
@@ -179,12 +177,7 @@ func (d *document) settle(answer string) *document {
 			n := slices.IndexFunc(known, c.candidate().equal)
 			return n >= len(answer) || answer[n] != '1'
 		})
-		left += len(d.calls[i])
 	}
-	if left == 0 {
-		return nil
-	}
-	return d
 }
 
 // Candidates returns the unqualified calls of a text that may be ours, each kind once.
