@@ -296,7 +296,9 @@ func (k *keeper) disconnect(ctx context.Context) {
 }
 
 // settle prepares a session for housekeeping.
-func settle(ctx context.Context, conn *pgx.Conn) error { return settleWaiting(ctx, conn, serviceLockWait) }
+func settle(ctx context.Context, conn *pgx.Conn) error {
+	return settleWaiting(ctx, conn, serviceLockWait)
+}
 
 // settleWaiting prepares a session of the engine's: whatever is set for the role or the database, the queries
 // must see what is committed, use the indexes and not wait for a standby, nor for longer than lockWait for a lock.
