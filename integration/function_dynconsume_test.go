@@ -26,6 +26,11 @@ func TestDynConsumeSelectors(t *testing.T) {
 		{"t.added <= now()::timestamp", "m1"}, // it is as the session says it, once
 		{"t.data ? 'who' and session_user = current_user", "m5"},
 		{"t.iid = (select 'm3')", "m3"},
+		{`data->'n' = '3' and cardinality("t"."received") is distinct from 9`, "m3"}, // names without t
+		{"T . Data -> 'n' = '2' and expires is null", "m2"},
+		{"to_jsonb(t)->>'iid' = 'm2'", "m2"}, // t as a whole
+		{"t.* is distinct from null", "m1"},
+		{"U&\"\\0074\".data->'n' = '4'", "m4"},
 	}
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
 		ask(t, s.conn, "create table chosen (selector text)")
@@ -52,6 +57,9 @@ func TestDynConsumeSelectors(t *testing.T) {
 		s.want(t, "m1\nm5", "select iid from mbus4.consumen('q', amt => 9)")
 		for _, bad := range []struct{ selector, codes string }{
 			{"t.nosuch", "42703"}, {"1", "42804"}, {"nosuch(t)", "42883"}, {"'", "42601"}, {"t.id >", "42601"}, {"count(*) > 1", "42803"},
+			// What the table has beyond a message's columns is none of the selector's.
+			{"consumer_id > 0", "42703"}, {"t.consumer_id > 0", "42703"}, {"available_at < now()", "42703"}, {"t.after is null", "42703"},
+			{"t.ctid is not null", "42703"}, {"t.XMIN is not null", "42703"}, {"t.tableoid > 0", "42703"}, {"m.mbus4_id > 0 and message.data is null", "42P01"},
 		} {
 			s.refused(t, bad.codes, "select * from mbus4.dyn_consume('q', $1)", bad.selector)
 		}
@@ -90,6 +98,7 @@ func TestDynConsumeDelivers(t *testing.T) {
 		want(t, other, "50", "begin; select count(*) from mbus4.consumen('q', amt => 50)")
 		s.want(t, "x51", dyn, "t.iid like 'x%'")
 		s.want(t, "x60", dyn, "t.iid = 'x60'")
+		s.want(t, "x52", dyn, "t.data->'n' <> '0'")
 		s.want(t, "", dyn, "t.iid = 'x50'")
 		ask(t, other, "rollback")
 		s.want(t, "x50", dyn, "t.iid = 'x50'")

@@ -19,15 +19,21 @@ as $$
 $$;
 
 -- As before, in one level: the selector is a filter of the index scan, in a CASE of which the planner expects
--- that most rows pass, and the limit is one that it cannot see, or it would fetch and sort a whole backlog.
--- The columns of the table get other names, so that in the selector a name without t means the message's.
--- Whether a message waits for another is for the caller to check.
+-- that most rows pass, and to the limit something is added that it cannot see to be zero, or it would fetch and
+-- sort a whole backlog. Whether a message waits for another is for the caller to check.
+--
+-- Parsing and planning is what it costs, so a selector that asks only for what a message's row holds as such,
+-- as t.data->'x', is asked of the row itself. Names that mean something else in the table, or t as a whole (t,
+-- t.*, U&"\0074"), take the other text, whose t has exactly the columns of a message; the table's own have other
+-- names there, so that in the selector a name without t means the message's.
 create or replace function mbus4.candidates_sql(queue text, consumer_id int, low timestamptz, now timestamptz, selector text, most bigint)
 returns text
 language sql stable
 as $$
-    select pg_catalog.format($mbus4$
-        select ('''' || m.ctid::pg_catalog.text || '''')::pg_catalog.tsvector
+    select pg_catalog.format(
+        case when $5 ~* '[&*]|[[:<:]]t[[:>:]](?![[:space:]]*[.])|added|iid|delayed_until|expires|headers|consumer_id|available_at|after|ctid|tableoid|[cx]m(in|ax)'
+        then $mbus4$
+        select pg_catalog.array_to_tsvector(array[m.ctid::pg_catalog.text])
         from mbus4.message m (mbus4_id, mbus4_consumer_id, mbus4_available_at, mbus4_added, mbus4_iid, mbus4_delayed_until, mbus4_expires,
             mbus4_received, mbus4_headers, mbus4_properties, mbus4_data, mbus4_after)
         cross join lateral (
@@ -41,6 +47,17 @@ as $$
           and (case when m.mbus4_expires <= %4$L::timestamptz then null
                     when (%7$s%5$s%7$s) then 0 end) is not null
         order by m.mbus4_available_at, m.mbus4_id
-        limit (select %6$s)
-    $mbus4$, $1, $2, $3, $4, coalesce(nullif(pg_catalog.btrim($5, E' \t\r\n'), ''), 'true'), $6, E'\n')
+        limit %6$s + pg_catalog.pg_is_in_recovery()::int
+        $mbus4$ else $mbus4$
+        select pg_catalog.array_to_tsvector(array[t.ctid::pg_catalog.text])
+        from mbus4.message t
+        where t.consumer_id = %2$s
+          and (t.available_at, t.id) >= (%3$L::timestamptz, 0)
+          and t.available_at <= %4$L::timestamptz
+          and (case when t.expires <= %4$L::timestamptz then null
+                    when (%7$s%5$s%7$s) then 0 end) is not null
+        order by t.available_at, t.id
+        limit %6$s + pg_catalog.pg_is_in_recovery()::int
+        $mbus4$ end,
+        $1, $2, $3, $4, coalesce(nullif(pg_catalog.btrim($5, E' \t\r\n'), ''), 'true'), $6, E'\n')
 $$;

@@ -12,26 +12,23 @@
 ),
 {c}_d as (
     delete from mbus4.message m
-    where m.ctid = any(array(
-        select l.tid
-        from {c}_k k
-        cross join (values (1), (2)) v (try)
-        cross join lateral (
-            select case when v.try = 1 then k.tids
-                        when pg_catalog.cardinality(k.tids) = 32 then mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000)
-                   end as tids
-            offset 0
-        ) t
-        cross join lateral (
-            select x.ctid as tid
-            from mbus4.message x
-            where x.ctid = any(t.tids) and x.consumer_id = k.id and {deliverable:x;k.now}
-            order by x.available_at, x.id
-            limit 1
-            for update skip locked
-        ) l
+    where m.ctid = any(coalesce(nullif(array(
+        select x.ctid
+        from mbus4.message x
+        where x.ctid = any((select k.tids from {c}_k k)::tid[]) and x.consumer_id is not distinct from (select k.id from {c}_k k) and {deliverable:x;(select k.now from {c}_k k)}
+        order by x.available_at, x.id
         limit 1
-    ))
+        for update skip locked
+    ), '{}'), array(
+        select x.ctid
+        from mbus4.message x
+        where x.ctid = any((
+            select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000) from {c}_k k where pg_catalog.cardinality(k.tids) = 32
+        )::tid[]) and x.consumer_id is not distinct from (select k.id from {c}_k k) and {deliverable:x;(select k.now from {c}_k k)}
+        order by x.available_at, x.id
+        limit 1
+        for update skip locked
+    )))
     returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
               coalesce(m.iid, {iid:(select k.queue from {c}_k k);m.available_at;m.id}) as iid
 ),

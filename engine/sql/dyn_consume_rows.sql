@@ -18,7 +18,7 @@
     cross join lateral (
         select m.ctid as tid
         from mbus4.message m
-        where m.ctid = any(e.tids) and m.consumer_id = e.id and {deliverable:m;e.now}
+        where m.ctid = any(e.tids) and m.consumer_id is not distinct from e.id and {deliverable:m;e.now}
         order by m.available_at, m.id
         limit e.amt
         for update skip locked
@@ -31,7 +31,7 @@
     cross join lateral (
         select m.ctid as tid
         from mbus4.message m
-        where m.ctid = any(c.tids) and m.consumer_id = e.id and {deliverable:m;e.now} and m.ctid <> all(array(select s.tid from {c}_s s))
+        where m.ctid = any(c.tids) and m.consumer_id is not distinct from e.id and {deliverable:m;e.now} and m.ctid <> all(array(select s.tid from {c}_s s))
         order by m.available_at, m.id
         limit e.lacking
         for update skip locked
