@@ -56,10 +56,21 @@ func TestDynConsumeSelectors(t *testing.T) {
 		}
 		s.want(t, "m1\nm5", "select iid from mbus4.consumen('q', amt => 9)")
 		for _, bad := range []struct{ selector, codes string }{
-			{"t.nosuch", "42703"}, {"1", "42804"}, {"nosuch(t)", "42883"}, {"'", "42601"}, {"t.id >", "42601"}, {"count(*) > 1", "42803"},
+			{"t.nosuch", "42703"},
+			{"1", "42804"},
+			{"nosuch(t)", "42883"},
+			{"'", "42601"},
+			{"t.id >", "42601"},
+			{"count(*) > 1", "42803"},
 			// What the table has beyond a message's columns is none of the selector's.
-			{"consumer_id > 0", "42703"}, {"t.consumer_id > 0", "42703"}, {"available_at < now()", "42703"}, {"t.after is null", "42703"},
-			{"t.ctid is not null", "42703"}, {"t.XMIN is not null", "42703"}, {"t.tableoid > 0", "42703"}, {"m.mbus4_id > 0 and message.data is null", "42P01"},
+			{"consumer_id > 0", "42703"},
+			{"t.consumer_id > 0", "42703"},
+			{"available_at < now()", "42703"},
+			{"t.after is null", "42703"},
+			{"t.ctid is not null", "42703"},
+			{"t.XMIN is not null", "42703"},
+			{"t.tableoid > 0", "42703"},
+			{"m.mbus4_id > 0 and message.data is null", "42P01"},
 		} {
 			s.refused(t, bad.codes, "select * from mbus4.dyn_consume('q', $1)", bad.selector)
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/internal/wiretest"
 )
 
 const modelWorkers = 6
@@ -21,7 +23,7 @@ const modelWorkers = 6
 // is received once by each consumer that it is for, after all it waits for, and no other.
 func TestModelConcurrent(t *testing.T) {
 	t.Parallel()
-	limit, seed := modelSettings(t)
+	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 8*time.Second)
 	second := anotherProxy(t).endpoint
 	database := newQueueDatabase(t, "qa", "qb", "qc")
 	server := connect(t, proxied, database)

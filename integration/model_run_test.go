@@ -6,12 +6,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/internal/wiretest"
 )
 
 const (
@@ -30,7 +31,7 @@ const (
 // shows all statements of a sequence that fails, not the last ones only.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	limit, seed := modelSettings(t)
+	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 8*time.Second)
 	r := &modelRun{
 		T: t, database: newDatabase(t), ends: []endpoint{proxied, anotherProxy(t).endpoint},
 		counts: map[string]int{},
@@ -45,24 +46,6 @@ func TestModel(t *testing.T) {
 	t.Logf("%d operations in %d sequences, seeds from %d, %v; the longest wait for a message due %v",
 		r.operations, seed-first, first, time.Since(began).Round(time.Second), r.longest.Round(time.Millisecond))
 	t.Logf("%v", r.counts)
-}
-
-// modelSettings reads how long to go on and the seed to begin with.
-func modelSettings(t *testing.T) (limit time.Duration, seed uint64) {
-	t.Helper()
-	limit, seed = 8*time.Second, uint64(time.Now().UnixMicro())
-	var err error
-	if text := os.Getenv("MBUS_MODEL_TIME"); text != "" {
-		if limit, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if text := os.Getenv("MBUS_MODEL_SEED"); text != "" {
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return limit, seed
 }
 
 // modelRun runs sequences.

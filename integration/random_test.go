@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +22,7 @@ import (
 // the next seed.
 func TestRandomCalls(t *testing.T) {
 	t.Parallel()
-	limit, seed := randomSettings(t)
+	limit, seed := wiretest.Settings(t, "MBUS_RANDOM", 8*time.Second)
 	// One is a copy of the other, so that both have the same OIDs.
 	original := newDatabaseFrom(t, queueTemplate)
 	conn := connect(t, direct, original)
@@ -63,24 +61,6 @@ func TestRandomCalls(t *testing.T) {
 		return
 	}
 	t.Logf("%d scripts, seeds from %d, with %d messages and %d replies", seed-first, first, messages, replies)
-}
-
-// randomSettings reads how long to go on and the seed to begin with.
-func randomSettings(t *testing.T) (limit time.Duration, seed uint64) {
-	t.Helper()
-	limit, seed = 8*time.Second, uint64(time.Now().UnixMicro())
-	var err error
-	if text := os.Getenv("MBUS_RANDOM_TIME"); text != "" {
-		if limit, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if text := os.Getenv("MBUS_RANDOM_SEED"); text != "" {
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return limit, seed
 }
 
 // randomSide is one of the two ways, with its own database.

@@ -114,39 +114,26 @@ func TestCertificateKinds(t *testing.T) {
 // that all is well.
 func pretender(t *testing.T, ending ...pgproto3.BackendMessage) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = conn.SetDeadline(time.Now().Add(patience))
-			be := pgproto3.NewBackend(conn, conn)
-			_, _ = be.ReceiveStartupMessage()
-			be.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scramSHA256}})
+	return pretend(t, func(conn net.Conn) {
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		be := pgproto3.NewBackend(conn, conn)
+		_, _ = be.ReceiveStartupMessage()
+		be.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scramSHA256}})
+		_ = be.Flush()
+		_ = be.SetAuthType(pgproto3.AuthTypeSASL)
+		m, err := be.Receive()
+		if first, ok := m.(*pgproto3.SASLInitialResponse); err == nil && ok {
+			nonce := strings.TrimPrefix(string(first.Data), "n,,n=,r=")
+			be.Send(&pgproto3.AuthenticationSASLContinue{Data: []byte("r=" + nonce + "x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")})
 			_ = be.Flush()
-			_ = be.SetAuthType(pgproto3.AuthTypeSASL)
-			m, err := be.Receive()
-			if first, ok := m.(*pgproto3.SASLInitialResponse); err == nil && ok {
-				nonce := strings.TrimPrefix(string(first.Data), "n,,n=,r=")
-				be.Send(&pgproto3.AuthenticationSASLContinue{Data: []byte("r=" + nonce + "x,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")})
-				_ = be.Flush()
-				_ = be.SetAuthType(pgproto3.AuthTypeSASLContinue)
-				_, _ = be.Receive()
-				for _, m := range ending {
-					be.Send(m)
-				}
-				_ = be.Flush()
+			_ = be.SetAuthType(pgproto3.AuthTypeSASLContinue)
+			_, _ = be.Receive()
+			for _, m := range ending {
+				be.Send(m)
 			}
-			_ = conn.Close()
+			_ = be.Flush()
 		}
-	}()
-	return l.Addr().String()
+	}).String()
 }
 
 // TestPretender: a server that cannot prove that it has the verifier gets no session, and the client's

@@ -284,3 +284,27 @@ func (s *Server) sessionCount() int {
 	defer s.mu.Unlock()
 	return len(s.sessions)
 }
+
+// pretend listens on loopback until the test ends and leaves each connection to answer, in a goroutine of its
+// own. answer need not close it.
+func pretend(t *testing.T, answer func(net.Conn)) *net.TCPAddr {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				answer(conn)
+			}()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr)
+}

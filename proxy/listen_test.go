@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -139,23 +140,13 @@ func TestUnreachableServer(t *testing.T) {
 }
 
 func TestNotAServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Write([]byte("220 mail ESMTP\r\n"))
-			_ = c.(*net.TCPConn).CloseWrite()
-		}
-	}()
+	mail := pretend(t, func(c net.Conn) {
+		_, _ = c.Write([]byte("220 mail ESMTP\r\n"))
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, c)
+	})
 	p := start(t, how{}, func(c *Config) {
-		c.Upstream = fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable", l.Addr().(*net.TCPAddr).Port)
+		c.Upstream = fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable", mail.Port)
 	})
 	w := dialWire(t, p.addr)
 	w.startup("user", "postgres")

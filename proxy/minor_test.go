@@ -143,11 +143,6 @@ func TestOneNegotiation(t *testing.T) {
 // first message, if that is in plaintext.
 func slowly(t *testing.T, addr string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
 	forward := func(to, from net.Conn, wait bool) {
 		defer to.Close()
 		defer from.Close()
@@ -170,20 +165,12 @@ func slowly(t *testing.T, addr string) string {
 			}
 		}
 	}
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", addr)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			go forward(server, client, false)
-			go forward(client, server, true)
+	return pretend(t, func(client net.Conn) {
+		server, err := net.Dial("tcp", addr)
+		if err != nil {
+			return
 		}
-	}()
-	return l.Addr().String()
+		go forward(server, client, false)
+		forward(client, server, true)
+	}).String()
 }

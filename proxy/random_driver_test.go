@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 // MBUS_RANDOM_TIME is how long to go on, MBUS_RANDOM_SEED the seed of the first script; each next one has
 // the next seed.
 func TestRandomDriver(t *testing.T) {
-	limit, seed := randomSettings(t)
+	limit, seed := wiretest.Settings(t, "MBUS_RANDOM", 6*time.Second)
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
 		direct := fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())
@@ -63,24 +61,6 @@ func TestRandomDriver(t *testing.T) {
 		}
 		t.Logf("%d scripts, seeds from %d, with %d messages and %d replies", seed-first, first, messages, replies)
 	})
-}
-
-// randomSettings reads how long to go on and the seed to begin with.
-func randomSettings(t *testing.T) (limit time.Duration, seed uint64) {
-	t.Helper()
-	limit, seed = 6*time.Second, uint64(time.Now().UnixMicro())
-	var err error
-	if text := os.Getenv("MBUS_RANDOM_TIME"); text != "" {
-		if limit, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if text := os.Getenv("MBUS_RANDOM_SEED"); text != "" {
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return limit, seed
 }
 
 // perform plays a script in a session of its own, on empty tables.

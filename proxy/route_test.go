@@ -90,22 +90,10 @@ func rawLoginQuietly(addr string) error {
 // countingRelay passes connections on to the shared cluster and counts them.
 func countingRelay(t *testing.T, count *atomic.Int32) (port int) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			count.Add(1)
-			go relayTo(c, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
-		}
-	}()
-	return l.Addr().(*net.TCPAddr).Port
+	return pretend(t, func(c net.Conn) {
+		count.Add(1)
+		relayTo(c, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
+	}).Port
 }
 
 // relayTo moves bytes both ways until one side ends.

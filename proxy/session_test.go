@@ -187,32 +187,18 @@ func TestPanicEndsOneSession(t *testing.T) {
 }
 
 func TestOutOfStepEndsTheSession(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				var b [512]byte
-				_, _ = c.Read(b[:])
-				_, _ = c.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I"))
-				_, _ = c.Read(b[:])
-				_, _ = c.Write([]byte("2\x00\x00\x00\x04Z\x00\x00\x00\x05I")) // BindComplete for a Query
-				_, _ = io.Copy(io.Discard, c)
-				_ = c.Close()
-			}()
-		}
-	}()
+	server := pretend(t, func(c net.Conn) {
+		var b [512]byte
+		_, _ = c.Read(b[:])
+		_, _ = c.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I"))
+		_, _ = c.Read(b[:])
+		_, _ = c.Write([]byte("2\x00\x00\x00\x04Z\x00\x00\x00\x05I")) // BindComplete for a Query
+		_, _ = io.Copy(io.Discard, c)
+	})
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) {
 			c.Log = nil
-			c.Upstream = fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable", l.Addr().(*net.TCPAddr).Port)
+			c.Upstream = fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable", server.Port)
 		})
 		w := login(t, p.addr)
 		w.send(&pgproto3.Query{String: "select 1"})
