@@ -31,11 +31,24 @@ const (
 
 // asking is what a clientFlow keeps of questions.
 type asking struct {
-	// unsynced is set while messages of the extended protocol wait for a Sync.
-	unsynced bool
+	// unsynced is set while messages of the extended protocol wait for a Sync, copied while the end of a COPY
+	// may do so: the Sync before it was ignored, if it belongs to an Execute.
+	unsynced, copied bool
 	// awaited is the question under way for the message set aside, answered is awaited once its
 	// outcome is known and until that message is dealt with.
 	awaited, answered *deed
+}
+
+// note takes note of a message of the client.
+func (a *asking) note(kind replyKind) {
+	switch {
+	case kind.extended():
+		a.unsynced = true
+	case kind == owedSync:
+		a.unsynced, a.copied = false, false
+	case kind == copyEnd:
+		a.copied = true
+	}
 }
 
 // awaitAnswer waits for the outcome of the question under way, if any; false means that the session
@@ -57,14 +70,21 @@ func (f *clientFlow) awaitAnswer(ctx context.Context) bool {
 // ask puts a question into out if the Rewriter has one about the message that next returned with
 // position pos, and sets the message aside until there is an answer.
 //
-// A Query gets a Query before it, a Parse gets messages of the extended protocol, without a Sync. So the
-// question runs in the transaction in which the message is about to, if there is one, and an error of
-// the question is the error that the message would have had: the transaction has failed, or the client
-// has cancelled. A Query behind messages without a Sync is not asked about, for the question would end
-// their transaction.
+// A Query gets a Query before it, a Parse gets messages of the extended protocol. The question runs in the
+// transaction in which the message is about to, if there is one, and an error of the question is the error
+// that the message would have had: the transaction has failed, or the client has cancelled.
+//
+// A Parse that nothing precedes since the last Sync is asked about with a Sync of the question's own: without,
+// servers from 18 on run the statement in a transaction block, where some cannot run. If that fails, the
+// question is put again without, for the sake of its error. A Query behind messages without a Sync is not
+// asked about, for the question would end their transaction.
 func (f *clientFlow) ask(buf, frame []byte, pos int, out *assembly) bool {
 	asker, ok := f.rewriter.(Asker)
-	if !ok || f.asking.answered != nil || !f.forRewriter(frame) {
+	if !ok || !f.forRewriter(frame) {
+		return false
+	}
+	last := f.asking.answered
+	if last != nil && (!last.synced || last.outcome.Load() != deedUndone) {
 		return false
 	}
 	simple := frame[0] == msgQuery
@@ -89,14 +109,15 @@ func (f *clientFlow) ask(buf, frame []byte, pos int, out *assembly) bool {
 	if f.held != nil {
 		at = 0
 	}
-	out.replace(at, at, f.pose(question, simple))
+	out.replace(at, at, f.pose(question, simple, !simple && !f.asking.unsynced && !f.asking.copied && last == nil))
 	f.setAside(buf, frame, pos, out)
 	return true
 }
 
-// pose returns the messages that ask a question, and notes them.
-func (f *clientFlow) pose(question string, simple bool) (messages []byte) {
+// pose returns the messages that ask a question, and notes them. synced: with a Sync.
+func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte) {
 	d := newDeed(0, "", meaning{})
+	d.synced = synced
 	f.asking.awaited = d
 	note := func(kind replyKind, a *about) {
 		if f.late != nil {
@@ -104,12 +125,12 @@ func (f *clientFlow) pose(question string, simple bool) (messages []byte) {
 		}
 		f.news = append(f.news, owed{kind: kind, hidden: true, about: a})
 	}
-	asks := &about{statement: askName, portal: askName, asks: d, deeds: []*deed{d}}
+	asks := &about{statement: askName, portal: askName, asks: d, deeds: []*deed{d}, quiet: synced}
 	if simple {
 		note(owedQuery, asks)
 		return appendFrame(nil, msgQuery, []byte(question), []byte{0})
 	}
-	ours := &about{statement: askName, portal: askName}
+	ours := &about{statement: askName, portal: askName, quiet: synced}
 	name := []byte(askName + "\x00")
 	out := appendFrame(nil, msgClose, []byte("S"), name)
 	note(owedClose, ours)
@@ -123,7 +144,11 @@ func (f *clientFlow) pose(question string, simple bool) (messages []byte) {
 	note(owedClose, ours)
 	out = appendFrame(out, msgClose, []byte("P"), name)
 	note(owedClose, ours)
-	return appendFrame(out, msgFlush)
+	if !synced {
+		return appendFrame(out, msgFlush)
+	}
+	note(owedSync, ours)
+	return appendFrame(out, msgSync)
 }
 
 // answer is what the session said to the question about the message being looked at; "" when it was not
@@ -171,12 +196,22 @@ func readAnswer(row []byte) string {
 	return string(row[6 : 6+n])
 }
 
-// hush keeps from the client that a question before a Query failed because the transaction has: the
-// Query may be the one that ends it.
-func (d *deed) hush(frame []byte, kind replyKind) bool {
+// hushes reports whether the client is not to hear of the error of a message that belongs to a question. Before
+// a Query that is the transaction's having failed: the Query may be the one that ends it. What was asked with a
+// Sync will be asked again.
+func (a *about) hushes(frame []byte, kind replyKind) bool {
+	if !a.quiet && a.asks == nil {
+		return false
+	}
 	var rep pgproto3.ErrorResponse
-	d.hushed = kind == owedQuery && rep.Decode(frame[headerSize:]) == nil && rep.Code == codeFailedTransaction
-	return d.hushed
+	if rep.Decode(frame[headerSize:]) != nil {
+		return false
+	}
+	if a.quiet {
+		return rep.SeverityUnlocalized == "ERROR" // a FATAL one ends the session
+	}
+	a.asks.hushed = kind == owedQuery && rep.Code == codeFailedTransaction
+	return a.asks.hushed
 }
 
 // giveUp settles the questions up to the next Sync, which the server skips; false means that there is

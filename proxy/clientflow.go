@@ -173,9 +173,7 @@ func (f *clientFlow) setAside(buf, frame []byte, pos int, out *assembly) {
 }
 
 func (f *clientFlow) push(kind replyKind, a *about) {
-	if kind.extended() || kind == owedSync {
-		f.asking.unsynced = kind != owedSync
-	}
+	f.asking.note(kind)
 	if f.late != nil {
 		f.late.sent(kind)
 	}

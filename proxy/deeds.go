@@ -28,8 +28,9 @@ type deed struct {
 	// run is the last try to run means.step; nil before the first. It belongs to the direction
 	// client -> server.
 	run *deed
-	// Of a question (ask.go), set before outcome is: what the session said, and that its failure was kept
-	// from the client.
+	// Of a question (ask.go): that it has a Sync of its own; and, set before outcome is, what the session said,
+	// and that its failure was kept from the client.
+	synced bool
 	answer string
 	hushed bool
 }

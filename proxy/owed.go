@@ -103,6 +103,7 @@ type about struct {
 	ofPortal    bool     // Describe and Close: portal is meant, not statement
 	deallocated []string // statement names that DEALLOCATE in the text of a Query or Parse drops
 	asks        *deed    // of a question: the one among deeds that is its answer
+	quiet       bool     // of a question with a Sync of its own: its errors are not for the client
 	deeds       []*deed  // what the message may bring about, in order; nil nearly always
 }
 
@@ -111,7 +112,7 @@ type about struct {
 func (o *owed) hides(typ byte, done int) bool {
 	if o.hidden {
 		// A question that fails before a Query stands for the Query, up to its end.
-		fails := typ == msgReadyForQuery && o.about.asks.pending() && !o.about.asks.hushed
+		fails := typ == msgReadyForQuery && o.kind == owedQuery && o.about.asks.pending() && !o.about.asks.hushed
 		return typ != msgErrorResponse && !fails
 	}
 	return typ == msgCommandComplete && o.kind == owedQuery && o.about != nil && slices.Contains(o.about.hide, done)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -109,9 +110,10 @@ func (w *writer) deferred() string {
 }
 
 // simple adds a Query. Postgres 15 crashes when the unnamed portal that a failed Query has left in a
-// transaction is executed, so the portal is closed behind it.
+// transaction is executed, so the portal is closed behind it. From 18 on a Query behind messages without a Sync
+// leaves their transaction open, unless it is of several statements, as one with a hidden statement is.
 func (w *writer) simple(sql string) {
-	if w.steps && mayAct(sql) {
+	if w.steps && (mayAct(sql) || strings.Contains(sql, markHide)) {
 		w.add(sync1())
 	}
 	w.add(&pgproto3.Query{String: sql}, &pgproto3.Close{ObjectType: 'P'})

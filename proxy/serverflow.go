@@ -145,9 +145,7 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		replacement = f.edit(frame, f.upcoming())
 	case msgErrorResponse:
 		h := f.upcoming()
-		if h != nil && h.about != nil && h.about.asks != nil {
-			hide = h.about.asks.hush(frame, h.kind)
-		}
+		hide = h != nil && h.about != nil && h.about.hushes(frame, h.kind)
 		replacement = f.edit(frame, h)
 		_, err = f.answer(msgErrorResponse, "")
 	}
