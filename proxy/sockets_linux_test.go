@@ -20,7 +20,7 @@ func TestSocketOptions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			eachWay(t, func(t *testing.T, way how) {
 				p := start(t, way, func(cfg *Config) { cfg.KeepAlive, cfg.UserTimeout = c.keepAlive, c.user })
-				login(t, p.addr)
+				login(t, p.addr).query("select 1") // by then the session is where it stays
 				for name, fd := range p.descriptors() {
 					get := func(level, option int) int {
 						t.Helper()

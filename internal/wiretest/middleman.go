@@ -122,16 +122,16 @@ func (m *Middleman) Open() int {
 	return len(m.open)
 }
 
-// Cut resets all connections there are and ends the stalls in them.
+// Cut resets all connections there are and then ends the stalls in them: nothing that was held back arrives.
 func (m *Middleman) Cut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	close(m.cut)
-	m.cut = make(chan struct{})
 	for c := range m.open {
 		_ = c.(*net.TCPConn).SetLinger(0)
 		_ = c.Close()
 	}
+	close(m.cut)
+	m.cut = make(chan struct{})
 }
 
 // Close ends everything.
