@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -75,21 +76,38 @@ func (f *clientFlow) awaitAnswer(ctx context.Context) bool {
 // that the message would have had: the transaction has failed, or the client has cancelled.
 //
 // A Parse that nothing precedes since the last Sync is asked about with a Sync of the question's own: without,
-// servers from 18 on run the statement in a transaction block, where some cannot run. If that fails, the
-// question is put again without, for the sake of its error. A Query behind messages without a Sync is not
-// asked about, for the question would end their transaction.
+// servers from 18 on run the statement in a transaction block, where some cannot run. Where such a question
+// fails, another statement that fails is sent without a Sync, and the client gets the question's error for it:
+// the server then skips what it is to skip. A Query behind messages without a Sync is not asked about, for the question would end their transaction.
 func (f *clientFlow) ask(buf, frame []byte, pos int, out *assembly) bool {
-	asker, ok := f.rewriter.(Asker)
-	if !ok || !f.forRewriter(frame) {
+	var messages []byte
+	switch last := f.asking.answered; {
+	case last == nil:
+		messages = f.question(frame)
+	case last.failure != nil:
+		messages = f.failAs(last.failure)
+	}
+	if messages == nil {
 		return false
 	}
-	last := f.asking.answered
-	if last != nil && (!last.synced || last.outcome.Load() != deedUndone) {
-		return false
+	at := pos - len(frame)
+	if f.held != nil {
+		at = 0
+	}
+	out.replace(at, at, messages)
+	f.setAside(buf, frame, pos, out)
+	return true
+}
+
+// question returns the messages that ask what the Rewriter wants to know about a message; nil: nothing.
+func (f *clientFlow) question(frame []byte) (messages []byte) {
+	asker, ok := f.rewriter.(Asker)
+	if !ok || !f.forRewriter(frame) {
+		return nil
 	}
 	simple := frame[0] == msgQuery
 	if simple && f.asking.unsynced {
-		return false
+		return nil
 	}
 	text, rest, ok := cstring(frame[headerSize:])
 	var voids []int
@@ -99,38 +117,37 @@ func (f *clientFlow) ask(buf, frame []byte, pos int, out *assembly) bool {
 		}
 	}
 	if !ok || simple && len(rest) > 0 {
-		return false // malformed: the server says so
+		return nil // malformed: the server says so
 	}
 	question := asker.Question(f.context(simple, voids), string(text))
 	if question == "" {
-		return false
+		return nil
 	}
-	at := pos - len(frame)
-	if f.held != nil {
-		at = 0
+	return f.pose(question, simple, !simple && !f.asking.unsynced && !f.asking.copied)
+}
+
+// injected notes a message of a question.
+func (f *clientFlow) injected(kind replyKind, a *about) {
+	if f.late != nil {
+		f.late.sent(kind)
 	}
-	out.replace(at, at, f.pose(question, simple, !simple && !f.asking.unsynced && !f.asking.copied && last == nil))
-	f.setAside(buf, frame, pos, out)
-	return true
+	f.news = append(f.news, owed{kind: kind, hidden: true, about: a})
 }
 
 // pose returns the messages that ask a question, and notes them. synced: with a Sync.
 func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte) {
 	d := newDeed(0, "", meaning{})
-	d.synced = synced
 	f.asking.awaited = d
-	note := func(kind replyKind, a *about) {
-		if f.late != nil {
-			f.late.sent(kind)
-		}
-		f.news = append(f.news, owed{kind: kind, hidden: true, about: a})
-	}
-	asks := &about{statement: askName, portal: askName, asks: d, deeds: []*deed{d}, quiet: synced}
+	note := f.injected
+	asks := &about{statement: askName, portal: askName, asks: d, deeds: []*deed{d}}
 	if simple {
 		note(owedQuery, asks)
 		return appendFrame(nil, msgQuery, []byte(question), []byte{0})
 	}
-	ours := &about{statement: askName, portal: askName, quiet: synced}
+	ours := &about{statement: askName, portal: askName}
+	if synced {
+		asks.quiet, ours.quiet = d, d
+	}
 	name := []byte(askName + "\x00")
 	out := appendFrame(nil, msgClose, []byte("S"), name)
 	note(owedClose, ours)
@@ -149,6 +166,15 @@ func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte
 	}
 	note(owedSync, ours)
 	return appendFrame(out, msgSync)
+}
+
+// failAs returns messages at which the server fails, for which the client gets the error.
+func (f *clientFlow) failAs(failure []byte) (messages []byte) {
+	d := newDeed(0, "", meaning{})
+	f.asking.awaited = d
+	f.injected(owedParse, &about{statement: askName, asks: d, deeds: []*deed{d}, instead: failure})
+	messages = appendFrame(nil, msgParse, []byte(askName+"\x00"), []byte("no statement\x00"), []byte{0, 0})
+	return appendFrame(messages, msgFlush)
 }
 
 // answer is what the session said to the question about the message being looked at; "" when it was not
@@ -196,22 +222,32 @@ func readAnswer(row []byte) string {
 	return string(row[6 : 6+n])
 }
 
-// hushes reports whether the client is not to hear of the error of a message that belongs to a question. Before
-// a Query that is the transaction's having failed: the Query may be the one that ends it. What was asked with a
-// Sync will be asked again.
-func (a *about) hushes(frame []byte, kind replyKind) bool {
-	if !a.quiet && a.asks == nil {
-		return false
+// failed is called with the error of a message, and with what an edit has made of it if that is not nil. It
+// returns what the client gets; hide: nothing.
+func (a *about) failed(frame, edited []byte, kind replyKind) (replacement []byte, hide bool) {
+	if a.instead != nil {
+		return a.instead, false
+	}
+	if a.quiet == nil && a.asks == nil {
+		return edited, false
 	}
 	var rep pgproto3.ErrorResponse
 	if rep.Decode(frame[headerSize:]) != nil {
-		return false
+		return edited, false
 	}
-	if a.quiet {
-		return rep.SeverityUnlocalized == "ERROR" // a FATAL one ends the session
+	switch {
+	case a.quiet == nil:
+		// The Query may be the one that ends the transaction.
+		a.asks.hushed = kind == owedQuery && rep.Code == codeFailedTransaction
+		return edited, a.asks.hushed
+	case rep.SeverityUnlocalized != "ERROR":
+		return edited, false // it ends the session
+	case edited != nil:
+		a.quiet.failure = edited
+	default:
+		a.quiet.failure = slices.Clone(frame)
 	}
-	a.asks.hushed = kind == owedQuery && rep.Code == codeFailedTransaction
-	return a.asks.hushed
+	return nil, true
 }
 
 // giveUp settles the questions up to the next Sync, which the server skips; false means that there is

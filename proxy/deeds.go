@@ -28,11 +28,11 @@ type deed struct {
 	// run is the last try to run means.step; nil before the first. It belongs to the direction
 	// client -> server.
 	run *deed
-	// Of a question (ask.go): that it has a Sync of its own; and, set before outcome is, what the session said,
-	// and that its failure was kept from the client.
-	synced bool
-	answer string
-	hushed bool
+	// Of a question (ask.go), set before outcome is: what the session said, that its failure was kept from the
+	// client, and the ErrorResponse of one that had a Sync of its own.
+	answer  string
+	hushed  bool
+	failure []byte
 }
 
 // meaning is what a name of a statement or portal stands for, as far as that matters to steps. The

@@ -103,7 +103,8 @@ type about struct {
 	ofPortal    bool     // Describe and Close: portal is meant, not statement
 	deallocated []string // statement names that DEALLOCATE in the text of a Query or Parse drops
 	asks        *deed    // of a question: the one among deeds that is its answer
-	quiet       bool     // of a question with a Sync of its own: its errors are not for the client
+	quiet       *deed    // of a question with a Sync of its own: keeps its error, which is not for the client
+	instead     []byte   // the error that the client gets when the message fails; nil nearly always
 	deeds       []*deed  // what the message may bring about, in order; nil nearly always
 }
 

@@ -145,8 +145,10 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		replacement = f.edit(frame, f.upcoming())
 	case msgErrorResponse:
 		h := f.upcoming()
-		hide = h != nil && h.about != nil && h.about.hushes(frame, h.kind)
 		replacement = f.edit(frame, h)
+		if h != nil && h.about != nil {
+			replacement, hide = h.about.failed(frame, replacement, h.kind)
+		}
 		_, err = f.answer(msgErrorResponse, "")
 	}
 	return replacement, hide, err
