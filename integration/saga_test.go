@@ -391,7 +391,7 @@ func TestSagaProgram(t *testing.T) {
 			0,
 			[]string{"Tour 2 is cancelled, because ticket-from was refused.", "ticket-from    refused      -          refused", "room           cancelled", "Messages left: 0"},
 		},
-		{[]string{"-services", "rooms", "-timeout", "300ms"}, 1, []string{"waiting for the end of tour 3"}},
+		{[]string{"-services", "rooms", "-timeout", "3s"}, 1, []string{"waiting for the end of tour 3"}},
 		{[]string{"-fail-at", "lunch"}, 2, []string{`there is no step "lunch"`}},
 		{[]string{"-services", "lunch"}, 2, []string{`there is no service "lunch"`}},
 	}
