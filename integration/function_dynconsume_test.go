@@ -104,12 +104,15 @@ func TestDynConsumeDelivers(t *testing.T) {
 		s.want(t, "first", dyn, "true")
 		s.want(t, "", dyn, "true")
 
-		// All first candidates are held by others.
-		s.want(t, "60", "select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'x' || n) from generate_series(1, 60) n) x")
+		// All first candidates are held by others, and all second ones.
+		s.want(t, "200", "select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'x' || n) from generate_series(1, 200) n) x")
 		want(t, other, "50", "begin; select count(*) from mbus4.consumen('q', amt => 50)")
 		s.want(t, "x51", dyn, "t.iid like 'x%'")
-		s.want(t, "x60", dyn, "t.iid = 'x60'")
 		s.want(t, "x52", dyn, "t.data->'n' <> '0'")
+		want(t, other, "120", "select count(*) from mbus4.consumen('q', amt => 120)")
+		s.want(t, "x173", dyn, "t.iid like 'x%'")
+		s.want(t, "x174", dyn, "t.data->'n' <> '0'")
+		s.want(t, "x200", dyn, "t.iid = 'x200'")
 		s.want(t, "", dyn, "t.iid = 'x50'")
 		ask(t, other, "rollback")
 		s.want(t, "x50", dyn, "t.iid = 'x50'")

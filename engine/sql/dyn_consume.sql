@@ -1,14 +1,17 @@
 -- As consume.sql, with a selector that is known only now. mbus4.candidates only reads, so it gives the
--- addresses of a few messages to choose from; where others hold all of those, it is asked for all. The
--- first time it is spelled out, which saves planning its body.
+-- addresses of a few messages to choose from; where others hold all of those, it is asked for more, and then for
+-- all. The first time it is spelled out, which saves planning its body.
 {c}_k as materialized (
-    select k.*, array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 32)) w) as tids
+    select k.*, array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 16)) w) as tids
     from (
         select {consumer:a;c} as id, pg_catalog.clock_timestamp() as now, {hint:c.id} as low, c.queue, a.selector
         from {c}_a a
         left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         offset 0
     ) k
+),
+{c}_w as materialized (
+    select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 128) as tids from {c}_k k where pg_catalog.cardinality(k.tids) = 16
 ),
 {c}_d as (
     delete from mbus4.message m
@@ -19,11 +22,18 @@
         order by x.available_at, x.id
         limit 1
         for update skip locked
+    ), '{}'), nullif(array(
+        select x.ctid
+        from mbus4.message x
+        where x.ctid = any((select w.tids from {c}_w w)::tid[]) and x.consumer_id is not distinct from (select k.id from {c}_k k) and {deliverable:x;(select k.now from {c}_k k)}
+        order by x.available_at, x.id
+        limit 1
+        for update skip locked
     ), '{}'), array(
         select x.ctid
         from mbus4.message x
         where x.ctid = any((
-            select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000) from {c}_k k where pg_catalog.cardinality(k.tids) = 32
+            select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000) from {c}_k k, {c}_w w where pg_catalog.cardinality(w.tids) = 128
         )::tid[]) and x.consumer_id is not distinct from (select k.id from {c}_k k) and {deliverable:x;(select k.now from {c}_k k)}
         order by x.available_at, x.id
         limit 1
