@@ -123,11 +123,10 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 		also = texts["condition"]
 	}
 	subscribers, join, queue := "", texts["subscribers_of_one"], "a.qname"
-	prefix := "pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.'"
+	once := ""
 	switch {
 	case use.Rows && use.Fixed["qname"]:
-		queue = "{qname}"
-		prefix = "(select pg_catalog.lower({qname}) || '.' || pg_catalog.current_database() || '.')" // once
+		queue, once = "{qname}", "select "
 	case use.Rows:
 		subscribers, join = texts["subscribers_of_many"], "left join lateral (select * from {c}_r r where r.queue = pg_catalog.lower(a.qname) offset 0) r on true"
 	}
@@ -137,7 +136,8 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 		subscribed = texts["subscribed_selective"]
 	}
 	text = strings.NewReplacer("{amt}", amount, "{result}", f.Serves, "{wake}", wake, "{also}", also, "{expired}", expired, "{after_expired}", after,
-		"{subscribers}", subscribers, "{join_subscribers}", join, "{subscribed}", subscribed, "{prefix}", prefix).Replace(text)
+		"{subscribers}", subscribers, "{join_subscribers}", join, "{subscribed}", subscribed,
+		"{prefix}", "("+once+"pg_catalog.lower("+queue+") || '.' || pg_catalog.current_database() || '.')").Replace(text)
 	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
 }
 

@@ -155,12 +155,11 @@ func (b *faultBench) play(side string, plan wiretest.Plan) {
 		b.Errorf("%s's side: %v: the client hangs", side, plan)
 	}
 	await(b.T, b.server, 20*time.Second, "select count(*) = 0 from pg_stat_activity where application_name = 'fault'")
+	ctx, cancel := context.WithDeadline(b.Context(), began.Add(20*time.Second))
+	defer cancel()
 	for s, m := range b.sides {
-		for m.Open() > 0 {
-			if time.Since(began) > 20*time.Second {
-				b.Fatalf("%s's side: %v: connections are left at the %s's side\n%s", side, plan, s, b.proxy.logTail())
-			}
-			time.Sleep(time.Millisecond)
+		if !m.AwaitEmpty(ctx) {
+			b.Fatalf("%s's side: %v: connections are left at the %s's side\n%s", side, plan, s, b.proxy.logTail())
 		}
 	}
 	if took := time.Since(began); took > 10*time.Second {

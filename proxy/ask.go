@@ -126,45 +126,24 @@ func (f *clientFlow) question(frame []byte) (messages []byte) {
 	return f.pose(question, simple, !simple && !f.asking.unsynced && !f.asking.copied)
 }
 
-// injected notes a message of a question.
-func (f *clientFlow) injected(kind replyKind, a *about) {
-	if f.late != nil {
-		f.late.sent(kind)
-	}
-	f.news = append(f.news, owed{kind: kind, hidden: true, about: a})
-}
-
 // pose returns the messages that ask a question, and notes them. synced: with a Sync.
 func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte) {
 	d := newDeed(0, "", meaning{})
 	f.asking.awaited = d
-	note := f.injected
 	asks := &about{statement: askName, portal: askName, asks: d, deeds: []*deed{d}}
 	if simple {
-		note(owedQuery, asks)
+		f.hide(owedQuery, asks)
 		return appendFrame(nil, msgQuery, []byte(question), []byte{0})
 	}
 	ours := &about{statement: askName, portal: askName}
 	if synced {
 		asks.quiet, ours.quiet = d, d
 	}
-	name := []byte(askName + "\x00")
-	out := appendFrame(nil, msgClose, []byte("S"), name)
-	note(owedClose, ours)
-	out = appendFrame(out, msgParse, name, []byte(question), []byte{0, 0, 0})
-	note(owedParse, ours)
-	out = appendFrame(out, msgBind, name, name, []byte{0, 0, 0, 0, 0, 0})
-	note(owedBind, ours)
-	out = appendFrame(out, msgExecute, name, []byte{0, 0, 0, 0})
-	note(owedExecute, asks)
-	out = appendFrame(out, msgClose, []byte("S"), name)
-	note(owedClose, ours)
-	out = appendFrame(out, msgClose, []byte("P"), name)
-	note(owedClose, ours)
+	out := f.runHidden(nil, askName, question, ours, asks)
 	if !synced {
 		return appendFrame(out, msgFlush)
 	}
-	note(owedSync, ours)
+	f.hide(owedSync, ours)
 	return appendFrame(out, msgSync)
 }
 
@@ -172,7 +151,7 @@ func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte
 func (f *clientFlow) failAs(failure []byte) (messages []byte) {
 	d := newDeed(0, "", meaning{})
 	f.asking.awaited = d
-	f.injected(owedParse, &about{statement: askName, asks: d, deeds: []*deed{d}, instead: failure})
+	f.hide(owedParse, &about{statement: askName, asks: d, deeds: []*deed{d}, instead: failure})
 	messages = appendFrame(nil, msgParse, []byte(askName+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return appendFrame(messages, msgFlush)
 }

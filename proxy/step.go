@@ -12,29 +12,40 @@ const stepName = "_mbus4_step"
 // follows removes what a step that failed may have left; nothing need be there to be closed.
 func (f *clientFlow) inject(portal []byte, m *meaning, run *deed) []byte {
 	step := m.step
-	name := []byte(stepName + "\x00")
 	ours := &about{plan: step}
-	hide := func(kind replyKind, a *about) {
-		f.late.sent(kind)
-		f.news = append(f.news, owed{kind: kind, hidden: true, about: a})
-	}
 	out := appendFrame(nil, msgDescribe, []byte("P"), portal, []byte{0})
-	hide(owedDescribe, &about{portal: nameKey(portal), ofPortal: true})
-	out = appendFrame(out, msgClose, []byte("S"), name)
-	hide(owedClose, ours)
-	out = appendFrame(out, msgParse, name, []byte(step.SQL()), []byte{0, 0, 0})
-	hide(owedParse, ours)
-	out = appendFrame(out, msgBind, name, name, []byte{0, 0, 0, 0, 0, 0})
-	hide(owedBind, ours)
-	out = appendFrame(out, msgExecute, name, []byte{0, 0, 0, 0})
-	hide(owedExecute, &about{plan: step, deeds: []*deed{run}})
-	out = appendFrame(out, msgClose, []byte("S"), name)
-	hide(owedClose, ours)
-	out = appendFrame(out, msgClose, []byte("P"), name)
-	hide(owedClose, ours)
+	f.hide(owedDescribe, &about{portal: nameKey(portal), ofPortal: true})
+	out = f.runHidden(out, stepName, step.SQL(), ours, &about{plan: step, deeds: []*deed{run}})
 	if m.again != nil {
 		out = append(out, m.again...)
-		hide(owedBind, ours)
+		f.hide(owedBind, ours)
 	}
+	return out
+}
+
+// hide notes a message of ours, whose replies are not for the client.
+func (f *clientFlow) hide(kind replyKind, a *about) {
+	if f.late != nil {
+		f.late.sent(kind)
+	}
+	f.news = append(f.news, owed{kind: kind, hidden: true, about: a})
+}
+
+// runHidden appends the messages that run a statement of ours under a name of ours, and notes them: run is about
+// the Execute, ours about the others.
+func (f *clientFlow) runHidden(out []byte, named, sql string, ours, run *about) []byte {
+	name := []byte(named + "\x00")
+	out = appendFrame(out, msgClose, []byte("S"), name)
+	f.hide(owedClose, ours)
+	out = appendFrame(out, msgParse, name, []byte(sql), []byte{0, 0, 0})
+	f.hide(owedParse, ours)
+	out = appendFrame(out, msgBind, name, name, []byte{0, 0, 0, 0, 0, 0})
+	f.hide(owedBind, ours)
+	out = appendFrame(out, msgExecute, name, []byte{0, 0, 0, 0})
+	f.hide(owedExecute, run)
+	out = appendFrame(out, msgClose, []byte("S"), name)
+	f.hide(owedClose, ours)
+	out = appendFrame(out, msgClose, []byte("P"), name)
+	f.hide(owedClose, ours)
 	return out
 }

@@ -140,3 +140,15 @@ func readAll(t *testing.T, conn net.Conn) []byte {
 	}
 	return b
 }
+
+// challenge has the server's challenge taken up by x.
+func (w *wire) challenge(x *scramLogin) {
+	w.t.Helper()
+	m, err := w.fe.Receive()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := x.challenged(m.(*pgproto3.AuthenticationSASLContinue).Data); err != nil {
+		w.t.Fatal(err)
+	}
+}

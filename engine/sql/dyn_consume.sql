@@ -15,30 +15,11 @@
 ),
 {c}_d as (
     delete from mbus4.message m
-    where m.ctid = any(coalesce(nullif(array(
-        select x.ctid
-        from mbus4.message x
-        where x.ctid = any((select k.tids from {c}_k k)::tid[]) and x.consumer_id is not distinct from (select k.id from {c}_k k) and {deliverable:x;(select k.now from {c}_k k)}
-        order by x.available_at, x.id
-        limit 1
-        for update skip locked
-    ), '{}'), nullif(array(
-        select x.ctid
-        from mbus4.message x
-        where x.ctid = any((select w.tids from {c}_w w)::tid[]) and x.consumer_id is not distinct from (select k.id from {c}_k k) and {deliverable:x;(select k.now from {c}_k k)}
-        order by x.available_at, x.id
-        limit 1
-        for update skip locked
-    ), '{}'), array(
-        select x.ctid
-        from mbus4.message x
-        where x.ctid = any((
-            select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000) from {c}_k k, {c}_w w where pg_catalog.cardinality(w.tids) = 128
-        )::tid[]) and x.consumer_id is not distinct from (select k.id from {c}_k k) and {deliverable:x;(select k.now from {c}_k k)}
-        order by x.available_at, x.id
-        limit 1
-        for update skip locked
-    )))
+    where m.ctid = any(coalesce(
+        nullif({first_free:select k.tids from {c}_k k}, '{}'),
+        nullif({first_free:select w.tids from {c}_w w}, '{}'),
+        {first_free:select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000) from {c}_k k, {c}_w w where pg_catalog.cardinality(w.tids) = 128}
+    ))
     returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
               coalesce(m.iid, {iid:(select k.queue from {c}_k k);m.available_at;m.id}) as iid
 ),

@@ -1,6 +1,7 @@
 package wiretest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,7 @@ type Middleman struct {
 	plan     Plan
 	passages []*passage // since Use
 	open     map[net.Conn]struct{}
+	dropped  chan struct{} // closed and replaced when a connection goes from open
 	closed   bool
 }
 
@@ -77,7 +79,7 @@ func NewMiddleman(target string) (*Middleman, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Middleman{target: target, listener: l, done: make(chan struct{}), cut: make(chan struct{}), open: map[net.Conn]struct{}{}}
+	m := &Middleman{target: target, listener: l, done: make(chan struct{}), cut: make(chan struct{}), dropped: make(chan struct{}), open: map[net.Conn]struct{}{}}
 	m.work.Go(m.accept)
 	return m, nil
 }
@@ -120,6 +122,23 @@ func (m *Middleman) Open() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.open)
+}
+
+// AwaitEmpty waits until no connection is open; false means that ctx has ended before.
+func (m *Middleman) AwaitEmpty(ctx context.Context) bool {
+	for {
+		m.mu.Lock()
+		n, dropped := len(m.open), m.dropped
+		m.mu.Unlock()
+		if n == 0 {
+			return true
+		}
+		select {
+		case <-dropped:
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // Cut resets all connections there are and then ends the stalls in them: nothing that was held back arrives.
@@ -173,6 +192,8 @@ func (m *Middleman) drop(c net.Conn) {
 	_ = c.Close()
 	m.mu.Lock()
 	delete(m.open, c)
+	close(m.dropped)
+	m.dropped = make(chan struct{})
 	m.mu.Unlock()
 }
 
