@@ -86,6 +86,19 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
+// progressContext ends with the test, and when moved has not been called for testLimit: for tests that take as long
+// as the machine lets them.
+func progressContext(t *testing.T) (ctx context.Context, moved func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	watchdog := time.AfterFunc(testLimit, cancel)
+	t.Cleanup(func() {
+		watchdog.Stop()
+		cancel()
+	})
+	return ctx, func() { watchdog.Reset(testLimit) }
+}
+
 // connect opens a bare protocol connection that is closed with the test.
 func connect(t *testing.T, e endpoint, database string) *pgconn.PgConn {
 	t.Helper()

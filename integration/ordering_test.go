@@ -164,12 +164,12 @@ func TestConsumeAfterUnderLoad(t *testing.T) {
 	ask(t, poster, "create table done (place bigserial primary key, iid text unique, at timestamptz default clock_timestamp())")
 	ask(t, poster, "create table dep (iid text, dep text)")
 	random := rand.New(rand.NewPCG(1, 2))
-	ctx := testContext(t)
+	ctx, moved := progressContext(t)
 	var workers sync.WaitGroup
 	for n := range consumers {
 		conn := connect(t, proxied, database)
 		workers.Go(func() {
-			if err := consumeInOrder(ctx, conn, fmt.Sprint("q", n%3), messages); err != nil {
+			if err := consumeInOrder(ctx, conn, fmt.Sprint("q", n%3), messages, moved); err != nil {
 				t.Errorf("consumer %d: %v", n, err)
 			}
 		})
@@ -197,8 +197,8 @@ func TestConsumeAfterUnderLoad(t *testing.T) {
 	want(t, poster, "0", "select count(*) from mbus4.message")
 }
 
-// consumeInOrder consumes and notes what it gets until all messages are noted.
-func consumeInOrder(ctx context.Context, conn *pgconn.PgConn, queue string, messages int) error {
+// consumeInOrder consumes and notes what it gets until all messages are noted; it calls moved for each.
+func consumeInOrder(ctx context.Context, conn *pgconn.PgConn, queue string, messages int, moved func()) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -207,6 +207,7 @@ func consumeInOrder(ctx context.Context, conn *pgconn.PgConn, queue string, mess
 			return err
 		}
 		if got != "" {
+			moved()
 			continue
 		}
 		all, err := query(ctx, conn, "select count(*) from done")
