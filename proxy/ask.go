@@ -14,8 +14,8 @@ type Asker interface {
 	Rewriter
 	// Question returns the query that the session is asked before Rewrite is called with the text, or
 	// "" nearly always. It yields one row with one column, a text of at most maxAnswer bytes, which is
-	// StatementContext.Answer then. It is only called for texts for which Mentions is true.
-	Question(sc StatementContext, text string) string
+	// StatementContext.Answer then. ctx ends with the session. It is only called for texts for which Mentions is true.
+	Question(ctx context.Context, sc StatementContext, text string) string
 }
 
 // maxAnswer bounds the DataRow with the answer to a question, in bytes.
@@ -79,11 +79,11 @@ func (f *clientFlow) awaitAnswer(ctx context.Context) bool {
 // servers from 18 on run the statement in a transaction block, where some cannot run. Where such a question
 // fails, another statement that fails is sent without a Sync, and the client gets the question's error for it:
 // the server then skips what it is to skip. A Query behind messages without a Sync is not asked about, for the question would end their transaction.
-func (f *clientFlow) ask(buf, frame []byte, pos int, out *assembly) bool {
+func (f *clientFlow) ask(ctx context.Context, buf, frame []byte, pos int, out *assembly) bool {
 	var messages []byte
 	switch last := f.asking.answered; {
 	case last == nil:
-		messages = f.question(frame)
+		messages = f.question(ctx, frame)
 	case last.failure != nil:
 		messages = f.failAs(last.failure)
 	}
@@ -100,7 +100,7 @@ func (f *clientFlow) ask(buf, frame []byte, pos int, out *assembly) bool {
 }
 
 // question returns the messages that ask what the Rewriter wants to know about a message; nil: nothing.
-func (f *clientFlow) question(frame []byte) (messages []byte) {
+func (f *clientFlow) question(ctx context.Context, frame []byte) (messages []byte) {
 	asker, ok := f.rewriter.(Asker)
 	if !ok || !f.forRewriter(frame) {
 		return nil
@@ -119,7 +119,7 @@ func (f *clientFlow) question(frame []byte) (messages []byte) {
 	if !ok || simple && len(rest) > 0 {
 		return nil // malformed: the server says so
 	}
-	question := asker.Question(f.context(simple, voids), string(text))
+	question := asker.Question(ctx, f.context(simple, voids), string(text))
 	if question == "" {
 		return nil
 	}

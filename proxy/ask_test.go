@@ -19,7 +19,7 @@ var askMark = regexp.MustCompile(`(?s)/\*ask (.*?)\*/`) //nolint:gochecknoglobal
 
 func (r *curious) Mentions(text []byte) bool { return askMark.Match(text) || r.stepping.Mentions(text) }
 
-func (r *curious) Question(_ StatementContext, text string) string {
+func (r *curious) Question(_ context.Context, _ StatementContext, text string) string {
 	if m := askMark.FindStringSubmatch(text); m != nil {
 		return m[1]
 	}

@@ -77,7 +77,7 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 			f.setAside(buf, frame, pos, out)
 			return errNeedsRewriter
 		}
-		if f.ask(buf, frame, pos, out) {
+		if f.ask(ctx, buf, frame, pos, out) {
 			return errNeedsRewriter
 		}
 		failed, err := f.failedFor(frame)

@@ -93,7 +93,12 @@ func BenchmarkRewrite(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
 		r := New(shortFragments{})
 		for b.Loop() {
-			r.rewrite(read(sql, utf8Session, nil), Env{HstoreSchema: "public"})
+			doc, err := r.read(b.Context(), sql, utf8Session)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.rewrite(b.Context(), doc, Env{HstoreSchema: "public"})
+			doc.release()
 		}
 	})
 }

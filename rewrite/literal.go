@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"mbusproxy/rewrite/lex"
 )
 
 // decodeLiteral returns what a literal of the client's text says, as the server's lexer reads it
@@ -36,15 +38,18 @@ func decodeLiteral(text string, enc encodingKind, escapes bool) (string, bool) {
 		return "", false
 	}
 	var parts []span
-	for open < len(lexed) && lexed[open] == '\'' {
-		end := quoted(lexed, open, '\'', d.escape)
-		if end < 0 {
+	behind := open
+	for open >= 0 {
+		if behind = lex.QuoteEnd(lexed, open, d.escape); behind < 0 {
 			return "", false
 		}
-		parts = append(parts, span{open + 1, end - 1})
-		open = end + len(lexed[end:]) - len(strings.TrimLeft(lexed[end:], " \t\r\n\f\v"))
+		parts = append(parts, span{open + 1, behind - 1})
+		open = lex.Continuation(lexed, behind)
 	}
-	if open < len(lexed) {
+	if behind < len(lexed) {
+		if d.unicode == 0 {
+			return "", false
+		}
 		d.unicode = text[len(text)-2] // UESCAPE '!'
 		if d.unicode >= utf8.RuneSelf {
 			return "", false

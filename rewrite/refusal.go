@@ -1,9 +1,11 @@
 package rewrite
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -11,6 +13,9 @@ import (
 const (
 	codeFeatureNotSupported = "0A000"
 	codeUndefinedFunction   = "42883"
+
+	codeAdminShutdown         = "57P01"
+	codeInsufficientResources = "53000"
 )
 
 // Refusal is an error that the client gets instead of a statement's result.
@@ -92,6 +97,18 @@ func refuseArguments(c *call, types []string, detail string) *Refusal {
 		Hint:    "The " + kindOfCalled(c.match.Func) + " is " + c.match.Func.Signature(c.match.Name) + ".",
 		offset:  c.start,
 	}
+}
+
+// parserRefusal is what a client is told where its text is not parsed, though it may hold a call.
+func parserRefusal(err error) *Refusal {
+	var limit *parse.LimitError
+	switch {
+	case errors.As(err, &limit):
+		return &Refusal{Code: limit.Code, Message: limit.Message, Hint: limit.Hint}
+	case errors.Is(err, parse.ErrEnded):
+		return &Refusal{Code: codeAdminShutdown, Message: "the session is ending", Detail: err.Error()}
+	}
+	return &Refusal{Code: codeInsufficientResources, Message: "the statement cannot be parsed now", Detail: err.Error(), Hint: "Try again."}
 }
 
 // Refuse returns a plan that makes the server fail with r where text would have run. It is for

@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	stdcontext "context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -9,6 +11,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -43,6 +46,7 @@ type Rewriter struct {
 	fragments   Fragments
 	unqualified *Unqualified
 	cache       *cache
+	parser      *parse.Parser
 }
 
 // New returns a Rewriter that serves calls with the SQL of fragments.
@@ -50,8 +54,11 @@ func New(fragments Fragments) *Rewriter { return NewServing(fragments, nil) }
 
 // NewServing returns a Rewriter that also serves calls without the schema, by the names given.
 func NewServing(fragments Fragments, unqualified *Unqualified) *Rewriter {
-	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries)}
+	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parse.New()}
 }
+
+// Parser returns the parser, for what else is parsed of what clients send: one budget is for all of it.
+func (r *Rewriter) Parser() *parse.Parser { return r.parser }
 
 // Mentions is the function Mentions, and true also for texts that may have Candidates.
 func (r *Rewriter) Mentions(text []byte) bool {
@@ -67,12 +74,27 @@ func (r *Rewriter) key(skel string, session Session) cacheKey {
 	return k
 }
 
-// Rewrite returns the plan for text, which may hold several statements, or nil when it is to be
+// Rewrite is RewriteContext for callers that nothing can interrupt.
+func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refusal)) *Plan {
+	return r.RewriteContext(stdcontext.Background(), text, session, env)
+}
+
+// RewriteContext returns the plan for text, which may hold several statements, or nil when it is to be
 // forwarded as it is: it holds no call, or it does not parse, and then the server's error is the
 // right one. env is asked only when there is a call, or a table of the schema, which may be the first that a
-// database hears of us.
-func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refusal)) *Plan {
+// database hears of us. A text that is too much for the parser is refused, and so is one for whose turn
+// the context does not last.
+func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session Session, env func() (Env, *Refusal)) *Plan {
 	enc := kindOf(session.Encoding)
+	if len(text) > cacheTextLimit { // no memory is taken for it before it is known to be worth it
+		lexed := enc.parseable(text)
+		h := holds(lexed, session.EscapeStrings, r.unqualified)
+		if _, err := parse.Check(lexed, session.EscapeStrings); h.call && err != nil {
+			return Refuse(text, session.Encoding, *parserRefusal(err))
+		} else if h == (holding{}) || err != nil {
+			return nil
+		}
+	}
 	skel, literals := skeleton(text, enc, session.EscapeStrings)
 	key := r.key(skel, session)
 	known := r.cache.get(key)
@@ -80,21 +102,30 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 		known = nil
 	}
 	var doc *document
+	defer func() { doc.release() }()
 	if known == nil {
-		if doc = r.read(text, session); !doc.hasCalls() {
+		var err error
+		if doc, err = r.read(ctx, text, session); err != nil {
+			return Refuse(text, session.Encoding, *parserRefusal(err))
+		}
+		if !doc.hasCalls() {
 			known = &cached{tables: doc.usesTables()}
 			r.cache.put(key, known)
 		}
 	}
 	if known != nil && !known.calls {
+		doc.release() // env may take its time
 		if known.tables {
 			_, _ = env() // where that fails the server says what is missing
 		}
 		return nil
 	}
-	e, refusal := env()
-	if refusal != nil {
-		return Refuse(text, session.Encoding, *refusal)
+	if doc.release(); doc.isLong() {
+		doc = nil // not to be kept without a turn
+	}
+	e, refused := env()
+	if refused != nil {
+		return Refuse(text, session.Encoding, *refused)
 	}
 	if known != nil && known.env == e {
 		if known.plan.client == text {
@@ -103,11 +134,15 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 		return known.plan.transfer(text, known.literals, literals).checked()
 	}
 	if doc == nil {
-		if doc = r.read(text, session); !doc.hasCalls() { // hstore has moved since the text was seen last
+		var err error
+		if doc, err = r.read(ctx, text, session); err != nil {
+			return Refuse(text, session.Encoding, *parserRefusal(err))
+		}
+		if !doc.hasCalls() { // hstore has moved since the text was seen last
 			return nil
 		}
 	}
-	p := r.rewrite(doc, e)
+	p := r.rewrite(ctx, doc, e)
 	r.cache.put(key, &cached{calls: true, env: e, plan: p, literals: literals})
 	return p.checked()
 }
@@ -120,33 +155,62 @@ type document struct {
 	tree    *pg_query.ParseResult
 	src     *source
 	calls   [][]*call // by statement
+	lease   *parse.Lease
 
 	skeleton string
 	prepared bool
 }
 
-// read finds the calls of ours in a text.
-func (r *Rewriter) read(text string, session Session) *document {
-	d := read(text, session, r.unqualified)
-	d.settle(session.Answer)
-	return d
+// release gives the turn at the parser to others. What isLong must not be used any more.
+func (d *document) release() {
+	if d != nil {
+		d.lease.Release()
+	}
 }
 
-// read finds the calls in a text, unqualified ones that may be ours included.
-func read(text string, session Session, unqualified *Unqualified) *document {
+// isLong reports whether so much memory hangs on the document that it must not wait for anything.
+func (d *document) isLong() bool { return d != nil && d.lease.Long() }
+
+// read finds the calls of ours in a text. Errors are those of the parser's bounds and budget.
+func (r *Rewriter) read(ctx stdcontext.Context, text string, session Session) (*document, error) {
+	d, err := r.readAll(ctx, text, session)
+	d.settle(session.Answer)
+	return d, err
+}
+
+// readAll finds the calls in a text, unqualified ones that may be ours included.
+func (r *Rewriter) readAll(ctx stdcontext.Context, text string, session Session) (*document, error) {
 	d := &document{text: text, enc: kindOf(session.Encoding), escapes: session.EscapeStrings, prepared: session.Prepared}
-	var literals []literal
-	d.skeleton, literals = skeleton(text, d.enc, session.EscapeStrings)
 	parsed := d.enc.parseable(text)
+	holding := holds(parsed, session.EscapeStrings, r.unqualified)
+	if !holding.call && !holding.table {
+		return nil, nil
+	}
 	if session.EscapeStrings {
-		parsed = blank(parsed, literals)
+		parsed = plainStrings(parsed)
 	}
 	var err error
-	if d.tree, err = pg_query.Parse(parsed); err != nil {
-		return nil
+	if d.lease, err = r.parser.Lease(ctx, parsed); err == nil {
+		err = d.parse(parsed, session, r.unqualified)
 	}
-	if d.src, err = scan(text, parsed); err != nil {
-		return nil
+	if err == nil {
+		return d, nil
+	}
+	d.release()
+	if errors.As(err, new(*parse.SyntaxError)) || !holding.call {
+		return nil, nil // it is left to the server
+	}
+	return nil, err
+}
+
+// parse makes the tree, the tokens and the calls.
+func (d *document) parse(parsed string, session Session, unqualified *Unqualified) (err error) {
+	if d.tree, err = d.lease.Parse(parsed); err != nil {
+		return err
+	}
+	d.skeleton, _ = skeleton(d.text, d.enc, d.escapes)
+	if d.src, err = scan(d.text, parsed); err != nil {
+		return &parse.SyntaxError{Message: err.Error()}
 	}
 	for _, raw := range d.tree.Stmts {
 		served := unqualified
@@ -158,7 +222,7 @@ func read(text string, session Session, unqualified *Unqualified) *document {
 		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.span == b.span }) // see callOf
 		d.calls = append(d.calls, calls)
 	}
-	return d
+	return nil
 }
 
 func (d *document) hasCalls() bool {
@@ -186,7 +250,7 @@ func (d *document) usesTables() bool {
 }
 
 // rewrite places and splices the calls of all statements.
-func (r *Rewriter) rewrite(d *document, env Env) *Plan {
+func (r *Rewriter) rewrite(ctx stdcontext.Context, d *document, env Env) *Plan {
 	p := &Plan{client: d.text, enc: d.enc, escapes: d.escapes}
 	prefix := freePrefix(d.skeleton) // what is in a literal is no name
 	ed := &edits{text: d.text}
@@ -209,6 +273,7 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 			prefix:    prefix,
 			env:       env,
 			calls:     d.calls[i],
+			parse:     func(text string) (*pg_query.ParseResult, error) { return r.parseWithin(ctx, d, text) },
 		}
 		mark, placed := len(ed.list), len(p.calls)
 		refusal := st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
@@ -244,6 +309,14 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 		p.decode()
 	}
 	return p
+}
+
+// parseWithin parses a text that is a part of a document's: in the document's turn while there is one.
+func (r *Rewriter) parseWithin(ctx stdcontext.Context, d *document, text string) (*pg_query.ParseResult, error) {
+	if d.isLong() {
+		return d.lease.Parse(text)
+	}
+	return r.parser.Parse(ctx, text)
 }
 
 // freePrefix returns a prefix for names of our own that occurs nowhere in text.

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	stdcontext "context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -22,16 +24,19 @@ const (
 // database: whether it is one expression, holds no subquery, and nothing whose value depends on who asks
 // or when. It returns nil when all is well so far. encoding is the client's, or SQL_ASCII where the server
 // converts nothing.
-func CheckSelector(text, encoding string) *Refusal {
+func (r *Rewriter) CheckSelector(ctx stdcontext.Context, text, encoding string) *Refusal {
 	refuse := func(code, rule string) *Refusal {
 		return &Refusal{Code: code, Message: fmt.Sprintf("the selector %s is refused: %s", text, rule), Hint: selectorExplained}
 	}
 	if kindOf(encoding) != utf8Encoding && encoding != "SQL_ASCII" && strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 }) {
 		return refuse(codeUntranslated, "it holds characters other than ASCII; set client_encoding to UTF8 to create it")
 	}
-	tree, err := parseExpression(text)
-	if err != nil {
+	tree, err := parseExpression(text, func(text string) (*pg_query.ParseResult, error) { return r.parser.Parse(ctx, text) })
+	switch {
+	case errors.As(err, new(*parse.SyntaxError)):
 		return refuse(codeSyntaxError, err.Error())
+	case err != nil:
+		return parserRefusal(err)
 	}
 	var found *Refusal
 	walkMessages(tree.ProtoReflect(), func(m protoreflect.Message) bool {
@@ -48,15 +53,16 @@ func CheckSelector(text, encoding string) *Refusal {
 	return found
 }
 
-// parseExpression parses a text that must be one expression.
-func parseExpression(text string) (*pg_query.ParseResult, error) {
+// parseExpression parses a text that must be one expression; where it is none the error is a *parse.SyntaxError.
+func parseExpression(text string, parser func(text string) (*pg_query.ParseResult, error)) (*pg_query.ParseResult, error) {
+	const rule = "it must be one SQL expression"
 	// The line break ends a comment at the text's end.
-	tree, err := pg_query.Parse("select\n" + text + "\n")
+	tree, err := parser("select\n" + text + "\n")
 	if err != nil {
-		return nil, fmt.Errorf("it must be one SQL expression: %w", err)
+		return nil, fmt.Errorf(rule+": %w", err)
 	}
 	if len(tree.Stmts) != 1 || !isExpressionOnly(tree.Stmts[0].Stmt.GetSelectStmt()) {
-		return nil, errors.New("it must be one SQL expression")
+		return nil, &parse.SyntaxError{Message: rule}
 	}
 	return tree, nil
 }
@@ -76,7 +82,7 @@ func (st *statement) condition(c *call) (text string, ok bool) {
 	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c == '\\' || c == 0 }) {
 		return "", false // not worth the trouble: the server reads it when it runs
 	}
-	if _, err := parseExpression(text); err != nil {
+	if _, err := parseExpression(text, st.parse); err != nil {
 		return "", false // the server says what is wrong with it
 	}
 	st.plan.pins = append(st.plan.pins, g.literal.start+1)

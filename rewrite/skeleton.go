@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strings"
+
+	"mbusproxy/rewrite/lex"
+)
 
 // A skeleton is a text without its whole numbers and the contents of its plain string literals.
 // Clients of the simple protocol send the same statement with other literals again and again; what
@@ -36,18 +40,28 @@ func skeleton(text string, enc encodingKind, escapes bool) (string, []literal) {
 		return stringMark + text, nil
 	}
 	var literals []literal
-	lexed := enc.parseable(text)
-	for i := 0; i < len(text); {
-		next, plain := lexeme(lexed, i, escapes)
-		switch {
-		case next < 0:
+	l := lex.Lexer{Text: enc.parseable(text), Escapes: escapes}
+	prefix := -1 // where a string is no plain one: behind the N of N'…'
+	for t := l.Next(); t.Kind != lex.End; t = l.Next() {
+		switch t.Kind {
+		case lex.Open:
 			return text, nil
-		case plain:
-			literals = append(literals, literal{span{i + 1, next - 1}, false})
-		case next-i <= maxNumber && digits(text[i:next]):
-			literals = append(literals, literal{span{i, next}, true})
+		case lex.String:
+			if t.Start == prefix {
+				break
+			}
+			for at := t.Start; at >= 0; {
+				end := lex.QuoteEnd(l.Text[:t.End], at, escapes)
+				literals = append(literals, literal{span{at + 1, end - 1}, false})
+				at = lex.Continuation(l.Text[:t.End], end)
+			}
+		case lex.Number:
+			literals = appendNumbers(literals, l.Text, t.Start, t.End)
+		case lex.Word:
+			if t.End == t.Start+1 && l.Text[t.Start]|0x20 == 'n' {
+				prefix = t.End
+			}
 		}
-		i = next
 	}
 	if len(literals) == 0 {
 		return text, nil
@@ -68,6 +82,21 @@ func skeleton(text string, enc encodingKind, escapes bool) (string, []literal) {
 	return b.String(), literals
 }
 
+// appendNumbers adds the whole numbers in the token of a number: both of 1.5, none of 1e5.
+func appendNumbers(literals []literal, text string, start, end int) []literal {
+	for start < end {
+		next := start
+		for next < end && text[next] != '.' {
+			next++
+		}
+		if next > start && next-start <= maxNumber && digits(text[start:next]) {
+			literals = append(literals, literal{span{start, next}, true})
+		}
+		start = next + 1
+	}
+	return literals
+}
+
 func digits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -77,112 +106,30 @@ func digits(s string) bool {
 	return true
 }
 
-// blank returns text with the contents of its strings replaced by letters.
-func blank(text string, literals []literal) string {
-	b := []byte(text)
-	for _, l := range literals {
-		if l.number {
+// plainStrings returns text with letters for the contents of its strings in which a backslash escapes though they
+// have no E: the parser takes backslashes for what they are.
+func plainStrings(text string) string {
+	l := lex.Lexer{Text: text, Escapes: true}
+	var b []byte
+	for t := l.Next(); t.Kind != lex.End && t.Kind != lex.Open; t = l.Next() {
+		if t.Kind != lex.String {
 			continue
 		}
-		for i := l.start; i < l.end; i++ {
-			b[i] = 'z'
+		if b == nil {
+			b = []byte(text)
 		}
+		for at := t.Start; at >= 0; {
+			end := lex.QuoteEnd(text[:t.End], at, true)
+			for i := at + 1; i < end-1; i++ {
+				b[i] = 'z'
+			}
+			at = lex.Continuation(text[:t.End], end)
+		}
+	}
+	if b == nil {
+		return text
 	}
 	return string(b)
-}
-
-// lexeme returns where the lexeme at i ends, and whether it is a plain string; -1 when it
-// does not end.
-func lexeme(text string, i int, escapes bool) (next int, plain bool) {
-	switch c := text[i]; {
-	case c == '\'':
-		// E'…' and the like are read by word; a quote that comes first is plain.
-		return quoted(text, i, '\'', escapes), true
-	case c == '"':
-		return quoted(text, i, '"', false), false
-	case c == '-' && strings.HasPrefix(text[i:], "--"):
-		if j := strings.IndexAny(text[i:], "\r\n"); j >= 0 {
-			return i + j, false
-		}
-		return len(text), false
-	case c == '/' && strings.HasPrefix(text[i:], "/*"):
-		return comment(text, i), false
-	case c == '$':
-		return dollarQuoted(text, i), false
-	case inWord(c):
-		j := i
-		for j < len(text) && inWord(text[j]) {
-			j++
-		}
-		if j < len(text) && text[j] == '\'' && prefixes(text[i:j]) {
-			return quoted(text, j, '\'', escapes || text[i] == 'e' || text[i] == 'E'), false
-		}
-		if j+1 < len(text) && text[j] == '&' && (text[j+1] == '\'' || text[j+1] == '"') && (text[i:j] == "u" || text[i:j] == "U") {
-			return quoted(text, j+1, text[j+1], false), false
-		}
-		return j, false
-	}
-	return i + 1, false
-}
-
-// prefixes reports whether a word before a quote belongs to the string. A longer word that ends in
-// such a letter does not.
-func prefixes(word string) bool {
-	return len(word) == 1 && strings.Contains("eEbBxXnN", word)
-}
-
-// quoted returns where the quoted text that opens at i ends.
-func quoted(text string, i int, quote byte, escapes bool) int {
-	for j := i + 1; j < len(text); j++ {
-		switch {
-		case escapes && text[j] == '\\':
-			j++
-		case text[j] == quote:
-			if j+1 < len(text) && text[j+1] == quote {
-				j++
-				continue
-			}
-			return j + 1
-		}
-	}
-	return -1
-}
-
-// comment returns where the comment that opens at i ends; comments nest.
-func comment(text string, i int) int {
-	depth := 0
-	for j := i; j+1 < len(text); j++ {
-		switch text[j : j+2] {
-		case "/*":
-			depth++
-			j++
-		case "*/":
-			depth--
-			j++
-			if depth == 0 {
-				return j + 1
-			}
-		}
-	}
-	return -1
-}
-
-// dollarQuoted returns where the dollar-quoted string that opens at i ends, or where the $ and what
-// belongs to it does when it opens none, as in $1.
-func dollarQuoted(text string, i int) int {
-	j := i + 1
-	for j < len(text) && inWord(text[j]) && text[j] != '$' {
-		j++
-	}
-	if j == len(text) || text[j] != '$' || (j > i+1 && text[i+1] >= '0' && text[i+1] <= '9') {
-		return j
-	}
-	tag := text[i : j+1]
-	end := strings.Index(text[j+1:], tag)
-	if end < 0 {
-		return -1
-	}
-	return j + 1 + end + len(tag)
 }
 
 // fits reports whether the plan holds for a text of the same skeleton: the numbers it depends on are

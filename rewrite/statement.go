@@ -22,6 +22,8 @@ type statement struct {
 	bound     bool    // $n is a parameter of the protocol
 	// shared are the calls whose number others with the same key share; nil until the first has one.
 	shared map[string]*call
+	// parse parses a text that is a literal of the statement.
+	parse func(text string) (*pg_query.ParseResult, error)
 }
 
 // region is a range of tokens [first, end) of the client's text; none has end 0.

@@ -5,6 +5,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"mbusproxy/rewrite/lex"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -112,32 +113,29 @@ func (p *Plan) editStep(r *Report) bool {
 
 // countStatements counts the statements of a text that are not empty.
 func countStatements(text string, enc encodingKind, escapes bool) int {
-	lexed := enc.parseable(text)
+	l := lex.Lexer{Text: enc.parseable(text), Escapes: escapes}
 	n, depth, empty := 0, 0, true
-	for i := 0; i < len(lexed); {
-		next, _ := lexeme(lexed, i, escapes)
-		if next < 0 {
-			next = len(lexed)
-		}
-		switch word := lexed[i:next]; {
-		case word == ";" && depth == 0:
+	for {
+		t := l.Next()
+		switch {
+		case t.Kind == lex.End:
+			return n
+		case t.Kind == lex.Symbol && l.Text[t.Start] == ';' && depth == 0:
 			empty = true
-		case strings.HasPrefix(word, "--"), strings.HasPrefix(word, "/*"), strings.TrimSpace(word) == "":
-		default:
-			if empty {
-				n++
-			}
-			empty = false
-			switch word {
-			case "(":
-				depth++
-			case ")":
-				depth--
-			}
+			continue
+		case t.Kind == lex.Symbol && l.Text[t.Start] == '(':
+			depth++
+		case t.Kind == lex.Symbol && l.Text[t.Start] == ')':
+			depth--
 		}
-		i = next
+		if empty {
+			n++
+		}
+		empty = false
+		if t.Kind == lex.Open {
+			return n
+		}
 	}
-	return n
 }
 
 // checkSteps refuses calls that are steps where Postgres would not evaluate them exactly once, which

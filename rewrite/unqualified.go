@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"bytes"
+	stdcontext "context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -180,19 +182,37 @@ func (d *document) settle(answer string) {
 	}
 }
 
-// Candidates returns the unqualified calls of a text that may be ours, each kind once.
+// Candidates is CandidatesContext for callers that nothing can interrupt.
 func (r *Rewriter) Candidates(text string, session Session) []Candidate {
+	return r.CandidatesContext(stdcontext.Background(), text, session)
+}
+
+// CandidatesContext returns the unqualified calls of a text that may be ours, each kind once. A text that cannot
+// be parsed for the time being, or at all, has none; RewriteContext says what is wrong with it.
+func (r *Rewriter) CandidatesContext(ctx stdcontext.Context, text string, session Session) []Candidate {
 	if !r.unqualified.mentions([]byte(text)) {
 		return nil
 	}
-	skel, _ := skeleton(text, kindOf(session.Encoding), session.EscapeStrings)
+	enc := kindOf(session.Encoding)
+	if len(text) > cacheTextLimit {
+		lexed := enc.parseable(text)
+		if _, err := parse.Check(lexed, session.EscapeStrings); err != nil || !holds(lexed, session.EscapeStrings, r.unqualified).call {
+			return nil
+		}
+	}
+	skel, _ := skeleton(text, enc, session.EscapeStrings)
 	key := r.key(skel, session)
 	key.answer = "?"
 	if known := r.cache.get(key); known != nil {
 		return known.candidates
 	}
 	known := &cached{}
-	if doc := read(text, session, r.unqualified); doc != nil {
+	doc, err := r.readAll(ctx, text, session)
+	if err != nil {
+		return nil
+	}
+	defer doc.release()
+	if doc != nil {
 		known.candidates = doc.candidates()
 	}
 	r.cache.put(key, known)

@@ -53,7 +53,7 @@ func (l *late) checkSelectors(ctx context.Context, sc proxy.StatementContext, p 
 		if text == nil || strings.TrimSpace(*text) == "" {
 			continue
 		}
-		r := rewrite.CheckSelector(*text, sc.Encoding)
+		r := l.rewrite.CheckSelector(ctx, *text, sc.Encoding)
 		if r == nil {
 			if err := l.db.EnsureSelector(ctx, *text); err != nil {
 				r = refusal(err)
@@ -178,7 +178,7 @@ func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.St
 func (l *late) nested(ctx context.Context, sc proxy.StatementContext, text string) (string, error) {
 	inner := session(sc)
 	inner.Void, inner.Answer = nil, ""
-	p := l.rewrite.Rewrite(text, inner, func() (rewrite.Env, *rewrite.Refusal) { return environment(l.db), nil })
+	p := l.rewrite.RewriteContext(ctx, text, inner, func() (rewrite.Env, *rewrite.Refusal) { return environment(l.db), nil })
 	if p == nil {
 		return text, nil
 	}

@@ -34,7 +34,7 @@ func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) 
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text string) proxy.Plan {
 	var db *engine.Database
-	p := r.rewrite.Rewrite(text, session(sc), func() (rewrite.Env, *rewrite.Refusal) {
+	p := r.rewrite.RewriteContext(ctx, text, session(sc), func() (rewrite.Env, *rewrite.Refusal) {
 		var err error
 		if db, err = r.engine.Database(ctx, sc.Database); err != nil {
 			return rewrite.Env{}, refusal(err)

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
@@ -18,8 +20,8 @@ func CheckUnqualified(list []string) error {
 type asker struct{ *rewriter }
 
 // Question asks for the meaning of the calls without the schema.
-func (a asker) Question(sc proxy.StatementContext, text string) string {
-	candidates := a.rewrite.Candidates(text, session(sc))
+func (a asker) Question(ctx context.Context, sc proxy.StatementContext, text string) string {
+	candidates := a.rewrite.CandidatesContext(ctx, text, session(sc))
 	if len(candidates) == 0 {
 		return ""
 	}

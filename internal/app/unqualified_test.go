@@ -79,7 +79,7 @@ func TestQuestion(t *testing.T) {
 		"select post('q', ''), post('r', ''), peek_q(msgid => '1')": 2, "select mbus4.post('q', '')": 0, "select consume('q')": 0,
 		"select 'post(1)'": 0,
 	} {
-		if got := r.Question(proxy.StatementContext{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
+		if got := r.Question(t.Context(), proxy.StatementContext{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
 			t.Errorf("%s asks %s", sql, got)
 		}
 	}

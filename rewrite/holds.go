@@ -1,0 +1,100 @@
+package rewrite
+
+import (
+	"strings"
+
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/sqlfuncs"
+)
+
+// holding says what a text holds as tokens; what stands in comments, strings and quoted names of something
+// else does not count.
+type holding struct {
+	call  bool // what may be a call of ours
+	table bool // a name of the schema that is no call, and so may be a table
+}
+
+// holds reads the tokens of a text, which is as the parser may see it. It may find a call where there is none,
+// but never overlooks one. A text that ends within a token holds nothing: it has a syntax error.
+func holds(text string, escapes bool, unqualified *Unqualified) (h holding) {
+	l := lex.Lexer{Text: text, Escapes: escapes}
+	var before lex.Token
+	for {
+		t := l.Next()
+		switch t.Kind {
+		case lex.Open:
+			return holding{}
+		case lex.End:
+			return h
+		case lex.Word, lex.Name, lex.EscapeName:
+			ahead := l
+			switch {
+			case h.call:
+			case namesSchema(text, t, ahead):
+				if !follows(&ahead, '.') || !isName(ahead.Next().Kind) {
+					break
+				}
+				if follows(&ahead, '(') && !beforeTable(text, before) {
+					h.call = true
+				} else {
+					h.table = true
+				}
+			case unqualified != nil && text[t.End:] != "" && !(before.Kind == lex.Symbol && text[before.Start] == '.'):
+				h.call = follows(&ahead, '(') && unqualified.mayName(text[t.Start:t.End], t.Kind)
+			}
+		}
+		before = t
+	}
+}
+
+func isName(k lex.Kind) bool { return k == lex.Word || k == lex.Name || k == lex.EscapeName }
+
+// follows reads the next token and reports whether it is the character.
+func follows(l *lex.Lexer, c byte) bool {
+	t := l.Next()
+	return t.Kind == lex.Symbol && l.Text[t.Start] == c
+}
+
+// namesSchema reports whether a name may be that of the schema; ahead is what follows it.
+func namesSchema(text string, t lex.Token, ahead lex.Lexer) bool {
+	s := text[t.Start:t.End]
+	switch t.Kind {
+	case lex.Word:
+		return strings.EqualFold(s, sqlfuncs.Schema)
+	case lex.Name:
+		return s == `"`+sqlfuncs.Schema+`"`
+	}
+	return mayEscape(text, t, ahead) || s[2:] == `"`+sqlfuncs.Schema+`"`
+}
+
+// mayEscape reports whether U&"…" may stand for another name than what is written.
+func mayEscape(text string, t lex.Token, ahead lex.Lexer) bool {
+	if strings.IndexByte(text[t.Start:t.End], '\\') >= 0 {
+		return true
+	}
+	next := ahead.Next()
+	return next.Kind == lex.Word && strings.EqualFold(text[next.Start:next.End], "uescape")
+}
+
+// beforeTable reports whether what follows the token is a table, though a parenthesis may stand behind it.
+func beforeTable(text string, t lex.Token) bool {
+	if t.Kind != lex.Word {
+		return false
+	}
+	word := text[t.Start:t.End]
+	return strings.EqualFold(word, "into") || strings.EqualFold(word, "copy")
+}
+
+// mayName reports whether a name as it is written may be one of u.
+func (u *Unqualified) mayName(s string, k lex.Kind) bool {
+	switch k {
+	case lex.Word:
+		s = strings.ToLower(s)
+	case lex.Name:
+		s = s[1 : len(s)-1]
+	default:
+		return true
+	}
+	_, ok := u.lookup(s)
+	return ok
+}

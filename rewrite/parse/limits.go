@@ -1,0 +1,69 @@
+package parse
+
+import (
+	"fmt"
+
+	"mbusproxy/rewrite/lex"
+)
+
+const (
+	// MaxTokens is the greatest number of tokens of a text that is parsed. A token costs up to 1 kB
+	// and 5 µs (ADR 12).
+	MaxTokens = 128 << 10
+	// MaxDepth is the greatest depth (lex.Size) of a text that is parsed. The server itself ends at about as
+	// many levels with its default max_stack_depth of 2 MB.
+	MaxDepth = 4000
+	// ShortTokens is the number of tokens up to which a text is short.
+	ShortTokens = 2 << 10
+)
+
+// LimitError says that a text is beyond a bound of the parser.
+type LimitError struct {
+	Code    string // SQLSTATE
+	Message string
+	Hint    string
+}
+
+func (e *LimitError) Error() string { return e.Message }
+
+// SQLSTATEs of LimitErrors.
+const (
+	codeTooLong    = "54000" // program_limit_exceeded
+	codeTooComplex = "54001" // statement_too_complex
+)
+
+func tooLong() *LimitError {
+	return &LimitError{
+		Code:    codeTooLong,
+		Message: fmt.Sprintf("the statement is too long: it has more than %d tokens", MaxTokens),
+		Hint:    "Send the data as bind parameters, in arrays or by COPY, or split the statement.",
+	}
+}
+
+func tooComplex() *LimitError {
+	return &LimitError{
+		Code:    codeTooComplex,
+		Message: "the statement is too complex: its expressions, joins or subqueries are nested too deeply",
+		Hint:    fmt.Sprintf("A chain of operators, joins or brackets may have at most %d tokens; split it, or use arrays and lists instead.", MaxDepth),
+	}
+}
+
+// SyntaxError says that a text does not parse.
+type SyntaxError struct {
+	Message string
+}
+
+func (e *SyntaxError) Error() string { return e.Message }
+
+// Check measures a text and returns a LimitError if it is beyond the bounds. The text is in UTF-8 or ASCII; escapes
+// says that a backslash escapes in its plain strings, which the parser could not read.
+func Check(text string, escapes bool) (size lex.Size, err error) {
+	bounds := lex.Size{Tokens: MaxTokens, Depth: MaxDepth}
+	switch size = lex.Measure(text, escapes, bounds); {
+	case size.Tokens > bounds.Tokens:
+		return size, tooLong()
+	case size.Depth > bounds.Depth:
+		return size, tooComplex()
+	}
+	return size, nil
+}

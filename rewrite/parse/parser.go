@@ -1,0 +1,146 @@
+package parse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"github.com/pganalyze/pg_query_go/v6/parser"
+	"google.golang.org/protobuf/proto"
+)
+
+// ErrEnded says that the context of a text ended before its turn came.
+var ErrEnded = errors.New("waiting for the parser")
+
+// stackBytes is the size of the stack of a parser's thread; what is not used takes no memory. A level of depth
+// takes at most stackPerDepth bytes of it (TestStack); the rest is reserve.
+const (
+	stackBytes    = 64 << 20
+	stackPerDepth = 4 << 10
+)
+
+// Parser parses texts of strangers. It is safe for concurrent use.
+type Parser struct {
+	budget *budget
+
+	mu      sync.Mutex
+	threads []*thread // that have nothing to do
+}
+
+// New returns a Parser. Its threads are started when they are needed, one for each processor, but two at
+// least, and stay.
+func New() *Parser {
+	return &Parser{budget: newBudget(max(2, runtime.GOMAXPROCS(0)), MaxTokens)}
+}
+
+// Parse returns the parse tree of a text, which must be in UTF-8 or ASCII. Errors are a *LimitError, a
+// *SyntaxError, or that of a context which ended while the text waited for its turn.
+func (p *Parser) Parse(ctx context.Context, text string) (*pg_query.ParseResult, error) {
+	l, err := p.Lease(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Release()
+	return l.Parse(text)
+}
+
+// Lease is the right to parse a text and to keep what is made of it in memory. It belongs to one goroutine.
+type Lease struct {
+	parser *Parser
+	tokens int
+	given  bool
+}
+
+// Lease measures a text and waits for its turn. Errors are a *LimitError or that of the context. Who holds a
+// Lease must release it soon, wait for nothing else, and not ask for another.
+func (p *Parser) Lease(ctx context.Context, text string) (*Lease, error) {
+	size, err := Check(text, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.budget.take(ctx, size.Tokens); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
+	}
+	return &Lease{parser: p, tokens: size.Tokens}, nil
+}
+
+// Long reports whether the text of the Lease is a long one. The tree of a short one may be kept after Release.
+func (l *Lease) Long() bool { return l != nil && l.tokens > ShortTokens }
+
+// Release gives the turn to others. What was parsed must be forgotten if it was Long. It may be called again.
+func (l *Lease) Release() {
+	if l == nil || l.given {
+		return
+	}
+	l.given = true
+	l.parser.budget.give(l.tokens)
+}
+
+// Parse parses the text of the Lease, or one within it that is no longer than it or short.
+func (l *Lease) Parse(text string) (*pg_query.ParseResult, error) {
+	size, err := Check(text, false)
+	if err != nil {
+		return nil, err
+	}
+	if size.Tokens > max(l.tokens, ShortTokens) {
+		return nil, tooLong()
+	}
+	t, err := l.parser.thread()
+	if err != nil {
+		return nil, err
+	}
+	var tree []byte
+	t.do(func() {
+		tree, err = parser.ParseToProtobuf(text)
+		if l.Long() {
+			returnMemory()
+		}
+	})
+	l.parser.idle(t)
+	if err != nil {
+		return nil, classified(err)
+	}
+	result := &pg_query.ParseResult{}
+	// The depth is bounded already.
+	if err := (proto.UnmarshalOptions{RecursionLimit: math.MaxInt32}).Unmarshal(tree, result); err != nil {
+		return nil, fmt.Errorf("reading parse tree: %w", err)
+	}
+	return result, nil
+}
+
+// classified tells a text that is too much for the parser from one that does not parse.
+func classified(err error) error {
+	for _, beyond := range []string{
+		"memory exhausted", // YYMAXDEPTH of the grammar
+		"stack depth limit exceeded", "out of memory", "invalid memory alloc request size",
+	} {
+		if strings.HasPrefix(err.Error(), beyond) {
+			return tooComplex()
+		}
+	}
+	return &SyntaxError{err.Error()}
+}
+
+// thread returns a thread that has nothing to do. A Lease is held, so there are never more than slots.
+func (p *Parser) thread() (*thread, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.threads); n > 0 {
+		t := p.threads[n-1]
+		p.threads = p.threads[:n-1]
+		return t, nil
+	}
+	return startThread(stackBytes)
+}
+
+// idle takes a thread back.
+func (p *Parser) idle(t *thread) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.threads = append(p.threads, t)
+}

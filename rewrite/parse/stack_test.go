@@ -1,0 +1,143 @@
+package parse
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pganalyze/pg_query_go/v6/parser"
+
+	"mbusproxy/rewrite/lex"
+)
+
+// childEnv makes of the test binary the child of a test.
+const childEnv = "MBUS_PARSE_CHILD"
+
+// inChild runs the test again in a process of its own, which may crash, and reports whether it is that process.
+func inChild(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(childEnv) != "" {
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out[:min(len(out), 8000)])
+	}
+	t.Logf("%s", out)
+	return false
+}
+
+// accepted returns the chains that the parser takes: as they are, or with brackets around what goes round, where
+// an operator is not associative.
+func accepted(t *testing.T, every int) (out []*chain) {
+	t.Helper()
+	p := New()
+	all := readGrammar(t).chains(every)
+	for _, c := range all {
+		bracketed := *c
+		bracketed.cycle = around{append(append([]string{}, c.cycle.before...), "("), append([]string{")"}, c.cycle.behind...), true}
+		for _, c := range []*chain{c, &bracketed} {
+			if _, err := p.Parse(t.Context(), c.text(3)); err == nil {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	single, taken := 0, 0
+	for _, c := range all {
+		if !c.composed {
+			single++
+		}
+	}
+	for _, c := range out {
+		if !c.composed {
+			taken++
+		}
+	}
+	t.Logf("%d of %d chains, %d composed of two", taken, single, len(out)-taken)
+	if taken < single*4/5 {
+		t.Errorf("only %d of %d chains parse", taken, single)
+	}
+	return out
+}
+
+// rounds returns how many rounds of the chain are within the bounds.
+func (c *chain) rounds(depth int) int {
+	low, high := 1, depth+1
+	for low+1 < high {
+		middle := (low + high) / 2
+		if s := lex.Measure(c.text(middle), false, lex.Size{Tokens: MaxTokens, Depth: depth}); s.Tokens <= MaxTokens && s.Depth <= depth {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// TestStack proves that no text within MaxDepth comes near the end of the stack of a parser's thread: the
+// longest chain of every rule of the grammar that leads back to itself is parsed, and the stack measured.
+func TestStack(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	depth, every := MaxDepth/10, 16
+	if os.Getenv("MBUS_LONG") != "" {
+		depth, every = MaxDepth, 1
+	}
+	chains := accepted(t, every)
+	worst, deepest := 0, ""
+	for _, c := range chains {
+		text := c.text(c.rounds(depth))
+		th, err := startThread(stackBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		th.do(func() { _, err = parser.ParseToProtobuf(text) })
+		if err := classifiedOrNil(err); errors.As(err, new(*SyntaxError)) {
+			t.Errorf("%s no longer parses: %v", c.name, err)
+		}
+		if used := stackUsed(t, stackBytes); used > worst {
+			worst, deepest = used, c.name
+			fmt.Println(used, c.name)
+		}
+		th.stop()
+	}
+	t.Logf("%d bytes for a level, by %s", worst/depth, deepest)
+}
+
+func classifiedOrNil(err error) error {
+	if err == nil {
+		return nil
+	}
+	return classified(err)
+}
+
+// stackUsed returns how much memory stacks of the given size have, at most.
+func stackUsed(t *testing.T, size int) (used int) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("/proc", "self", "smaps"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ours := false
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var from, to uint64
+		if n, _ := fmt.Sscanf(s.Text(), "%x-%x", &from, &to); n == 2 && strings.Contains(strings.Fields(s.Text())[0], "-") {
+			ours = int(to-from) == size || int(to-from) == size-guardBytes
+		}
+		kilobytes := 0
+		if n, _ := fmt.Sscanf(s.Text(), "Rss: %d kB", &kilobytes); n == 1 && ours {
+			used = max(used, kilobytes<<10)
+		}
+	}
+	return used
+}
