@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"strconv"
 	"strings"
 	"text/template"
 
@@ -161,16 +160,17 @@ func argColumns(f *sqlfuncs.Func) string {
 	return strings.Join(names, ", ")
 }
 
-// ownCTEs are the WITH queries of a call from mbus4_c_a on. number goes into the markers of its errors.
-func (t *CallTexts) ownCTEs(f *sqlfuncs.Func, use sqlfuncs.Use, number int, hstoreSchema string) string {
-	return strings.NewReplacer("{c}", "mbus4_c", "{k}", strconv.Itoa(number), "{hstore}", hstoreSchema).Replace(t.Fragment(f, use).CTEs)
+// ownCTEs are the WITH queries of a call from mbus4_c_a on. mark goes into the markers of its errors: the
+// call's number and, where there is a session, its secret.
+func (t *CallTexts) ownCTEs(f *sqlfuncs.Func, use sqlfuncs.Use, mark, hstoreSchema string) string {
+	return strings.NewReplacer("{c}", "mbus4_c", "{k}", mark, "{hstore}", hstoreSchema).Replace(t.Fragment(f, use).CTEs)
 }
 
 // ownStatement is a whole statement around a call: a query for columns of mbus4_c. args selects the arguments,
 // n first.
-func (t *CallTexts) ownStatement(f *sqlfuncs.Func, use sqlfuncs.Use, number int, hstoreSchema, columns, args string) string {
+func (t *CallTexts) ownStatement(f *sqlfuncs.Func, use sqlfuncs.Use, mark, hstoreSchema, columns, args string) string {
 	return fmt.Sprintf("with mbus4_c_a (%s) as (%s), %s select %s from mbus4_c",
-		argColumns(f), args, t.ownCTEs(f, use, number, hstoreSchema), columns)
+		argColumns(f), args, t.ownCTEs(f, use, mark, hstoreSchema), columns)
 }
 
 // ImpliedArgs returns SQL for what the name of a call gives: the queue, and for some the consumer.

@@ -16,8 +16,8 @@ import (
 
 // Where a call cannot be served inside the client's statement, a function in the database serves it:
 // mbus4.at_<name>, volatile, in SQL, made of the same texts. So the server itself decides whether and
-// how often it runs. Its parameters are those of the call and the call's number in the client's text,
-// for errors. See docs/adr/0010-functions.md.
+// how often it runs. Its parameters are those of the call and the call's mark: its number in the client's text
+// and the session's secret, for errors. See docs/adr/0010-functions.md.
 //
 // The functions belong to the program, not to a version of the schema: whenever those found are not the
 // program's own, they are replaced. What a function gives must not change under its name, for Postgres
@@ -83,7 +83,7 @@ func (t *CallTexts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 			args = append(args, "{"+p.Name+"}")
 		}
 	}
-	call := sqlfuncs.Schema + "." + functionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "{k}"), ", ") + ")"
+	call := sqlfuncs.Schema + "." + functionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "'{k}'"), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
 		return "coalesce(" + call + ", ''::pg_catalog.void)" // SQL gives null, all other languages do not
 	}
@@ -122,7 +122,7 @@ func (t *CallTexts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string)
 		given[p.Name] = true
 	}
 	number := "$" + strconv.Itoa(len(types)+1)
-	types = append(types, "pg_catalog.int4")
+	types = append(types, "pg_catalog.text")
 
 	fragment := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: v.ordered, Selective: true})
 	body := "select " + fragment.Expr
@@ -148,8 +148,8 @@ func (t *CallTexts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string)
 	return d
 }
 
-// numbered puts the parameter with the call's number in the place of {k}, which is a word of SQL or stands
-// in a literal.
+// numbered puts the parameter with the call's mark in the place of {k}: the mark in a literal, its number where
+// {k} is a word of SQL.
 func numbered(text, parameter string) string {
 	var b strings.Builder
 	literal := false
@@ -159,7 +159,7 @@ func numbered(text, parameter string) string {
 			if literal {
 				b.WriteString("'||" + parameter + "||'")
 			} else {
-				b.WriteString(parameter)
+				b.WriteString("pg_catalog.split_part(" + parameter + ", ' ', 1)::pg_catalog.int4")
 			}
 			text = text[len("{k}"):]
 			continue

@@ -138,7 +138,7 @@ func TestFunctions(t *testing.T) {
 				params = slices.DeleteFunc(slices.Clone(params), func(p sqlfuncs.Param) bool { return slices.Contains(plainPost, p.Name) })
 			}
 			inline := evaluate(t, conn, notices, e, schema, texts.inline(f, params, waking, schema, e.args))
-			args := strings.TrimPrefix(e.args+", 7", ", ")
+			args := strings.TrimPrefix(e.args+", '7'", ", ")
 			call := texts.call(f, params, waking, args)
 			function := evaluate(t, conn, notices, e, schema, "select f from "+call+" f")
 			listed := evaluate(t, conn, notices, e, schema, "select "+call)
@@ -285,8 +285,8 @@ func TestFunctionsAreReplaced(t *testing.T) {
 		t.Fatalf("%d functions, want %d", count, want)
 	}
 	mustExec(t, conn, "create function mbus4.at_post(text) returns text language sql as 'select $1'")
-	mustExec(t, conn, "create or replace function mbus4.at_take(text, int) returns mbus4.qt_model language sql as 'select null::mbus4.qt_model'")
-	mustExec(t, conn, "comment on function mbus4.at_post(text, hstore, hstore, timestamp, timestamp, int) is 'old'")
+	mustExec(t, conn, "create or replace function mbus4.at_take(text, text) returns mbus4.qt_model language sql as 'select null::mbus4.qt_model'")
+	mustExec(t, conn, "comment on function mbus4.at_post(text, hstore, hstore, timestamp, timestamp, text) is 'old'")
 	if res, err := Init(testContext(t), cluster.DSN(name)); err != nil || len(res.Warnings) > 0 {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -296,7 +296,7 @@ func TestFunctionsAreReplaced(t *testing.T) {
 	if one[bool](t, conn, "select prosrc !~ 'delete' from pg_proc where proname = 'at_take'") {
 		t.Error("at_take is the old one")
 	}
-	mustExec(t, conn, "comment on function mbus4.at_post(text, hstore, hstore, timestamp, timestamp, int) is 'old'")
+	mustExec(t, conn, "comment on function mbus4.at_post(text, hstore, hstore, timestamp, timestamp, text) is 'old'")
 	role := newRole(t, name)
 	owner := one[string](t, conn, "select current_user::text")
 	if _, err := Init(testContext(t), dsnAs(t, name, role)); err == nil {

@@ -47,19 +47,19 @@ type migration struct {
 	text    string // a text/template of several statements
 }
 
-// migrations lists all steps in order. The files are named <version>_<what>.sql, without gaps.
+// migrations lists all steps in order. The files are named <version>_<what>.sql.
 func migrations() ([]migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
 		return nil, fmt.Errorf("listing migrations: %w", err)
 	}
 	steps := make([]migration, 0, len(names))
-	for i, name := range names {
+	for _, name := range names {
 		base := strings.TrimPrefix(name, "migrations/")
 		number, _, _ := strings.Cut(base, "_")
 		version, err := strconv.Atoi(number)
-		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("migration %s: want the number %04d", base, i+1)
+		if n := len(steps); err != nil || n > 0 && version <= steps[n-1].version {
+			return nil, fmt.Errorf("migration %s: want a number of its own", base)
 		}
 		text, err := migrationFiles.ReadFile(name)
 		if err != nil {
@@ -222,7 +222,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, noInit bool, log *zap.Logger) 
 	if err != nil {
 		return installation{}, Result{}, err
 	}
-	want := len(steps)
+	want := steps[len(steps)-1].version
 	in, err := inspect(ctx, conn)
 	if err != nil {
 		return in, Result{}, err
@@ -276,10 +276,14 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 	}
 	*in = fresh
 	res.Before, res.After = in.version, in.version
-	if err := in.check(len(steps)); err != nil {
+	want := steps[len(steps)-1].version
+	if err := in.check(want); err != nil {
 		return err
 	}
-	for _, step := range steps[in.version:] {
+	for _, step := range steps {
+		if step.version <= in.version {
+			continue
+		}
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return runStep(ctx, tx, step, in) })
 		if err != nil {
 			return asError("installing migration "+step.name+" of schema mbus4", err)
@@ -304,7 +308,7 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 		return err
 	}
 	*in = fresh
-	return in.check(len(steps))
+	return in.check(want)
 }
 
 func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation) error {

@@ -52,10 +52,11 @@ where d.dep is not null
 order by d.dep`
 
 // The messages that waited for an iid that is gone: woken when nothing else is left to wait for,
-// else noted under what is. The nextval tells the Hinter that a message appears.
+// else noted under what is. The nextval tells the Hinter that a message appears. Rows are found by their
+// addresses, or one by one in the order of an index, lest statistics turn the planner to reading whole tables.
 const releaseSQL = `
 with noted as materialized (
-	select dep, consumer_id, id
+	select ctid as tid, dep, consumer_id, id
 	from mbus4.waiting
 	where dep = $1
 	order by consumer_id, id
@@ -64,10 +65,19 @@ with noted as materialized (
 ), parked as materialized (
 	select m.ctid as tid, m.consumer_id, m.id,
 	       array(select distinct i.iid from unnest(m.after) i (iid) cross join lateral mbus4.undelivered(i.iid)) as alive
-	from noted n
-	join mbus4.message m on m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id
-	where m.after is not null
-	for update of m skip locked
+	from mbus4.message m
+	where m.ctid = any (array(
+		select w.tid
+		from noted n
+		cross join lateral (
+			select m.ctid as tid
+			from mbus4.message m
+			where m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id
+			order by m.consumer_id, m.available_at, m.id
+			limit 1
+		) w))
+	  and m.available_at = 'infinity' and m.after is not null
+	for update skip locked
 ), woken as (
 	update mbus4.message
 	set available_at = case when nextval('mbus4.message_id') > 0 then greatest(delayed_until, clock_timestamp()) end
@@ -79,11 +89,14 @@ with noted as materialized (
 	on conflict do nothing
 ), done as (
 	delete from mbus4.waiting w
-	using noted n
-	where w.dep = n.dep and w.consumer_id = n.consumer_id and w.id = n.id
-	  and (exists (select from parked p where p.consumer_id = n.consumer_id and p.id = n.id)
-	       or not exists (select from mbus4.message m
-	                      where m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id))
+	where w.ctid = any (array(
+		select n.tid
+		from noted n
+		where exists (select from parked p where p.consumer_id = n.consumer_id and p.id = n.id)
+		   or (select 1 from mbus4.message m
+		       where m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id
+		       order by m.consumer_id, m.available_at, m.id
+		       limit 1) is null))
 	returning 1
 )
 select (select count(*) from woken), (select count(*) from done)`

@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // waitSQL parks a message of consumer $1 with iid $2 behind the iids $3.
@@ -105,4 +108,44 @@ insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_i
 	if want := int64(2*releaseScan + 2*releaseBatch + 20); woken != want {
 		t.Errorf("%d woken, want %d", woken, want)
 	}
+}
+
+// Whatever ANALYZE saw, and however many messages wait for one, the Releaser finds its way by indexes.
+func TestReleaserPlans(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	conn := connect(t, name)
+	id := one[int](t, conn, newConsumer, "q")
+	explain := func(state string) {
+		t.Helper()
+		for sql, args := range map[string]string{waitedForSQL: "('', 5000)", releaseSQL: "('gone', 1000)"} {
+			for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+				mustExec(t, conn, "set plan_cache_mode = "+mode)
+				mustExec(t, conn, "prepare p as "+sql)
+				rows, err := conn.Query(testContext(t), "explain execute p"+args)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+				if err != nil {
+					t.Fatal(err)
+				}
+				mustExec(t, conn, "deallocate p")
+				if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Seq Scan on waiting") || strings.Contains(plan, "Seq Scan on message") || strings.Contains(plan, "JIT") {
+					t.Errorf("%s, %s:\n%s", state, mode, plan)
+				}
+			}
+		}
+	}
+	const analyze = "analyze mbus4.waiting, mbus4.message, mbus4.consumer"
+	mustExec(t, conn, analyze)
+	explain("empty")
+	mustExec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
+		select n, $1, 'infinity', now(), 'm' || n, '{gone}' from generate_series(1, 100000) n`, id)
+	mustExec(t, conn, "insert into mbus4.waiting (dep, consumer_id, id) select 'gone', $1, n from generate_series(1, 100000) n", id)
+	explain("full, analyzed when empty")
+	mustExec(t, conn, analyze)
+	explain("full")
+	mustExec(t, conn, "vacuum analyze mbus4.waiting, mbus4.message")
+	explain("full, vacuumed")
 }

@@ -84,7 +84,7 @@ order by t.n`
 func (g *Granter) giveText() string {
 	f := funcNamed("post")
 	return strings.NewReplacer("{columns}", argColumns(f), "{hstore}", g.hstore,
-		"{post}", g.texts.ownCTEs(f, sqlfuncs.Use{Rows: true, Selective: g.selective()}, 0, g.hstore)).Replace(giveSQL)
+		"{post}", g.texts.ownCTEs(f, sqlfuncs.Use{Rows: true, Selective: g.selective()}, "0", g.hstore)).Replace(giveSQL)
 }
 
 // give carries out orders. Where it could not, the front says so.

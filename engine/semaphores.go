@@ -91,7 +91,7 @@ func (t *CallTexts) callText(function, columns string, at callSite) string {
 	for i, p := range f.Params {
 		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(at.hstore)))
 	}
-	return t.ownStatement(f, at.use, 0, at.hstore, columns, strings.Join(args, ", "))
+	return t.ownStatement(f, at.use, "0", at.hstore, columns, strings.Join(args, ", "))
 }
 
 // semaphoreError gives an error that the calls raise the form of an *Error. Over a proxy it has the final

@@ -31,6 +31,7 @@ type StepCall struct {
 	Func   *sqlfuncs.Func
 	Args   map[string]*string // by the parameters' first names; nil for null
 	Number int                // of the call in its text
+	Secret string             // of the session, for the markers of errors
 	// Rewrite gives the text that a statement handed over as an argument becomes: it may hold calls
 	// as well. Its errors are shown to the client.
 	Rewrite func(text string) (string, error)
@@ -68,14 +69,15 @@ func (t *CallTexts) runOn(db *Database, call StepCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	consume := t.statement(db, "consumen", "(mbus4_c.consumen).*", call.Number, fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
+	consume := t.statement(db, "consumen", "(mbus4_c.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
 		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
-	bury := t.statement(db, "post", "mbus4_c.post into mbus4_iid", call.Number, t.fill("buried", map[string]string{"Hstore": db.hstoreSchema}))
+	bury := t.statement(db, "post", "mbus4_c.post into mbus4_iid", call.mark(), t.fill("buried", map[string]string{"Hstore": db.hstoreSchema}))
 	return t.fill("run_on", map[string]string{
 		"Consume": consume,
 		"Exec":    sqlfuncs.QuoteLiteral(text),
 		"Bury":    bury,
 		"Call":    strconv.Itoa(call.Number),
+		"Error":   call.ownError(),
 	}), nil
 }
 
@@ -84,7 +86,7 @@ func (t *CallTexts) processQueue(call StepCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	values := map[string]string{"Process": strconv.FormatInt(process, 10), "Handler": "", "Claimable": t.plain["claimable_one"]}
+	values := map[string]string{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Claimable": t.plain["claimable_one"]}
 	if handler := call.Args["handler"]; handler != nil {
 		text, err := call.Rewrite(*handler)
 		if err != nil {
@@ -141,8 +143,8 @@ func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
 		return otherwise
 	}
 	quoted := sqlfuncs.QuoteLiteral(queue)
-	consume := t.statement(db, "consume", strings.Join(read, ", "), 1, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
-	post := t.statement(db, "post", "mbus4_c.post", 1, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, db.hstoreSchema,
+	consume := t.statement(db, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
+	post := t.statement(db, "post", "mbus4_c.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, db.hstoreSchema,
 		or("properties", "null::"+db.hstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
 	sum := md5.Sum([]byte(view))
 	return t.fill("create_view", map[string]string{
@@ -161,6 +163,19 @@ func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
 
 // viewColumn is a column of a view: one of qt_model's.
 type viewColumn struct{ name, typ string }
+
+// storedMark is the mark of a call in a function that is stored, which has neither a session nor a place in a
+// text.
+const storedMark = "0"
+
+// mark is what {k} stands for.
+func (c StepCall) mark() string { return strconv.Itoa(c.Number) + " " + c.Secret }
+
+// ownError is a regular expression for a message of the server's that quotes a marker of this session, with the
+// error's own message in parentheses.
+func (c StepCall) ownError() string {
+	return sqlfuncs.QuoteLiteral("mbus4-error [0-9]+ " + c.Secret + ` [0-9A-Z]{5} (.*)"$`)
+}
 
 // text is the value of an argument, "" for null.
 func (c StepCall) text(name string) string {
@@ -223,13 +238,13 @@ func isTrue(s string) bool {
 
 // statement is a whole statement around the text of a call: a query for columns of the result's row.
 // args selects the arguments, n first.
-func (t *CallTexts) statement(db *Database, serves, columns string, number int, args string) string {
+func (t *CallTexts) statement(db *Database, serves, columns, mark, args string) string {
 	use := sqlfuncs.Use{
 		Given:     map[string]bool{"headers": true, "iid": true},
 		Ordered:   db.Ordered(),
 		Selective: db.Selective(),
 	}
-	return t.ownStatement(funcNamed(serves), use, number, db.hstoreSchema, columns, args)
+	return t.ownStatement(funcNamed(serves), use, mark, db.hstoreSchema, columns, args)
 }
 
 // fill fills in a text/template of sql/step.

@@ -40,7 +40,7 @@ func (r marking) Rewrite(_ context.Context, sc StatementContext, text string) Pl
 	return p
 }
 
-func (r marking) EditReport(rep *pgproto3.ErrorResponse) bool {
+func (r marking) EditReport(_ string, rep *pgproto3.ErrorResponse) bool {
 	if r.visible && strings.HasPrefix(rep.Message, "marker: ") {
 		rep.Message = strings.TrimPrefix(rep.Message, "marker: ")
 		rep.Code = "MB001"

@@ -14,6 +14,9 @@ type StatementContext struct {
 	Encoding string
 	// EscapeStrings is set while standard_conforming_strings is off.
 	EscapeStrings bool
+	// Secret is known to nobody but the session: what a plan has the server say of its statements can prove
+	// with it that it is the plan's.
+	Secret string
 	// Simple is set for the text of a Query and not for that of a Parse.
 	Simple bool
 	// VoidParams are the numbers of the parameters that a Parse declares as void.
@@ -34,8 +37,9 @@ type Rewriter interface {
 	// turns into the real one. ctx ends with the session.
 	Rewrite(ctx context.Context, sc StatementContext, text string) Plan
 	// EditReport gets an ErrorResponse or NoticeResponse that belongs to no plan (for example of
-	// EXECUTE of an SQL-level prepared statement) and reports whether it changed it.
-	EditReport(r *pgproto3.ErrorResponse) bool
+	// EXECUTE of an SQL-level prepared statement) in the session with that secret, and reports whether it
+	// changed it.
+	EditReport(secret string, r *pgproto3.ErrorResponse) bool
 }
 
 // Plan is a rewritten text. It is immutable and may be shared between sessions.

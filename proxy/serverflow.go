@@ -12,6 +12,7 @@ import (
 // server -> client and does no input or output.
 type serverFlow struct {
 	rewriter Rewriter // nil: no report is ever edited
+	secret   string   // StatementContext.Secret
 	settings *atomic.Pointer[settings]
 
 	framer
@@ -179,7 +180,7 @@ func (f *serverFlow) edit(frame []byte, h *owed) []byte {
 	if plan != nil {
 		changed = plan.EditReport(&rep)
 	} else {
-		changed = f.rewriter.EditReport(&rep)
+		changed = f.rewriter.EditReport(f.secret, &rep)
 	}
 	if !changed {
 		return nil

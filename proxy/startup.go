@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -105,10 +106,11 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 		s.forget(sess)
 		return nil, nil, err
 	}
+	secret := rand.Text()[:secretLen]
 	sess.up = clientFlow{
-		rewriter: s.cfg.Rewriter, database: params.database, settings: &sess.settings,
+		rewriter: s.cfg.Rewriter, secret: secret, database: params.database, settings: &sess.settings,
 	}
-	sess.down = serverFlow{rewriter: s.cfg.Rewriter, settings: &sess.settings}
+	sess.down = serverFlow{rewriter: s.cfg.Rewriter, secret: secret, settings: &sess.settings}
 	sess.down.txn = g.txn
 	sess.settings.Store(&g.settings)
 	if len(g.key) > 0 {
@@ -120,6 +122,9 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 	}
 	return sess, g.rest, nil
 }
+
+// secretLen is the length of StatementContext.Secret, in letters of 5 bits.
+const secretLen = 16
 
 // connect finds a server that takes the session and relays authentication with it.
 func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, user string) (*greeting, target, error) {

@@ -27,7 +27,7 @@ var (
 
 func (r *stepping) Mentions(text []byte) bool { return lateMark.Match(text) || hideMark.Match(text) }
 
-func (r *stepping) EditReport(*pgproto3.ErrorResponse) bool { return false }
+func (r *stepping) EditReport(string, *pgproto3.ErrorResponse) bool { return false }
 
 func (r *stepping) Rewrite(_ context.Context, sc StatementContext, text string) Plan {
 	p := &steppingPlan{rewriter: r, name: "plan", text: text}

@@ -39,7 +39,7 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Frag
 			return sqlfuncs.Fragment{Expr: "done_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 		}
 		if f.Step {
-			return sqlfuncs.Fragment{Expr: "outcome('{k}')::" + f.Result.SQL("")}
+			return sqlfuncs.Fragment{Expr: "outcome({k})::" + f.Result.SQL("")}
 		}
 		return sqlfuncs.Fragment{Expr: "native_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 	case sqlfuncs.Draws:

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"strconv"
-	"strings"
 
 	"mbusproxy/sqlfuncs"
 )
@@ -88,7 +87,9 @@ func (st *statement) writeValue(o *output, c *call, p sqlfuncs.Param) {
 	}
 	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
 		if implied.Name == p.Name {
-			o.write("("+st.fill(st.fragments.ImpliedArgs(c.match)[i], c)+")"+cast, c.start)
+			o.write("(", c.start)
+			st.writeText(o, c, st.fragments.ImpliedArgs(c.match)[i])
+			o.write(")"+cast, c.start)
 			return
 		}
 	}
@@ -132,46 +133,34 @@ func (st *statement) fragment(c *call, name string, rows bool) served {
 // look like another.
 func (st *statement) write(o *output, s served, text string) {
 	c := s.c
-	fixed := st.filler(c)
-	var b strings.Builder
-	for {
-		open := strings.IndexByte(text, '{')
-		length := strings.IndexByte(text[max(open, 0):], '}') + 1
-		if open < 0 || length == 0 {
-			break
-		}
-		b.WriteString(text[:open])
-		placeholder := text[open : open+length]
-		text = text[open+length:]
+	o.writeMarked(text, strconv.Itoa(c.number), c.start, func(placeholder string) (string, func()) {
 		switch placeholder {
 		case "{c}":
-			b.WriteString(s.name)
+			return s.name, nil
 		case "{condition}":
-			b.WriteString(s.condition)
-		case "{k}", "{name}", "{hstore}":
-			b.WriteString(fixed.Replace(placeholder))
-		default:
-			if p := paramNamed(c.match.Func.Params, placeholder[1:length-1]); p != nil {
-				o.write(b.String(), c.start)
-				b.Reset()
-				st.writeArg(o, c, *p)
-			} else {
-				b.WriteString(placeholder) // such as {1,32} in a regular expression
-			}
+			return s.condition, nil
 		}
-	}
-	o.write(b.String()+text, c.start)
+		if p := paramNamed(c.match.Func.Params, placeholder[1:len(placeholder)-1]); p != nil {
+			return "", func() { st.writeArg(o, c, *p) }
+		}
+		return st.fixed(c, placeholder), nil
+	})
 }
 
-// fill returns text of the engine's with the placeholders filled that are the same wherever it stands.
-func (st *statement) fill(text string, c *call) string { return st.filler(c).Replace(text) }
+// writeText writes text of the engine's whose placeholders are the same wherever it stands.
+func (st *statement) writeText(o *output, c *call, text string) {
+	o.writeMarked(text, strconv.Itoa(c.number), c.start, func(placeholder string) (string, func()) { return st.fixed(c, placeholder), nil })
+}
 
-func (st *statement) filler(c *call) *strings.Replacer {
-	return strings.NewReplacer(
-		"{k}", strconv.Itoa(c.number),
-		"{name}", sqlfuncs.QuoteIdent(c.match.Name),
-		"{hstore}", st.env.HstoreSchema,
-	)
+// fixed returns what stands for such a placeholder; one that is none for itself.
+func (st *statement) fixed(c *call, placeholder string) string {
+	switch placeholder {
+	case "{name}":
+		return sqlfuncs.QuoteIdent(c.match.Name)
+	case "{hstore}":
+		return st.env.HstoreSchema
+	}
+	return placeholder
 }
 
 // placeExpr serves a call by an expression that stands where the call stood.

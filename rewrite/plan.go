@@ -12,10 +12,13 @@ type Plan struct {
 	calls    []callSite
 	refusals []*Refusal
 	headers  bool
-	signals  bool   // a call's Func.Signals
-	stepCall int    // with steps in the text: the number of the first call that has one
-	tag      string // see Tag
-	pins     []int  // where numbers stand in the client's text whose values the plan depends on
+	// relations are the client's own that a refusal of rights must not be taken to be about the schema's.
+	relations []string
+	signals   bool   // a call's Func.Signals
+	stepCall  int    // with steps in the text: the number of the first call that has one
+	blocks    bool   // the client's text has DO blocks of its own
+	tag       string // see Tag
+	pins      []int  // where numbers stand in the client's text whose values the plan depends on
 
 	given     []given    // what must be known before the text runs
 	selectors []int      // of given
@@ -23,6 +26,7 @@ type Plan struct {
 	stmts     []piece    // the statements that are not empty; only where something is given
 	hidden    []int      // which statements of sql are steps
 	step      int        // number of the call whose step sql is; 0: it is none
+	secret    string     // of the session; "" while the plan belongs to none
 }
 
 // piece is where a statement stands.
@@ -39,9 +43,6 @@ type callSite struct {
 	signature string
 	set       bool // it yields a set
 }
-
-// SQL returns the text for the server.
-func (p *Plan) SQL() string { return p.sql }
 
 // startOf returns where segment i starts in the server's text.
 func (p *Plan) startOf(i int) int {

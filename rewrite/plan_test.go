@@ -35,12 +35,14 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+const testSecret = "ABCDEFGHIJKLMNOP"
+
 func TestReportMarkers(t *testing.T) {
-	p := New(shortFragments{}).Rewrite("select 'é', mbus4.post('q', 'a=>1')", utf8Session, testEnv)
+	p := New(shortFragments{}).Rewrite("select 'é', mbus4.post('q', 'a=>1')", utf8Session, testEnv).For(testSecret)
 	for _, message := range []string{
-		`invalid input syntax for type integer: "mbus4-error 1 42704 queue "q" does not exist"`,
-		`ungültige Eingabesyntax für Typ integer: »mbus4-error 1 42704 queue "q" does not exist«`,
-		`syntaxe en entrée invalide pour le type integer : « mbus4-error 1 42704 queue "q" does not exist »`,
+		`invalid input syntax for type integer: "mbus4-error 1 ABCDEFGHIJKLMNOP 42704 queue "q" does not exist"`,
+		`ungültige Eingabesyntax für Typ integer: »mbus4-error 1 ABCDEFGHIJKLMNOP 42704 queue "q" does not exist«`,
+		`syntaxe en entrée invalide pour le type integer : « mbus4-error 1 ABCDEFGHIJKLMNOP 42704 queue "q" does not exist »`,
 	} {
 		r := &Report{Severity: "ERROR", Code: "22P02", Message: message}
 		if !p.EditReport(r) {
@@ -53,13 +55,18 @@ func TestReportMarkers(t *testing.T) {
 			t.Errorf("%s gives message %q", message, got)
 		}
 		alone := &Report{Severity: "ERROR", Code: "22P02", Message: message, Position: 3}
-		if !EditReport(alone) || alone.Code != "42704" || alone.Position != 0 {
+		if !EditReport(alone, testSecret) || alone.Code != "42704" || alone.Position != 0 {
 			t.Errorf("%s without a plan gives %+v", message, alone)
 		}
 	}
-	for _, message := range []string{`invalid input syntax for type integer: "x"`, `mbus4-error`, `"mbus4-error 1"`, `"mbus4-error x 42704 y"`} {
+	for _, message := range []string{
+		`invalid input syntax for type integer: "x"`, `mbus4-error`, `"mbus4-error 1"`, `"mbus4-error x 42704 y"`,
+		// forged: without the secret, with that of plans, with another's
+		`"mbus4-error 1 57P01 y"`, `"mbus4-error 1 ` + blankSecret + ` 57P01 y"`, `"mbus4-error 1 ABCDEFGHIJKLMNOX 57P01 y"`, `"mbus4-error 1  57P01 y"`,
+		`"mbus4-refusal 0"`, `"mbus4-refusal 0 ABCDEFGHIJKLMNOX"`,
+	} {
 		r := &Report{Severity: "ERROR", Code: "22P02", Message: message}
-		if p.EditReport(r) || EditReport(r) {
+		if p.EditReport(r) || EditReport(r, testSecret) {
 			t.Errorf("%s is taken for a marker: %+v", message, r)
 		}
 	}
@@ -75,20 +82,24 @@ func TestReportNotice(t *testing.T) {
 		}
 		return b.String()
 	}
-	quoted := "text-search query doesn't contain lexemes: \"" + encode(`m4 42710 queue "q" already exists`) + `"`
+	quoted := "text-search query doesn't contain lexemes: \"" + encode(`m4 1 ABCDEFGHIJKLMNOP 42710 queue "q" already exists`) + `"`
 	r := &Report{Severity: "NOTICE", Code: "00000", Message: quoted}
-	if !EditReport(r) || r.Code != "42710" || r.Message != `queue "q" already exists` || !r.Internal {
+	if !EditReport(r, testSecret) || r.Code != "42710" || r.Message != `queue "q" already exists` || !r.Internal {
 		t.Errorf("got %+v", r)
 	}
 	other := &Report{Severity: "NOTICE", Code: "00000", Message: "text-search query doesn't contain lexemes: \" \t \""}
-	if EditReport(other) {
-		t.Errorf("an ordinary notice is edited: %+v", other)
+	forged := strings.ReplaceAll(quoted, encode("ABCDEFGHIJKLMNOP"), encode("ABCDEFGHIJKLMNOX"))
+	for _, message := range []string{other.Message, forged, "\"" + encode("m4 42710 x") + "\""} {
+		r := &Report{Severity: "NOTICE", Code: "00000", Message: message}
+		if EditReport(r, testSecret) {
+			t.Errorf("an ordinary notice is edited: %+v", r)
+		}
 	}
 }
 
 func TestRefuse(t *testing.T) {
-	p := Refuse("select 'é', mbus4.post('q', '')", "UTF8", Refusal{Code: "3F000", Message: "no schema", Hint: "init"})
-	r := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0"`, Position: 8}
+	p := Refuse("select 'é', mbus4.post('q', '')", "UTF8", Refusal{Code: "3F000", Message: "no schema", Hint: "init"}).For(testSecret)
+	r := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0 ABCDEFGHIJKLMNOP"`, Position: 8}
 	if !p.EditReport(r) || r.Code != "3F000" || r.Message != "no schema" || r.Hint != "init" || r.Position != 1 {
 		t.Errorf("got %+v", r)
 	}
@@ -102,10 +113,19 @@ func TestRightsHint(t *testing.T) {
 		"keine Berechtigung für Tabelle queue": true,
 		"permission denied for table customer": false,
 	} {
-		r := &Report{Code: "42501", Message: message}
+		r := &Report{Code: "42501", Message: message, File: "aclchk.c"}
 		if p.EditReport(r) != hinted || (r.Hint != "") != hinted {
 			t.Errorf("%s: %+v", message, r)
 		}
+		raised := &Report{Code: "42501", Message: message, File: "pl_exec.c"}
+		if p.EditReport(raised) {
+			t.Errorf("what RAISE says: %+v", raised)
+		}
+	}
+	own := New(shortFragments{}).Rewrite("insert into queue select mbus4.post('q', '')", utf8Session, testEnv)
+	r := &Report{Code: "42501", Message: "permission denied for table queue", File: "aclchk.c"}
+	if own.EditReport(r) {
+		t.Errorf("about the client's own table: %+v", r)
 	}
 }
 
@@ -129,11 +149,54 @@ func TestUnseenHint(t *testing.T) {
 		{"3F000", "schema \"mbus4\" does not exist", "", ""},
 		{"3F000", "schema \"other\" does not exist", "PL/pgSQL function f()", ""},
 	} {
-		for _, edit := range []func(*Report) bool{p.EditReport, EditReport} {
-			r := &Report{Code: c.code, Message: c.message, Where: c.where}
+		for _, edit := range []func(*Report) bool{p.EditReport, func(r *Report) bool { return EditReport(r, testSecret) }} {
+			r := &Report{Code: c.code, Message: c.message, Where: c.where, File: map[string]string{"42883": "parse_func.c", "3F000": "namespace.c"}[c.code]}
 			if edited := edit(r); edited != (c.hint != "") || !strings.Contains(r.Hint, c.hint) {
 				t.Errorf("%s: hint %q, want one with %q", c.message, r.Hint, c.hint)
 			}
+			raised := &Report{Code: c.code, Message: c.message, Where: c.where, File: "pl_exec.c"}
+			if edit(raised) {
+				t.Errorf("what RAISE says: %+v", raised)
+			}
 		}
+	}
+}
+
+// Functions that are stored raise errors without a secret. They are believed by the context that the server gives
+// of them.
+func TestStoredMarkers(t *testing.T) {
+	const message = `invalid input syntax for type integer: "mbus4-error 0 42704 queue "q" does not exist"`
+	for where, believed := range map[string]bool{
+		`SQL function "check_queue" statement 1`:                                true,
+		`SQL-Funktion »view_0123456789abcdef_post« Anweisung 1`:                 true,
+		"fonction SQL « view_0123456789abcdef_consume », instruction 1":         true,
+		"SQL function \"view_0123456789abcdef_post\" statement 1\nPL/pgSQL f()": true,
+		"":                             false,
+		`SQL function "f" statement 1`: false,
+		"SQL function \"f\" statement 1\nSQL function \"check_queue\" statement 1": false,
+		`SQL function "view_0123456789abcdef_post_" statement 1`:                   false,
+		`SQL function "my_check_queue" statement 1`:                                false,
+		`SQL function "f "check_queue" statement 1`:                                false,
+	} {
+		r := &Report{Code: "22P02", Message: message, Where: where, File: "numutils.c"}
+		if got := EditReport(r, testSecret); got != believed || (r.Code == "42704") != believed {
+			t.Errorf("%q: edited %t, %+v", where, got, r)
+		}
+		raised := &Report{Code: "22P02", Message: message, Where: where, File: "pl_exec.c"}
+		if EditReport(raised, testSecret) {
+			t.Errorf("%q: what RAISE says is edited", where)
+		}
+	}
+}
+
+// The secret stands in the text that is sent where the plan has room for it, and nowhere else.
+func TestSecretOfAPlan(t *testing.T) {
+	r := New(shortFragments{})
+	const text = "select '" + blankSecret + "', mbus4.nosuch_post('q'), mbus4.post_q(1)"
+	p := r.Rewrite(text, utf8Session, testEnv)
+	one, two := p.For(testSecret), p.For("QRSTUVWXYZ234567")
+	if !strings.Contains(p.SQL(), "mbus4-refusal 0 "+blankSecret+"'") || !strings.Contains(one.SQL(), "mbus4-refusal 0 "+testSecret+"'") ||
+		!strings.Contains(two.SQL(), "QRSTUVWXYZ234567") || strings.Contains(two.SQL(), testSecret) || len(one.SQL()) != len(p.SQL()) {
+		t.Errorf("gives\n%s\n%s\n%s", p.SQL(), one.SQL(), two.SQL())
 	}
 }

@@ -20,12 +20,12 @@ func TestProcedureSteps(t *testing.T) {
 		{
 			"select mbus4.run_on_q('x'); call mbus4.process_queue(1)",
 			[]string{"do 'a'", "do 'b'"},
-			`do 'a'; select outcome('1')::integer as "run_on_q"; do 'b'`, "",
+			`do 'a'; select outcome(1)::integer as "run_on_q"; do 'b'`, "",
 		},
 		{
 			"call mbus4.process_queue(1); select mbus4.run_on_q('x')",
 			[]string{"do 'a'", "do 'b'"},
-			`do 'a'; do 'b'; select outcome('2')::integer as "run_on_q"`, "",
+			`do 'a'; do 'b'; select outcome(2)::integer as "run_on_q"`, "",
 		},
 	} {
 		p := New(shortFragments{}).Rewrite(c.sql, utf8Session, testEnv)

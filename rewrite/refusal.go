@@ -3,6 +3,7 @@ package rewrite
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mbusproxy/rewrite/parse"
@@ -144,5 +145,5 @@ func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 
 // writeRefusal writes a statement that fails when it is analysed, as the refused one would.
 func writeRefusal(o *output, number, anchor int) {
-	o.write(fmt.Sprintf("select '%s%d'::pg_catalog.int4", refusalMarker, number), anchor)
+	o.writeMarked("select '"+refusalMarker+"{k}'::pg_catalog.int4", strconv.Itoa(number), anchor, nil)
 }

@@ -2,8 +2,13 @@ package rewrite
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"mbusproxy/sqlfuncs"
 )
@@ -17,18 +22,21 @@ type Report struct {
 	Detail   string
 	Hint     string
 	Where    string
-	Position int // 1-based, in characters; 0: none
+	File     string // of the server's source that made the report; no client can choose it
+	Position int    // 1-based, in characters; 0: none
 	// Internal is set when the proxy's own words replace the server's: the fields that tell where
 	// in the server's source the report was made mean nothing then.
 	Internal bool
 }
 
 // Markers are how SQL without PL/pgSQL raises the errors and notices of the engine. The server
-// quotes them in a message of its own, in whatever language.
+// quotes them in a message of its own, in whatever language. They prove with the session's secret that they
+// are ours; functions that are stored with the schema have no session: see stored.
 const (
-	// errorMarker starts the text that is cast to integer: "mbus4-error <call> <SQLSTATE> <message>".
+	// errorMarker starts the text that is cast to integer: "mbus4-error <call> <secret> <SQLSTATE> <message>", in
+	// stored functions without the secret.
 	errorMarker = "mbus4-error "
-	// refusalMarker starts the literal of a refused statement: "mbus4-refusal <number>".
+	// refusalMarker starts the literal of a refused statement: "mbus4-refusal <number> <secret>".
 	refusalMarker = "mbus4-refusal "
 
 	codeInvalidText  = "22P02" // what casting a marker to integer fails with
@@ -67,13 +75,14 @@ func hintFor(code, message string) string {
 func (p *Plan) EditReport(r *Report) bool {
 	if r.Code == codeInvalidText {
 		if i, ok := marked(r.Message, refusalMarker); ok {
-			n, err := strconv.Atoi(i)
-			if err == nil && n >= 0 && n < len(p.refusals) {
+			number, secret, _ := strings.Cut(i, " ")
+			n, err := strconv.Atoi(number)
+			if err == nil && secret == p.secretOr() && n >= 0 && n < len(p.refusals) {
 				p.refuse(r, p.refusals[n])
 				return true
 			}
 		}
-		if call, ok := editMarker(r); ok {
+		if call, ok := editMarker(r, p.secretOr()); ok {
 			if p.step > 0 {
 				call = p.step
 			}
@@ -83,11 +92,11 @@ func (p *Plan) EditReport(r *Report) bool {
 			return true
 		}
 	}
-	if editNotice(r) || p.editTermination(r) || p.editStep(r) {
+	if editNotice(r, p.secretOr()) || p.editTermination(r) || p.editStep(r) {
 		return true
 	}
 	hinted := editUnseen(r)
-	if r.Code == codeNoRights && r.Hint == "" && aboutSchema(r.Message) {
+	if r.Code == codeNoRights && r.Hint == "" && r.File == fileRights && aboutSchema(r.Message) && !p.reads(r.Message) {
 		hinted = true
 		r.Hint = "Posting and consuming takes membership in the role mbus4_user, creating and dropping in mbus4_admin: grant mbus4_user to …"
 	}
@@ -125,16 +134,40 @@ func (p *Plan) explain(r *Report, c *callSite) {
 
 // aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server
 // names tables and sequences without their schema; languages differ in all but the names.
-func aboutSchema(message string) bool {
-	for _, name := range []string{
+func aboutSchema(message string) bool { return aboutOne(message, schemaNames()) }
+
+func schemaNames() []string {
+	return []string{
 		sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting",
 		"work_queue", "work_queue_id_seq", "semaphore", "semaphore_task", "semaphore_change", "semaphore_arrival",
-	} {
-		if message == name || strings.HasSuffix(message, " "+name) {
-			return true
-		}
 	}
-	return false
+}
+
+func aboutOne(message string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return message == name || strings.HasSuffix(message, " "+name)
+	})
+}
+
+// reads reports whether a refusal of rights may be about a relation that the client itself names and that is
+// not the schema's.
+func (p *Plan) reads(message string) bool { return aboutOne(message, p.relations) }
+
+// ownRelations lists the relations that a text names, but for those of the schema, as far as they bear the
+// name of one of the schema's.
+func ownRelations(d *document) []string {
+	var out []string
+	names := schemaNames()
+	for _, raw := range d.tree.Stmts {
+		walkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
+			v, ok := m.Interface().(*pg_query.RangeVar)
+			if ok && v.Schemaname != sqlfuncs.Schema && slices.Contains(names, v.Relname) && !slices.Contains(out, v.Relname) {
+				out = append(out, v.Relname)
+			}
+			return true
+		})
+	}
+	return out
 }
 
 func (p *Plan) refuse(r *Report, f *Refusal) {
@@ -144,15 +177,37 @@ func (p *Plan) refuse(r *Report, f *Refusal) {
 }
 
 // EditReport does the same for a report that belongs to no plan, for example of an EXECUTE: only
-// the engine's markers are turned, and calls that came to the server as they are explained.
-func EditReport(r *Report) bool {
+// the engine's markers with the session's secret are turned, and calls that came to the server as they are
+// explained.
+func EditReport(r *Report, secret string) bool {
 	if r.Code == codeInvalidText {
-		if _, ok := editMarker(r); ok {
+		if _, ok := editMarker(r, secret); ok {
 			r.Position = 0
 			return true
 		}
 	}
-	return editNotice(r) || editUnseen(r)
+	return editNotice(r, secret) || editUnseen(r)
+}
+
+// Files of the server's source. A report says in which it was made, whatever the language of its words, and
+// nothing that a client writes can choose it: what RAISE says comes from PL/pgSQL's own.
+const (
+	fileIntegers  = "numutils.c"   // casts to integer
+	fileFunctions = "parse_func.c" // looks for the function of a call
+	fileSchemas   = "namespace.c"  // looks for a schema
+	fileRights    = "aclchk.c"
+)
+
+// stored matches the place, in the first line of a report's context, that is a function of ours which belongs
+// to no session: those of the schema's own functions that raise errors, and what views call (mbus4.create_view).
+// None of them casts to integer anything that is in a message, nor does what they call. Whoever makes a
+// function of that name can have it say anything, but such a function may raise any error without us.
+var stored = regexp.MustCompile(`^[^"»«“”„']*["»«“”„'][ \x{a0}]*(check_queue|estimated_messages_of|new_temporary_consumer|view_[0-9a-f]{16}_(?:consume|post))[ \x{a0}]*["»«“”„']`)
+
+// fromStored reports whether a function of ours that is stored has cast a marker to integer.
+func fromStored(r *Report) bool {
+	line, _, _ := strings.Cut(r.Where, "\n")
+	return r.File == fileIntegers && stored.MatchString(line)
 }
 
 // editUnseen explains what the server says of a call that it got as it is, because it stands where the
@@ -160,6 +215,9 @@ func EditReport(r *Report) bool {
 func editUnseen(r *Report) bool {
 	switch r.Code {
 	case codeUndefinedFunction:
+		if r.File != fileFunctions {
+			return false // what a client's own code says
+		}
 		_, rest, found := strings.Cut(r.Message, sqlfuncs.Schema+".")
 		name, _, called := strings.Cut(rest, "(")
 		if !found || !called {
@@ -182,7 +240,7 @@ func editUnseen(r *Report) bool {
 		return true
 	case codeUndefinedSchema:
 		// Only inside of something: what the client itself asks for is the server's to explain.
-		if r.Where == "" || !strings.Contains(r.Message, sqlfuncs.Schema) {
+		if r.Where == "" || r.File != fileSchemas || !strings.Contains(r.Message, sqlfuncs.Schema) {
 			return false
 		}
 		r.Hint = unseenHint
@@ -194,8 +252,9 @@ func editUnseen(r *Report) bool {
 const unseenHint = "Calls of mbus4 are served by mbusproxy, which sees the statements that a client sends, but not those inside " +
 	"functions, procedures, triggers, rules and DO blocks. Call it in a statement of the client, before or after this one in its transaction."
 
-// editMarker turns an error raised with the engine's marker; call is the number of the call.
-func editMarker(r *Report) (call int, ok bool) {
+// editMarker turns an error raised with the engine's marker; call is the number of the call, 0 where the
+// statement's text does not hold it.
+func editMarker(r *Report, secret string) (call int, ok bool) {
 	text, ok := marked(r.Message, errorMarker)
 	if !ok {
 		return 0, false
@@ -203,6 +262,12 @@ func editMarker(r *Report) (call int, ok bool) {
 	number, rest, _ := strings.Cut(text, " ")
 	code, message, found := strings.Cut(rest, " ")
 	call, err := strconv.Atoi(number)
+	switch {
+	case code == secret:
+		code, message, found = strings.Cut(message, " ")
+	case !fromStored(r):
+		return 0, false
+	}
 	if err != nil || !found || len(code) != 5 {
 		return 0, false
 	}
@@ -232,7 +297,7 @@ func marked(message, marker string) (string, bool) {
 // The engine raises a NOTICE, or with an SQLSTATE of class 01 a WARNING, by having the server complain about a tsquery without lexemes: of all
 // that an expression can call, it is the one that gives a NOTICE (so client_min_messages holds)
 // and quotes its argument. The argument is blanks and tabs, one for each bit of the notice's text.
-func editNotice(r *Report) bool {
+func editNotice(r *Report, secret string) bool {
 	if r.Severity != "NOTICE" || !strings.Contains(r.Message, noticeStart) {
 		return false
 	}
@@ -256,10 +321,11 @@ func editNotice(r *Report) bool {
 		}
 		bits = bits[8:]
 	}
-	code, message, ok := strings.Cut(strings.TrimPrefix(string(text), "m4 "), " ")
-	if !ok || len(code) != 5 {
+	words := strings.SplitN(string(text), " ", 5) // m4, the call's number, the secret, SQLSTATE, message
+	if len(words) != 5 || words[2] != secret || len(words[3]) != 5 {
 		return false
 	}
+	code, message := words[3], words[4]
 	r.Code, r.Message, r.Where, r.Internal = code, message, "", true
 	if strings.HasPrefix(code, "01") { // class 01: warning
 		r.Severity = "WARNING"

@@ -251,13 +251,14 @@ func (d *document) usesTables() bool {
 
 // rewrite places and splices the calls of all statements.
 func (r *Rewriter) rewrite(ctx stdcontext.Context, d *document, env Env) *Plan {
-	p := &Plan{client: d.text, enc: d.enc, escapes: d.escapes}
+	p := &Plan{client: d.text, enc: d.enc, escapes: d.escapes, relations: ownRelations(d)}
 	prefix := freePrefix(d.skeleton) // what is in a literal is no name
 	ed := &edits{text: d.text}
 	src := d.src
 	pieces := make([]piece, len(d.tree.Stmts))
 	for i, raw := range d.tree.Stmts {
 		reg := src.region(raw)
+		p.blocks = p.blocks || raw.Stmt.GetDoStmt() != nil
 		pieces[i].span = src.tokens(reg.first, reg.end)
 		if len(d.calls[i]) == 0 {
 			continue

@@ -148,7 +148,7 @@ func (p *Plan) fits(text string, from, to []literal) bool {
 // transfer makes from a plan for one text the plan for another with the same skeleton. from and to
 // are the literals in either.
 func (p *Plan) transfer(text string, from, to []literal) *Plan {
-	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, signals: p.signals, refusals: p.refusals, calls: make([]callSite, len(p.calls))}
+	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, signals: p.signals, refusals: p.refusals, relations: p.relations, blocks: p.blocks, secret: p.secret, calls: make([]callSite, len(p.calls))}
 	m := mover{from: from, to: to}
 	for i, c := range p.calls {
 		c.span = m.moveSpan(c.span)
@@ -184,7 +184,7 @@ func (p *Plan) transfer(text string, from, to []literal) *Plan {
 		if i+1 < len(p.segs) {
 			end = p.segs[i+1].out
 		}
-		q.segs[i] = segment{out: b.Len(), in: m.move(s.in), copy: s.copy}
+		q.segs[i] = segment{out: b.Len(), in: m.move(s.in), copy: s.copy, secret: s.secret}
 		if s.copy {
 			// What is copied starts and ends between lexemes, never inside a literal.
 			b.WriteString(text[m.move(s.in):m.move(s.in+end-s.out)])

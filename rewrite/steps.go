@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -37,7 +38,11 @@ type stepCall struct {
 func (p *Plan) Steps() []Step {
 	out := make([]Step, len(p.steps))
 	for i, s := range p.steps {
-		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Guard: s.guard, Offset: p.calls[s.call-1].start, Args: make(map[string]Value, len(s.args))}
+		guard := s.guard
+		if guard != "" {
+			guard = withMark(guard, strconv.Itoa(s.call), p.secretOr())
+		}
+		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].start, Args: make(map[string]Value, len(s.args))}
 		for name, g := range s.args {
 			out[i].Args[name] = p.given[g].Value
 		}
@@ -52,7 +57,7 @@ func (p *Plan) Steps() []Step {
 func (p *Plan) WithSteps(texts []string) *Plan {
 	q := *p
 	q.steps, q.stmts, q.hidden = nil, nil, nil
-	if len(p.steps) > 0 {
+	if len(p.steps) > 0 && !p.blocks {
 		q.stepCall = p.steps[0].call
 	}
 	o := &output{}
@@ -96,14 +101,15 @@ func (p *Plan) Hidden() []int { return p.hidden }
 // StepPlan returns the plan for text, which does the step of that call of p and is sent on its own.
 // Errors of the engine in it point at the call, others nowhere.
 func StepPlan(p *Plan, call int, text string) *Plan {
-	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, sql: text, calls: p.calls, step: call}
+	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, sql: text, calls: p.calls, step: call, secret: p.secret}
 }
 
 // editStep makes of a report from inside of a step one about its call. The client has written nothing of
 // what the report's context shows.
 func (p *Plan) editStep(r *Report) bool {
 	call := max(p.step, p.stepCall)
-	if call == 0 || !strings.Contains(r.Where, "inline_code_block") {
+	outermost := r.Where[strings.LastIndexByte(r.Where, '\n')+1:]
+	if call == 0 || !strings.Contains(outermost, "inline_code_block") {
 		return false
 	}
 	r.Where, r.Internal = "", true

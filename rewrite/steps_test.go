@@ -57,7 +57,7 @@ func TestWithSteps(t *testing.T) {
 		sql := ";; begin ;\n/* é */ select mbus4.run_on_q('" + name + "'), wrong;; select mbus4.run_q('1'), mbus4.run_q('2') -- end\n;;"
 		p := r.Rewrite(sql, utf8Session, testEnv)
 		q := p.WithSteps([]string{"do 'a'", "", "do 'b;'; do 'c'"})
-		want := ";; begin ;\n/* é */ do 'a'; select outcome('1')::integer as \"run_on_q\", wrong;; do 'b;'; do 'c'; select outcome('2')::integer as \"run_q\", outcome('3')::integer as \"run_q\" -- end\n;;"
+		want := ";; begin ;\n/* é */ do 'a'; select outcome(1)::integer as \"run_on_q\", wrong;; do 'b;'; do 'c'; select outcome(2)::integer as \"run_q\", outcome(3)::integer as \"run_q\" -- end\n;;"
 		if q.SQL() != want {
 			t.Fatalf("gives\n%s\nwant\n%s", q.SQL(), want)
 		}
@@ -73,7 +73,7 @@ func TestWithSteps(t *testing.T) {
 				t.Errorf("a report at %s points at %d", out, rep.Position)
 			}
 		}
-		rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 3 42704 no queue"`}
+		rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 3 _session_secret_ 42704 no queue"`}
 		if !q.EditReport(rep) || rep.Code != "42704" || rep.Position != len([]rune(sql[:strings.Index(sql, "mbus4.run_q('2'")]))+1 {
 			t.Errorf("a marker gives %+v", rep)
 		}
@@ -91,7 +91,7 @@ func TestStepPlan(t *testing.T) {
 	if q.SQL() != "do 'x'" || q.Late() || q.Hidden() != nil {
 		t.Errorf("gives %+v", q)
 	}
-	rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 2 42704 no queue"`, Position: 3}
+	rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 2 _session_secret_ 42704 no queue"`, Position: 3}
 	if !q.EditReport(rep) || rep.Code != "42704" || rep.Position != 33 {
 		t.Errorf("a marker gives %+v", rep)
 	}

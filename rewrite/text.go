@@ -10,6 +10,8 @@ type segment struct {
 	out  int  // byte offset in the rewritten text
 	in   int  // byte offset in the client's text
 	copy bool // copied byte for byte; otherwise all of it stands for the client's byte `in`
+	// secret is set where the session's secret goes.
+	secret bool
 }
 
 // output is the rewritten text while it is built.

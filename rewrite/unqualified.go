@@ -240,14 +240,16 @@ func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *Refusal {
 	return nil
 }
 
-// guard is an expression that is true, or fails where the call is no longer ours.
+// guard is an expression that is true, or fails where the call is no longer ours; {k} is to be filled.
 func (st *statement) guard(c *call) string {
-	return st.fill(st.fragments.Guard(c.candidate().Name, len(c.list), c.candidate().Named), c)
+	return st.fragments.Guard(c.candidate().Name, len(c.list), c.candidate().Named)
 }
 
 // writeGuarded writes what emit does so that it is evaluated only behind the call's guard.
 func (st *statement) writeGuarded(o *output, c *call, emit func()) {
-	o.write("(case when "+st.guard(c)+" then ", c.start)
+	o.write("(case when ", c.start)
+	st.writeText(o, c, st.guard(c))
+	o.write(" then ", c.start)
 	emit()
 	o.write(" end)", c.start)
 }
@@ -264,7 +266,7 @@ const noRow = "pg_catalog.textcat"
 // HintUnqualified explains an error about a function that the server did not find, where its name is one that
 // is served without the schema under the right circumstances.
 func (r *Rewriter) HintUnqualified(rep *Report) bool {
-	if rep.Code != codeUndefinedFunction || r.unqualified == nil {
+	if rep.Code != codeUndefinedFunction || rep.File != fileFunctions || r.unqualified == nil {
 		return false
 	}
 	before, _, called := strings.Cut(rep.Message, "(")

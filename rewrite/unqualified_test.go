@@ -142,7 +142,7 @@ func TestHintUnqualified(t *testing.T) {
 		"function other.post(unknown) does not exist": false,
 		"function post does not exist":                false,
 	} {
-		rep := &Report{Code: "42883", Message: message, Hint: "No match."}
+		rep := &Report{Code: "42883", Message: message, Hint: "No match.", File: "parse_func.c"}
 		if got := r.HintUnqualified(rep); got != want || strings.Contains(rep.Hint, "mbus4.post") != want || !strings.HasPrefix(rep.Hint, "No match.") {
 			t.Errorf("%s: %t, %q", message, got, rep.Hint)
 		}

@@ -73,7 +73,7 @@ func TestUnreadLiteral(t *testing.T) {
 		bad := strings.ReplaceAll(sql, "%", `\u00e9`)
 		p := r.Rewrite(bad, session, testEnv)
 		if len(p.refusals) != 1 || p.refusals[0].Code != "0A000" || p.refusals[0].offset != strings.Index(bad, `'\u`) ||
-			p.SQL() != "select 1; select 'mbus4-refusal 0'::pg_catalog.int4" || p.Late() || len(p.Selectors()) > 0 {
+			p.SQL() != "select 1; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4" || p.Late() || len(p.Selectors()) > 0 {
 			t.Errorf("gives %s and %+v", p.SQL(), p.refusals)
 		}
 		if got := selectorOf(t, r, strings.ReplaceAll(sql, "%", "caf\xe9"), session); got.Text != "caf\xe9" {
@@ -107,10 +107,10 @@ func TestRefuseValue(t *testing.T) {
 		p := r.Rewrite(sql, utf8Session, testEnv)
 		v := p.Selectors()[0]
 		q := p.Refuse(v.Offset, Refusal{Code: "42P17", Message: "not immutable"})
-		if want := "select 'é'; select 'mbus4-refusal 0'::pg_catalog.int4 /* x */; select 2"; q.SQL() != want {
+		if want := "select 'é'; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4 /* x */; select 2"; q.SQL() != want {
 			t.Errorf("gives %s, want %s", q.SQL(), want)
 		}
-		rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0"`, Position: 8}
+		rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0 _session_secret_"`, Position: 8}
 		if !q.EditReport(rep) || rep.Code != "42P17" || rep.Position != strings.Index(sql, "'"+selector) {
 			t.Errorf("the report becomes %+v", rep)
 		}

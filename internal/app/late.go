@@ -165,7 +165,7 @@ func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.St
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
 	}
 	text, err := l.texts.Step(l.db, engine.StepCall{
-		Func: s.Func, Args: args, Number: s.Call, Guard: s.Guard,
+		Func: s.Func, Args: args, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) { return l.nested(ctx, sc, text) },
 	})
 	if err != nil {
@@ -195,5 +195,5 @@ func (l *late) nested(ctx context.Context, sc proxy.StatementContext, text strin
 	if r := p.Refused(); r != nil {
 		return "", &engine.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 	}
-	return p.SQL(), nil
+	return p.For(sc.Secret).SQL(), nil
 }

@@ -44,6 +44,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text 
 	if p == nil {
 		return nil // and not an interface that holds a nil pointer
 	}
+	p = p.For(sc.Secret)
 	if db == nil {
 		return plan{Plan: p}
 	}
@@ -70,8 +71,8 @@ func environment(db *engine.Database) rewrite.Env {
 }
 
 // EditReport edits a report that belongs to no plan.
-func (r *rewriter) EditReport(m *pgproto3.ErrorResponse) bool {
-	return edit(m, rewrite.EditReport)
+func (r *rewriter) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
+	return edit(m, func(r *rewrite.Report) bool { return rewrite.EditReport(r, secret) })
 }
 
 // refusal is what a client is told about a failure of the engine.
@@ -123,6 +124,7 @@ func edit(m *pgproto3.ErrorResponse, f func(*rewrite.Report) bool) bool {
 		Detail:   m.Detail,
 		Hint:     m.Hint,
 		Where:    m.Where,
+		File:     m.File,
 		Position: int(m.Position),
 	}
 	if !f(&r) {

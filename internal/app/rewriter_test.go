@@ -93,7 +93,7 @@ func TestRewriterOnADatabase(t *testing.T) {
 	if p.EditReport(&pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR", Code: "XX000", Message: "other"}) {
 		t.Error("a report of the server's own was edited")
 	}
-	if r.EditReport(&pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR", Code: "XX000", Message: "other"}) {
+	if r.EditReport("", &pgproto3.ErrorResponse{SeverityUnlocalized: "ERROR", Code: "XX000", Message: "other"}) {
 		t.Error("a report of the server's own was edited")
 	}
 }

@@ -33,6 +33,6 @@ func (a asker) Question(ctx context.Context, sc proxy.StatementContext, text str
 }
 
 // EditReport edits a report that belongs to no plan.
-func (a asker) EditReport(m *pgproto3.ErrorResponse) bool {
-	return a.rewriter.EditReport(m) || edit(m, a.rewrite.HintUnqualified)
+func (a asker) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
+	return a.rewriter.EditReport(secret, m) || edit(m, a.rewrite.HintUnqualified)
 }

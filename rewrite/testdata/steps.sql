@@ -1,11 +1,11 @@
 select mbus4.run_on_q('insert into t select $1')
 ----
-select outcome('1')::integer as "run_on_q"
+select outcome(1)::integer as "run_on_q"
 step 1: run_on_q, qname "q" at 7, exec "insert into t select $1" at 22
 
 select mbus4.run_q($1), mbus4.run_on_on_q(exec => $$select 'x'$$) as n, now()
 ----
-select (case when pg_catalog.num_nonnulls(($1)::pg_catalog.text) >= 0 then outcome('1')::integer end) as "run_q", outcome('2')::integer as n, now()
+select (case when pg_catalog.num_nonnulls(($1)::pg_catalog.text) >= 0 then outcome(1)::integer end) as "run_q", outcome(2)::integer as n, now()
 step 1: run_q, qname "q" at 7, exec $1 at 19
 step 2: run_on_on_q, qname "on_q" at 24, exec "select 'x'" at 50
 
@@ -17,25 +17,25 @@ error 42883 at "mbus4.run_on": function mbus4.run_on_() does not exist
 
 select mbus4.create_view('q'), mbus4.create_view($1, viewname => $2::text), mbus4.create_view(qname => 'q', cname => null)
 ----
-select outcome('1')::pg_catalog.void as "create_view", (case when pg_catalog.num_nonnulls(($1)::pg_catalog.text, ($2::text)::pg_catalog.text) >= 0 then outcome('2')::pg_catalog.void end) as "create_view", outcome('3')::pg_catalog.void as "create_view"
+select outcome(1)::pg_catalog.void as "create_view", (case when pg_catalog.num_nonnulls(($1)::pg_catalog.text, ($2::text)::pg_catalog.text) >= 0 then outcome(2)::pg_catalog.void end) as "create_view", outcome(3)::pg_catalog.void as "create_view"
 step 1: create_view, qname "q" at 25, cname "default" at 7, viewname null at 7
 step 2: create_view, qname $1 at 49, cname "default" at 31, viewname $2 at 65
 step 3: create_view, qname "q" at 103, cname null at 117, viewname null at 76
 
 select mbus4.create_view_prop('q', 'c', 's', 'public.v', with_expire => true)
 ----
-select outcome('1')::pg_catalog.void as "create_view_prop"
+select outcome(1)::pg_catalog.void as "create_view_prop"
 step 1: create_view_prop, qname "q" at 30, cname "c" at 35, sname "s" at 40, viewname "public.v" at 45, with_delay "false" at 7, with_expire "true" at 72
 
 select mbus4.create_view_prop('q', 'c', 's', 'public.v', 'on'::boolean, cast('f' as bool)), mbus4.create_view_prop('q', 'c', 's', 5::text, $1::bool)
 ----
-select outcome('1')::pg_catalog.void as "create_view_prop", (case when pg_catalog.num_nonnulls(($1::bool)::boolean) >= 0 then outcome('2')::pg_catalog.void end) as "create_view_prop"
+select outcome(1)::pg_catalog.void as "create_view_prop", (case when pg_catalog.num_nonnulls(($1::bool)::boolean) >= 0 then outcome(2)::pg_catalog.void end) as "create_view_prop"
 step 1: create_view_prop, qname "q" at 30, cname "c" at 35, sname "s" at 40, viewname "public.v" at 45, with_delay "on" at 57, with_expire "f" at 72
 step 2: create_view_prop, qname "q" at 115, cname "c" at 120, sname "s" at 125, viewname "5" at 130, with_delay $1 at 139, with_expire "false" at 92
 
 select mbus4.run_on_q((-5)::text), mbus4.run_on_q(true::text), mbus4.run_on_q((- 1.50)::text)
 ----
-select outcome('1')::integer as "run_on_q", outcome('2')::integer as "run_on_q", outcome('3')::integer as "run_on_q"
+select outcome(1)::integer as "run_on_q", outcome(2)::integer as "run_on_q", outcome(3)::integer as "run_on_q"
 step 1: run_on_q, qname "q" at 7, exec "-5" at 22
 step 2: run_on_q, qname "q" at 35, exec "true" at 50
 step 3: run_on_q, qname "q" at 63, exec "-1.50" at 78
@@ -43,7 +43,7 @@ step 3: run_on_q, qname "q" at 63, exec "-1.50" at 78
 # in expressions that evaluate all of theirs
 select 2 * mbus4.run_on_q('x')::bigint as twice, format('%s', mbus4.run_on_q('y')), row(mbus4.run_on_q('z')) is null, mbus4.peek(mbus4.run_on_q('x')::text), mbus4.post('q', hstore('n', mbus4.run_on_q('v')::text))
 ----
-with mbus4_c7_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (hstore('n', outcome('6')::integer::text))::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c7 as (select * from served) select 2 * outcome('1')::integer::bigint as twice, format('%s', outcome('2')::integer), row(outcome('3')::integer) is null, (select served_peek((outcome('4')::integer::text)::pg_catalog.text) as "peek")::mbus4.qt_model, (select "post" as "post" from mbus4_c7)
+with mbus4_c7_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, (hstore('n', outcome(6)::integer::text))::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c7 as (select * from served) select 2 * outcome(1)::integer::bigint as twice, format('%s', outcome(2)::integer), row(outcome(3)::integer) is null, (select served_peek((outcome(4)::integer::text)::pg_catalog.text) as "peek")::mbus4.qt_model, (select "post" as "post" from mbus4_c7)
 step 1: run_on_q, qname "q" at 11, exec "x" at 26
 step 2: run_on_q, qname "q" at 62, exec "y" at 77
 step 3: run_on_q, qname "q" at 88, exec "z" at 103
@@ -53,38 +53,38 @@ step 6: run_on_q, qname "q" at 185, exec "v" at 200
 # alone in FROM
 select * from mbus4.run_on_q('x')
 ----
-select * from coalesce(outcome('1')::integer) as "run_on_q"
+select * from coalesce(outcome(1)::integer) as "run_on_q"
 step 1: run_on_q, qname "q" at 14, exec "x" at 29
 
 select n, n + 1 from mbus4.run_on_q('x') as n
 ----
-select n, n + 1 from coalesce(outcome('1')::integer) as n
+select n, n + 1 from coalesce(outcome(1)::integer) as n
 step 1: run_on_q, qname "q" at 21, exec "x" at 36
 
 select run_on_q.run_on_q from mbus4.run_on_q('x')
 ----
-select run_on_q.run_on_q from coalesce(outcome('1')::integer) as "run_on_q"
+select run_on_q.run_on_q from coalesce(outcome(1)::integer) as "run_on_q"
 step 1: run_on_q, qname "q" at 30, exec "x" at 45
 
 select count(*), max(n) from mbus4.run_on_q('x') n
 ----
-select count(*), max(n) from coalesce(outcome('1')::integer) n
+select count(*), max(n) from coalesce(outcome(1)::integer) n
 step 1: run_on_q, qname "q" at 29, exec "x" at 44
 
 select mbus4.post('log', hstore('n', n::text)) from mbus4.run_on_q($1) n
 ----
-with mbus4_r1 as (select 1::bigint as n, s.* from (select null, (hstore('n', n::text))::public.hstore from coalesce((case when pg_catalog.num_nonnulls(($1)::pg_catalog.text) >= 0 then outcome('1')::integer end)) n) as s(h1, h2)), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('log')::pg_catalog.text, mbus4_r1.h2, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c2 as (select * from served_rows) select mbus4_c2."post" as "post" from mbus4_c2
+with mbus4_r1 as (select 1::bigint as n, s.* from (select null, (hstore('n', n::text))::public.hstore from coalesce((case when pg_catalog.num_nonnulls(($1)::pg_catalog.text) >= 0 then outcome(1)::integer end)) n) as s(h1, h2)), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('log')::pg_catalog.text, mbus4_r1.h2, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c2 as (select * from served_rows) select mbus4_c2."post" as "post" from mbus4_c2
 step 1: run_on_q, qname "q" at 52, exec $1 at 67
 
 select * from mbus4.create_view('q') as result
 ----
-select * from coalesce(outcome('1')::pg_catalog.void) as result
+select * from coalesce(outcome(1)::pg_catalog.void) as result
 step 1: create_view, qname "q" at 32, cname "default" at 14, viewname null at 14
 
 # several statements
 begin;; select mbus4.run_on_q('x'); select 1; select mbus4.run_on_q('y'), mbus4.run_q('z') ;;
 ----
-begin;; select outcome('1')::integer as "run_on_q"; select 1; select outcome('2')::integer as "run_on_q", outcome('3')::integer as "run_q" ;;
+begin;; select outcome(1)::integer as "run_on_q"; select 1; select outcome(2)::integer as "run_on_q", outcome(3)::integer as "run_q" ;;
 step 1: run_on_q, qname "q" at 15, exec "x" at 30
 step 2: run_on_q, qname "q" at 53, exec "y" at 68
 step 3: run_q, qname "q" at 74, exec "z" at 86
@@ -212,7 +212,7 @@ error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in a subquery
 
 select sum(mbus4.run_on_q('x')) over ()
 ----
-select sum(outcome('1')::integer) over ()
+select sum(outcome(1)::integer) over ()
 step 1: run_on_q, qname "q" at 11, exec "x" at 26
 
 select sum(1) filter (where mbus4.run_on_q('x') > 0)
@@ -233,12 +233,12 @@ error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in a target list 
 # a set in a subquery, or over FROM, is none
 select mbus4.run_on_q('x'), array(select generate_series(1, 3))
 ----
-select outcome('1')::integer as "run_on_q", array(select generate_series(1, 3))
+select outcome(1)::integer as "run_on_q", array(select generate_series(1, 3))
 step 1: run_on_q, qname "q" at 7, exec "x" at 22
 
 select generate_series(1, n) from mbus4.run_on_q('x') n
 ----
-select generate_series(1, n) from coalesce(outcome('1')::integer) n
+select generate_series(1, n) from coalesce(outcome(1)::integer) n
 step 1: run_on_q, qname "q" at 34, exec "x" at 49
 
 select * from mbus4.run_on_q('x') n where n > 0

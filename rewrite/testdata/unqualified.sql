@@ -42,7 +42,7 @@ step 1: process_queue, current_process_id "1" at 19, handler null at 5
 
 select run_on_q('select 1')
 ----
-select outcome('1')::integer as "run_on_q"
+select outcome(1)::integer as "run_on_q"
 step 1: run_on_q, qname "q" at 7, exec "select 1" at 16
 
 # A name that another schema's function has.
@@ -93,7 +93,7 @@ select 1; with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, (case when 
 
 select 1; select run_on_q('select 1')
 ----
-select 1; select outcome('1')::integer as "run_on_q"
+select 1; select outcome(1)::integer as "run_on_q"
 step 1: run_on_q, qname "q" at 17, exec "select 1" at 26
 
 select 1; call process_queue(1)

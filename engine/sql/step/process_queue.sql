@@ -35,7 +35,7 @@ begin
             set constraints all immediate; -- what they refuse is the handler's failure, not the commit's
         exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
-            mbus4_error := coalesce(pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ [0-9A-Z]{5} (.*)"$'), mbus4_error);
+            mbus4_error := coalesce(pg_catalog.substring(mbus4_error, {{.Error}}), mbus4_error);
         end;
 {{- end}}
         if mbus4_error is null then
