@@ -118,7 +118,8 @@ func runRights(ctx context.Context, conn *pgx.Conn, file string) error {
 	if err != nil {
 		return err
 	}
-	// One simple query: its statements are one transaction.
-	_, err = conn.PgConn().Exec(ctx, sql).ReadAll()
-	return err
+	return inTurn(ctx, conn, func(tx pgx.Tx) error {
+		_, err := tx.Conn().PgConn().Exec(ctx, sql).ReadAll() // several statements: only the simple protocol takes them
+		return err
+	})
 }

@@ -96,7 +96,7 @@ func sweepOrphans(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("looking for messages of dropped consumers: %w", err)
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return 0, fmt.Errorf("looking for messages of dropped consumers: %w", err)
 	}
