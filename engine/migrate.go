@@ -119,8 +119,16 @@ where d.datname = pg_catalog.current_database()`
 // inspect looks at what is installed. It changes nothing and needs no rights.
 func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	in, err := identify(ctx, conn)
-	if err != nil || in.version == 0 {
+	if err != nil {
 		return in, err
+	}
+	if in.schema && !in.foreign {
+		if err := checkTrust(ctx, conn, &in); err != nil {
+			return in, err
+		}
+	}
+	if in.version == 0 {
+		return in, nil
 	}
 	if in.usable, err = usable(ctx, conn); err != nil {
 		return in, err
@@ -283,7 +291,7 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 		res.Warnings = append(res.Warnings, fmt.Sprintf("functions for calls in WHERE and the like not created: %v", err))
 	}
 	if !in.granted || res.After != res.Before {
-		res.Warnings = append(res.Warnings, grantRights(ctx, conn)...)
+		res.Warnings = append(res.Warnings, grantRights(ctx, conn, res.Before == 0)...)
 	}
 	for _, w := range res.Warnings {
 		log.Warn("schema mbus4 is not complete", zap.String("database", in.database), zap.String("problem", w))
@@ -299,8 +307,11 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 // inTurn runs a transaction that changes the schema when no other one does.
 func inTurn(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockUpgradeSQL); err != nil {
-			return fmt.Errorf("locking schema mbus4: %w", err)
+		// Another upgrade takes as long as it takes; clients are not waited for, nor kept waiting, for long.
+		for _, sql := range []string{`set local lock_timeout = 0`, lockUpgradeSQL, `set local lock_timeout = '10s'`} {
+			if _, err := tx.Exec(ctx, sql); err != nil {
+				return fmt.Errorf("locking schema mbus4: %w", err)
+			}
 		}
 		return do(tx)
 	})
@@ -411,9 +422,6 @@ func findHstore(ctx context.Context, tx pgx.Tx, in *installation, create bool) e
 	}
 	if _, err := tx.Exec(ctx, `create extension hstore schema public`); err != nil {
 		return hstoreError(err, in)
-	}
-	if _, err := tx.Exec(ctx, `set local lock_timeout = 0`); err != nil {
-		return fmt.Errorf("setting lock_timeout: %w", err)
 	}
 	in.hstoreSchema = "public"
 	return nil

@@ -35,8 +35,8 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	return ok, nil
 }
 
-// granted reports whether both roles exist with their rights. It samples: the grants of a file are
-// made together.
+// granted reports whether both roles exist with their rights, and nobody has rights that are dangerous. It
+// samples: the grants of a file are made together.
 func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	err = conn.QueryRow(ctx, `
 		select count(*) = 2
@@ -54,13 +54,18 @@ func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("checking the rights of %s: %w", roleUser, err)
 	}
-	return ok, nil
+	if !ok {
+		return false, nil
+	}
+	list, err := excess(ctx, conn, false)
+	return len(list) == 0, err
 }
 
-// grantRights makes the two roles where that is permitted and gives them their rights. Roles
+// grantRights takes away what others must not have (fresh: all that they have), makes the two roles where that is permitted and gives them their rights. Roles
 // belong to the whole cluster, where no lock of ours reaches: another database's proxy may be
 // doing the same. What fails is not vital, it comes back as text.
-func grantRights(ctx context.Context, conn *pgx.Conn) (warnings []string) {
+func grantRights(ctx context.Context, conn *pgx.Conn, fresh bool) (warnings []string) {
+	warnings = revokeExcess(ctx, conn, fresh)
 	for _, role := range []string{roleUser, roleAdmin} {
 		if err := createRole(ctx, conn, role); err != nil {
 			return append(warnings, fmt.Sprintf("role %s not created: %v", role, err))
