@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
 )
 
@@ -299,6 +300,7 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 	}
 	cfg.RuntimeParams["client_encoding"] = "UTF8" // what is sent is, and the server's default is the database's encoding
 	maps.Copy(cfg.RuntimeParams, pinned)
+	cfg.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // pgx would keep them all, and everybody may NOTIFY
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "mbusproxy"
 	}

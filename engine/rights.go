@@ -26,6 +26,8 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		   and pg_catalog.has_table_privilege('mbus4.queue', 'select')
 		   and coalesce(pg_catalog.has_any_column_privilege(pg_catalog.to_regclass('mbus4.semaphore_task')::oid, 'update'), true)
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.semaphore_change')::oid, 'delete'), true) -- null: an old version
+		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.view_insert')::oid, 'delete'), true)
+		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.service')::oid, 'update'), true)
 		   and pg_catalog.has_sequence_privilege('mbus4.message_id', 'select')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'update')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'select')`).Scan(&ok)
