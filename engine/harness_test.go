@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"mbusproxy/internal/pgcluster"
 )
@@ -154,3 +156,9 @@ func eventually(t *testing.T, what string, check func() bool) {
 
 // newest is the version of the schema this program makes.
 const newest = 16
+
+// watchLog makes a log, and a function that tells whether a line with that text is in it.
+func watchLog() (*zap.Logger, func(text string) bool) {
+	core, lines := observer.New(zap.DebugLevel)
+	return zap.New(core), func(text string) bool { return lines.FilterMessageSnippet(text).Len() > 0 }
+}
