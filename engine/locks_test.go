@@ -114,7 +114,7 @@ func TestServicesSurviveLockedTables(t *testing.T) {
 	role := newRole(t, name)
 	mustExec(t, super, "grant mbus4_user to "+role)
 	user := connectTo(t, dsnAs(t, name, role))
-	log, seen := watchLog()
+	log, seen, _ := watchLog()
 	e := openEngine(t, Options{SweepInterval: 1, Log: log})
 	if _, err := e.Database(testContext(t), name); err != nil {
 		t.Fatal(err)

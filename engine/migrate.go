@@ -122,11 +122,6 @@ func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	if err != nil {
 		return in, err
 	}
-	if in.schema && !in.foreign {
-		if err := checkTrust(ctx, conn, &in); err != nil {
-			return in, err
-		}
-	}
 	if in.version == 0 {
 		return in, nil
 	}
@@ -148,6 +143,12 @@ func identify(ctx context.Context, conn *pgx.Conn) (installation, error) {
 		&versioned, &in.hstoreSchema, &in.owner, &readable)
 	if err != nil {
 		return in, fmt.Errorf("looking for schema mbus4: %w", err)
+	}
+	if in.foreign {
+		return in, nil
+	}
+	if err := checkTrust(ctx, conn, &in); err != nil {
+		return in, err
 	}
 	if !versioned {
 		return in, nil

@@ -10,8 +10,8 @@ import (
 
 // What the engine runs in a database it runs with the rights of the admin role. So whatever may be run with it (a
 // function of schema mbus4, a trigger of its tables) must belong to somebody whom the admin role trusts anyway: to
-// itself, to a superuser, or to a role that was granted to it by a superuser or by one who may create roles. (Up
-// to Postgres 15 every role may grant itself to others: such a membership says nothing.)
+// itself, to a superuser, or to a role that was granted to it by a superuser or by one who may create roles. (Others
+// may grant roles that they administer: such a membership says nothing.)
 
 // untrustedSQL finds the first thing that belongs to somebody else.
 const untrustedSQL = `
