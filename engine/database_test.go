@@ -148,7 +148,10 @@ func TestDatabaseGivesUpWithItsContext(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	blocker := connect(t, name)
-	mustExec(t, blocker, "select pg_advisory_lock($1, $2)", lockSpace, lockMigrate)
+	mustExec(t, blocker, "create schema mbus4")
+	mustExec(t, blocker, "create table mbus4.upgrade_lock ()")
+	mustExec(t, blocker, "begin")
+	mustExec(t, blocker, lockUpgradeSQL)
 	e := openEngine(t, Options{})
 	ctx, cancel := context.WithCancel(testContext(t))
 	admin := connect(t, "postgres")
@@ -160,7 +163,7 @@ func TestDatabaseGivesUpWithItsContext(t *testing.T) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 	// The attempt itself goes on, and the next one gets its result.
-	mustExec(t, blocker, "select pg_advisory_unlock($1, $2)", lockSpace, lockMigrate)
+	mustExec(t, blocker, "commit")
 	if _, err := e.Database(testContext(t), name); err != nil {
 		t.Error(err)
 	}
@@ -171,7 +174,7 @@ func eventuallyWaits(t *testing.T, admin *pgx.Conn, database string) {
 	t.Helper()
 	eventually(t, "somebody waits for the lock", func() bool {
 		return one[bool](t, admin, `select exists (select from pg_locks l join pg_database d on d.oid = l.database
-			where d.datname = $1 and locktype = 'advisory' and not granted)`, database)
+			where d.datname = $1 and locktype = 'relation' and not granted)`, database)
 	})
 }
 

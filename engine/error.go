@@ -15,6 +15,8 @@ const (
 	codeInvalidSchema       = "3F000"
 	codeLackingRights       = "42501" // insufficient_privilege
 	codeDuplicateObject     = "42710"
+	codeDuplicateSchema     = "42P06"
+	codeDuplicateTable      = "42P07"
 	codeUniqueViolation     = "23505"
 	codeUndefinedTable      = "42P01"
 	codeUndefinedObject     = "42704"

@@ -197,10 +197,13 @@ func functionsFound(ctx context.Context, conn *pgx.Conn) (string, error) {
 	return found, nil
 }
 
-// createFunctions makes the functions and drops those of the prefix that are not among them. The caller
-// holds lockMigrate.
+// createFunctions makes the functions, unless they are there, and drops those of the prefix that are not among
+// them.
 func createFunctions(ctx context.Context, conn *pgx.Conn, list []definition) error {
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	return inTurn(ctx, conn, func(tx pgx.Tx) error {
+		if found, err := functionsFound(ctx, conn); err != nil || found == fingerprint(list) {
+			return err
+		}
 		var signatures []string
 		for _, d := range list {
 			if _, err := tx.Exec(ctx, d.create); err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"mbusproxy/internal/pgcluster"
 )
@@ -154,3 +156,16 @@ func eventually(t *testing.T, what string, check func() bool) {
 
 // newest is the version of the schema this program makes.
 const newest = 17
+
+// watchLog makes a log, a function that tells whether a line with that text is in it, and one that gives all lines.
+func watchLog() (log *zap.Logger, seen func(text string) bool, all func() []string) {
+	core, lines := observer.New(zap.InfoLevel)
+	seen = func(text string) bool { return lines.FilterMessageSnippet(text).Len() > 0 }
+	all = func() (out []string) {
+		for _, line := range lines.All() {
+			out = append(out, fmt.Sprint(line.Message, line.ContextMap()))
+		}
+		return out
+	}
+	return zap.New(core), seen, all
+}

@@ -34,12 +34,12 @@ const (
 // Should that ever fail (a clock set back, sequences restored from a dump of a later moment), then
 // the look below the hints, every ten seconds, finds what is hidden.
 //
-// One Hinter per database works at a time, by advisory lock. Its memory is a help only.
+// One Hinter per database works at a time: see lead. Its memory is a help only.
 type Hinter struct {
 	// hintMargin and hintStep; tests that want to see the rest work alone take them away.
 	margin, step time.Duration
 
-	leads *pgx.Conn       // the connection that holds the lock; compared, never used
+	leads *pgx.Conn       // the connection that has the lead; compared, never used
 	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
 	low   time.Time       // when to look below the hints again
 
@@ -84,14 +84,11 @@ func (h *Hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 		return true, nil
 	}
 	h.leads = nil
-	got, err := tryLock(ctx, conn, lockHinter)
-	if err != nil {
-		return false, fmt.Errorf("asking for the hints' lock: %w", err)
-	}
-	if got {
+	leads, err := lead(ctx, conn, serviceHinter)
+	if leads {
 		h.leads, h.hints, h.low = conn, nil, time.Time{}
 	}
-	return got, nil
+	return leads, err
 }
 
 // statement_timestamp() is when this statement arrived: before the locks are read.

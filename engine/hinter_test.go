@@ -162,7 +162,7 @@ func plainOwner(t *testing.T, database string) (dsn string) {
 		mustExec(t, conn, "drop owned by "+role)
 		mustExec(t, conn, "drop role "+role)
 	})
-	for _, what := range []string{"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "sequence mbus4.message_id"} {
+	for _, what := range []string{"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "table mbus4.service", "table mbus4.view_insert", "sequence mbus4.message_id"} {
 		mustExec(t, conn, "alter "+what+" owner to "+role)
 	}
 	for slot := range hintSlots {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
 )
 
@@ -28,9 +27,6 @@ const (
 	serviceLockWait = 400 * time.Millisecond
 	// callLockWait is the same for what is done on behalf of a call, which would fail with it.
 	callLockWait = 2 * time.Second
-
-	// dutyFactor bounds what a service may cost: it rests this many times as long as it worked.
-	dutyFactor = 20
 )
 
 // errGone reports that a database is not, or no longer, the one that was opened.
@@ -71,8 +67,9 @@ type keeper struct {
 	nextRelease time.Time
 	nextReap    time.Time
 	nextSweep   time.Time
-	waiting     bool // messages wait for others: they may become deliverable without any sign
-	temporary   bool // there are temporary queues: their sessions may end without any sign
+	waiting     bool      // messages wait for others: they may become deliverable without any sign
+	temporary   bool      // there are temporary queues: their sessions may end without any sign
+	heldTold    time.Time // when the log was last told of a lock
 }
 
 // keeperState says what is known of the database. Legal: any to connected or failing, connected to
@@ -319,99 +316,4 @@ func settleWaiting(ctx context.Context, conn *pgx.Conn, lockWait time.Duration) 
 		return fmt.Errorf("setting up the session: %w", err)
 	}
 	return nil
-}
-
-// round does what is due.
-func (k *keeper) round(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
-	defer cancel()
-	now := time.Now()
-	select {
-	case <-k.wake:
-		k.usedAt = now
-	default:
-	}
-	seen, err := look(ctx, k.conn)
-	if err != nil {
-		var pgErr *pgconn.PgError
-		if errors.As(err, &pgErr) && (pgErr.Code == "42P01" || pgErr.Code == codeInvalidSchema) {
-			return errGone // undefined_table: the schema was dropped
-		}
-		return err
-	}
-	if seen != k.activity {
-		k.activity, k.usedAt = seen, now
-	}
-	k.granting.note(seen.semaphores, now.Sub(k.usedAt) < idleAfter)
-	if !now.Before(k.nextHint) {
-		if err := k.hinter.Tick(ctx, k.conn); err != nil {
-			return err
-		}
-		k.nextHint = rest(now, tickInterval/2)
-	}
-	if now = time.Now(); !now.Before(k.nextRelease) {
-		released, err := k.releaser.Release(ctx, k.conn)
-		if err != nil {
-			return err
-		}
-		k.waiting = released.Waiting
-		if k.waiting {
-			k.ordered.Store(true)
-		}
-		k.nextRelease = rest(now, tickInterval/2)
-	}
-	if now = time.Now(); !now.Before(k.nextReap) {
-		if k.temporary, err = reapTemporary(ctx, k.conn); err != nil {
-			return err
-		}
-		k.nextReap = rest(now, reapInterval)
-	}
-	if now = time.Now(); !now.Before(k.nextSweep) {
-		if err := k.noteSelectors(ctx, k.conn); err != nil {
-			return err
-		}
-		swept, err := k.sweeper.Sweep(ctx, k.conn)
-		if err != nil {
-			return err
-		}
-		if swept > 0 {
-			k.log.Debug("messages swept", zap.Int64("rows", swept))
-		}
-		k.nextSweep = rest(now, k.engine.sweep)
-	}
-	return nil
-}
-
-// noteSelectors finds out whether selectors are in use.
-func (k *keeper) noteSelectors(ctx context.Context, conn *pgx.Conn) error {
-	if k.selective.Load() {
-		return nil
-	}
-	var selective bool
-	err := conn.QueryRow(ctx, `select exists (select from mbus4.consumer where selector_id is not null)`).Scan(&selective)
-	if err != nil {
-		return fmt.Errorf("looking for selectors: %w", err)
-	}
-	k.selective.Store(selective)
-	return nil
-}
-
-// rest gives the time of a service's next turn, when it began its last one at began.
-func rest(began time.Time, interval time.Duration) time.Time {
-	now := time.Now()
-	return now.Add(max(interval-now.Sub(began), dutyFactor*now.Sub(began)))
-}
-
-func look(ctx context.Context, conn *pgx.Conn) (activity, error) {
-	var a activity
-	err := conn.QueryRow(ctx, `
-		select last_value,
-		       pg_stat_get_tuples_inserted('mbus4.message'::regclass)
-		       + pg_stat_get_tuples_deleted('mbus4.message'::regclass),
-		       exists (select from mbus4.semaphore where id >= 0)
-		from mbus4.message_id`).Scan(&a.lastID, &a.rows, &a.semaphores)
-	if err != nil {
-		return a, fmt.Errorf("looking for activity: %w", err)
-	}
-	return a, nil
 }

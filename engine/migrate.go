@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"runtime/debug"
@@ -21,15 +20,6 @@ var migrationFiles embed.FS
 // hintSlots is the number of hint sequences; consumers share them by id modulo this number. The
 // calls' SQL knows the number too: changing it is a migration.
 const hintSlots = 128
-
-// Advisory locks of the engine are of the two-key kind: lockSpace and one of these.
-const (
-	lockSpace     = 0x6d627573 // "mbus"
-	lockMigrate   = 1
-	lockHinter    = 2
-	lockSelectors = 3
-	lockGranter   = 5
-)
 
 // Result says what Init did.
 type Result struct {
@@ -111,9 +101,9 @@ const inspectSQL = `
 select d.oid, d.datname::text, current_user::text,
        n.oid is not null,
        n.oid is not null and v.oid is null and (
-           exists (select from pg_catalog.pg_class where relnamespace = n.oid)
+           exists (select from pg_catalog.pg_class where relnamespace = n.oid and relname <> 'upgrade_lock')
            or exists (select from pg_catalog.pg_proc where pronamespace = n.oid)
-           or exists (select from pg_catalog.pg_type where typnamespace = n.oid)),
+           or exists (select from pg_catalog.pg_type where typnamespace = n.oid and typname not in ('upgrade_lock', '_upgrade_lock'))),
        v.oid is not null,
        coalesce((select pg_catalog.quote_ident(hn.nspname) from pg_catalog.pg_extension e
                  join pg_catalog.pg_namespace hn on hn.oid = e.extnamespace
@@ -126,17 +116,14 @@ left join pg_catalog.pg_namespace n on n.nspname = 'mbus4'
 left join pg_catalog.pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version'
 where d.datname = pg_catalog.current_database()`
 
-// tryLock takes one of the locks for the session, unless another one holds it.
-func tryLock(ctx context.Context, conn *pgx.Conn, lock int32) (got bool, err error) {
-	err = conn.QueryRow(ctx, `select pg_catalog.pg_try_advisory_lock($1, $2)`, lockSpace, lock).Scan(&got)
-	return got, err
-}
-
 // inspect looks at what is installed. It changes nothing and needs no rights.
 func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	in, err := identify(ctx, conn)
-	if err != nil || in.version == 0 {
+	if err != nil {
 		return in, err
+	}
+	if in.version == 0 {
+		return in, nil
 	}
 	if in.usable, err = usable(ctx, conn); err != nil {
 		return in, err
@@ -156,6 +143,12 @@ func identify(ctx context.Context, conn *pgx.Conn) (installation, error) {
 		&versioned, &in.hstoreSchema, &in.owner, &readable)
 	if err != nil {
 		return in, fmt.Errorf("looking for schema mbus4: %w", err)
+	}
+	if in.foreign {
+		return in, nil
+	}
+	if err := checkTrust(ctx, conn, &in); err != nil {
+		return in, err
 	}
 	if !versioned {
 		return in, nil
@@ -238,13 +231,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, noInit bool, log *zap.Logger) 
 		return in, res, nil
 	}
 
-	// From here on only one proxy at a time. What it was waiting for has likely been done.
-	if _, err := conn.Exec(ctx, `select pg_catalog.pg_advisory_lock($1, $2)`, lockSpace, lockMigrate); err != nil {
-		return in, res, fmt.Errorf("locking schema mbus4: %w", err)
-	}
-	err = upgrade(ctx, conn, steps, &in, &res, log)
-	_, unlockErr := conn.Exec(ctx, `select pg_catalog.pg_advisory_unlock($1, $2)`, lockSpace, lockMigrate)
-	return in, res, errors.Join(err, unlockErr)
+	return in, res, upgrade(ctx, conn, steps, &in, &res, log)
 }
 
 // checkWithoutInit refuses a schema that is missing or old where creating it is forbidden.
@@ -267,38 +254,45 @@ func (in installation) checkWithoutInit(want int) error {
 	return nil
 }
 
-// upgrade runs the missing steps, each in its own transaction, and grants what is missing.
-// The caller holds lockMigrate.
+// upgrade runs the missing steps, each in its own transaction, and grants what is missing. Any number of
+// proxies may do so at once: the transactions take turns, and each looks first what others have done.
 func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *installation, res *Result, log *zap.Logger) error {
+	if err := makeGround(ctx, conn, in); err != nil {
+		return err
+	}
 	fresh, err := inspect(ctx, conn)
 	if err != nil {
 		return err
 	}
 	*in = fresh
-	res.Before, res.After = in.version, in.version
 	want := steps[len(steps)-1].version
 	if err := in.check(want); err != nil {
 		return err
 	}
+	res.Before, res.After = in.version, in.version
 	for _, step := range steps {
 		if step.version <= in.version {
 			continue
 		}
-		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return runStep(ctx, tx, step, in) })
+		ran := false
+		err := inTurn(ctx, conn, func(tx pgx.Tx) (err error) {
+			ran, err = runStep(ctx, tx, step, in)
+			return err
+		})
 		if err != nil {
 			return asError("installing migration "+step.name+" of schema mbus4", err)
 		}
-		res.After = step.version
-		log.Info("schema mbus4 migrated", zap.String("database", in.database), zap.String("step", step.name))
-	}
-	res.HstoreSchema = in.hstoreSchema
-	if list := Fragments().definitions(in.hstoreSchema); in.functions != fingerprint(list) {
-		if err := createFunctions(ctx, conn, list); err != nil {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("functions for calls in WHERE and the like not created: %v", err))
+		res.After = max(res.After, step.version)
+		if ran {
+			log.Info("schema mbus4 migrated", zap.String("database", in.database), zap.String("step", step.name))
 		}
 	}
+	res.HstoreSchema = in.hstoreSchema
+	if err := createFunctions(ctx, conn, Fragments().definitions(in.hstoreSchema)); err != nil {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("functions for calls in WHERE and the like not created: %v", err))
+	}
 	if !in.granted || res.After != res.Before {
-		res.Warnings = append(res.Warnings, grantRights(ctx, conn)...)
+		res.Warnings = append(res.Warnings, grantRights(ctx, conn, res.Before == 0)...)
 	}
 	for _, w := range res.Warnings {
 		log.Warn("schema mbus4 is not complete", zap.String("database", in.database), zap.String("problem", w))
@@ -311,65 +305,126 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 	return in.check(want)
 }
 
-func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation) error {
-	if step.version == 1 {
-		if err := createGround(ctx, tx, in); err != nil {
-			return err
+// inTurn runs a transaction that changes the schema when no other one does.
+func inTurn(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		// Another upgrade takes as long as it takes; clients are not waited for, nor kept waiting, for long.
+		for _, sql := range []string{`set local lock_timeout = 0`, lockUpgradeSQL, `set local lock_timeout = '10s'`} {
+			if _, err := tx.Exec(ctx, sql); err != nil {
+				return fmt.Errorf("locking schema mbus4: %w", err)
+			}
 		}
+		return do(tx)
+	})
+}
+
+// runStep runs a step, unless that was done before.
+func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation) (ran bool, err error) {
+	var done bool
+	if err := tx.QueryRow(ctx, `select pg_catalog.to_regclass('mbus4.schema_version') is not null`).Scan(&done); err != nil {
+		return false, fmt.Errorf("looking for schema mbus4: %w", err)
+	}
+	if done {
+		err := tx.QueryRow(ctx, `select coalesce(pg_catalog.max(version) >= $1, false) from mbus4.schema_version`, step.version).Scan(&done)
+		if err != nil {
+			return false, fmt.Errorf("reading the version of schema mbus4: %w", err)
+		}
+	}
+	if step.version == 1 {
+		if err := findHstore(ctx, tx, in, !done); err != nil {
+			return false, err
+		}
+	}
+	if done {
+		return false, nil
 	}
 	text, err := expand(step.name, step.text, in.hstoreSchema)
 	if err != nil {
-		return err
+		return false, err
 	}
 	// Several statements at once: only the simple protocol takes them.
 	if _, err := tx.Conn().PgConn().Exec(ctx, text).ReadAll(); err != nil {
 		if sqlState(err) == codeLackingRights {
 			refusal := lackingRights(*in)
 			refusal.Err = err
-			return refusal
+			return false, refusal
 		}
-		return err
+		return false, err
 	}
 	_, err = tx.Exec(ctx, `insert into mbus4.schema_version (version, program) values ($1, $2)`, step.version, program())
-	return err
+	return err == nil, err
 }
 
-// createGround makes the schema and the extension that the first step builds on.
-func createGround(ctx context.Context, tx pgx.Tx, in *installation) error {
-	role := pgx.Identifier{in.role}.Sanitize()
-	database := pgx.Identifier{in.database}.Sanitize()
-	if !in.schema {
-		if _, err := tx.Exec(ctx, `create schema mbus4`); err != nil {
-			if sqlState(err) == codeLackingRights {
-				return &Error{
-					Code:    codeLackingRights,
-					Message: fmt.Sprintf("role %q may not create schema mbus4 in database %q", in.role, in.database),
-					Hint:    fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s;", database, role),
-					Err:     err,
-				}
-			}
+// groundLockWait is how long whoever creates the schema, or the extension, in a transaction that is still open is
+// waited for.
+const groundLockWait = "set local lock_timeout = '2s'"
+
+// makeGround makes what upgrades are done in turns by: the schema with the table that they lock. Two that do so at
+// once collide in the catalogue, and then it is there.
+func makeGround(ctx context.Context, conn *pgx.Conn, in *installation) error {
+	const there = `select pg_catalog.to_regclass('mbus4.upgrade_lock') is not null`
+	var done bool
+	if err := conn.QueryRow(ctx, there).Scan(&done); err != nil || done {
+		return err
+	}
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, groundLockWait); err != nil {
 			return err
 		}
-		in.owner = in.role
+		if !in.schema {
+			if _, err := tx.Exec(ctx, `create schema mbus4`); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `create table mbus4.upgrade_lock ()`)
+		return err
+	})
+	switch sqlState(err) {
+	case codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable:
+		return nil // by somebody else: what that is will be looked at
+	case codeLockNotAvailable:
+		return &Error{
+			Code:    codeLockNotAvailable,
+			Message: fmt.Sprintf("schema mbus4 is being created in database %q by a transaction that is still open", in.database),
+			Hint:    "See who that is (pg_locks, pg_stat_activity).",
+			Err:     err,
+		}
+	case codeLackingRights:
+		if in.schema {
+			return lackingRights(*in)
+		}
+		return &Error{
+			Code:    codeLackingRights,
+			Message: fmt.Sprintf("role %q may not create schema mbus4 in database %q", in.role, in.database),
+			Hint:    fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s;", pgx.Identifier{in.database}.Sanitize(), pgx.Identifier{in.role}.Sanitize()),
+			Err:     err,
+		}
 	}
-	if in.hstoreSchema == "" {
-		// Whoever creates it in an open transaction may be waiting for us: a client whose next statement
-		// is the first call in the database.
-		if _, err := tx.Exec(ctx, `set local lock_timeout = '2s'`); err != nil {
-			return fmt.Errorf("setting lock_timeout: %w", err)
-		}
-		if _, err := tx.Exec(ctx, `create extension hstore`); err != nil {
-			return hstoreError(err, in)
-		}
-		if _, err := tx.Exec(ctx, `set local lock_timeout = 0`); err != nil {
-			return fmt.Errorf("setting lock_timeout: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("creating schema mbus4: %w", err)
 	}
-	const where = `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e
+	return nil
+}
+
+// findHstore finds out where the extension is, and creates it where that is wanted and it is nowhere.
+func findHstore(ctx context.Context, tx pgx.Tx, in *installation, create bool) error {
+	const where = `select coalesce(pg_catalog.min(pg_catalog.quote_ident(n.nspname)), '') from pg_catalog.pg_extension e
 		join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`
 	if err := tx.QueryRow(ctx, where).Scan(&in.hstoreSchema); err != nil {
 		return fmt.Errorf("looking for extension hstore: %w", err)
 	}
+	if in.hstoreSchema != "" || !create {
+		return nil
+	}
+	// Whoever creates it in an open transaction may be waiting for us: a client whose next statement
+	// is the first call in the database.
+	if _, err := tx.Exec(ctx, groundLockWait); err != nil {
+		return fmt.Errorf("setting lock_timeout: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `create extension hstore schema public`); err != nil {
+		return hstoreError(err, in)
+	}
+	in.hstoreSchema = "public"
 	return nil
 }
 
@@ -386,7 +441,7 @@ func hstoreError(err error, in *installation) error {
 	switch sqlState(err) {
 	case codeUndefinedFile, codeFeatureNotSupported:
 		hint = "Install the server's contrib package (postgresql-contrib); hstore is part of it."
-	case codeInvalidSchema: // no schema to create in: the role's search_path names none that exists
+	case codeInvalidSchema: // there is no schema public
 		hint = fmt.Sprintf("In database %q: CREATE EXTENSION hstore SCHEMA <one>;", in.database)
 	}
 	return &Error{

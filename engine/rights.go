@@ -26,6 +26,8 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		   and pg_catalog.has_table_privilege('mbus4.queue', 'select')
 		   and coalesce(pg_catalog.has_any_column_privilege(pg_catalog.to_regclass('mbus4.semaphore_task')::oid, 'update'), true)
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.semaphore_change')::oid, 'delete'), true) -- null: an old version
+		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.view_insert')::oid, 'delete'), true)
+		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.service')::oid, 'update'), true)
 		   and pg_catalog.has_sequence_privilege('mbus4.message_id', 'select')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'update')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'select')`).Scan(&ok)
@@ -35,8 +37,8 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	return ok, nil
 }
 
-// granted reports whether both roles exist with their rights. It samples: the grants of a file are
-// made together.
+// granted reports whether both roles exist with their rights, and nobody has rights that are dangerous. It
+// samples: the grants of a file are made together.
 func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	err = conn.QueryRow(ctx, `
 		select count(*) = 2
@@ -54,13 +56,18 @@ func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("checking the rights of %s: %w", roleUser, err)
 	}
-	return ok, nil
+	if !ok {
+		return false, nil
+	}
+	list, err := excess(ctx, conn, false)
+	return len(list) == 0, err
 }
 
-// grantRights makes the two roles where that is permitted and gives them their rights. Roles
+// grantRights takes away what others must not have (fresh: all that they have), makes the two roles where that is permitted and gives them their rights. Roles
 // belong to the whole cluster, where no lock of ours reaches: another database's proxy may be
 // doing the same. What fails is not vital, it comes back as text.
-func grantRights(ctx context.Context, conn *pgx.Conn) (warnings []string) {
+func grantRights(ctx context.Context, conn *pgx.Conn, fresh bool) (warnings []string) {
+	warnings = revokeExcess(ctx, conn, fresh)
 	for _, role := range []string{roleUser, roleAdmin} {
 		if err := createRole(ctx, conn, role); err != nil {
 			return append(warnings, fmt.Sprintf("role %s not created: %v", role, err))
@@ -118,7 +125,8 @@ func runRights(ctx context.Context, conn *pgx.Conn, file string) error {
 	if err != nil {
 		return err
 	}
-	// One simple query: its statements are one transaction.
-	_, err = conn.PgConn().Exec(ctx, sql).ReadAll()
-	return err
+	return inTurn(ctx, conn, func(tx pgx.Tx) error {
+		_, err := tx.Conn().PgConn().Exec(ctx, sql).ReadAll() // several statements: only the simple protocol takes them
+		return err
+	})
 }

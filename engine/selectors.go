@@ -105,7 +105,7 @@ func (s *Selectors) remember(text string) {
 // makeSelector makes the function of a selector and puts it into mbus4.selects.
 func makeSelector(ctx context.Context, tx pgx.Tx, hstoreSchema, text string) error {
 	// One at a time: replacing a function while another does fails.
-	if _, err := tx.Exec(ctx, `select pg_catalog.pg_advisory_xact_lock($1, $2)`, lockSpace, lockSelectors); err != nil {
+	if _, err := tx.Exec(ctx, lockSelectorsSQL); err != nil {
 		return fmt.Errorf("waiting to make a selector: %w", err)
 	}
 	id := selectorID(text)

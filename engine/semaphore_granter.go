@@ -10,23 +10,24 @@ import (
 )
 
 const (
-	turnSemaphores = 500                   // looked at in one turn
-	turnGrants     = 1000                  // grants and requests in one transaction
-	passAtLeast    = 50                    // semaphores of a full pass looked at in one turn
-	passTurn       = 20 * time.Millisecond // what a turn may take longer for them, about
-	passDuty       = 5                     // a pass rests this many times as long as it worked
-	mostRemembered = 1 << 20               // running tasks in memory
-	mostFresh      = 200                   // of a semaphore: see slots
-	countInterval  = time.Second           // between two looks at the tables' counters
-	quietEnough    = 3 * time.Second       // after a change: counters that move now tell of direct writes
-	busyInterval   = 50 * time.Millisecond // until what was locked is tried again
-	grantChannel   = "mbus4_semaphore"     // for NOTIFY among Granters
+	turnSemaphores = 500                    // looked at in one turn
+	turnGrants     = 1000                   // grants and requests in one transaction
+	passAtLeast    = 50                     // semaphores of a full pass looked at in one turn
+	passTurn       = 20 * time.Millisecond  // what a turn may take longer for them, about
+	passDuty       = 5                      // a pass rests this many times as long as it worked
+	mostRemembered = 1 << 20                // running tasks in memory
+	mostFresh      = 200                    // of a semaphore: see slots
+	countInterval  = time.Second            // between two looks at the tables' counters
+	quietEnough    = 3 * time.Second        // after a change: counters that move now tell of direct writes
+	busyInterval   = 50 * time.Millisecond  // until what was locked is tried again
+	leadInterval   = 150 * time.Millisecond // between two questions whether the one that leads is gone
+	grantChannel   = "mbus4_semaphore"      // for NOTIFY among Granters
 )
 
 // Granter gives the slots of semaphores to the tasks that wait and asks running ones to leave.
 //
-// One Granter per database works at a time, by an advisory lock that its session holds and its
-// transactions need: so none grants twice, and what it remembers is true. It follows the log of changes
+// One Granter per database works at a time, by the lead that its session has for as long as it lives, and its
+// transactions end with the session: so none grants twice, and what it remembers is true. It follows the log of changes
 // that the calls write, transaction by transaction: everything visible in one snapshot and not in the one
 // before. So neither a long transaction nor an old snapshot makes it read anything twice.
 //
@@ -44,8 +45,10 @@ type Granter struct {
 	selective func() bool
 	interval  time.Duration // between two full passes
 
-	leads *pgx.Conn // the connection that holds the lock; compared, never used
+	leads *pgx.Conn // the connection that has the lead; compared, never used
 	term  int64     // of mbus4.semaphore_term, 0: what is remembered is void
+
+	refusedAt time.Time // when another one led
 
 	seen    string              // the snapshot up to which the log was read
 	known   map[int32]*slots    // by semaphore
@@ -218,11 +221,14 @@ func (g *Granter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 		return true, nil
 	}
 	g.leads = nil
-	if got, err := tryLock(ctx, conn, lockGranter); err != nil {
-		return false, fmt.Errorf("asking for the semaphores' lock: %w", err)
-	} else if !got {
+	if time.Since(g.refusedAt) < leadInterval {
 		return false, nil
 	}
+	if leads, err := lead(ctx, conn, serviceGranter); err != nil || !leads {
+		g.refusedAt = time.Now()
+		return false, err
+	}
+	g.refusedAt = time.Time{}
 	if _, err := conn.Exec(ctx, "listen "+grantChannel); err != nil {
 		return false, fmt.Errorf("listening to other proxies: %w", err)
 	}

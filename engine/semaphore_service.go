@@ -15,6 +15,7 @@ import (
 const (
 	defaultSemaphoreInterval = time.Minute
 	grantTick                = 50 * time.Millisecond // between two turns of a database in use
+	grantRest                = 5 * time.Millisecond  // after a notification, which any role can send
 	grantIdleAfter           = 3 * time.Second       // without use or change: the connection is closed
 	grantIdle                = time.Second           // between two looks while nothing happens, growing up to
 	grantLongestIdle         = 5 * time.Second
@@ -220,7 +221,11 @@ func (b *bell) listen(ctx context.Context, conn *pgx.Conn, d time.Duration) erro
 	if wait.Err() != nil {
 		return ctx.Err()
 	}
-	if _, err := conn.WaitForNotification(wait); err != nil && (wait.Err() == nil || conn.IsClosed()) {
+	_, err := conn.WaitForNotification(wait)
+	switch {
+	case err == nil:
+		sleep(ctx, grantRest) // who notifies all the time is not followed all the time
+	case wait.Err() == nil || conn.IsClosed():
 		return fmt.Errorf("waiting for changes of semaphores: %w", err)
 	}
 	return ctx.Err()

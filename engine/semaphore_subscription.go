@@ -64,7 +64,7 @@ func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Sema
 		selector = "(t.data->'semaphore_key') = " + sqlfuncs.QuoteLiteral(key)
 	}
 	columns := func(message string) string {
-		field := func(name string) string { return message + " operator(" + hstore + ".->) '" + name + "'" }
+		field := func(name string) string { return message + " operator(" + hstore + ".->) '" + name + "'::text" }
 		return field("event") + ", " + field("semaphore_key") + ", (" + field("task_id") + ")::bigint"
 	}
 	sub := &SemaphoreSubscription{

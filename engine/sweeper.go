@@ -11,7 +11,7 @@ import (
 const sweepBatch = 1000 // rows per transaction
 
 // Sweeper removes the messages nobody will get: expired ones, but not from dmq, and those of
-// consumers that were dropped. It works in small transactions and steps around locked rows, so any
+// consumers that were dropped. It also removes the rows that inserts into views leave behind. It works in small transactions and steps around locked rows, so any
 // number of proxies may sweep at once; a locked row is for the next sweep.
 type Sweeper struct {
 	Now func() time.Time // nil: the server's clock
@@ -27,7 +27,10 @@ func (s *Sweeper) Sweep(ctx context.Context, conn *pgx.Conn) (int64, error) {
 		return expired, err
 	}
 	orphans, err := sweepOrphans(ctx, conn)
-	return expired + orphans, err
+	if err != nil {
+		return expired + orphans, err
+	}
+	return expired + orphans, sweepViewInserts(ctx, conn)
 }
 
 // Each batch begins where the last one ended ($2): what was just deleted is dead, but still in the
@@ -96,7 +99,7 @@ func sweepOrphans(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("looking for messages of dropped consumers: %w", err)
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int32])
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return 0, fmt.Errorf("looking for messages of dropped consumers: %w", err)
 	}
@@ -116,7 +119,11 @@ func sweepOrphans(ctx context.Context, conn *pgx.Conn) (int64, error) {
 // inBatches repeats a batch, each from where the last one ended, until one is not full. A batch
 // gives its number of rows and, as text, its last time.
 func inBatches(batch func(from string) pgx.Row) (total int64, err error) {
-	from := "-infinity"
+	return inBatchesFrom("-infinity", batch)
+}
+
+// inBatchesFrom is inBatches for places of another kind.
+func inBatchesFrom(from string, batch func(from string) pgx.Row) (total int64, err error) {
 	for {
 		var n int64
 		var last string
@@ -129,4 +136,39 @@ func inBatches(batch func(from string) pgx.Row) (total int64, err error) {
 		}
 		from = last
 	}
+}
+
+// Each batch begins at the page where the last one ended ($1); rows of the same page may be read again.
+const sweepViewInsertsSQL = `
+with due as materialized (
+	select ctid from mbus4.view_insert where ctid >= $1::text::tid limit $2 for update skip locked
+), gone as (
+	delete from mbus4.view_insert where ctid = any (array(select ctid from due)) returning ctid as place
+)
+select count(*), coalesce(max(place)::text, '') from gone`
+
+// viewInsertPages is the size of the table from which on the Sweeper does not wait for autovacuum, which may be
+// off: the next sweep would read all of it.
+const viewInsertPages = 16
+
+// sweepViewInserts empties mbus4.view_insert. Inserts do not wait for it, nor does it for them: neither DELETE
+// nor VACUUM stands in the way of INSERT, and VACUUM gives the pages at the end back only while nobody waits.
+func sweepViewInserts(ctx context.Context, conn *pgx.Conn) error {
+	_, err := inBatchesFrom("(0,0)", func(from string) pgx.Row {
+		return conn.QueryRow(ctx, sweepViewInsertsSQL, from, sweepBatch)
+	})
+	if err != nil {
+		return fmt.Errorf("sweeping what inserts into views left: %w", err)
+	}
+	var pages int64
+	err = conn.QueryRow(ctx, `select pg_catalog.pg_relation_size('mbus4.view_insert') / pg_catalog.current_setting('block_size')::int`).Scan(&pages)
+	if err != nil {
+		return fmt.Errorf("sweeping what inserts into views left: %w", err)
+	}
+	if pages > viewInsertPages {
+		if _, err := conn.Exec(ctx, `vacuum (skip_locked) mbus4.view_insert`); err != nil {
+			return fmt.Errorf("vacuuming what inserts into views left: %w", err)
+		}
+	}
+	return nil
 }

@@ -114,9 +114,11 @@ func (a *authentication) endSCRAM(ctx context.Context, offered []string, first, 
 	}
 	signature, err := a.authRequest(authSASLFinal)
 	if err != nil {
+		a.verifiers.drop(a.user) // the role is gone, or has another password
 		return err
 	}
 	if !login.accepts(signature, &v.serverKey) {
+		a.verifiers.drop(a.user)
 		return sayServerUnproven()
 	}
 	a.out = appendAuth(a.out, authSASLFinal, []byte(end.signature(&v)))

@@ -210,6 +210,11 @@ func (p *prober) ask(ctx context.Context, h host, address string) error {
 		defer cancel()
 		_ = conn.Close(last)
 	}()
+	// What is asked calls a function by its bare name, and the owner of a database can set a search path for all.
+	// For a transaction only: behind a pooler the session may be somebody else's next.
+	if _, err := conn.Exec(ctx, "begin; set local search_path = pg_catalog").ReadAll(); err != nil {
+		return fmt.Errorf("setting search_path: %w", err)
+	}
 	return p.fits(ctx, conn)
 }
 

@@ -12,9 +12,11 @@ import (
 	"crypto/sha512"
 	"crypto/x509"
 	"encoding/base64"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
+	"time"
 )
 
 // exampleVerifier is that of a password, with the salt of RFC 7677's example.
@@ -141,6 +143,46 @@ func TestSCRAMThroughProxy(t *testing.T) {
 	}
 	if len(cache.known) != 1 {
 		t.Errorf("%d roles in the cache", len(cache.known))
+	}
+}
+
+// TestVerifiersLeaveMemory: a verifier is forgotten some time after it was read, whether or not anybody logs in
+// again, and the cache is bounded.
+func TestVerifiersLeaveMemory(t *testing.T) {
+	_, stored, _ := exampleVerifier(t, "pencil")
+	v, _ := parseVerifier(stored)
+	cache := newVerifierCache(staticVerifiers{})
+	for i := range mostVerifiers + 10 {
+		cache.keep(fmt.Sprint("role", i), v)
+	}
+	if n := len(cache.known); n != mostVerifiers {
+		t.Errorf("%d roles in the cache", n)
+	}
+	if cache.cached(fmt.Sprint("role", mostVerifiers+9)).nobody {
+		t.Error("the newest one is not in the cache")
+	}
+
+	cache = newVerifierCache(staticVerifiers{})
+	cache.life = time.Millisecond
+	for i := range 10 {
+		cache.keep(fmt.Sprint("role", i), v)
+	}
+	left := func() (int, bool) {
+		cache.mu.Lock()
+		defer cache.mu.Unlock()
+		return len(cache.known), cache.timer != nil
+	}
+	for n, running := left(); n > 0 || running; n, running = left() {
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("%d roles are still in the cache", n)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	// One that is too old is not used, though it is still there.
+	cache.known["role"] = knownVerifier{v, time.Now()}
+	if !cache.cached("role").nobody {
+		t.Error("an old verifier is used")
 	}
 }
 

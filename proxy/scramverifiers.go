@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // Verifiers reads what the server keeps of passwords. Implementations are safe for concurrent use.
@@ -15,18 +16,31 @@ type Verifiers interface {
 	Verifier(ctx context.Context, role string) (string, error)
 }
 
-// verifierCache keeps the verifiers of roles that were let in. A role that nobody has proved to know
-// the password of is looked up each time: there is nothing to learn from how long a refusal takes, and
-// the cache cannot hold more than there are roles.
+const (
+	verifierLife  = time.Minute // how long a verifier that was read is kept
+	mostVerifiers = 1000        // kept at once; at most 150 bytes each, and a name
+)
+
+// verifierCache keeps the verifiers of roles that were let in, for a while: that of a role that was dropped or has
+// another password leaves memory when the server refuses the login, or when its time is over. A role that nobody
+// has proved to know the password of is looked up each time: there is nothing to learn from how long a
+// refusal takes.
 type verifierCache struct {
 	source Verifiers // nil: none
+	life   time.Duration
 
 	mu    sync.Mutex
-	known map[string]verifier
+	known map[string]knownVerifier
+	timer *time.Timer // runs expire; nil while nothing is known
+}
+
+type knownVerifier struct {
+	verifier
+	until time.Time
 }
 
 func newVerifierCache(source Verifiers) *verifierCache {
-	return &verifierCache{source: source, known: make(map[string]verifier)}
+	return &verifierCache{source: source, life: verifierLife, known: make(map[string]knownVerifier)}
 }
 
 func (c *verifierCache) readable(ctx context.Context) bool {
@@ -38,8 +52,10 @@ func (c *verifierCache) cached(role string) verifier {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.known[role]
-	v.nobody = !ok
-	return v
+	if !ok || !time.Now().Before(v.until) {
+		return verifier{nobody: true}
+	}
+	return v.verifier
 }
 
 // fetch returns the verifier of now, or one that nothing proves.
@@ -58,9 +74,36 @@ func (c *verifierCache) fetch(ctx context.Context, role string) (verifier, error
 func (c *verifierCache) keep(role string, v verifier) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.known[role] = v
+	if len(c.known) >= mostVerifiers {
+		for other := range c.known { // whichever comes first: it is looked up again
+			delete(c.known, other)
+			break
+		}
+	}
+	c.known[role] = knownVerifier{v, time.Now().Add(c.life)}
+	if c.timer == nil {
+		c.timer = time.AfterFunc(c.life, c.expire)
+	}
 }
 
+// expire forgets what is too old, and comes again while there is anything left.
+func (c *verifierCache) expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for role, v := range c.known {
+		if !now.Before(v.until) {
+			delete(c.known, role)
+		}
+	}
+	if len(c.known) == 0 {
+		c.timer = nil
+		return
+	}
+	c.timer.Reset(c.life)
+}
+
+// drop forgets the verifier of a role.
 func (c *verifierCache) drop(role string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

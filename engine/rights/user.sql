@@ -16,7 +16,9 @@ grant select, insert, update, delete on mbus4.work_queue to mbus4_user;
 grant usage, select on sequence mbus4.work_queue_id_seq to mbus4_user;
 -- Semaphores are the applications': who may post may make them. What a task's status is only the Granter
 -- says.
-grant select, insert, update on mbus4.semaphore to mbus4_user;
+-- The columns by name: a right on all of a table's columns would be one to lock the table.
+revoke insert, update on mbus4.semaphore from mbus4_user;
+grant select, insert (key, active, try_release), update (key, active, try_release) on mbus4.semaphore to mbus4_user;
 grant select, insert (semaphore_id, task_id, priority, arrival), update (priority), delete on mbus4.semaphore_task to mbus4_user;
 grant insert on mbus4.semaphore_change to mbus4_user;
 grant usage on sequence mbus4.semaphore_arrival to mbus4_user;

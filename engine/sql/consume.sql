@@ -11,7 +11,7 @@
            c.queue,
            {hstore}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
                'seenby', array[pg_catalog.current_database()::text]::text]) as headers,
-           {hstore}.hstore('destination', c.queue) as destination
+           {hstore}.hstore('destination'::text, c.queue) as destination
     from {c}_a a
     left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -37,8 +37,8 @@
     select 1::bigint as n,
            row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
                case when d.headers is null
-                   then k.headers operator({hstore}.||) {hstore}.hstore('enqueue_time', d.added::text)
-                   else k.headers operator({hstore}.||) {hstore}.hstore('enqueue_time', d.added::text)
+                   then k.headers operator({hstore}.||) {hstore}.hstore('enqueue_time'::text, d.added::text)
+                   else k.headers operator({hstore}.||) {hstore}.hstore('enqueue_time'::text, d.added::text)
                        operator({hstore}.||) d.headers operator({hstore}.||) k.destination
                end,
                d.properties, d.data)::mbus4.qt_model as {result}

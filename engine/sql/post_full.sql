@@ -13,14 +13,14 @@
                x.given is not null or greatest(x.delayed_until, x.added) >= '2200-01-01Z' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
         from (
             select w.*, pg_catalog.clock_timestamp() as added,
-                   case when w.caller operator({hstore}.->) 'seenby' is null then w.caller operator({hstore}.-) 'seenby'::text
-                        else w.caller operator({hstore}.||) {hstore}.hstore('seenby',
-                            pg_catalog.array_append((w.caller operator({hstore}.->) 'seenby')::text[], pg_catalog.current_database()::text)::text)
+                   case when w.caller operator({hstore}.->) 'seenby'::text is null then w.caller operator({hstore}.-) 'seenby'::text
+                        else w.caller operator({hstore}.||) {hstore}.hstore('seenby'::text,
+                            pg_catalog.array_append((w.caller operator({hstore}.->) 'seenby'::text)::text[], pg_catalog.current_database()::text)::text)
                    end as headers
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.lower(a.qname) as queue, a.iid as given,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.headers as caller,
-                       (a.headers operator({hstore}.->) 'consume_after')::text[] as wanted, a.properties, a.data
+                       (a.headers operator({hstore}.->) 'consume_after'::text)::text[] as wanted, a.properties, a.data
                 from {c}_a a
                 offset 0
             ) w
