@@ -21,9 +21,6 @@ type Asker interface {
 // maxAnswer bounds the DataRow with the answer to a question, in bytes.
 const maxAnswer = maxSmall
 
-// askName is the statement and portal of questions in the extended protocol.
-const askName = "_mbus4_ask"
-
 const (
 	msgFlush = 'H' // client -> server
 
@@ -130,16 +127,16 @@ func (f *clientFlow) question(frame []byte) (messages []byte) {
 func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte) {
 	d := newDeed(0, "", meaning{})
 	f.asking.awaited = d
-	asks := &about{statement: askName, portal: askName, asks: d, deeds: []*deed{d}}
+	asks := &about{statement: f.ownName(), portal: f.ownName(), asks: d, deeds: []*deed{d}}
 	if simple {
 		f.hide(owedQuery, asks)
 		return appendFrame(nil, msgQuery, []byte(question), []byte{0})
 	}
-	ours := &about{statement: askName, portal: askName}
+	ours := &about{statement: f.ownName(), portal: f.ownName()}
 	if synced {
 		asks.quiet, ours.quiet = d, d
 	}
-	out := f.runHidden(nil, askName, question, ours, asks)
+	out := f.runHidden(nil, question, ours, asks)
 	if !synced {
 		return appendFrame(out, msgFlush)
 	}
@@ -151,8 +148,8 @@ func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte
 func (f *clientFlow) failAs(failure []byte) (messages []byte) {
 	d := newDeed(0, "", meaning{})
 	f.asking.awaited = d
-	f.hide(owedParse, &about{statement: askName, asks: d, deeds: []*deed{d}, instead: failure})
-	messages = appendFrame(nil, msgParse, []byte(askName+"\x00"), []byte("no statement\x00"), []byte{0, 0})
+	f.hide(owedParse, &about{statement: f.ownName(), asks: d, deeds: []*deed{d}, instead: failure})
+	messages = appendFrame(nil, msgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return appendFrame(messages, msgFlush)
 }
 
@@ -253,24 +250,4 @@ func (t *tracker) skipsOn() bool {
 		}
 	}
 	return true
-}
-
-// skipped tells upstream, after a batch of replies, whether the server skips what comes now: then no
-// reply would ever end the wait for an answer.
-func (s *session) skipped() {
-	if !s.down.main.skipping && len(s.down.more) == 0 && !s.down.told {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.skips = s.down.skipsOn()
-	s.down.told = s.skips
-	s.skipsNews(s.inbox)
-}
-
-// skipsNews gives up the questions among messages that the server is going to skip. mu is held.
-func (s *session) skipsNews(news []owed) {
-	for i := range news {
-		s.skips = s.skips && giveUp(&news[i])
-	}
 }

@@ -46,7 +46,7 @@ func (ln *lanes) advanced() {
 	if ln.ended || ln.server.noInput || ln.phase == phaseServing {
 		return
 	}
-	idle := !s.plain && s.down.idle() && !ln.rewriting
+	idle := !s.plain && s.down.idle() && !ln.rewriting && ln.parked == nil
 	if ln.phase != phaseExpired && !idle {
 		return
 	}
@@ -84,6 +84,9 @@ func (ln *lanes) end() {
 			ln.loop.byFD[s.fd] = nil
 		}
 		_ = syscall.Close(s.fd) // leaves the epoll instance with its last descriptor
+	}
+	if !ln.rewriting {
+		ln.session.up.gathered.release()
 	}
 	ln.session.server.forget(ln.session)
 }
