@@ -30,9 +30,12 @@ func (s *session) expect(news []owed) error {
 // questions among messages that the server is going to skip. mu is held.
 func (s *session) ignored(o *owed) bool {
 	s.skips = s.skips && giveUp(o)
-	if o.kind == owedSync {
+	switch o.kind {
+	case owedSync:
 		s.known.skips = false
 		return s.copies && len(s.inbox) >= maxOwed // see tracker.copies
+	case copyEnd:
+		s.copies = false
 	}
 	return s.known.skips
 }
@@ -102,7 +105,7 @@ func (s *session) publish() {
 	defer s.mu.Unlock()
 	s.known, s.copies = s.down.standing(), s.down.copies()
 	s.skips = s.down.skipsOn()
-	if s.skips || s.known.skips {
+	if s.skips || s.known.skips || s.copies {
 		kept := s.inbox[:0]
 		s.inboxSize = 0
 		for i := range s.inbox {

@@ -151,6 +151,7 @@ type ring struct {
 	n       int
 	size    int // owed.size of all
 	ends    int // entries of kinds that flush
+	copies  int // entries that are ends of COPY
 }
 
 const (
@@ -169,20 +170,25 @@ func (r *ring) push(o owed) {
 		r.entries, r.head = grown, 0
 	}
 	r.n++
-	r.size += int(o.size)
-	if o.kind.flushes() {
-		r.ends++
-	}
+	r.count(&o, 1)
 	*r.at(r.n - 1) = o
+}
+
+// count adds o to what is counted, or takes it off with -1.
+func (r *ring) count(o *owed, n int) {
+	r.size += n * int(o.size)
+	switch {
+	case o.kind.flushes():
+		r.ends += n
+	case o.kind == copyEnd:
+		r.copies += n
+	}
 }
 
 // pop drops the head.
 func (r *ring) pop() {
 	r.at(0).undo()
-	r.size -= int(r.at(0).size)
-	if r.at(0).kind.flushes() {
-		r.ends--
-	}
+	r.count(r.at(0), -1)
 	*r.at(0) = owed{}
 	r.head = (r.head + 1) & (len(r.entries) - 1)
 	r.n--

@@ -61,10 +61,10 @@ func (t *tracker) skips() bool {
 	return t.main.skipping && len(t.more) == 0 && t.main.at >= t.queue.n
 }
 
-// copies reports that the server takes the data of a COPY FROM STDIN, for certain. It ignores Syncs then, and
-// a client may send any number of them. Those beyond maxOwed are not noted: should the COPY fail before
-// the server has read them, the session is out of step.
-func (t *tracker) copies() bool { return t.main.copyIn && len(t.more) == 0 }
+// copies reports that the server takes the data of a COPY FROM STDIN, for certain, and the end of it has not
+// been sent. It ignores Syncs then, and a client may send any number of them. Those beyond maxOwed are not
+// noted: should the COPY fail before the server has read them, the session is out of step.
+func (t *tracker) copies() bool { return t.main.copyIn && len(t.more) == 0 && t.queue.copies == 0 }
 
 // standing is where the server stands, as far as the client may have to wait for it.
 func (t *tracker) standing() standing {
