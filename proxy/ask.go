@@ -35,7 +35,11 @@ type asking struct {
 	// awaited is the question under way for the message set aside, answered is awaited once its
 	// outcome is known and until that message is dealt with.
 	awaited, answered *deed
+	told              told
 }
+
+// done is called when a message has been dealt with.
+func (a *asking) done() { a.answered, a.told = nil, told{} }
 
 // note takes note of a message of the client.
 func (a *asking) note(kind replyKind) {
@@ -59,6 +63,7 @@ func (f *clientFlow) awaitAnswer(ctx context.Context) bool {
 	f.asking.awaited, f.asking.answered = nil, d
 	select {
 	case <-d.known:
+		f.settled()
 		return true
 	case <-ctx.Done():
 		return false
@@ -79,6 +84,8 @@ func (f *clientFlow) awaitAnswer(ctx context.Context) bool {
 func (f *clientFlow) ask(buf, frame []byte, pos int, out *assembly) bool {
 	var messages []byte
 	switch last := f.asking.answered; {
+	case last == nil && f.unsure(frame):
+		messages = f.askSettings(frame)
 	case last == nil:
 		messages = f.question(frame)
 	case last.failure != nil:

@@ -136,7 +136,8 @@ func (f *clientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 			return pos, err
 		}
 	}
-	f.asking.answered, f.gathered.short = nil, false
+	f.asking.done()
+	f.gathered.short = false
 	if repl != nil || failed {
 		f.replace(out, frame, pos, repl)
 	} else {
@@ -161,7 +162,7 @@ func (f *clientFlow) wants(typ byte, size int) (gather int) {
 		return 0
 	}
 	if f.before.skips {
-		f.asking.answered = nil // it was about a message that is skipped now
+		f.asking.done() // it was about a message that is skipped now
 		if typ != msgSync {
 			return 0
 		}

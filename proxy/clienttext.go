@@ -80,7 +80,7 @@ func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 }
 
 func (f *clientFlow) context(simple bool, voids []int) StatementContext {
-	set := f.settings.Load()
+	set := f.reads()
 	return StatementContext{
 		Database: f.database, Encoding: set.textEncoding(), EscapeStrings: set.escapeStrings,
 		Simple: simple, VoidParams: voids, Answer: f.answer(),
@@ -89,7 +89,7 @@ func (f *clientFlow) context(simple bool, voids []int) StatementContext {
 
 // acts is actsOf with the session's settings.
 func (f *clientFlow) acts(text []byte) []act {
-	return actsOf(text, f.settings.Load().escapeStrings)
+	return actsOf(text, f.reads().escapeStrings)
 }
 
 // oidVoid is VOIDOID of the server's pg_type.

@@ -127,6 +127,7 @@ func (ln *lanes) rewrite() {
 	ln.rewriting, ln.cancelRewrite = true, cancel
 	batch := s.up.aside
 	s.up.aside = nil
+	s.up.before = s.down.standing()
 	go func() {
 		defer cancel()
 		var failed any
