@@ -148,6 +148,7 @@ func (f *framer) cut(buf []byte, out *assembly) (head []byte) {
 		return buf[start:]
 	}
 	f.need = len(f.held)
+	out.from = 0 // gather has taken all of the batch out
 	return f.held
 }
 

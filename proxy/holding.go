@@ -4,14 +4,24 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"syscall"
+	"time"
 )
 
 // holding tells whether a statement of the session is with the Rewriter, so that a cancel request reaches it
 // there.
 type holding struct {
+	// look is called from time to time while the Rewriter has a statement, to end a session whose client is
+	// gone; nil in tests.
+	look func()
+
 	mu     sync.Mutex
 	cancel context.CancelCauseFunc // nil: none is
 }
+
+// lookEvery is how often it is looked whether the client of a statement with the Rewriter is still there. One that has
+// only ended its sending waits for the result.
+const lookEvery = time.Second
 
 // errCanceled is the cause with which the context of a Rewriter's call ends when the client cancels.
 var errCanceled = errors.New("canceling statement due to user request")
@@ -19,10 +29,22 @@ var errCanceled = errors.New("canceling statement due to user request")
 // hold is called before the Rewriter gets a statement; letGo must be called after it. ctx is for the call.
 func (h *holding) hold(parent context.Context) (ctx context.Context, letGo func() (canceled bool)) {
 	ctx, cancel := context.WithCancelCause(parent)
-	h.mu.Lock()
+	var looking *time.Timer
+	h.mu.Lock() // the timer's function takes it as well, and so sees looking
 	h.cancel = cancel
+	if h.look != nil {
+		looking = time.AfterFunc(lookEvery, func() {
+			if h.held() {
+				h.look()
+				looking.Reset(lookEvery)
+			}
+		})
+	}
 	h.mu.Unlock()
 	return ctx, func() bool {
+		if looking != nil {
+			looking.Stop()
+		}
 		h.mu.Lock()
 		h.cancel = nil
 		h.mu.Unlock()
@@ -104,4 +126,23 @@ func (s *session) standing(ctx context.Context) (now standing, ok bool) {
 	case <-ctx.Done():
 		return standing{}, false
 	}
+}
+
+// lookForClient ends the session if the connection of its client is broken.
+func (s *session) lookForClient() {
+	if s.lanes != nil {
+		s.lanes.lookForClient()
+		return
+	}
+	lost := false
+	_ = s.clientLink.raw.Control(func(fd uintptr) { lost = broken(int(fd)) })
+	if lost {
+		s.stop()
+	}
+}
+
+// broken reports whether a socket has an error, such as a reset by the peer.
+func broken(fd int) bool {
+	e, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
+	return err == nil && e != 0
 }

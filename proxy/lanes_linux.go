@@ -81,6 +81,15 @@ func (ln *lanes) advance(to int32) {
 	})
 }
 
+// lookForClient is session.lookForClient for a session in a loop.
+func (ln *lanes) lookForClient() {
+	ln.loop.do(func() {
+		if !ln.ended && broken(ln.client.fd) {
+			ln.end()
+		}
+	})
+}
+
 // ask has the loop tell where the server stands; it says nothing once the loop has ended.
 func (ln *lanes) ask(answer chan<- standing) {
 	ln.loop.do(func() { answer <- ln.session.down.standing() })

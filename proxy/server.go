@@ -241,6 +241,7 @@ func (s *Server) launch(sess *session) bool {
 	}
 	sess.up.gathered = gathering{all: s.gatherings, wake: sess.letGo}
 	sess.down.names.statements.budget, sess.down.names.portals.budget = s.remembered, s.remembered
+	sess.up.holding.look = sess.lookForClient
 	s.cancels.serve(sess.key, sess)
 	s.loops.take(sess)
 	sess.running.Store(2)
