@@ -21,14 +21,23 @@ type told struct {
 
 // unsure reports whether the message may be read differently from what the reported settings make of it.
 func (f *clientFlow) unsure(frame []byte) bool {
-	if f.rewriter == nil || f.asking.told.answer != nil || f.before.owing+len(f.news) == 0 || !varies(frame[headerSize:]) {
+	if f.rewriter == nil || f.asking.told.answer != nil || f.before.owing+len(f.news) == 0 || !isWhole(frame) {
 		return false
 	}
+	body := frame[headerSize:]
 	switch frame[0] {
 	case msgQuery, msgParse:
-		return f.forRewriter(frame) || f.late != nil && isWhole(frame) && mayAct(frame[headerSize:])
+		return varies(body) && (f.forRewriter(frame) || f.late != nil && mayAct(body))
 	case msgBind:
-		return f.late != nil && f.late.asks(frame)
+		if f.late == nil || !f.late.asks(frame) {
+			return false
+		}
+		values, _ := ReadValues(body)
+		for n := 1; n <= values.Len(); n++ {
+			if v, _ := values.Get(n); varies(v.Bytes) {
+				return true
+			}
+		}
 	}
 	return false
 }
