@@ -50,6 +50,10 @@ func (ln *lanes) start(rest []byte) {
 			return
 		}
 		l := ln.loop
+		if !l.works() {
+			ln.lost()
+			return
+		}
 		ln.started = true
 		for _, s := range []*side{&ln.client, &ln.server} {
 			for len(l.byFD) <= s.fd {

@@ -64,6 +64,29 @@ func (ln *lanes) advanced() {
 	ln.watch()
 }
 
+// lost ends the session because its loop cannot go on.
+func (ln *lanes) lost() {
+	if ln.ended {
+		return
+	}
+	s := ln.session
+	if s.down.atBoundary() && !s.plain && len(ln.client.unsent) == 0 {
+		ln.send(&ln.client, sayLoopFailed().encode(nil))
+	}
+	if !s.plain && s.down.idle() && !ln.rewriting && ln.parked == nil && len(ln.server.unsent) == 0 {
+		ln.send(&ln.server, appendFrame(nil, msgTerminate))
+	}
+	ln.end()
+}
+
+// sayLoopFailed is for a failure of the proxy's own.
+func sayLoopFailed() *fatal {
+	return &fatal{
+		code: "58000", message: "mbusproxy cannot go on with this session",
+		hint: "Reconnect, and repeat what has not been committed. The proxy's log says what failed.",
+	}
+}
+
 // end closes both sides. It may be called more than once.
 func (ln *lanes) end() {
 	if ln.ended {
