@@ -21,9 +21,6 @@ type Asker interface {
 // maxAnswer bounds the DataRow with the answer to a question, in bytes.
 const maxAnswer = maxSmall
 
-// askName is the statement and portal of questions in the extended protocol.
-const askName = "_mbus4_ask"
-
 const (
 	msgFlush = 'H' // client -> server
 
@@ -38,7 +35,11 @@ type asking struct {
 	// awaited is the question under way for the message set aside, answered is awaited once its
 	// outcome is known and until that message is dealt with.
 	awaited, answered *deed
+	told              told
 }
+
+// done is called when a message has been dealt with.
+func (a *asking) done() { a.answered, a.told = nil, told{} }
 
 // note takes note of a message of the client.
 func (a *asking) note(kind replyKind) {
@@ -62,6 +63,7 @@ func (f *clientFlow) awaitAnswer(ctx context.Context) bool {
 	f.asking.awaited, f.asking.answered = nil, d
 	select {
 	case <-d.known:
+		f.settled()
 		return true
 	case <-ctx.Done():
 		return false
@@ -82,6 +84,8 @@ func (f *clientFlow) awaitAnswer(ctx context.Context) bool {
 func (f *clientFlow) ask(ctx context.Context, buf, frame []byte, pos int, out *assembly) bool {
 	var messages []byte
 	switch last := f.asking.answered; {
+	case last == nil && f.unsure(frame):
+		messages = f.askSettings(frame)
 	case last == nil:
 		messages = f.question(ctx, frame)
 	case last.failure != nil:
@@ -130,16 +134,16 @@ func (f *clientFlow) question(ctx context.Context, frame []byte) (messages []byt
 func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte) {
 	d := newDeed(0, "", meaning{})
 	f.asking.awaited = d
-	asks := &about{statement: askName, portal: askName, asks: d, deeds: []*deed{d}}
+	asks := &about{statement: f.ownName(), portal: f.ownName(), asks: d, deeds: []*deed{d}}
 	if simple {
 		f.hide(owedQuery, asks)
 		return appendFrame(nil, msgQuery, []byte(question), []byte{0})
 	}
-	ours := &about{statement: askName, portal: askName}
+	ours := &about{statement: f.ownName(), portal: f.ownName()}
 	if synced {
 		asks.quiet, ours.quiet = d, d
 	}
-	out := f.runHidden(nil, askName, question, ours, asks)
+	out := f.runHidden(nil, question, ours, asks)
 	if !synced {
 		return appendFrame(out, msgFlush)
 	}
@@ -151,8 +155,8 @@ func (f *clientFlow) pose(question string, simple, synced bool) (messages []byte
 func (f *clientFlow) failAs(failure []byte) (messages []byte) {
 	d := newDeed(0, "", meaning{})
 	f.asking.awaited = d
-	f.hide(owedParse, &about{statement: askName, asks: d, deeds: []*deed{d}, instead: failure})
-	messages = appendFrame(nil, msgParse, []byte(askName+"\x00"), []byte("no statement\x00"), []byte{0, 0})
+	f.hide(owedParse, &about{statement: f.ownName(), asks: d, deeds: []*deed{d}, instead: failure})
+	messages = appendFrame(nil, msgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return appendFrame(messages, msgFlush)
 }
 
@@ -253,24 +257,4 @@ func (t *tracker) skipsOn() bool {
 		}
 	}
 	return true
-}
-
-// skipped tells upstream, after a batch of replies, whether the server skips what comes now: then no
-// reply would ever end the wait for an answer.
-func (s *session) skipped() {
-	if !s.down.main.skipping && len(s.down.more) == 0 && !s.down.told {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.skips = s.down.skipsOn()
-	s.down.told = s.skips
-	s.skipsNews(s.inbox)
-}
-
-// skipsNews gives up the questions among messages that the server is going to skip. mu is held.
-func (s *session) skipsNews(news []owed) {
-	for i := range news {
-		s.skips = s.skips && giveUp(&news[i])
-	}
 }

@@ -15,8 +15,29 @@ type cancelKey string
 
 // cancels knows to which server each session's key belongs.
 type cancels struct {
-	mu      sync.Mutex
-	targets map[cancelKey]target
+	mu       sync.Mutex
+	targets  map[cancelKey]target
+	sessions map[cancelKey]*session // those that run
+}
+
+// serve makes known which session has the key.
+func (c *cancels) serve(key cancelKey, sess *session) {
+	if key == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sessions == nil {
+		c.sessions = make(map[cancelKey]*session)
+	}
+	c.sessions[key] = sess
+}
+
+// session returns the session that has the key, or nil.
+func (c *cancels) session(key cancelKey) *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessions[key]
 }
 
 // add makes key known; false means that it is in use already, by a server of another host.
@@ -37,6 +58,7 @@ func (c *cancels) remove(key cancelKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.targets, key)
+	delete(c.sessions, key)
 }
 
 func (c *cancels) find(key cancelKey) (target, bool) {
@@ -55,6 +77,9 @@ func (s *Server) cancel(ctx context.Context, p startupPacket) {
 	}
 	at, ok := s.cancels.find(cancelKey(p[8:]))
 	if !ok {
+		return
+	}
+	if sess := s.cancels.session(cancelKey(p[8:])); sess != nil && sess.cancelHeld(ctx) {
 		return
 	}
 	c, err := at.dial(ctx, 0, s.pool, false)

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"math"
 	"sync/atomic"
@@ -16,21 +15,43 @@ type clientFlow struct {
 	secret   string   // StatementContext.Secret
 	database string
 	settings *atomic.Pointer[settings] // written by the other direction; never nil
+	private  string                    // see ownName
 
 	framer
-	// news are the entries for the messages of the last feed, in order.
-	news []owed
+	// news are the entries for the messages of the last feed, in order, and newsSize their bytes.
+	news     []owed
+	newsSize int
+	// before is what is known of the server before a feed.
+	before standing
+	// copyEnds counts the ends of COPY that follow each other.
+	copyEnds int
+	// gathered is what is held of a long message.
+	gathered gathering
+	// unread is the long message that passes without being looked at; nil nearly always.
+	unread *unread
 	// planned is set by the session's first Plan; from then on names are noted.
 	planned bool
 	// late is set by the session's first late plan.
 	late   *lateFlow
 	asking asking
+	// held by the Rewriter: a statement of the session; see holding.
+	holding holding
 	// terminated is set by Terminate: what follows is not forwarded.
 	terminated bool
 	// detached makes feed stop with errNeedsRewriter before a message for the Rewriter or a late
 	// plan, whose answer may take its time; aside is then that message and what follows.
 	detached bool
 	aside    []byte
+}
+
+// standing is where the server stands before a feed.
+type standing struct {
+	// owing and size are how many replies it owes, and the bytes of their entries.
+	owing, size int
+	// ends are those of them that make the server send what it holds back.
+	ends int
+	// skips: it ignores all up to the next Sync.
+	skips bool
 }
 
 // errNeedsRewriter is returned by a detached feed; see clientFlow.setAside. It is also returned by
@@ -42,60 +63,39 @@ var errNeedsRewriter = errors.New("statement is for the Rewriter")
 const newsKeep = 64
 
 // feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
-// out. The entries in news must be queued before it is written.
+// out. The entries in news must be queued before it is written. With errFull it has stopped before a message,
+// and aside is what it has not looked at: that is to be fed when the server owes less.
 func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err error) {
 	if cap(f.news) > newsKeep {
 		f.news = nil
 	}
-	f.news = f.news[:0]
+	f.news, f.newsSize = f.news[:0], 0
 	out.begin(buf)
 	pos := 0
 	if f.late != nil && f.late.awaited != nil && !f.late.await(ctx) || !f.awaitAnswer(ctx) {
 		f.terminated = true
 	}
-	for pos < len(buf) && !f.terminated {
+	for again := f.held != nil && f.gathered.revoked(); (pos < len(buf) || again) && !f.terminated; again = false {
 		var frame []byte
 		frame, pos, err = f.next(buf, pos, out, f)
-		if err != nil {
+		switch {
+		case errors.Is(err, errFull):
+			f.aside = append([]byte(nil), buf[pos:]...)
+			out.replace(pos, len(buf), appendFrame(nil, msgFlush))
+			return err
+		case err != nil:
 			// The server refuses such a length too and says so; nothing behind it is a message.
 			f.left = math.MaxInt
 			continue
 		}
+		if frame == nil && f.mustCut() {
+			frame = f.cut(buf, out)
+		}
 		if frame == nil {
 			continue
 		}
-		wait := f.detached && f.forRewriter(frame)
-		if f.late != nil {
-			if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
-				continue
-			}
-			if f.late.awaited, err = f.late.unsettled(frame); err != nil {
-				return err
-			}
-			wait = wait || f.late.awaited != nil || f.detached && f.late.asks(frame)
-		}
-		if wait {
-			f.setAside(buf, frame, pos, out)
-			return errNeedsRewriter
-		}
-		if f.ask(ctx, buf, frame, pos, out) {
-			return errNeedsRewriter
-		}
-		failed, err := f.failedFor(frame)
-		if err != nil {
+		if pos, err = f.take(ctx, buf, frame, pos, out); err != nil {
 			return err
-		}
-		var repl []byte
-		if !failed {
-			if repl, err = f.inspect(ctx, frame); err != nil {
-				return err
-			}
-		}
-		f.asking.answered = nil
-		if repl != nil || failed {
-			f.replace(out, frame, pos, repl)
-		} else {
-			f.keep(out, frame, pos)
 		}
 	}
 	if f.terminated {
@@ -104,21 +104,91 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 	return nil
 }
 
+// take deals with a message, or the head of one, that next has returned with position pos. It returns the
+// position to go on from.
+func (f *clientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *assembly) (at int, err error) {
+	wait := f.detached && f.forRewriter(frame)
+	if f.late != nil {
+		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
+			if !f.mustCut() {
+				return pos, nil
+			}
+			frame = f.cut(buf, out)
+		}
+		if f.late.awaited, err = f.late.unsettled(frame); err != nil {
+			return pos, err
+		}
+		wait = wait || f.late.awaited != nil || f.detached && f.late.asks(frame)
+	}
+	if wait {
+		f.setAside(buf, frame, pos, out)
+		return pos, errNeedsRewriter
+	}
+	if f.ask(ctx, buf, frame, pos, out) {
+		return pos, errNeedsRewriter
+	}
+	failed, err := f.failedFor(frame)
+	if err != nil {
+		return pos, err
+	}
+	var repl []byte
+	if !failed {
+		if repl, err = f.inspect(ctx, frame); err != nil {
+			return pos, err
+		}
+	}
+	f.asking.done()
+	f.gathered.short = false
+	if repl != nil || failed {
+		f.replace(out, frame, pos, repl)
+	} else {
+		f.keep(out, frame, pos)
+	}
+	return pos, nil
+}
+
 // wants says how much of a message of type typ and the given total size must lie in one piece
 // before it goes on: 0 means that the header is enough. It notes what needs no body.
 func (f *clientFlow) wants(typ byte, size int) (gather int) {
+	if f.unread != nil {
+		f.readOn()
+	}
+	switch typ {
+	case msgCopyData:
+		return 0
+	case msgTerminate:
+		if size == headerSize { // with a body it is refused by the server
+			return size
+		}
+		return 0
+	}
+	if f.before.skips {
+		f.asking.done() // it was about a message that is skipped now
+		if typ != msgSync {
+			return 0
+		}
+		f.before.skips = false
+	}
+	switch typ {
+	case msgCopyDone, msgCopyFail:
+		f.push(copyEnd, nil)
+		return 0
+	case msgQuery, msgParse, msgBind, msgDescribe, msgExecute, msgClose, msgSync, msgFunctionCall:
+		if f.full() {
+			return pause
+		}
+	default:
+		return 0
+	}
 	switch typ {
 	case msgQuery:
-		if f.rewriter != nil && size <= maxText {
-			return size
+		if f.rewriter != nil {
+			return wantsText(size)
 		}
 		f.push(owedQuery, nil)
 	case msgParse:
-		if f.rewriter != nil && size <= maxText {
-			return size
-		}
-		if f.planned { // too long to be looked at, but for its name
-			return maxNames
+		if f.rewriter != nil {
+			return wantsText(size)
 		}
 		f.push(owedParse, nil)
 	case msgBind:
@@ -145,40 +215,70 @@ func (f *clientFlow) wants(typ byte, size int) (gather int) {
 		f.push(owedSync, nil)
 	case msgFunctionCall:
 		f.push(owedFunctionCall, nil)
-	case msgCopyDone, msgCopyFail:
-		f.push(copyEnd, nil)
-	case msgTerminate:
-		if size == headerSize { // with a body it is refused by the server
-			return size
-		}
 	}
 	return 0
 }
 
-// forRewriter reports whether inspect would call Rewrite for the message.
-func (f *clientFlow) forRewriter(frame []byte) bool {
-	return (frame[0] == msgQuery || frame[0] == msgParse && isWhole(frame)) && f.rewriter.Mentions(frame[headerSize:])
+// wantsText is wants for a message with a text: all of it, or its head where it is too long to be looked at.
+func wantsText(size int) (gather int) {
+	if size > maxText {
+		return maxNames
+	}
+	return size
 }
 
-// setAside stops a feed before frame: out keeps what comes before, and aside gets a copy of the
+// full reports that enough is owed. The client is then not read until the server has caught up, and a
+// Flush makes the server say what it has: it holds replies back until Sync.
+func (f *clientFlow) full() bool {
+	return f.before.owing+len(f.news) >= maxOwed || f.before.size+f.newsSize >= maxOwedBytes
+}
+
+// forRewriter reports whether inspect would call Rewrite for the message. Of long ones it says so unseen, for to
+// look at them takes time.
+func (f *clientFlow) forRewriter(frame []byte) bool {
+	if frame[0] != msgQuery && frame[0] != msgParse || !isWhole(frame) {
+		return false
+	}
+	return f.detached && len(frame) > 2*maxNames || f.rewriter.Mentions(frame[headerSize:])
+}
+
+// setAside stops a feed before frame: out keeps what comes before, and aside gets the
 // message and all behind it, to be fed again.
 func (f *clientFlow) setAside(buf, frame []byte, pos int, out *assembly) {
 	if f.held != nil {
 		out.truncate(0)
+		f.aside = append(f.held, buf[pos:]...)
 		f.held = nil
 	} else {
 		out.truncate(pos - len(frame))
+		f.aside = append([]byte(nil), buf[pos-len(frame):]...)
 	}
-	f.aside = append(append(make([]byte, 0, len(frame)+len(buf)-pos), frame...), buf[pos:]...)
 	f.left = 0
 }
 
+// maxCopyEnds is how many ends of COPY in a row are noted: more than statements of one Query take.
+const maxCopyEnds = 1024
+
 func (f *clientFlow) push(kind replyKind, a *about) {
 	f.asking.note(kind)
+	if kind != copyEnd {
+		f.copyEnds = 0
+	} else if f.copyEnds++; f.copyEnds > maxCopyEnds {
+		return
+	}
 	if f.late != nil {
 		f.late.sent(kind)
 	}
-	f.news = append(f.news, owed{kind: kind, about: a})
+	f.add(owed{kind: kind, about: a})
+}
+
+// add adds to news.
+func (f *clientFlow) add(o owed) {
+	if o.about != nil {
+		o.size = uint32(o.about.size())
+		f.newsSize += int(o.size)
+	}
+	f.news = append(f.news, o)
 }
 
 // inspect looks at a gathered message (or at the head of a long one), notes it, and returns its
@@ -187,15 +287,19 @@ func (f *clientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	body := frame[headerSize:]
 	switch frame[0] {
 	case msgQuery:
+		if !isWhole(frame) {
+			f.longQuery(frame)
+			return nil, nil
+		}
 		return f.query(ctx, body), nil
 	case msgParse:
 		if !isWhole(frame) {
-			f.longParse(body)
+			f.longParse(frame)
 			return nil, nil
 		}
 		return f.parse(ctx, body), nil
 	case msgBind:
-		return nil, f.bind(ctx, frame)
+		return f.bind(ctx, frame)
 	case msgDescribe:
 		f.named(owedDescribe, body)
 	case msgClose:
@@ -206,160 +310,4 @@ func (f *clientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 		f.terminated = true
 	}
 	return nil, nil
-}
-
-func (f *clientFlow) query(ctx context.Context, body []byte) []byte {
-	text, rest, ok := cstring(body)
-	if !ok || len(rest) > 0 {
-		f.push(owedQuery, nil) // malformed: the server says so
-		return nil
-	}
-	plan := f.plan(ctx, text, true, nil)
-	if !f.planned {
-		f.push(owedQuery, nil)
-		return nil
-	}
-	a := &about{plan: plan, deallocated: deallocatedNames(string(text))}
-	if f.late != nil {
-		a.deeds = f.late.acted(f.acts(text), true)
-	}
-	if plan == nil {
-		f.push(owedQuery, a)
-		return nil
-	}
-	a.hide, a.tag = plan.Hidden(), plan.Tag()
-	f.push(owedQuery, a)
-	return appendFrame(nil, msgQuery, []byte(plan.SQL()), []byte{0})
-}
-
-func (f *clientFlow) parse(ctx context.Context, body []byte) []byte {
-	name, rest, ok := cstring(body)
-	if !ok {
-		f.push(owedParse, nil)
-		return nil
-	}
-	text, types, ok := cstring(rest)
-	if !ok {
-		f.push(owedParse, nil)
-		return nil
-	}
-	voids := voidParams(types)
-	plan := f.plan(ctx, text, false, voids)
-	if !f.planned {
-		f.push(owedParse, nil)
-		return nil
-	}
-	a := &about{
-		plan: plan, statement: nameKey(name), deallocated: deallocatedNames(string(text)),
-	}
-	if f.latePlan(plan); f.late != nil {
-		a.deeds = f.late.parsed(a.statement, plan, voids, f.acts(text))
-	}
-	f.push(owedParse, a)
-	if plan == nil {
-		return nil
-	}
-	return appendFrame(nil, msgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
-}
-
-// longParse notes a Parse whose text is too long to be looked at.
-func (f *clientFlow) longParse(head []byte) {
-	name, _, ok := cstring(head)
-	if !ok {
-		f.push(owedParse, nil)
-		return
-	}
-	a := &about{statement: nameKey(name)}
-	if f.late != nil {
-		a.deeds = f.late.parsed(a.statement, nil, nil, nil)
-	}
-	f.push(owedParse, a)
-}
-
-// plan asks the Rewriter about text; voids is what a Parse says of its parameters.
-func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids []int) Plan {
-	if !f.rewriter.Mentions(text) {
-		return nil
-	}
-	plan := f.rewriter.Rewrite(ctx, f.context(simple, voids), string(text))
-	if plan != nil {
-		f.planned = true
-	}
-	return plan
-}
-
-func (f *clientFlow) context(simple bool, voids []int) StatementContext {
-	set := f.settings.Load()
-	return StatementContext{
-		Database: f.database, Encoding: set.textEncoding(), EscapeStrings: set.escapeStrings,
-		Secret: f.secret, Simple: simple, VoidParams: voids, Answer: f.answer(),
-	}
-}
-
-// acts is actsOf with the session's settings.
-func (f *clientFlow) acts(text []byte) []act {
-	return actsOf(string(text), f.settings.Load().escapeStrings)
-}
-
-// oidVoid is VOIDOID of the server's pg_type.
-const oidVoid = 2278
-
-// voidParams returns the numbers of the parameters that the end of a Parse declares as void.
-func voidParams(types []byte) (numbers []int) {
-	if len(types) < 2 {
-		return nil
-	}
-	count := int(binary.BigEndian.Uint16(types))
-	for i, rest := 1, types[2:]; i <= count && len(rest) >= 4; i, rest = i+1, rest[4:] {
-		if binary.BigEndian.Uint32(rest) == oidVoid {
-			numbers = append(numbers, i)
-		}
-	}
-	return numbers
-}
-
-func (f *clientFlow) bind(ctx context.Context, frame []byte) (err error) {
-	a := new(about)
-	if portal, statement, _, ok := bindNames(frame[headerSize:]); ok {
-		a.portal, a.statement = nameKey(portal), nameKey(statement)
-		if f.late != nil {
-			err = f.lateBound(ctx, frame, a)
-		}
-	}
-	f.push(owedBind, a)
-	return err
-}
-
-// execute returns the Execute with the messages of a step before it, if it needs one.
-func (f *clientFlow) execute(frame []byte) (replacement []byte, err error) {
-	a := new(about)
-	if portal, _, ok := cstring(frame[headerSize:]); ok {
-		a.portal = nameKey(portal)
-		if f.late != nil {
-			replacement, err = f.lateExecute(portal, a)
-		}
-	}
-	f.push(owedExecute, a)
-	if replacement != nil {
-		replacement = append(replacement, frame...)
-	}
-	return replacement, err
-}
-
-// named notes a Describe or Close, whose body is 'S' or 'P' and a name.
-func (f *clientFlow) named(kind replyKind, body []byte) {
-	a := new(about)
-	if len(body) > 0 {
-		if name, _, ok := cstring(body[1:]); ok {
-			if a.ofPortal = body[0] == 'P'; a.ofPortal {
-				a.portal = nameKey(name)
-			} else {
-				a.statement = nameKey(name)
-			}
-			if f.late != nil && kind == owedClose {
-				a.deeds = f.late.closed(a)
-			}
-		}
-	}
-	f.push(kind, a)
 }

@@ -28,6 +28,9 @@ type deed struct {
 	// run is the last try to run means.step; nil before the first. It belongs to the direction
 	// client -> server.
 	run *deed
+	// acts: executing it may give names another meaning, and which ones is not known. It belongs to the
+	// direction client -> server.
+	acts bool
 	// Of a question (ask.go), set before outcome is: what the session said, that its failure was kept from the
 	// client, and the ErrorResponse of one that had a Sync of its own.
 	answer  string
@@ -43,9 +46,25 @@ type meaning struct {
 	act   *act   // what executing it does to a name
 	step  Plan   // of a portal: to be run before it is
 	again []byte // with step: the Bind to send again after it, because it may end the transaction
+	// unread: the text was too long to be looked at; clouded: what the name stands for is not known.
+	unread, clouded bool
 }
 
-func (m *meaning) matters() bool { return m.late != nil || m.act != nil || m.step != nil }
+func (m *meaning) matters() bool {
+	return m.late != nil || m.act != nil || m.step != nil || m.unread || m.clouded
+}
+
+// size is how many bytes of texts and messages m keeps.
+func (m *meaning) size() int {
+	n := len(m.again)
+	if m.late != nil {
+		n += len(m.late.SQL())
+	}
+	if m.step != nil {
+		n += len(m.step.SQL())
+	}
+	return n
+}
 
 // Outcomes of a deed.
 const (

@@ -10,14 +10,16 @@ const (
 	// MaxAllocSize - 1, one GiB); a larger length means that framing was lost.
 	maxMessage = 1 << 30
 	// maxText is the size up to which the text of a Query or Parse is gathered and shown to the
-	// Rewriter. Longer ones stream through.
+	// Rewriter. Longer ones stream through, and so do those beyond maxNames for which there is no
+	// memory; see gathering.
 	maxText = 8 << 20
 	// maxReport is the size up to which an ErrorResponse or NoticeResponse is gathered to be
 	// edited. Longer ones stream through.
 	maxReport = 1 << 20
-	// maxNames is how much of a Bind is held back to read the two names at its head. A name is
-	// cut to 63 bytes by the server only for SQL-level statements, so there is no natural limit.
-	maxNames = 64 << 10
+	// maxNames is how much of any message a session may gather, and of a Bind is held back to read the
+	// two names at its head. A name is cut to 63 bytes by the server only for SQL-level statements, so
+	// there is no natural limit.
+	maxNames = 32 << 10
 	// maxSmall bounds ParameterStatus and CommandComplete when their bodies are read.
 	maxSmall = 64 << 10
 )

@@ -20,17 +20,29 @@ type framer struct {
 	held []byte
 	need int
 	size int
+	// watch sees what passes of the current message; nil nearly always.
+	watch watcher
 }
 
 // inspector decides which messages a framer gathers.
 type inspector interface {
-	// wants is called once for each message and returns how many of its size bytes are to be
-	// gathered; 0: none, and drop: none, and the message is taken out.
+	// wants is called once for each message, when nothing more comes of the one before, and returns how
+	// many of its size bytes are to be gathered; 0: none, and drop: none, and the message is taken out.
 	wants(typ byte, size int) int
 }
 
-// drop is an answer of inspector.wants.
-const drop = -1
+// Answers of inspector.wants.
+const (
+	drop = -1
+	// pause stops next before the message with errFull; nothing of it is taken.
+	pause = -2
+)
+
+// errFull is returned by next where the inspector takes no more messages for now.
+var errFull = errors.New("too much is owed by the server")
+
+// watcher sees the bytes of a message that passes.
+type watcher interface{ saw(b []byte) }
 
 // atBoundary reports that no message is under way: something else may be written here.
 func (f *framer) atBoundary() bool { return f.left == 0 && f.ncarry == 0 && f.held == nil }
@@ -57,6 +69,9 @@ func (f *framer) next(buf []byte, pos int, out *assembly, in inspector) (frame [
 			if f.dropping {
 				out.replace(pos, pos+k, nil)
 			}
+			if f.watch != nil {
+				f.watch.saw(buf[pos : pos+k])
+			}
 			f.left -= k
 			pos += k
 		}
@@ -74,6 +89,9 @@ func (f *framer) next(buf []byte, pos int, out *assembly, in inspector) (frame [
 			return nil, pos, errFraming
 		}
 		need := in.wants(buf[pos], size)
+		if need == pause {
+			return nil, pos, errFull
+		}
 		if f.dropping = need == drop; need <= 0 {
 			f.left = size
 			continue
@@ -118,6 +136,20 @@ func (f *framer) whole(buf, head []byte, pos int, out *assembly) (frame []byte, 
 	f.held = append(make([]byte, 0, min(size, 2*len(buf))), buf[start:]...)
 	out.truncate(start)
 	return nil, len(buf)
+}
+
+// cut ends the gathering of a message at the end of the batch buf, before anything is read of the next. What
+// there is of the message is returned as next would return a head of that size with position len(buf).
+func (f *framer) cut(buf []byte, out *assembly) (head []byte) {
+	if start := out.stop; start < len(buf) { // the gathering began in this batch
+		out.truncate(len(buf))
+		f.left = f.size - (len(buf) - start)
+		f.held = nil
+		return buf[start:]
+	}
+	f.need = len(f.held)
+	out.from = 0 // gather has taken all of the batch out
+	return f.held
 }
 
 // keep forwards a message that next returned with position pos.

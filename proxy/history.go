@@ -31,6 +31,17 @@ func (h *history) catchUp() bool {
 	return h.last != nil || len(h.underWay) > 0
 }
 
+// size is how many bytes of texts and messages are kept for the name.
+func (h *history) size() (n int) {
+	for _, d := range h.underWay {
+		n += d.means.size()
+	}
+	if h.last != nil {
+		n += h.last.means.size()
+	}
+	return n
+}
+
 // look returns the deed that has given the name its meaning at the time when the server comes to a
 // message sent now, nil when it means nothing that matters; or a deed whose outcome must be known
 // first.

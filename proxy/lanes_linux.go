@@ -33,6 +33,8 @@ type lanes struct {
 	discarding bool
 	// rewriting: a goroutine owns session.up until it is done.
 	rewriting bool
+	// parked is what the client has sent and is to be fed when the server owes less; nil: nothing.
+	parked []byte
 	// cancelRewrite ends the context of that goroutine's calls; nil when there is none.
 	cancelRewrite context.CancelFunc
 	// until is when the client must have closed, once in loop.lingering.
@@ -48,6 +50,10 @@ func (ln *lanes) start(rest []byte) {
 			return
 		}
 		l := ln.loop
+		if !l.works() {
+			ln.lost()
+			return
+		}
 		ln.started = true
 		for _, s := range []*side{&ln.client, &ln.server} {
 			for len(l.byFD) <= s.fd {
@@ -79,6 +85,20 @@ func (ln *lanes) advance(to int32) {
 	})
 }
 
+// lookForClient is session.lookForClient for a session in a loop.
+func (ln *lanes) lookForClient() {
+	ln.loop.do(func() {
+		if !ln.ended && broken(ln.client.fd) {
+			ln.end()
+		}
+	})
+}
+
+// ask has the loop tell where the server stands; it says nothing once the loop has ended.
+func (ln *lanes) ask(answer chan<- standing) {
+	ln.loop.do(func() { answer <- ln.session.down.standing() })
+}
+
 // guard keeps a panic from leaving the session.
 func (ln *lanes) guard() {
 	if p := recover(); p != nil {
@@ -107,7 +127,7 @@ func (ln *lanes) watch() {
 	if ln.ended {
 		return
 	}
-	ln.client.want(!ln.client.noInput && !ln.rewriting && len(ln.server.unsent) == 0)
+	ln.client.want(!ln.client.noInput && !ln.rewriting && ln.parked == nil && len(ln.server.unsent) == 0)
 	ln.server.want(!ln.server.noInput && len(ln.client.unsent) == 0)
 }
 

@@ -46,7 +46,7 @@ func (ln *lanes) advanced() {
 	if ln.ended || ln.server.noInput || ln.phase == phaseServing {
 		return
 	}
-	idle := !s.plain && s.down.idle() && !ln.rewriting
+	idle := !s.plain && s.down.idle() && !ln.rewriting && ln.parked == nil
 	if ln.phase != phaseExpired && !idle {
 		return
 	}
@@ -62,6 +62,29 @@ func (ln *lanes) advanced() {
 		ln.linger() // also when the client has not taken all
 	}
 	ln.watch()
+}
+
+// lost ends the session because its loop cannot go on.
+func (ln *lanes) lost() {
+	if ln.ended {
+		return
+	}
+	s := ln.session
+	if s.down.atBoundary() && !s.plain && len(ln.client.unsent) == 0 {
+		ln.send(&ln.client, sayLoopFailed().encode(nil))
+	}
+	if !s.plain && s.down.idle() && !ln.rewriting && ln.parked == nil && len(ln.server.unsent) == 0 {
+		ln.send(&ln.server, appendFrame(nil, msgTerminate))
+	}
+	ln.end()
+}
+
+// sayLoopFailed is for a failure of the proxy's own.
+func sayLoopFailed() *fatal {
+	return &fatal{
+		code: "58000", message: "mbusproxy cannot go on with this session",
+		hint: "Reconnect, and repeat what has not been committed. The proxy's log says what failed.",
+	}
 }
 
 // end closes both sides. It may be called more than once.
@@ -84,6 +107,9 @@ func (ln *lanes) end() {
 			ln.loop.byFD[s.fd] = nil
 		}
 		_ = syscall.Close(s.fd) // leaves the epoll instance with its last descriptor
+	}
+	if !ln.rewriting {
+		ln.session.up.gathered.release()
 	}
 	ln.session.server.forget(ln.session)
 }

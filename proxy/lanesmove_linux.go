@@ -43,23 +43,71 @@ func (ln *lanes) forward(batch []byte) {
 	if s.plain {
 		out.begin(batch)
 	} else {
+		s.up.before = s.down.standing()
 		err = s.up.feed(nil, batch, out) //nolint:staticcheck // detached: nothing is called with it
-		s.down.expect(s.up.news)
 	}
-	if err != nil && !errors.Is(err, errNeedsRewriter) {
-		out.free()
+	ln.fed(err, out)
+	out.free()
+	if len(ln.server.unsent) > 0 || ln.rewriting || ln.parked != nil {
+		ln.watch()
+	}
+}
+
+// fed writes what a feed that returned err has left in out, and goes on with what it has set aside.
+func (ln *lanes) fed(err error, out *assembly) {
+	s := ln.session
+	rewrite, full := errors.Is(err, errNeedsRewriter), errors.Is(err, errFull)
+	if err != nil && !rewrite && !full {
 		s.explain("client to server", err)
 		ln.end()
 		return
 	}
+	if !s.plain {
+		s.down.expect(s.up.news)
+	}
 	ln.toServer(out.result())
-	out.free()
-	if err != nil && !ln.discarding {
+	switch {
+	case ln.discarding:
+		s.up.aside = nil
+	case rewrite:
 		ln.rewrite()
+	case full:
+		ln.parked, s.up.aside = s.up.aside, nil
+		ln.loop.do(ln.unpark) // perhaps it owes little by now
 	}
-	if len(ln.server.unsent) > 0 || ln.rewriting {
-		ln.watch()
+	ln.settle()
+}
+
+// settle gives back the memory of long messages once the server has taken them.
+func (ln *lanes) settle() {
+	if up := &ln.session.up; !ln.rewriting && len(ln.server.unsent) == 0 && up.held == nil {
+		up.gathered.release()
 	}
+}
+
+// unpark goes on with what is parked if the server owes little enough.
+func (ln *lanes) unpark() {
+	if ln.ended || ln.parked == nil || ln.rewriting || len(ln.server.unsent) > 0 || !ln.session.down.standing().roomy() {
+		return
+	}
+	batch := ln.parked
+	ln.parked = nil
+	if ln.discarding {
+		return
+	}
+	defer ln.guard()
+	ln.forward(batch)
+	ln.watch()
+}
+
+// letGo has the loop let go what is gathered of the client's message.
+func (ln *lanes) letGo() {
+	ln.loop.do(func() {
+		if !ln.ended && !ln.rewriting && !ln.discarding && ln.session.up.held != nil {
+			defer ln.guard()
+			ln.forward(nil)
+		}
+	})
 }
 
 // toServer writes to the server.
@@ -79,6 +127,7 @@ func (ln *lanes) rewrite() {
 	ln.rewriting, ln.cancelRewrite = true, cancel
 	batch := s.up.aside
 	s.up.aside = nil
+	s.up.before = s.down.standing()
 	go func() {
 		defer cancel()
 		var failed any
@@ -99,17 +148,11 @@ func (ln *lanes) rewrite() {
 			defer ln.guard()
 			switch {
 			case ln.ended:
+				s.up.gathered.release()
 			case failed != nil:
 				ln.end()
-			case err != nil && !errors.Is(err, errNeedsRewriter):
-				s.explain("client to server", err)
-				ln.end()
 			default:
-				s.down.expect(s.up.news)
-				ln.toServer(out.result())
-				if err != nil && !ln.discarding {
-					ln.rewrite() // it begins with waiting for replies to what was just sent
-				}
+				ln.fed(err, &out) // it may begin with waiting for replies to what was just sent
 				ln.watch()
 			}
 			out.free()
@@ -135,6 +178,9 @@ func (ln *lanes) fromServer() {
 		return
 	}
 	ln.deliver(l.buf[:off+n])
+	if ln.parked != nil {
+		ln.unpark()
+	}
 	if ln.phase != phaseServing {
 		ln.advanced()
 	}
@@ -201,6 +247,10 @@ func (ln *lanes) flush(s *side) {
 		return
 	}
 	s.unsent = nil
+	if s == &ln.server {
+		ln.settle()
+		ln.unpark()
+	}
 	if s.shut {
 		_ = syscall.Shutdown(s.fd, syscall.SHUT_WR)
 	}

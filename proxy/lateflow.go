@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"slices"
 )
 
@@ -22,8 +21,32 @@ type lateFlow struct {
 // maxSteps is how many portals with a step not known to have ended a session may have.
 const maxSteps = 512
 
-// errTooManySteps ends a session with more than maxSteps.
-var errTooManySteps = errors.New("too many open portals of statements that need a step")
+// A session may have maxLate statements whose meaning matters to steps, with maxLateSize bytes of text.
+const (
+	maxLate     = 1024
+	maxLateSize = 512 << 10
+)
+
+// crowded reports that there is no room for a statement of that name, if it matters.
+func (l *lateFlow) crowded(name string, plan Plan, acts []act) bool {
+	late := plan != nil && plan.Late()
+	if !late && len(acts) == 0 || name == "" {
+		return false
+	}
+	if l.statements.find(name) == nil && len(l.statements.names) >= maxLate && l.statements.sweep() >= maxLate {
+		return true
+	}
+	if !late {
+		return false
+	}
+	size := len(plan.SQL())
+	for other, h := range l.statements.names {
+		if other != name {
+			size += h.size()
+		}
+	}
+	return size > maxLateSize
+}
 
 // sent is called for each message that is noted.
 func (l *lateFlow) sent(kind replyKind) {
@@ -75,9 +98,12 @@ func (l *lateFlow) closed(a *about) []*deed {
 	return l.statements.note(a.statement, l.segment, meaning{})
 }
 
-// acted notes what the statements of a Query or of a portal do to names.
-func (l *lateFlow) acted(acts []act, simple bool) (deeds []*deed) {
+// acted notes what the statements of a Query or of a portal do to names; ok is false when there are too many.
+func (l *lateFlow) acted(acts []act, simple bool) (deeds []*deed, ok bool) {
 	matter := false
+	if len(acts) > maxActs {
+		return nil, len(l.statements.names) == 0 && len(l.portals.names) == 0
+	}
 	for _, a := range acts {
 		// The place in the order of tags is kept for those that do not matter, too.
 		d := newDeed(l.segment, a.tag, meaning{})
@@ -93,9 +119,9 @@ func (l *lateFlow) acted(acts []act, simple bool) (deeds []*deed) {
 		}
 	}
 	if !matter {
-		return nil
+		return nil, true
 	}
-	return deeds
+	return deeds, true
 }
 
 // unsettled returns the deed whose outcome must be known before the message, or the head of it, can
@@ -106,14 +132,14 @@ func (l *lateFlow) unsettled(frame []byte) (wait *deed, err error) {
 	case msgBind:
 		_, statement, _, ok := bindNames(body)
 		if !ok {
-			return nil, unread(frame)
+			return nil, namesLost(frame)
 		}
 		_, wait, err = l.statements.look(nameKey(statement), l.segment)
 		return wait, err
 	case msgExecute:
 		portal, _, ok := cstring(body)
 		if !ok {
-			return nil, unread(frame)
+			return nil, namesLost(frame)
 		}
 		meant, wait, err := l.portals.look(nameKey(portal), l.segment)
 		if meant == nil || wait != nil || err != nil || meant.run == nil {
@@ -127,19 +153,19 @@ func (l *lateFlow) unsettled(frame []byte) (wait *deed, err error) {
 		}
 	case msgParse:
 		if _, _, ok := cstring(body); !ok {
-			return nil, unread(frame)
+			return nil, namesLost(frame)
 		}
 	case msgClose:
 		if _, _, ok := cstring(body[min(1, len(body)):]); !ok {
-			return nil, unread(frame)
+			return nil, namesLost(frame)
 		}
 	}
 	return nil, nil
 }
 
-// unread is the error for a message whose names do not lie in the part that was gathered. A whole
+// namesLost is the error for a message whose names do not lie in the part that was gathered. A whole
 // one is malformed, and then the server says so.
-func unread(frame []byte) error {
+func namesLost(frame []byte) error {
 	if isWhole(frame) {
 		return nil
 	}
@@ -168,7 +194,7 @@ func (l *lateFlow) asks(frame []byte) bool {
 // wholeBind gathers all of a Bind for a late plan of which next returned only the head, unless it
 // is too long. The result is as that of framer.next.
 func (f *clientFlow) wholeBind(buf, frame []byte, pos int, out *assembly) (whole []byte, at int) {
-	if frame[0] != msgBind || isWhole(frame) || !f.late.asks(frame) {
+	if frame[0] != msgBind || isWhole(frame) || f.gathered.short || !f.late.asks(frame) {
 		return frame, pos
 	}
 	if size, _ := frameLen(frame); size > maxText {
@@ -177,50 +203,81 @@ func (f *clientFlow) wholeBind(buf, frame []byte, pos int, out *assembly) (whole
 	return f.whole(buf, frame, pos, out)
 }
 
-// lateBound notes a Bind and asks the plan for the step if it is late.
-func (f *clientFlow) lateBound(ctx context.Context, frame []byte, a *about) (err error) {
+// lateBound notes a Bind and asks the plan for the step if it is late. refused is what the Bind fails with.
+func (f *clientFlow) lateBound(ctx context.Context, frame []byte, a *about) (refused Plan, err error) {
 	l := f.late
 	meant, _, err := l.statements.look(a.statement, l.segment)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var m meaning
+	acts := false
 	if meant != nil {
-		m.act = meant.means.act
+		if meant.means.clouded {
+			return notKnown("prepared statement", a.statement), nil
+		}
+		m.act, m.unread, acts = meant.means.act, meant.means.unread, meant.acts
 		if plan := meant.means.late; plan != nil {
 			values, ok := Values{}, true
 			if isWhole(frame) {
 				values, ok = ReadValues(frame[headerSize:])
 			}
 			if ok { // else the server refuses it
-				m.step = plan.Bound(ctx, f.context(false, meant.means.voids), values)
+				step, canceled := f.bound(ctx, plan, meant.means.voids, values)
+				if canceled != nil {
+					return canceled, nil
+				}
+				m.step = step
 				if m.step != nil && plan.EndsTransaction() && isWhole(frame) {
 					m.again = slices.Clone(frame)
 				}
 			}
 		}
 	}
-	a.deeds = l.portals.note(a.portal, l.segment, m)
-	if m.step != nil && len(l.portals.names) > maxSteps && l.portals.sweep() > maxSteps {
-		return errTooManySteps
+	if m.step != nil && (len(l.portals.names) >= maxSteps && l.portals.find(a.portal) == nil && l.portals.sweep() >= maxSteps ||
+		len(m.again) > 0 && l.again(a.portal)+len(m.again) > maxAgain) {
+		return tooManySteps(), nil
 	}
-	return nil
+	a.deeds = l.portals.note(a.portal, l.segment, m)
+	if acts && len(a.deeds) > 0 {
+		a.deeds[0].acts = true
+	}
+	return nil, nil
+}
+
+// maxAgain bounds what a session keeps of Binds to be sent again, in bytes.
+const maxAgain = maxText
+
+// again is how many bytes are kept so for portals but the one named.
+func (l *lateFlow) again(but string) (n int) {
+	for name, h := range l.portals.names {
+		if name != but {
+			n += h.size()
+		}
+	}
+	return n
 }
 
 // lateExecute notes an Execute of the portal with the given full name and returns the messages of
-// the step that must come before it.
-func (f *clientFlow) lateExecute(portal []byte, a *about) (before []byte, err error) {
+// the step that must come before it. refused is what the Execute fails with.
+func (f *clientFlow) lateExecute(portal []byte, a *about) (before []byte, refused Plan, err error) {
 	l := f.late
 	meant, _, err := l.portals.look(a.portal, l.segment)
 	if meant == nil || err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if meant.means.clouded {
+		return nil, notKnown("portal", a.portal), nil
 	}
 	if meant.means.step != nil && (meant.run == nil || meant.run.outcome.Load() == deedUndone) {
 		meant.run = newDeed(l.segment, "", meaning{})
 		before = f.inject(portal, &meant.means, meant.run)
 	}
 	if meant.means.act != nil {
-		a.deeds = l.acted([]act{*meant.means.act}, false)
+		a.deeds, _ = l.acted([]act{*meant.means.act}, false)
 	}
-	return before, nil
+	if meant.acts {
+		l.cloud()
+	}
+	return before, nil, nil
 }

@@ -23,13 +23,17 @@ type loop struct {
 
 	// byFD finds a side by its descriptor. Owned by the loop's goroutine.
 	byFD []*side
+	// wait is await; tests put a failing one in its place. Owned by the loop's goroutine.
+	wait func(events []syscall.EpollEvent) (int, error)
 	// lingering are sessions that wait for their client to close, in order of their deadline.
 	lingering []*lanes
 
-	// mu guards errands and closed.
+	// mu guards errands, closed and failed.
 	mu      sync.Mutex
 	errands []func()
 	closed  bool
+	failed  bool          // see fail
+	more    *sync.Cond    // signalled once failed, when there are errands
 	done    chan struct{} // closed when the goroutine has ended
 }
 
@@ -55,6 +59,7 @@ func newLoop(log *zap.Logger, pool *bufferPool) (*loop, error) {
 		log: log, poll: poll, wake: int(wake), buf: make([]byte, loopBuffer),
 		out: assembly{pool: pool}, done: make(chan struct{}),
 	}
+	l.wait, l.more = l.await, sync.NewCond(&l.mu)
 	ev := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(l.wake)}
 	if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, l.wake, &ev); err != nil {
 		l.release()
@@ -84,6 +89,7 @@ func (l *loop) do(f func()) {
 
 // ring makes the eventfd readable.
 func (l *loop) ring() {
+	l.more.Signal()
 	one := uint64(1)
 	_, _, _ = syscall.RawSyscall(syscall.SYS_WRITE, uintptr(l.wake), uintptr(unsafe.Pointer(&one)), 8)
 }
@@ -111,9 +117,10 @@ func (l *loop) run() {
 		if waits%yieldEvery == 0 {
 			runtime.Gosched()
 		}
-		n, err := l.await(events)
+		n, err := l.wait(events)
 		if err != nil {
-			l.log.Error("waiting for sockets failed", zap.Error(err))
+			l.log.Error("waiting for sockets failed, which ends the sessions of this loop", zap.Error(err))
+			l.fail()
 			return
 		}
 		woken := false
@@ -136,6 +143,36 @@ func (l *loop) run() {
 			return
 		}
 	}
+}
+
+// fail goes on without epoll: it ends all sessions, also those that come, and runs errands until the loop is
+// closed.
+func (l *loop) fail() {
+	l.mu.Lock()
+	l.failed = true
+	l.mu.Unlock()
+	for _, s := range l.byFD {
+		if s != nil {
+			s.lanes.lost()
+		}
+	}
+	for {
+		l.mu.Lock()
+		for len(l.errands) == 0 && !l.closed {
+			l.more.Wait()
+		}
+		l.mu.Unlock()
+		if !l.runErrands() {
+			return
+		}
+	}
+}
+
+// works reports that the loop takes sessions.
+func (l *loop) works() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.failed
 }
 
 // await waits for events, at most until the first deadline of lingering.

@@ -21,6 +21,9 @@ func (*loops) take(*session) {}
 
 type lanes struct{}
 
-func (*lanes) start([]byte)  { panic("session in a loop on " + runtime.GOOS) }
-func (*lanes) stop()         {}
-func (*lanes) advance(int32) {}
+func (*lanes) start([]byte)        { panic("session in a loop on " + runtime.GOOS) }
+func (*lanes) stop()               {}
+func (*lanes) advance(int32)       {}
+func (*lanes) letGo()              {}
+func (*lanes) ask(chan<- standing) {}
+func (*lanes) lookForClient()      {}

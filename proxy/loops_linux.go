@@ -44,9 +44,15 @@ func (ls *loops) take(s *session) {
 	if len(ls.all) == 0 || s.clientLink.tls != nil || s.serverLink.tls != nil {
 		return
 	}
-	l := ls.all[int(ls.next.Add(1))%len(ls.all)]
-	if err := l.enter(s); err != nil {
-		s.log.Debug("session stays with goroutines", zap.Error(err))
+	for range ls.all {
+		l := ls.all[int(ls.next.Add(1))%len(ls.all)]
+		if !l.works() {
+			continue
+		}
+		if err := l.enter(s); err != nil {
+			s.log.Debug("session stays with goroutines", zap.Error(err))
+		}
+		return
 	}
 }
 

@@ -188,7 +188,7 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 		switch rnd.IntN(16) {
 		case 0, 1:
 			sql := simple()
-			if steps && mayAct(sql) {
+			if steps && mayAct([]byte(sql)) {
 				add(&pgproto3.Sync{})
 			}
 			add(&pgproto3.Query{String: sql})

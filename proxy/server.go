@@ -22,9 +22,13 @@ type Server struct {
 	verifiers *verifierCache
 	pool      *bufferPool
 	cancels   cancels
-	counts    counters
-	arrived   atomic.Int64 // when the last client came, in nanoseconds since 1970
-	starting  atomic.Int64 // startups under way
+	// gatherings and remembered are the memory that sessions share: for messages under way, and for the
+	// texts of what they have prepared.
+	gatherings *gatherings
+	remembered *budget
+	counts     counters
+	arrived    atomic.Int64 // when the last client came, in nanoseconds since 1970
+	starting   atomic.Int64 // startups under way
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -83,6 +87,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
 		startups: func() context.Context { return ctx }, cancelStartups: cancel,
+		gatherings: newGatherings(gatherTotal), remembered: newBudget(rememberTotal),
 		sessions: make(map[*session]struct{}), loopCount: loopCount,
 		ended: make(chan struct{}),
 	}
@@ -234,6 +239,10 @@ func (s *Server) launch(sess *session) bool {
 	if s.state == serverEnding {
 		return false
 	}
+	sess.up.gathered = gathering{all: s.gatherings, wake: sess.letGo}
+	sess.down.names.statements.budget, sess.down.names.portals.budget = s.remembered, s.remembered
+	sess.up.holding.look = sess.lookForClient
+	s.cancels.serve(sess.key, sess)
 	s.loops.take(sess)
 	sess.running.Store(2)
 	return true
@@ -244,6 +253,8 @@ func (s *Server) forget(sess *session) {
 	if sess.key != "" {
 		s.cancels.remove(sess.key)
 	}
+	sess.down.names.statements.release()
+	sess.down.names.portals.release()
 	s.mu.Lock()
 	delete(s.sessions, sess)
 	s.mu.Unlock()

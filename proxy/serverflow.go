@@ -170,7 +170,7 @@ func txnStatus(status byte) string {
 // edit shows a report to the plan of the message being answered, or to the Rewriter when there is
 // none, and returns its new form, or nil when it stays.
 func (f *serverFlow) edit(frame []byte, h *owed) []byte {
-	plan := f.names.planOf(h)
+	plan, forgotten := f.names.planOf(h)
 	var rep pgproto3.ErrorResponse
 	if rep.Decode(frame[headerSize:]) != nil {
 		return nil // not ours to judge
@@ -181,6 +181,12 @@ func (f *serverFlow) edit(frame []byte, h *owed) []byte {
 		changed = plan.EditReport(&rep)
 	} else {
 		changed = f.rewriter.EditReport(f.secret, &rep)
+	}
+	if forgotten && rep.Position != 0 {
+		rep.Position, changed = 0, true // it may be one in a text the client has never seen
+	}
+	if h != nil && h.about != nil && h.about.unread && f.explainUnread(&rep) {
+		changed = true
 	}
 	if !changed {
 		return nil

@@ -32,13 +32,22 @@ type session struct {
 	plain    bool                     // replication: bytes are moved unseen
 	lanes    *lanes                   // set when a loop moves the bytes, and then for the session's life; else nil
 
-	// mu guards inbox and sealed. It is never held during input, output or a Rewriter's call.
-	mu    sync.Mutex
-	inbox []owed // appended by upstream before it writes, emptied by downstream before it reads replies
+	// mu guards what follows up to cancel. It is never held during input, output or a Rewriter's call.
+	mu        sync.Mutex
+	inbox     []owed // appended by upstream before it writes, emptied by downstream before it reads replies
+	inboxSize int    // owed.size of all
+	// known is where the server stands but for inbox, copies whether it takes the data of a COPY.
+	known  standing
+	copies bool
 	// sealed means that downstream has decided to end the session: upstream writes no more.
 	sealed bool
+	// closing means that deadlines of reading from the client are those of the end.
+	closing bool
 	// skips means that the server skips what it is sent up to the next Sync; see skipped.
 	skips bool
+
+	// roomy wakes upstream when the server owes less.
+	roomy chan struct{}
 
 	// cancel ends the context of the Rewriter's calls; for sessions with goroutines.
 	cancel context.CancelFunc
@@ -73,6 +82,7 @@ func (s *session) start(ctx context.Context, rest []byte) {
 		s.lanes.start(rest)
 		return
 	}
+	s.roomy = make(chan struct{}, 1)
 	go s.run("client to server", func() error { return s.upstream(ctx) })
 	go s.run("server to client", func() error { return s.downstream(rest) })
 }
@@ -102,7 +112,7 @@ func (s *session) panicked(direction string, p any) {
 // explain logs why a direction ended when that is of interest.
 func (s *session) explain(direction string, err error) {
 	var d *desynced
-	if errors.As(err, &d) || errors.Is(err, errFraming) || errors.Is(err, errUnclear) || errors.Is(err, errTooManySteps) {
+	if errors.As(err, &d) || errors.Is(err, errFraming) || errors.Is(err, errUnclear) {
 		s.server.counts.desyncs.Add(1)
 		s.log.Error("session closed: out of step with the server",
 			zap.String("direction", direction), zap.Error(err))
@@ -133,6 +143,7 @@ func (s *session) leave() {
 	s.cancel()
 	s.clientLink.close()
 	s.serverLink.close()
+	s.up.gathered.release()
 	s.server.forget(s)
 }
 
@@ -142,10 +153,14 @@ func (s *session) upstream(ctx context.Context) error {
 	out := assembly{pool: s.clientLink.pool}
 	for {
 		batch, err := s.clientLink.read(&s.up.framer)
+		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) && s.goesOn() {
+			batch, err = nil, nil // woken to let go what is gathered
+		}
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				// The server ends as it would had the client been connected directly: after what
 				// it has received.
+				s.mayClose.Store(true)
 				s.serverLink.closeWrite()
 				return nil
 			}
@@ -153,7 +168,9 @@ func (s *session) upstream(ctx context.Context) error {
 		}
 		err = s.forward(ctx, batch, &out)
 		out.free()
-		s.clientLink.drop()
+		if batch != nil {
+			s.clientLink.drop()
+		}
 		if err != nil {
 			return err
 		}
@@ -173,20 +190,29 @@ func (s *session) forward(ctx context.Context, batch []byte, out *assembly) erro
 		return nil
 	}
 	s.up.detached = true
-	err := s.up.feed(ctx, batch, out)
-	for err == nil || errors.Is(err, errNeedsRewriter) {
+	for {
+		s.look()
+		err := s.up.feed(ctx, batch, out)
+		full := errors.Is(err, errFull)
+		if err != nil && !full && !errors.Is(err, errNeedsRewriter) {
+			return err
+		}
 		if sealed := s.expect(s.up.news); sealed != nil {
 			return sealed
 		}
 		s.toServer(out)
+		if s.up.held == nil && s.up.aside == nil {
+			s.up.gathered.release()
+		}
 		if err == nil {
 			return nil
 		}
 		batch, s.up.aside = s.up.aside, nil
-		s.up.detached = false
-		err = s.up.feed(ctx, batch, out)
+		s.up.detached = full
+		if full && !s.awaitRoom(ctx) {
+			return errSealed
+		}
 	}
-	return err
 }
 
 // foresee sets mayClose before a write to the server.
@@ -203,18 +229,6 @@ func (s *session) toServer(out *assembly) {
 	if s.serverLink.write(out.result()) != nil {
 		s.up.terminated = true
 	}
-}
-
-// expect queues what the server will owe for the messages about to be written.
-func (s *session) expect(news []owed) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sealed {
-		return errSealed
-	}
-	s.skipsNews(news)
-	s.inbox = append(s.inbox, news...)
-	return nil
 }
 
 // linger throws away what the client sends until it closes or the session ends.
@@ -243,10 +257,8 @@ func (s *session) downstream(rest []byte) error {
 		}
 		batch, err := s.serverLink.read(&s.down.framer)
 		if err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) && s.phase.Load() != phaseServing && !s.isSealed() {
-				// Woken by drain or expire. The deadline goes before the phase is looked at again.
-				_ = s.serverLink.sock.SetReadDeadline(time.Time{})
-				continue
+			if errors.Is(err, os.ErrDeadlineExceeded) && s.phase.Load() != phaseServing && s.readsOn() {
+				continue // woken by drain or expire; the phase is looked at again
 			}
 			if !errors.Is(err, io.EOF) {
 				s.explain("server to client", fmt.Errorf("reading from server: %w", err))
@@ -271,7 +283,7 @@ func (s *session) deliver(batch []byte, out *assembly) error {
 	} else {
 		s.collect()
 		failed = s.down.feed(batch, out)
-		s.skipped()
+		s.publish()
 	}
 	err := s.clientLink.write(out.result())
 	out.free()
@@ -282,20 +294,6 @@ func (s *session) deliver(batch []byte, out *assembly) error {
 		return fmt.Errorf("writing to client: %w", err)
 	}
 	return nil
-}
-
-// collect takes over what upstream has queued. All replies in a batch that was read before are
-// owed to messages queued before.
-func (s *session) collect() {
-	s.mu.Lock()
-	s.down.expect(s.inbox)
-	clear(s.inbox)
-	if cap(s.inbox) > newsKeep {
-		s.inbox = nil
-	} else {
-		s.inbox = s.inbox[:0]
-	}
-	s.mu.Unlock()
 }
 
 func (s *session) isSealed() bool {
@@ -317,5 +315,10 @@ func (s *session) speakForServer() {
 func (s *session) serverClosed() {
 	s.cancel()
 	s.clientLink.closeWrite()
-	_ = s.clientLink.sock.SetReadDeadline(time.Now().Add(lingerTime))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closing = true
+	if !s.sealed || s.phase.Load() != phaseServing {
+		_ = s.clientLink.sock.SetReadDeadline(time.Now().Add(lingerTime))
+	}
 }

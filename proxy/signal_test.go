@@ -51,7 +51,7 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 		}
 	}
 	// In the extended protocol the plan is that of the portal.
-	tr.names.statements = map[string]Plan{"s": plan}
+	tr.names.statements.put("s", text{plan: plan})
 	tr.expect([]owed{{kind: owedBind, about: &about{statement: "s"}}, {kind: owedExecute, about: &about{}}, {kind: owedSync}})
 	for _, typ := range []byte("2C") {
 		if _, err := tr.answer(typ, ""); err != nil {

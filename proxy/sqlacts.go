@@ -10,13 +10,16 @@ type act struct {
 	name   string // empty when it could not be read
 }
 
-// actsOf returns the acts of a text in order. It knows of SQL only what it takes to find where
-// statements begin: how strings, names and comments are written.
-func actsOf(text string, escapeStrings bool) (acts []act) {
+// maxActs is how many acts of a text are told apart.
+const maxActs = 256
+
+// actsOf returns the acts of a text in order, the first maxActs+1 of them. It knows of SQL only what it takes
+// to find where statements begin: how strings, names and comments are written. Nothing of text is kept.
+func actsOf(text []byte, escapeStrings bool) (acts []act) {
 	if !mayAct(text) {
 		return nil
 	}
-	r := sqlReader{rest: text, escapes: escapeStrings}
+	r := sqlReader{rest: string(text), escapes: escapeStrings}
 	for t := r.next(); t.kind != sqlEnd; t = r.next() {
 		if t.kind == sqlSemicolon {
 			continue
@@ -37,7 +40,7 @@ func actsOf(text string, escapeStrings bool) (acts []act) {
 			if after := r.next(); after.kind == sqlWord || after.kind == sqlName {
 				t = after
 			} else { // a statement of the name "prepare"
-				acts = append(acts, act{tag: a.tag, name: t.text})
+				acts = append(acts, act{tag: a.tag, name: "prepare"})
 				a, t = act{}, after
 			}
 		}
@@ -47,7 +50,9 @@ func actsOf(text string, escapeStrings bool) (acts []act) {
 			if t.kind == sqlWord || t.kind == sqlName {
 				a.name = nameKey([]byte(t.text))
 			}
-			acts = append(acts, a)
+			if acts = append(acts, a); len(acts) > maxActs {
+				return acts
+			}
 		}
 		for t.kind != sqlSemicolon && t.kind != sqlEnd {
 			t = r.next()
@@ -57,7 +62,7 @@ func actsOf(text string, escapeStrings bool) (acts []act) {
 }
 
 // mayAct is the cheap test for a text that may hold acts.
-func mayAct(text string) bool {
+func mayAct(text []byte) bool {
 	for i := range len(text) {
 		switch text[i] {
 		case 'p', 'P':
@@ -73,8 +78,8 @@ func mayAct(text string) bool {
 	return false
 }
 
-func hasWord(s, word string) bool {
-	return len(s) >= len(word) && strings.EqualFold(s[:len(word)], word)
+func hasWord[T string | []byte](s T, word string) bool {
+	return len(s) >= len(word) && strings.EqualFold(string(s[:len(word)]), word)
 }
 
 // maxName is NAMEDATALEN - 1 of the server: of longer names of statements and portals it looks at

@@ -1,8 +1,16 @@
 package proxy
 
-// stepName is the statement and portal of steps. It is none a client would choose; the unnamed ones
-// are the client's.
-const stepName = "_mbus4_step"
+import "crypto/rand"
+
+// ownName is the statement and portal of the proxy's own statements in the session, which follow each other;
+// the unnamed ones are the client's. Nobody outside the session can know it, and so no client can have
+// chosen it.
+func (f *clientFlow) ownName() string {
+	if f.private == "" {
+		f.private = "_mbus4_" + rand.Text()
+	}
+	return f.private
+}
 
 // inject returns the messages that run the step of m before the portal is executed for the first time, and
 // notes them. run is done when the step has run.
@@ -15,7 +23,7 @@ func (f *clientFlow) inject(portal []byte, m *meaning, run *deed) []byte {
 	ours := &about{plan: step}
 	out := appendFrame(nil, msgDescribe, []byte("P"), portal, []byte{0})
 	f.hide(owedDescribe, &about{portal: nameKey(portal), ofPortal: true})
-	out = f.runHidden(out, stepName, step.SQL(), ours, &about{plan: step, deeds: []*deed{run}})
+	out = f.runHidden(out, step.SQL(), ours, &about{plan: step, deeds: []*deed{run}})
 	if m.again != nil {
 		out = append(out, m.again...)
 		f.hide(owedBind, ours)
@@ -28,13 +36,13 @@ func (f *clientFlow) hide(kind replyKind, a *about) {
 	if f.late != nil {
 		f.late.sent(kind)
 	}
-	f.news = append(f.news, owed{kind: kind, hidden: true, about: a})
+	f.add(owed{kind: kind, hidden: true, about: a})
 }
 
-// runHidden appends the messages that run a statement of ours under a name of ours, and notes them: run is about
+// runHidden appends the messages that run a statement of ours under our own name, and notes them: run is about
 // the Execute, ours about the others.
-func (f *clientFlow) runHidden(out []byte, named, sql string, ours, run *about) []byte {
-	name := []byte(named + "\x00")
+func (f *clientFlow) runHidden(out []byte, sql string, ours, run *about) []byte {
+	name := []byte(f.ownName() + "\x00")
 	out = appendFrame(out, msgClose, []byte("S"), name)
 	f.hide(owedClose, ours)
 	out = appendFrame(out, msgParse, name, []byte(sql), []byte{0, 0, 0})

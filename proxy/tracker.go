@@ -45,10 +45,33 @@ const maxReadings = 64
 
 // expect queues what the server will owe for messages about to be written.
 func (t *tracker) expect(news []owed) {
-	for _, o := range news {
-		t.queue.push(o)
+	for i := range news {
+		o := &news[i]
+		if t.skips() && o.kind != owedSync || t.copies() && o.kind == owedSync && t.queue.n >= maxOwed {
+			o.undo()
+			continue
+		}
+		t.queue.push(*o)
 	}
 	t.skipsOn()
+}
+
+// skips reports that the server ignores, for certain, what it is sent up to the next Sync.
+func (t *tracker) skips() bool {
+	return t.main.skipping && len(t.more) == 0 && t.main.at >= t.queue.n
+}
+
+// copies reports that the server takes the data of a COPY FROM STDIN, for certain, and the end of it has not
+// been sent. It ignores Syncs then, and a client may send any number of them. Those beyond maxOwed are not
+// noted: should the COPY fail before the server has read them, the session is out of step.
+func (t *tracker) copies() bool { return t.main.copyIn && len(t.more) == 0 && t.queue.copies == 0 }
+
+// standing is where the server stands, as far as the client may have to wait for it.
+func (t *tracker) standing() standing {
+	if t.copies() { // nothing comes before the client has gone on
+		return standing{}
+	}
+	return standing{owing: t.queue.n, size: t.queue.size, ends: t.queue.ends, skips: t.skips()}
 }
 
 // desynced is the error of a reply that cannot answer what is owed.
@@ -157,6 +180,11 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 	}
 	if typ == msgErrorResponse {
 		t.skipsOn()
+	}
+	if t.main.skipping && len(t.more) == 0 {
+		for t.main.at < t.queue.n && t.queue.at(t.main.at).kind != owedSync {
+			t.main.at++
+		}
 	}
 	t.trim()
 	return hide, nil
@@ -289,7 +317,7 @@ func (t *tracker) note(h *owed, typ byte, detail string) {
 		return
 	}
 	if typ == msgCommandComplete {
-		if plan := t.names.planOf(h); plan != nil && plan.Signals() {
+		if plan, _ := t.names.planOf(h); plan != nil && plan.Signals() {
 			t.signals = plan
 		}
 	}
@@ -301,7 +329,7 @@ func (t *tracker) note(h *owed, typ byte, detail string) {
 	case msgCloseComplete:
 		t.names.closed(h.about)
 	case msgCommandComplete:
-		t.names.completed(h.about, detail)
+		t.names.completed(h, detail)
 	case msgErrorResponse:
 		t.names.failed(h)
 	}

@@ -4,29 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
-
-func TestDeallocatedNames(t *testing.T) {
-	for text, want := range map[string][]string{
-		"select 1":       nil,
-		"DEALLOCATE Foo": {"foo"},
-		"deallocate prepare foo; deallocate\n bar": {"foo", "bar"},
-		`Deallocate "Foo ""x"""; select 1`:         {`Foo "x"`},
-		"deallocate all":                           {"all"},
-		"deallocate":                               nil,
-		"deallocate a/**/":                         {"a"},
-		"\xffdeallocate \xc3\x84":                  {"\xc3\x84"},
-	} {
-		if got := deallocatedNames(text); !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}
 
 func TestReplicationParameter(t *testing.T) {
 	for value, want := range map[string]bool{

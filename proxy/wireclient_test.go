@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -152,3 +153,6 @@ func (w *wire) challenge(x *scramLogin) {
 		w.t.Fatal(err)
 	}
 }
+
+// pid is the process of w's server, in SQL.
+func pid(w *wire) string { return strconv.Itoa(int(w.key.ProcessID)) }

@@ -1,0 +1,170 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// holdingRewriter holds each text with mbus4 until it is let go or its context ends, and so do late plans each
+// Bind.
+type holdingRewriter struct {
+	stepping
+	entered, proceed chan struct{}
+}
+
+func newHolding() *holdingRewriter {
+	return &holdingRewriter{entered: make(chan struct{}, 16), proceed: make(chan struct{}, 16)}
+}
+
+func (r *holdingRewriter) Mentions(text []byte) bool {
+	return strings.Contains(string(text), "mbus4") || r.stepping.Mentions(text)
+}
+
+func (r *holdingRewriter) hold(ctx context.Context) {
+	r.entered <- struct{}{}
+	select {
+	case <-ctx.Done():
+	case <-r.proceed:
+	}
+}
+
+func (r *holdingRewriter) Rewrite(ctx context.Context, sc StatementContext, text string) Plan {
+	plan := r.stepping.Rewrite(ctx, sc, text)
+	if plan.Late() {
+		return heldPlan{plan.(*steppingPlan), r}
+	}
+	r.hold(ctx)
+	return plan
+}
+
+type heldPlan struct {
+	*steppingPlan
+	holding *holdingRewriter
+}
+
+func (p heldPlan) Bound(ctx context.Context, sc StatementContext, values Values) Plan {
+	p.holding.hold(ctx)
+	return p.steppingPlan.Bound(ctx, sc, values)
+}
+
+// cancelOf is the CancelRequest for w's session.
+func cancelOf(w *wire) startupPacket {
+	id := w.key.ProcessID
+	return cancelKey(append([]byte{byte(id >> 24), byte(id >> 16), byte(id >> 8), byte(id)}, w.key.SecretKey...)).request()
+}
+
+// TestCancelWhileHeld: a cancel request reaches a statement that has not reached the server, and the rest is
+// as if it had.
+func TestCancelWhileHeld(t *testing.T) {
+	const text = "select 'reached' /*mbus4*/"
+	const cancelled = "ErrorResponse ERROR 57014 \"canceling statement due to user request\"\n"
+	run := func(_, text string) []pgproto3.FrontendMessage {
+		return msgs(parse("", text), bind("", ""), execute(""))
+	}
+	cases := map[string]struct {
+		before []exchange
+		send   []pgproto3.FrontendMessage
+		want   string
+	}{
+		"Query":                  {nil, msgs(query(text)), cancelled + idle},
+		"Query of two":           {nil, msgs(query("insert into items values (4711); " + text)), cancelled + idle},
+		"Query in a transaction": {[]exchange{{msgs(query("begin")), begun}}, msgs(query(text)), cancelled + failed},
+		"Query in a failed one": {
+			[]exchange{{msgs(query("begin")), begun}, {msgs(query("select 1/0")), errorLine("22012", "division by zero") + failed}},
+			msgs(query(text)), "ErrorResponse ERROR 25P02 \"current transaction is aborted, commands ignored until end of transaction block\"\n" + failed,
+		},
+		"Parse":               {nil, append(run("", text), sync1()), cancelled + idle},
+		"Parse behind others": {nil, append(append(run("", "begin"), run("", text)...), sync1()), parsed + bound + "CommandComplete BEGIN\n" + cancelled + failed},
+		"Bind":                {[]exchange{{msgs(parse("s", lateText), sync1()), parsed + idle}}, msgs(bind("", "s"), execute(""), sync1()), cancelled + idle},
+		"Bind behind its Parse": {
+			nil, msgs(parse("s", lateText), bind("", "s"), execute(""), sync1()), parsed + cancelled + idle,
+		},
+		"with the next one": {nil, append(append(run("", text), sync1()), query("select from items where id = 4711")), cancelled + idle},
+	}
+	eachWay(t, func(t *testing.T, way how) {
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				r := newHolding()
+				p := start(t, way, func(c *Config) { c.Rewriter = r })
+				w := login(t, p.addr)
+				for _, x := range c.before {
+					w.send(x.send...)
+					if got := w.until('Z') + "\n"; got != x.want {
+						t.Fatal(got)
+					}
+				}
+				w.send(c.send...)
+				<-r.entered
+				if err := sendCancel(p.addr, cancelOf(w)); err != nil {
+					t.Fatal(err)
+				}
+				if got := w.until('Z') + "\n"; got != c.want {
+					t.Errorf("got\n%swant\n%s", got, c.want)
+				}
+				if name == "with the next one" {
+					if got := w.until('Z'); !strings.Contains(got, "SELECT 0") {
+						t.Error(got)
+					}
+				}
+				r.proceed <- struct{}{}
+				w.query("rollback")
+				if got := w.query(text); !strings.Contains(got, "reached") {
+					t.Error(got)
+				}
+			})
+		}
+	})
+}
+
+// TestCancelBeforeHeld: what runs is cancelled, not what comes after it.
+func TestCancelBeforeHeld(t *testing.T) {
+	eachWay(t, func(t *testing.T, way how) {
+		r := newHolding()
+		p := start(t, way, func(c *Config) { c.Rewriter = r })
+		w, other := login(t, p.addr), login(t, p.addr)
+		w.send(query("select pg_sleep(60)"), query("select 'reached' /*mbus4*/"))
+		<-r.entered
+		sleeps := "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and query like 'select pg_sleep(60)%' and pid = "
+		eventually(t, "it sleeps", func() bool { return strings.Contains(other.query(sleeps+pid(w)), `["1"]`) })
+		if err := sendCancel(p.addr, cancelOf(w)); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.until('Z'); !strings.Contains(got, "57014") {
+			t.Error(got)
+		}
+		r.proceed <- struct{}{}
+		if got := w.until('Z'); !strings.Contains(got, "reached") {
+			t.Error(got)
+		}
+	})
+}
+
+// TestHeldStatementEnds: with the drain's time, and with the client where that can be told.
+func TestHeldStatementEnds(t *testing.T) {
+	eachWay(t, func(t *testing.T, way how) {
+		for name, leave := range map[string]func(p *running, w *wire){
+			"the proxy ends": func(p *running, _ *wire) { _ = p.Shutdown(t.Context()) },
+			"reset":          func(_ *running, w *wire) { _ = w.conn.(*net.TCPConn).SetLinger(0); _ = w.conn.Close() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				r := newHolding()
+				p := start(t, way, func(c *Config) { c.Rewriter, c.DrainTimeout = r, 1 })
+				w := login(t, p.addr)
+				w.send(query("select 'reached' /*mbus4*/"))
+				<-r.entered
+				leave(p, w)
+				eventually(t, "the session has ended", func() bool { return p.sessionCount() == 0 })
+				if name == "reset" {
+					return
+				}
+				if got := w.toEnd(); !strings.Contains(got, "57P01") || strings.Contains(got, "reached") {
+					t.Error(got)
+				}
+			})
+		}
+	})
+}

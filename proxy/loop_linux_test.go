@@ -1,0 +1,69 @@
+package proxy
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestLoopFails: a loop that cannot wait for its sockets ends its sessions, and new ones go elsewhere.
+func TestLoopFails(t *testing.T) {
+	p := start(t, how{"loops", 2}, func(c *Config) { c.Log = nil })
+	var all []*wire
+	for range 6 {
+		all = append(all, login(t, p.addr))
+	}
+	all[0].query("begin")
+	all[1].query("begin")
+	l := p.loops.all[0]
+	l.do(func() {
+		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, errors.New("asked to") }
+	})
+	eventually(t, "its sessions have ended", func() bool { return p.sessionCount() == 3 })
+	ended := 0
+	for _, w := range all {
+		w.fe.Send(query("select 'alive'"))
+		_ = w.fe.Flush() // may fail
+		switch got := w.toReadyOrEnd(); {
+		case strings.Contains(got, "alive"):
+		case strings.Contains(got, "58000"):
+			ended++
+		default:
+			t.Error(got)
+		}
+	}
+	if ended != 3 {
+		t.Errorf("%d sessions were told", ended)
+	}
+	for range 4 {
+		if got := login(t, p.addr).query("select 'new'"); !strings.Contains(got, "new") {
+			t.Error(got)
+		}
+	}
+	// Where no loop is left there are goroutines.
+	l = p.loops.all[1]
+	l.do(func() {
+		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, errors.New("asked to") }
+	})
+	eventually(t, "the loop has failed", func() bool { return !l.works() })
+	w := login(t, p.addr)
+	if got := w.query("select 'new'"); !strings.Contains(got, "new") {
+		t.Error(got)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// toReadyOrEnd reads up to ReadyForQuery or the end of the stream.
+func (w *wire) toReadyOrEnd() string {
+	var lines []string
+	for {
+		typ, text := w.receive()
+		lines = append(lines, text)
+		if typ == 0 || typ == 'Z' {
+			return strings.Join(lines, "\n")
+		}
+	}
+}

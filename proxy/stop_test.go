@@ -1,0 +1,71 @@
+package proxy
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// stoppingSocket has the session stopped at the moment when its read deadline is taken away.
+type stoppingSocket struct {
+	socket
+	session *session
+	once    sync.Once
+	stopped sync.WaitGroup
+}
+
+func (c *stoppingSocket) SetReadDeadline(at time.Time) error {
+	if at.IsZero() {
+		c.once.Do(func() {
+			if c.session.mu.TryLock() {
+				c.session.mu.Unlock()
+				c.session.stop()
+			} else { // it has to wait, and comes next
+				c.stopped.Go(c.session.stop)
+			}
+		})
+	}
+	return c.socket.SetReadDeadline(at)
+}
+
+// TestStopStays: that a session is to end now is not forgotten by one that has just been woken by a drain.
+func TestStopStays(t *testing.T) {
+	ends := make(chan net.Conn, 2)
+	at := pretend(t, func(c net.Conn) {
+		ends <- c
+		var b [1]byte
+		_, _ = c.Read(b[:])
+	})
+	pool := newBufferPool()
+	dialled := func() *link {
+		c, err := net.Dial("tcp", at.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		l, err := newLink(c, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	s := &session{server: &Server{}, log: zap.NewNop(), cancel: func() {}, clientLink: dialled(), serverLink: dialled(), roomy: make(chan struct{}, 1)}
+	s.down.settings = new(atomic.Pointer[settings])
+	s.down.txn = 'T' // busy
+	hooked := &stoppingSocket{socket: s.serverLink.sock, session: s}
+	s.serverLink.sock = hooked
+	done := make(chan error, 1)
+	go func() { done <- s.downstream(nil) }()
+	s.drain()
+	select {
+	case <-done:
+		hooked.stopped.Wait()
+	case <-time.After(patience):
+		t.Error("the session goes on")
+		_ = hooked.socket.Close()
+	}
+}
