@@ -119,9 +119,9 @@ type authentication struct {
 	// old marks one of a protocol before 3, to which servers answer in its form: without lengths.
 	old bool
 	// asIf is the code that a refusal is to name in place of unknownRequest; 0: none.
-	asIf uint32
-	verifiers      *verifierCache
-	log            *zap.Logger
+	asIf      uint32
+	verifiers *verifierCache
+	log       *zap.Logger
 
 	in  serverReader
 	out []byte // what goes to the client with the next write

@@ -106,9 +106,9 @@ func TestStartupTimeout(t *testing.T) {
 			if _, err := conn.Write([]byte(send)); err != nil {
 				t.Fatal(err)
 			}
-			got := readAll(t, conn)
-			if !strings.Contains(name, "TLS") && !strings.Contains(name, "handshake") &&
-				!bytes.Contains(got, []byte("canceling authentication due to timeout")) {
+			// Who has not asked for anything yet is not answered, as by the server.
+			got, asked := readAll(t, conn), name == "no password"
+			if told := bytes.Contains(got, []byte("canceling authentication due to timeout")); told != asked || !asked && len(got) > len("S") {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -127,7 +127,7 @@ func TestUnreachableServer(t *testing.T) {
 		p := start(t, how{}, func(c *Config) { c.Upstream = fmt.Sprintf("host=127.0.0.1 port=%d", dead) })
 		w := dialWire(t, p.addr)
 		w.startup("user", "postgres")
-		if got := w.toEnd(); !strings.Contains(got, "FATAL 08001") || !strings.Contains(got, "--upstream") {
+		if got := w.toEnd(); !strings.Contains(got, "FATAL 08001") || !strings.Contains(got, "log says why") {
 			t.Error(got)
 		}
 	})
@@ -150,7 +150,7 @@ func TestNotAServer(t *testing.T) {
 	})
 	w := dialWire(t, p.addr)
 	w.startup("user", "postgres")
-	if got := w.toEnd(); !strings.Contains(got, "--upstream names a Postgres server") {
+	if got := w.toEnd(); !strings.Contains(got, "there is a Postgres server behind it") {
 		t.Error(got)
 	}
 }

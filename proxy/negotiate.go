@@ -10,7 +10,7 @@ import (
 
 // negotiate reads what comes before the startup packet (SSLRequest, GSSENCRequest, a direct TLS
 // handshake) and returns the startup packet or CancelRequest. A request that may not come any more is a startup
-// packet of an unknown protocol; which requests these are is as odd as in ProcessStartupPacket of Postgres.
+// packet of an unknown protocol, as in ProcessStartupPacket of Postgres.
 func (s *Server) negotiate(ctx context.Context, l *link, st *startup) (startupPacket, error) {
 	var doneSSL, doneGSS bool
 	for first := true; ; first = false {
@@ -32,11 +32,10 @@ func (s *Server) negotiate(ctx context.Context, l *link, st *startup) (startupPa
 		}
 		switch {
 		case p.code() == codeSSL && !doneSSL:
-			secured := l.tls != nil
 			if err := s.answerSSL(ctx, l, st); err != nil {
 				return nil, err
 			}
-			doneSSL, doneGSS = true, !secured && l.tls != nil
+			doneSSL, doneGSS = true, doneGSS || l.tls != nil
 		case p.code() == codeGSS && !doneGSS:
 			early := l.tls == nil && l.takeRest()
 			if err := l.write([]byte{'N'}); err != nil {
@@ -45,7 +44,7 @@ func (s *Server) negotiate(ctx context.Context, l *link, st *startup) (startupPa
 			if early {
 				return nil, sayUnencryptedData("GSSAPI encryption")
 			}
-			doneSSL, doneGSS = false, true
+			doneGSS = true
 		default:
 			st.packet = true
 			return p, nil

@@ -53,7 +53,7 @@ func TestTargetSessionAttrs(t *testing.T) {
 		})
 		w := dialWire(t, p.addr)
 		w.startup("user", "postgres")
-		if got := w.toEnd(); !strings.Contains(got, `FATAL 08001 "mbusproxy found no Postgres server that fits target_session_attrs"`) {
+		if got := w.toEnd(); !strings.Contains(got, `FATAL 08001 "mbusproxy found no Postgres server that takes this kind of session"`) {
 			t.Error(got)
 		}
 	})
