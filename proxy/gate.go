@@ -20,8 +20,10 @@ type gate struct {
 	queue int           // how many may wait at most; 0: any number
 
 	mu      sync.Mutex
-	members map[*startup]struct{}
-	waiting []*waiter // in the order in which they came
+	members map[*startup]bool    // true: was told to leave
+	leaving int                  // how many were
+	crowd   map[netip.Prefix]int // the others by origin
+	waiting []*waiter            // in the order in which they came
 	again   *time.Timer
 }
 
@@ -41,14 +43,17 @@ var (
 )
 
 func newGate(room int, grace time.Duration, queue int) *gate {
-	return &gate{room: room, grace: grace, queue: queue, members: make(map[*startup]struct{})}
+	return &gate{
+		room: room, grace: grace, queue: queue,
+		members: make(map[*startup]bool), crowd: make(map[netip.Prefix]int),
+	}
 }
 
 // enter returns when s has a place, which it gives back with leave, or with an error that tells why it has none.
 func (g *gate) enter(ctx context.Context, s *startup) error {
 	g.mu.Lock()
 	if len(g.members) < g.room && len(g.waiting) == 0 {
-		g.members[s] = struct{}{}
+		g.add(s)
 		g.mu.Unlock()
 		return nil
 	}
@@ -69,8 +74,7 @@ func (g *gate) enter(ctx context.Context, s *startup) error {
 	if i := slices.Index(g.waiting, w); i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 	} else if err := <-w.let; err == nil {
-		delete(g.members, s)
-		g.serve()
+		g.remove(s)
 	}
 	return context.Cause(ctx)
 }
@@ -79,9 +83,34 @@ func (g *gate) enter(ctx context.Context, s *startup) error {
 func (g *gate) leave(s *startup) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, is := g.members[s]; is {
-		delete(g.members, s)
-		g.serve()
+	g.remove(s)
+}
+
+// add and remove are called with g.mu held, as are all that follow.
+
+func (g *gate) add(s *startup) {
+	g.members[s] = false
+	g.crowd[s.origin]++
+}
+
+func (g *gate) remove(s *startup) {
+	leaving, is := g.members[s]
+	if !is {
+		return
+	}
+	delete(g.members, s)
+	if leaving {
+		g.leaving--
+	} else {
+		g.thin(s)
+	}
+	g.serve()
+}
+
+// thin takes s out of the crowd.
+func (g *gate) thin(s *startup) {
+	if g.crowd[s.origin]--; g.crowd[s.origin] == 0 {
+		delete(g.crowd, s.origin)
 	}
 }
 
@@ -106,29 +135,20 @@ func (g *gate) serve() {
 	if len(g.waiting) == 0 {
 		return
 	}
-	crowd := make(map[netip.Prefix]int)
-	leaving := 0
-	for s := range g.members {
-		crowd[s.origin]++
-		if s.dropped.Load() {
-			leaving++
-		}
-	}
 	for len(g.waiting) > 0 && len(g.members) < g.room {
 		first := 0 // of the address that has fewest members; of those, the one that came first
 		for i, w := range g.waiting {
-			if crowd[w.origin] < crowd[g.waiting[first].origin] {
+			if g.crowd[w.origin] < g.crowd[g.waiting[first].origin] {
 				first = i
 			}
 		}
 		w := g.waiting[first]
 		g.waiting = slices.Delete(g.waiting, first, first+1)
-		g.members[w.startup] = struct{}{}
-		crowd[w.origin]++
+		g.add(w.startup)
 		w.let <- nil
 	}
-	if wanted := len(g.waiting) - leaving; wanted > 0 {
-		g.drop(wanted, crowd)
+	if wanted := len(g.waiting) - g.leaving; wanted > 0 {
+		g.drop(wanted)
 	}
 	if len(g.waiting) > 0 && g.again == nil {
 		g.again = time.AfterFunc(reviewPause, func() {
@@ -147,7 +167,7 @@ type silence struct {
 }
 
 // drop makes up to n silent members leave. Their places are free when they have left.
-func (g *gate) drop(n int, crowd map[netip.Prefix]int) {
+func (g *gate) drop(n int) {
 	var silent []silence
 	now := time.Now()
 	for s := range g.members {
@@ -158,7 +178,7 @@ func (g *gate) drop(n int, crowd map[netip.Prefix]int) {
 	for ; n > 0 && len(silent) > 0; n-- {
 		worst := 0
 		for i, s := range silent {
-			d := crowd[s.origin] - crowd[silent[worst].origin]
+			d := g.crowd[s.origin] - g.crowd[silent[worst].origin]
 			if d > 0 || d == 0 && s.lasted > silent[worst].lasted {
 				worst = i
 			}
@@ -169,7 +189,9 @@ func (g *gate) drop(n int, crowd map[netip.Prefix]int) {
 			n++ // its bytes are there; we are late, not the client
 			continue
 		}
-		crowd[s.origin]--
+		g.members[s.startup] = true
+		g.leaving++
+		g.thin(s.startup)
 		s.drop(errSilent)
 	}
 }

@@ -27,8 +27,8 @@ const (
 // newGates makes the gate of all startups and that of those which need the server. They take no more than half of the
 // descriptors that the process may have, so that none is missing where a session needs it.
 func newGates(descriptors int) (places, logins *gate) {
-	room := min(maxStartups, max(descriptors/2, 4))
-	return newGate(room, startupGrace, 0), newGate(min(maxLogins, room/4), loginGrace, room*maxLoginQueue/maxStartups)
+	room := min(maxStartups, max(descriptors/2, 8))
+	return newGate(room, startupGrace, 0), newGate(min(maxLogins, room/8), loginGrace, room*maxLoginQueue/maxStartups)
 }
 
 // descriptors is how many the process may have.
@@ -96,6 +96,9 @@ func (s *startup) silence(now time.Time) time.Duration {
 // hasInput reports whether there are bytes of the client that were not read yet. Unlike link.pending it may be called
 // while another goroutine reads.
 func (s *startup) hasInput() bool {
+	if s.link == nil {
+		return false
+	}
 	found := false
 	_ = s.link.raw.Control(func(fd uintptr) {
 		var b [1]byte

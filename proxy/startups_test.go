@@ -83,14 +83,17 @@ func TestSilentStartups(t *testing.T) {
 			t.Error(got)
 		}
 	}
+	_ = before.conn.SetDeadline(time.Now().Add(patience)) // counted from its login so far
 	if got := before.query("select 'still here'"); !strings.Contains(got, "still here") {
 		t.Error(got)
 	}
 	if n := p.starting.Load(); n > maxStartups+1 {
 		t.Errorf("%d startups under way", n)
 	}
-	if grown := residentMiB(t) - empty; grown > 128 {
-		t.Errorf("%d MiB more than before", grown)
+	grown := residentMiB(t) - empty
+	t.Logf("%d MiB more than before", grown)
+	if limit := 128 * raceFactor; grown > limit {
+		t.Errorf("%d MiB more than before, beyond %d", grown, limit)
 	}
 }
 
