@@ -21,7 +21,7 @@ const (
 	loginGrace    = 3 * time.Second
 	maxLoginQueue = 1536
 	// maxBeforePacket is what a client may send up to the end of its startup packet, with the handshake of TLS.
-	maxBeforePacket = 32 << 10
+	maxBeforePacket = 16 << 10
 )
 
 // newGates makes the gate of all startups and that of those which need the server. They take no more than half of the

@@ -64,7 +64,7 @@ func residentMiB(t *testing.T) int {
 	return pages * os.Getpagesize() >> 20
 }
 
-// TestSilentStartups: 3,000 connections that say nothing and 500 that stop within a TLS handshake, and somebody who logs
+// TestSilentStartups: 3,000 connections that say nothing, 500 that stop within a TLS handshake, 2,200 with a large one, and somebody who logs
 // in beside them, from another address and from the same one. The silent ones do not add up beyond the bound, and one
 // session that was there before notices nothing.
 func TestSilentStartups(t *testing.T) {
@@ -77,6 +77,8 @@ func TestSilentStartups(t *testing.T) {
 	floodFrom(t, "127.0.0.7", p.addr, 1000, []byte("\x00\x00\x27\x10\x00\x03"))
 	hello := "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" // of 512 bytes
 	floodFrom(t, "127.0.0.7", p.addr, 500, []byte(sslRequest+hello))
+	big := "\x16\x03\x01\x40\x00\x01\x00\xff\xff" // of 64 KiB, in records of 16 KiB
+	floodFrom(t, "127.0.0.7", p.addr, 2200, []byte(big+strings.Repeat("x", 15000)))
 	for _, source := range []string{"127.0.0.8", "127.0.0.7"} {
 		w := loginFrom(t, source, p.addr)
 		if got := w.query("select 'in'"); !strings.Contains(got, "in") {
