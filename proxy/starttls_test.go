@@ -13,7 +13,12 @@ import (
 // TestHandshakesThatFail: a handshake that cannot succeed ends at once with an alert of TLS or without a word, one that
 // stops ends with the time for startups; neither leaves anything behind, with TLS at once and after an SSLRequest.
 func TestHandshakesThatFail(t *testing.T) {
-	p := start(t, how{}, func(c *Config) { c.TLS, c.StartupTimeout = shared.serverTLS(), time.Second })
+	p := start(t, how{}, func(c *Config) { c.TLS, c.StartupTimeout = shared.serverTLS(), 4*time.Second })
+	t.Run("all", func(t *testing.T) { handshakesThatFail(t, p) })
+	eventually(t, "no startup is left", func() bool { return p.starting.Load() == 0 })
+}
+
+func handshakesThatFail(t *testing.T, p *running) {
 	for _, request := range []string{"", sslRequest} {
 		begin := func(t *testing.T) *wire {
 			w := dialWire(t, p.addr)
@@ -33,6 +38,7 @@ func TestHandshakesThatFail(t *testing.T) {
 			"client doubts": func(c *tls.Config) { c.RootCAs = nil },
 		} {
 			t.Run(name+" "+request, func(t *testing.T) {
+				t.Parallel()
 				w, conf := begin(t), shared.clientTLS()
 				change(conf)
 				err := tls.Client(w.conn, conf).Handshake()
@@ -59,6 +65,7 @@ func TestHandshakesThatFail(t *testing.T) {
 				continue // oddstart_test.go
 			}
 			t.Run(name+" "+request, func(t *testing.T) {
+				t.Parallel()
 				w := begin(t)
 				_, _ = w.conn.Write([]byte(send)) // the proxy may close before it has taken all
 				got, err := io.ReadAll(w.conn)
@@ -71,7 +78,6 @@ func TestHandshakesThatFail(t *testing.T) {
 			})
 		}
 	}
-	eventually(t, "no startup is left", func() bool { return p.starting.Load() == 0 })
 }
 
 func isTimeout(err error) bool {

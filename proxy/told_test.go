@@ -14,12 +14,7 @@ import (
 // TestNothingToldBeforeLogin: a client that has not logged in hears that there is no session, but not where servers are,
 // as whom the proxy asks them, or what its system said. The log has it.
 func TestNothingToldBeforeLogin(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := closed.Addr().(*net.TCPAddr).Port
-	_ = closed.Close()
+	dead := deadPort(t)
 	leaves := pretend(t, func(net.Conn) {}).Port
 	garbage := pretend(t, func(c net.Conn) {
 		var b [512]byte
