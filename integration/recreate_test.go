@@ -28,7 +28,7 @@ func TestRecreatedDatabase(t *testing.T) {
 // one; until then the schema is missing (42P01), and nothing else may be wrong.
 func awaitServed(t *testing.T, conn *pgconn.PgConn) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(askLimit)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -313,7 +313,7 @@ func TestWorkQueueProgressAndCancel(t *testing.T) {
 				if n.Severity != "NOTICE" || !strings.HasPrefix(n.Message, "process 5: ") || !strings.HasSuffix(n.Message, " messages completed, 1 failed") {
 					t.Errorf("%+v", n)
 				}
-			case <-time.After(5 * time.Second):
+			case <-time.After(askLimit):
 				t.Error("no notice")
 			}
 			// Up to the one that would sleep for long.
@@ -324,7 +324,7 @@ func TestWorkQueueProgressAndCancel(t *testing.T) {
 			if err := worker.CancelRequest(cancelCtx); err != nil {
 				t.Error(err)
 			}
-			if err := <-ended; sqlState(err) != "57014" || time.Since(start) > 5*time.Second {
+			if err := <-ended; sqlState(err) != "57014" || time.Since(start) > 20*time.Second { // the handler sleeps for longer
 				t.Errorf("%s after %v", describe(err), time.Since(start))
 			}
 			want(t, conn, "0|2|59", "select count(process_id), count(*), (select count(*) from done) from mbus4.work_queue")

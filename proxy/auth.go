@@ -112,8 +112,16 @@ func (e *serverGone) Unwrap() error { return e.err }
 type authentication struct {
 	client, server *link
 	user           string // of the startup packet
-	verifiers      *verifierCache
-	log            *zap.Logger
+	// loggedIn is called once, when the server has let the client in; an error of it ends the startup.
+	loggedIn func() error
+	// refusable marks a startup packet that is none of protocol 3: the server can only refuse it.
+	refusable bool
+	// old marks one of a protocol before 3, to which servers answer in its form: without lengths.
+	old bool
+	// asIf is the code that a refusal is to name in place of unknownRequest; 0: none.
+	asIf      uint32
+	verifiers *verifierCache
+	log       *zap.Logger
 
 	in  serverReader
 	out []byte // what goes to the client with the next write
@@ -145,6 +153,9 @@ func (a *authentication) next() ([]byte, error) {
 
 // refused passes the server's ErrorResponse on.
 func (a *authentication) refused(m []byte) error {
+	if a.asIf != 0 {
+		m = bytes.ReplaceAll(m, versionText(unknownRequest), versionText(a.asIf))
+	}
 	a.out = append(a.out, m...)
 	if err := a.flush(); err != nil {
 		return err
@@ -166,6 +177,9 @@ func (a *authentication) answer(m []byte) error {
 func (a *authentication) run(ctx context.Context, another bool) (*greeting, error) {
 	g := &greeting{}
 	a.in.r = a.server.conn
+	if a.old {
+		return nil, a.runOld()
+	}
 	asked := false
 	for {
 		m, err := a.next()
@@ -179,8 +193,18 @@ func (a *authentication) run(ctx context.Context, another bool) (*greeting, erro
 			if len(body) < 4 {
 				return nil, sayServerGarbage()
 			}
+			if a.refusable {
+				return nil, sayServerGarbage()
+			}
 			asked = true
 			code := binary.BigEndian.Uint32(body)
+			if code == authOK {
+				if err := a.loggedIn(); err != nil {
+					_ = a.flush()
+					_ = a.answer(appendFrame(nil, msgTerminate))
+					return nil, err
+				}
+			}
 			if code == authSASL {
 				if err := a.sasl(ctx, m); err != nil {
 					return nil, err
@@ -219,7 +243,7 @@ func (a *authentication) run(ctx context.Context, another bool) (*greeting, erro
 			}
 		}
 		if answer {
-			m, err := readPassword(a.client)
+			m, err := a.readPassword()
 			if err != nil {
 				return nil, err
 			}
@@ -230,23 +254,68 @@ func (a *authentication) run(ctx context.Context, another bool) (*greeting, erro
 	}
 }
 
+// runOld passes on what a server says to a protocol before 3, which is why it does not take it.
+func (a *authentication) runOld() error {
+	m, err := io.ReadAll(io.LimitReader(a.server.conn, maxStartupMessage))
+	if err != nil {
+		return &serverGone{err}
+	}
+	if len(m) == 0 || m[0] != msgErrorResponse {
+		return sayServerGarbage()
+	}
+	a.out = m
+	if err := a.flush(); err != nil {
+		return err
+	}
+	return errRefused
+}
+
 // readPassword reads the one message with which a client answers an authentication request.
-func readPassword(client *link) ([]byte, error) {
+func (a *authentication) readPassword() ([]byte, error) {
 	var head [headerSize]byte
-	if _, err := io.ReadFull(client.conn, head[:]); err != nil {
+	if _, err := io.ReadFull(a.client.conn, head[:1]); err != nil {
+		return nil, &clientGone{err}
+	}
+	if head[0] != msgPassword {
+		return nil, a.misanswered(head[:1])
+	}
+	if _, err := io.ReadFull(a.client.conn, head[1:]); err != nil {
 		return nil, &clientGone{err}
 	}
 	size, ok := frameLen(head[:])
-	if head[0] != msgPassword {
-		return nil, sayBadPassword(fmt.Sprintf("expected password response, got message type %d", head[0]))
-	}
-	if !ok || size > maxAuthToken+headerSize {
-		return nil, sayBadPassword("invalid length")
+	if !ok || size > maxAuthToken+1 { // the length does not count the type
+		return nil, a.misanswered(head[:])
 	}
 	m := make([]byte, size)
 	copy(m, head[:])
-	if _, err := io.ReadFull(client.conn, m[headerSize:]); err != nil {
+	if _, err := io.ReadFull(a.client.conn, m[headerSize:]); err != nil {
 		return nil, &clientGone{err}
 	}
 	return m, nil
 }
+
+// misanswered has the server judge the head of a message that it cannot take for an answer, and passes on what it says.
+// Whenever this is called the server waits for an answer.
+func (a *authentication) misanswered(head []byte) error {
+	if err := a.answer(head); err != nil {
+		return err
+	}
+	for {
+		m, err := a.next()
+		var gone *serverGone
+		switch {
+		case errors.As(err, &gone):
+			return errRefused // without a word
+		case err != nil:
+			return err
+		case m[0] == msgErrorResponse:
+			return a.refused(m)
+		case m[0] != msgNoticeResponse:
+			return sayServerGarbage()
+		}
+		a.out = append(a.out, m...)
+	}
+}
+
+// versionText is a protocol version as servers write it.
+func versionText(code uint32) []byte { return fmt.Appendf(nil, "%d.%d", code>>16, code&0xffff) }

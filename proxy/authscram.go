@@ -46,7 +46,7 @@ func (a *authentication) sasl(ctx context.Context, m []byte) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
-	m, err := readPassword(a.client)
+	m, err := a.readPassword()
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (a *authentication) challenge(data []byte) ([]byte, error) {
 	if err := a.flush(); err != nil {
 		return nil, err
 	}
-	m, err := readPassword(a.client)
+	m, err := a.readPassword()
 	if err != nil {
 		return nil, err
 	}

@@ -68,6 +68,15 @@ func (c *cancels) find(key cancelKey) (target, bool) {
 	return t, ok
 }
 
+// knows reports whether a CancelRequest is for one of the sessions.
+func (s *Server) knows(p startupPacket) bool {
+	if len(p) < minCancel || len(p) > maxCancel {
+		return false
+	}
+	_, ok := s.cancels.find(cancelKey(p[8:]))
+	return ok
+}
+
 // cancel forwards a CancelRequest and returns when the server has closed the connection: by then
 // it has sent the signal, and the client may take our closing for that. A request that matches no
 // session is dropped without a word, as the server does.

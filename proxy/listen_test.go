@@ -98,17 +98,24 @@ func TestStartupTimeout(t *testing.T) {
 		"begun direct TLS only": "\x16\x03\x01",
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", p.addr)
-			if err != nil {
-				t.Fatal(err)
+			var got []byte
+			asked := name == "no password"
+			for range 20 { // on a busy machine the time may be over before the packet is read
+				conn, err := net.Dial("tcp", p.addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := conn.Write([]byte(send)); err != nil {
+					t.Fatal(err)
+				}
+				got = readAll(t, conn)
+				_ = conn.Close()
+				if !asked || len(got) > 0 {
+					break
+				}
 			}
-			defer func() { _ = conn.Close() }()
-			if _, err := conn.Write([]byte(send)); err != nil {
-				t.Fatal(err)
-			}
-			got := readAll(t, conn)
-			if !strings.Contains(name, "TLS") && !strings.Contains(name, "handshake") &&
-				!bytes.Contains(got, []byte("canceling authentication due to timeout")) {
+			// Who has not asked for anything yet is not answered, as by the server.
+			if told := bytes.Contains(got, []byte("canceling authentication due to timeout")); told != asked || !asked && len(got) > len("S") {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -117,17 +124,12 @@ func TestStartupTimeout(t *testing.T) {
 }
 
 func TestUnreachableServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
+	dead := deadPort(t)
 	t.Run("all hosts", func(t *testing.T) {
 		p := start(t, how{}, func(c *Config) { c.Upstream = fmt.Sprintf("host=127.0.0.1 port=%d", dead) })
 		w := dialWire(t, p.addr)
 		w.startup("user", "postgres")
-		if got := w.toEnd(); !strings.Contains(got, "FATAL 08001") || !strings.Contains(got, "--upstream") {
+		if got := w.toEnd(); !strings.Contains(got, "FATAL 08001") || !strings.Contains(got, "log says why") {
 			t.Error(got)
 		}
 	})
@@ -150,7 +152,7 @@ func TestNotAServer(t *testing.T) {
 	})
 	w := dialWire(t, p.addr)
 	w.startup("user", "postgres")
-	if got := w.toEnd(); !strings.Contains(got, "--upstream names a Postgres server") {
+	if got := w.toEnd(); !strings.Contains(got, "there is a Postgres server behind it") {
 		t.Error(got)
 	}
 }

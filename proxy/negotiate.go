@@ -9,17 +9,18 @@ import (
 )
 
 // negotiate reads what comes before the startup packet (SSLRequest, GSSENCRequest, a direct TLS
-// handshake) and returns the startup packet or CancelRequest.
-func (s *Server) negotiate(ctx context.Context, l *link) (startupPacket, error) {
-	var askedSSL, askedGSS bool
-	for {
+// handshake) and returns the startup packet or CancelRequest. A request that may not come any more is a startup
+// packet of an unknown protocol, as in ProcessStartupPacket of Postgres.
+func (s *Server) negotiate(ctx context.Context, l *link, st *startup) (startupPacket, error) {
+	var doneSSL, doneGSS bool
+	for first := true; ; first = false {
 		p, err := readStartupPacket(l.conn)
 		switch {
 		case errors.Is(err, errDirectTLS):
-			if l.tls != nil || askedSSL || s.limits.Load().TLS == nil {
+			if !first || l.isUnix() || s.limits.Load().TLS == nil {
 				return nil, errNotSpoken
 			}
-			if err := s.acceptTLS(ctx, l, p); err != nil {
+			if err := s.acceptTLS(ctx, l, st, p); err != nil {
 				return nil, err
 			}
 			if l.tls.ConnectionState().NegotiatedProtocol != alpnPostgres {
@@ -29,24 +30,23 @@ func (s *Server) negotiate(ctx context.Context, l *link) (startupPacket, error) 
 		case err != nil:
 			return nil, err
 		}
-		switch p.code() {
-		case codeSSL:
-			if askedSSL || l.tls != nil {
-				return nil, sayBadStartup("SSL was requested twice")
-			}
-			askedSSL = true
-			if err := s.answerSSL(ctx, l); err != nil {
+		switch {
+		case p.code() == codeSSL && !doneSSL:
+			if err := s.answerSSL(ctx, l, st); err != nil {
 				return nil, err
 			}
-		case codeGSS:
-			if askedGSS {
-				return nil, sayBadStartup("GSS encryption was requested twice")
-			}
-			askedGSS = true
+			doneSSL, doneGSS = true, doneGSS || l.tls != nil
+		case p.code() == codeGSS && !doneGSS:
+			early := l.tls == nil && l.takeRest()
 			if err := l.write([]byte{'N'}); err != nil {
 				return nil, err
 			}
+			if early {
+				return nil, sayUnencryptedData("GSSAPI encryption")
+			}
+			doneGSS = true
 		default:
+			st.packet = true
 			return p, nil
 		}
 	}
@@ -57,28 +57,33 @@ func (s *Server) negotiate(ctx context.Context, l *link) (startupPacket, error) 
 var errNotSpoken = errors.New("peer does not speak the protocol")
 
 // answerSSL answers an SSLRequest.
-func (s *Server) answerSSL(ctx context.Context, l *link) error {
-	if s.limits.Load().TLS == nil || l.isUnix() {
+func (s *Server) answerSSL(ctx context.Context, l *link, st *startup) error {
+	if l.tls != nil { // from the first byte on
 		return l.write([]byte{'N'})
 	}
-	// Bytes that came along in plaintext must not count as sent under TLS (CVE-2021-23214). None
-	// are buffered here, and TLS would choke on them; the refusal is for a clear message.
-	if l.pending() {
-		return sayUnencryptedData()
+	// Bytes that came along in plaintext must not count as sent under TLS (CVE-2021-23214). The server refuses them
+	// whatever its answer was, after the handshake if there is one.
+	early := l.takeRest()
+	var err error
+	if s.limits.Load().TLS == nil || l.isUnix() {
+		err = l.write([]byte{'N'})
+	} else if err = l.write([]byte{'S'}); err == nil {
+		err = s.acceptTLS(ctx, l, st, nil)
 	}
-	if err := l.write([]byte{'S'}); err != nil {
-		return err
+	if err == nil && early {
+		err = sayUnencryptedData("SSL")
 	}
-	return s.acceptTLS(ctx, l, nil)
+	return err
 }
 
 // acceptTLS does the server's side of the handshake; ahead is the part of it already read.
-func (s *Server) acceptTLS(ctx context.Context, l *link, ahead []byte) error {
+func (s *Server) acceptTLS(ctx context.Context, l *link, st *startup, ahead []byte) error {
 	conf := s.TLS()
 	if conf == nil { // taken away by Reload since
 		return errNotSpoken
 	}
 	conn := l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, noteCertificate(l, conf)) })
+	st.watch(l)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return errors.Join(errNotSpoken, err)
 	}
@@ -90,14 +95,15 @@ func (l *link) isUnix() bool {
 	return unix
 }
 
-// pending reports whether there is unread input.
-func (l *link) pending() bool {
+// takeRest throws away what has come of the peer's bytes and was not read, as much as the server would have in its
+// buffer, and reports whether there was any. To close a socket with unread input would reset the connection, and with
+// it undo what was said last.
+func (l *link) takeRest() bool {
 	found := false
-	_ = l.raw.Read(func(fd uintptr) bool {
-		var b [1]byte
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
+	_ = l.raw.Control(func(fd uintptr) {
+		var b [8192]byte // PQ_RECV_BUFFER_SIZE of Postgres
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_DONTWAIT)
 		found = err == nil && n > 0
-		return true
 	})
 	return found
 }

@@ -10,8 +10,8 @@ import (
 
 // Startup packets have no type byte: a length, a version or request code, a body.
 const (
-	// maxStartupPacket is MAX_STARTUP_PACKET_LENGTH of Postgres.
-	maxStartupPacket = 10000
+	// maxStartupPacket is MAX_STARTUP_PACKET_LENGTH of Postgres, which does not count the length itself.
+	maxStartupPacket = 10000 + 4
 	minStartupPacket = 8
 
 	codeCancel = 1234<<16 | 5678
@@ -53,7 +53,7 @@ func readStartupPacket(r io.Reader) (startupPacket, error) {
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size < minStartupPacket || size > maxStartupPacket {
-		return nil, sayBadStartup("invalid length")
+		return nil, errNotSpoken // the server closes without a word, too
 	}
 	p := make(startupPacket, size)
 	copy(p, head[:])
@@ -69,27 +69,43 @@ type parameters struct {
 	replication    bool
 }
 
-// parseParameters reads names and values of a StartupMessage of protocol 3.
-func parseParameters(p startupPacket) (parameters, error) {
-	var out parameters
-	body := p[8:]
-	if len(body) == 0 || body[len(body)-1] != 0 {
-		return out, sayBadStartup("expected terminator as last byte")
+// unknownRequest takes the place of a request's code where the server is asked what it says to such a code.
+const unknownRequest = 1234<<16 | 5677
+
+// asked returns the packet that the server gets. A request that came where none may come is an unknown protocol to the
+// server; but as the first packet it would be a request to it, so it gets another number as long as that one. The second
+// result is the code to put in its place in the answer; 0: none.
+func (p startupPacket) asked() (startupPacket, uint32) {
+	code := p.code()
+	if code != codeSSL && code != codeGSS {
+		return p, 0
 	}
-	for {
+	out := bytes.Clone(p)
+	binary.BigEndian.PutUint32(out[4:8], unknownRequest)
+	return out, code
+}
+
+// parseParameters reads names and values of a StartupMessage of protocol 3. It returns false for all packets that the
+// server must refuse to take for one: those are forwarded for the server's words.
+func parseParameters(p startupPacket) (parameters, bool) {
+	var out parameters
+	if p.code()>>16 != protocolMajor {
+		return out, false
+	}
+	for body := p[8:]; ; {
 		name, rest, ok := bytes.Cut(body, []byte{0})
 		if !ok {
-			return out, sayBadStartup("expected terminator as last byte")
+			return out, false
 		}
 		if len(name) == 0 {
-			if len(rest) > 0 {
-				return out, sayBadStartup("expected terminator as last byte")
+			if out.database == "" {
+				out.database = out.user
 			}
-			break
+			return out, len(rest) == 0
 		}
 		value, rest, ok := bytes.Cut(rest, []byte{0})
 		if !ok {
-			return out, sayBadStartup("missing value of a parameter")
+			return out, false
 		}
 		switch string(name) {
 		case "user":
@@ -101,10 +117,6 @@ func parseParameters(p startupPacket) (parameters, error) {
 		}
 		body = rest
 	}
-	if out.database == "" {
-		out.database = out.user
-	}
-	return out, nil
 }
 
 // replicates reads the value of the parameter replication: "database" or a boolean in any of

@@ -59,21 +59,26 @@ func sayTLSRequired() *fatal {
 	}
 }
 
-func sayUnsupportedProtocol(version uint32) *fatal {
+// sayCrowded is for those that are too many even to wait for their turn.
+func sayCrowded() *fatal {
 	return &fatal{
-		code: "0A000",
-		message: fmt.Sprintf("unsupported frontend protocol %d.%d: server supports 3.0 to 3.2",
-			version>>16, version&0xffff),
+		code: "53300", message: "sorry, too many clients are logging in already",
+		hint: "In a moment you should be able to connect.",
 	}
 }
 
-func sayBadStartup(what string) *fatal {
-	return &fatal{code: "08P01", message: "invalid startup packet: " + what}
+// sayTooSlow is for a client that has lost its turn.
+func sayTooSlow() *fatal {
+	return &fatal{
+		code: "53300", message: "canceling authentication because other clients are waiting to log in",
+		hint: "Answer the request for a password sooner.",
+	}
 }
 
-func sayUnencryptedData() *fatal {
+// sayUnencryptedData has the words of postmaster.c in Postgres.
+func sayUnencryptedData(request string) *fatal {
 	return &fatal{
-		code: "08P01", message: "received unencrypted data after SSL request",
+		code: "08P01", message: "received unencrypted data after " + request + " request",
 		detail: "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.",
 	}
 }
@@ -85,61 +90,57 @@ func sayNoALPN() *fatal {
 	}
 }
 
-func sayBadPassword(what string) *fatal {
-	return &fatal{code: "08P01", message: "invalid authentication message: " + what}
-}
+// What follows is said to clients that have not logged in. They are not to learn where the servers are, as whom the proxy
+// logs in to them, or what its system says about that; all of it is in the log.
 
-func sayUnreachable(err error) *fatal {
+func sayUnreachable() *fatal {
 	return &fatal{
 		code: "08001", message: "mbusproxy could not connect to the Postgres server",
-		detail: clean(err.Error()),
-		hint:   "Check that the server runs and that the proxy's --upstream names it.",
+		hint: "The proxy's log says why.",
 	}
 }
 
-func sayNoneFits(err error) *fatal {
+func sayNoneFits() *fatal {
 	return &fatal{
-		code: "08001", message: "mbusproxy found no Postgres server that fits target_session_attrs",
-		detail: clean(err.Error()),
-		hint:   "Until a standby is promoted none may be there; try again.",
+		code: "08001", message: "mbusproxy found no Postgres server that takes this kind of session",
+		hint: "Until a standby is promoted none may be there; try again. The proxy's log says more.",
 	}
 }
 
-func sayServerLost(err error) *fatal {
+func sayServerLost() *fatal {
 	return &fatal{
 		code: "08006", message: "the Postgres server closed the connection during startup",
-		detail: clean(err.Error()),
-		hint:   "The log of the Postgres server may say why.",
+		hint: "The logs of the server and of the proxy may say why.",
 	}
 }
 
 func sayServerGarbage() *fatal {
 	return &fatal{
 		code: "08P01", message: "mbusproxy received an unexpected message from the server during startup",
-		hint: "Check that the proxy's --upstream names a Postgres server.",
+		hint: "The administrator of the proxy should check that there is a Postgres server behind it.",
 	}
 }
 
 func sayChannelBinding() *fatal {
 	return &fatal{
 		code:    "28000",
-		message: "SCRAM authentication through mbusproxy is not possible when both of its sides use TLS, the client can bind channels and the proxy cannot read password verifiers",
+		message: "SCRAM authentication with a client that can bind channels is not possible through this mbusproxy",
 		detail:  "The server would take the relayed exchange for a downgrade attack.",
-		hint:    "Let the role of the proxy's --admin read pg_authid, or connect with channel_binding=disable.",
+		hint:    "Connect with channel_binding=disable. The proxy's administrator can allow channel binding.",
 	}
 }
 
 func sayNoVerifiers() *fatal {
 	return &fatal{
 		code: "58000", message: "mbusproxy could not read password verifiers from the Postgres server",
-		hint: "Check the proxy's log, and that the role of its --admin can connect and may read pg_authid.",
+		hint: "The proxy's log says why.",
 	}
 }
 
 func sayServerUnproven() *fatal {
 	return &fatal{
 		code: "28000", message: "the Postgres server did not prove that it knows the password",
-		hint: "Check that the proxy's --upstream and --admin name the same server.",
+		hint: "The administrator of the proxy should check that it reads the verifiers of that very server.",
 	}
 }
 

@@ -239,7 +239,13 @@ func (u *upstreams) routeUnlike(ctx context.Context, not *probing) (*upstreams, 
 		return nil, err
 	}
 	if len(l.targets) == 0 {
-		return nil, sayNoneFits(l.failed)
+		return nil, &noneFits{l.failed}
 	}
 	return &upstreams{targets: l.targets, timeout: u.timeout, probing: l}, nil
 }
+
+// noneFits says for each host why it does not fit.
+type noneFits struct{ err error }
+
+func (e *noneFits) Error() string { return "no server fits: " + e.err.Error() }
+func (e *noneFits) Unwrap() error { return e.err }

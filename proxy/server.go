@@ -29,6 +29,8 @@ type Server struct {
 	counts     counters
 	arrived    atomic.Int64 // when the last client came, in nanoseconds since 1970
 	starting   atomic.Int64 // startups under way
+	places     *gate        // of connections in startup
+	logins     *gate        // of those of them that need the server
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -39,7 +41,8 @@ type Server struct {
 	listeners []net.Listener
 	loops     *loops // from Serve on
 	loopCount int
-	sessions  map[*session]struct{}
+	sessions  map[*session]bool // true: logged in, and counted in loggedIn
+	loggedIn  int
 	lastID    uint64
 	// handlers counts the goroutines of startups and sessions.
 	handlers sync.WaitGroup
@@ -88,10 +91,11 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
 		startups: func() context.Context { return ctx }, cancelStartups: cancel,
 		gatherings: newGatherings(gatherTotal), remembered: newBudget(rememberTotal),
-		sessions: make(map[*session]struct{}), loopCount: loopCount,
+		sessions: make(map[*session]bool), loopCount: loopCount,
 		ended: make(chan struct{}),
 	}
 	s.limits.Store(cfg.limits())
+	s.places, s.logins = newGates(descriptors())
 	if up.prober != nil {
 		up.prober.life = s.startupContext
 	}
@@ -182,10 +186,20 @@ func (s *Server) accept(l net.Listener) {
 		}
 		s.starting.Add(1)
 		s.arrived.Store(time.Now().UnixNano())
+		ctx, end := context.WithCancelCause(s.startupContext())
+		st := newStartup(conn, end)
+		// Nobody else is accepted while there is no place; the system keeps those that come.
+		admitted := s.places.enter(ctx, st)
 		go func() {
 			defer s.handlers.Done()
 			defer s.starting.Add(-1)
-			s.guard(func() { s.serve(conn) })
+			defer end(nil)
+			if admitted != nil { // the server is ending
+				_ = conn.Close()
+				return
+			}
+			defer s.places.leave(st)
+			s.guard(func() { s.serve(ctx, conn, st) })
 		}()
 	}
 }
@@ -215,21 +229,40 @@ func (s *Server) guard(f func()) {
 	f()
 }
 
-// admit counts a session in, if there is room.
+// admit makes a session known that is to log in. Whether it finds a place is known when it has: until then it holds
+// none, for anybody can come this far.
 func (s *Server) admit(sess *session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == serverEnding {
 		return sayShutdown()
 	}
-	if limit := s.limits.Load().MaxConnections; limit > 0 && len(s.sessions) >= limit {
+	if s.isFull() {
 		return sayTooManyClients()
 	}
 	s.lastID++
 	sess.id = s.lastID
-	s.sessions[sess] = struct{}{}
+	s.sessions[sess] = false
 	s.handlers.Add(1)
 	return nil
+}
+
+// count gives a session that has logged in a place, if there is one.
+func (s *Server) count(sess *session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isFull() {
+		return sayTooManyClients()
+	}
+	s.sessions[sess] = true
+	s.loggedIn++
+	return nil
+}
+
+// isFull is called with s.mu held.
+func (s *Server) isFull() bool {
+	limit := s.limits.Load().MaxConnections
+	return limit > 0 && s.loggedIn >= limit
 }
 
 // launch marks sess as running, unless the server is ending: then nobody would tell the session.
@@ -256,6 +289,9 @@ func (s *Server) forget(sess *session) {
 	sess.down.names.statements.release()
 	sess.down.names.portals.release()
 	s.mu.Lock()
+	if s.sessions[sess] {
+		s.loggedIn--
+	}
 	delete(s.sessions, sess)
 	s.mu.Unlock()
 	s.handlers.Done()

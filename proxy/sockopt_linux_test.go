@@ -40,17 +40,27 @@ func TestYieldPort(t *testing.T) {
 			t.Cleanup(func() { _ = c.Close() })
 		}
 	}
-	accepted := func(l *net.TCPListener) (count int) {
+	// accepted takes the n connections, wherever they are, and counts those of each listener.
+	accepted := func(ls ...*net.TCPListener) []int {
 		t.Helper()
-		for {
-			_ = l.SetDeadline(time.Now().Add(300 * time.Millisecond))
-			c, err := l.Accept()
-			if err != nil {
-				return count
+		counts := make([]int, len(ls))
+		total := 0
+		eventually(t, "all connections are there", func() bool {
+			for i, l := range ls {
+				_ = l.SetDeadline(time.Now().Add(10 * time.Millisecond))
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						break
+					}
+					_ = c.Close()
+					counts[i]++
+					total++
+				}
 			}
-			_ = c.Close()
-			count++
-		}
+			return total >= n
+		})
+		return counts
 	}
 	first := listen("127.0.0.1:0")
 	address = first.Addr().String()
@@ -61,7 +71,7 @@ func TestYieldPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	connect()
-	if got := accepted(first); got != n {
+	if got := accepted(first)[0]; got != n {
 		t.Errorf("with nobody to yield to: %d of %d", got, n)
 	}
 	second := listen(address)
@@ -69,20 +79,19 @@ func TestYieldPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	connect()
-	one, two := accepted(first), accepted(second)
-	if one == 0 || two == 0 || one+two != n {
-		t.Errorf("shared: %d and %d", one, two)
+	if got := accepted(first, second); got[0] == 0 || got[1] == 0 {
+		t.Errorf("shared: %v", got)
 	}
 	if err := yieldPort(raw(first)); err != nil {
 		t.Fatal(err)
 	}
 	connect()
-	if one, two = accepted(first), accepted(second); two != n {
-		t.Errorf("yielded: %d and %d", one, two)
+	if got := accepted(first, second); got[1] != n {
+		t.Errorf("yielded: %v", got)
 	}
 	_ = first.Close()
 	connect()
-	if got := accepted(second); got != n {
+	if got := accepted(second)[0]; got != n {
 		t.Errorf("alone: %d of %d", got, n)
 	}
 	third := listen(address)
@@ -90,7 +99,7 @@ func TestYieldPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	connect()
-	if two, three := accepted(second), accepted(third); three != n {
-		t.Errorf("the next handover: %d and %d", two, three)
+	if got := accepted(second, third); got[1] != n {
+		t.Errorf("the next handover: %v", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // serve takes an accepted connection through startup; the session then runs on its own.
-func (s *Server) serve(conn net.Conn) {
+func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup) {
 	l, err := newLink(conn, s.pool)
 	if err != nil {
 		_ = conn.Close()
@@ -22,13 +22,15 @@ func (s *Server) serve(conn net.Conn) {
 	started := false
 	defer func() {
 		if !started {
+			l.takeRest()
 			l.close()
 		}
 	}()
-	ctx, cancel := context.WithTimeout(s.startupContext(), s.limits.Load().StartupTimeout)
+	st.watch(l)
+	ctx, cancel := context.WithTimeout(ctx, s.limits.Load().StartupTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, l.interrupt)
-	sess, rest, err := s.startup(ctx, l)
+	sess, rest, err := s.startup(ctx, l, st)
 	// From here on the deadline must not strike: it would interrupt a running session.
 	struck := !stop()
 	if err == nil && sess == nil { // a cancel request
@@ -36,6 +38,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 	var life context.Context
 	if err == nil {
+		st.unwatch()
 		life, sess.cancel = context.WithCancel(context.Background())
 	}
 	if err == nil && (struck || !s.launch(sess)) {
@@ -45,7 +48,7 @@ func (s *Server) serve(conn net.Conn) {
 		err = context.Canceled
 	}
 	if err != nil {
-		s.refuse(ctx, l, err)
+		s.refuse(ctx, l, st, err)
 		return
 	}
 	started = true
@@ -53,18 +56,25 @@ func (s *Server) serve(conn net.Conn) {
 }
 
 // refuse tells the client why there is no session, where that can be told.
-func (s *Server) refuse(ctx context.Context, l *link, err error) {
+func (s *Server) refuse(ctx context.Context, l *link, st *startup, err error) {
 	var said *fatal
 	var gone *serverGone
 	switch {
 	case errors.Is(err, errNotSpoken), errors.Is(err, errRefused):
+	case !st.asked && (ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)):
+		// Nothing was asked: there is nothing to answer, as with the server.
+	case errors.Is(context.Cause(ctx), errSilent):
+		said = sayTooSlow()
+	case errors.Is(err, errCrowded):
+		said = sayCrowded()
 	case errors.Is(ctx.Err(), context.Canceled), errors.Is(err, context.Canceled):
 		said = sayShutdown()
 	case ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded):
 		said = sayStartupTimeout()
 	case errors.As(err, &said):
 	case errors.As(err, &gone):
-		said = sayServerLost(gone.err)
+		s.log.Warn("server closed during startup", zap.Error(gone.err))
+		said = sayServerLost()
 	}
 	s.log.Debug("no session", zap.Error(err))
 	if said == nil {
@@ -77,22 +87,24 @@ func (s *Server) refuse(ctx context.Context, l *link, err error) {
 
 // startup returns the session and what the server sent behind its first ReadyForQuery. A nil
 // session with a nil error means that a cancel request was served.
-func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error) {
-	p, err := s.negotiate(ctx, l)
+func (s *Server) startup(ctx context.Context, l *link, st *startup) (*session, []byte, error) {
+	p, err := s.negotiate(ctx, l, st)
 	if err != nil {
 		return nil, nil, err
 	}
 	if p.code() == codeCancel {
+		if !s.knows(p) {
+			return nil, nil, nil
+		}
+		if err := s.logins.enter(ctx, st); err != nil {
+			return nil, nil, errNotSpoken // nobody reads an answer
+		}
+		defer s.logins.leave(st)
 		s.cancel(ctx, p)
 		return nil, nil, nil
 	}
-	if p.code()>>16 != protocolMajor {
-		return nil, nil, sayUnsupportedProtocol(p.code())
-	}
-	params, err := parseParameters(p)
-	if err != nil {
-		return nil, nil, err
-	}
+	st.asked = true
+	params, wellFormed := parseParameters(p)
 	if s.cfg.TLSRequired && l.tls == nil && !l.isUnix() {
 		return nil, nil, sayTLSRequired()
 	}
@@ -101,7 +113,21 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 		return nil, nil, err
 	}
 	sess.log = s.log.With(zap.Uint64("session", sess.id))
-	g, at, err := s.connect(ctx, sess, p, params.user)
+	a := authentication{
+		client: l, user: params.user, verifiers: s.verifiers, log: sess.log, refusable: !wellFormed,
+		old: p.code()>>16 < protocolMajor,
+		loggedIn: func() error {
+			s.logins.leave(st)
+			s.places.leave(st)
+			return s.count(sess)
+		},
+	}
+	var g *greeting
+	var at target
+	if err = s.logins.enter(ctx, st); err == nil {
+		g, at, err = s.connect(ctx, sess, p, a)
+		s.logins.leave(st)
+	}
 	if err != nil {
 		s.forget(sess)
 		return nil, nil, err
@@ -126,17 +152,18 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 // secretLen is the length of StatementContext.Secret, in letters of 5 bits.
 const secretLen = 16
 
-// connect finds a server that takes the session and relays authentication with it.
-func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, user string) (*greeting, target, error) {
+// connect finds a server that takes the session and relays authentication with it, for which a is the beginning.
+func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, a authentication) (*greeting, target, error) {
+	p, a.asIf = p.asked()
 	up, err := s.upstreams.route(ctx)
 	if err != nil {
-		return nil, target{}, err
+		return nil, target{}, s.unfit(err)
 	}
 	for first := 0; ; {
 		c, err := up.dial(ctx, s.pool, first)
 		if err != nil && first == 0 && ctx.Err() == nil {
 			if again, rerr := s.upstreams.reroute(ctx, up); rerr != nil {
-				return nil, target{}, rerr
+				return nil, target{}, s.unfit(rerr)
 			} else if again != nil {
 				up = again
 				c, err = up.dial(ctx, s.pool, first)
@@ -147,7 +174,7 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, us
 				return nil, target{}, fmt.Errorf("connecting to server: %w", ctx.Err())
 			}
 			s.log.Warn("server cannot be reached", zap.Error(err))
-			return nil, target{}, sayUnreachable(err)
+			return nil, target{}, sayUnreachable()
 		}
 		first = c.next
 		sess.serverLink = c.link
@@ -156,7 +183,8 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, us
 		if err = c.link.write(p); err != nil {
 			err = &serverGone{err}
 		} else {
-			a := authentication{client: sess.clientLink, server: c.link, user: user, verifiers: s.verifiers, log: sess.log}
+			a := a
+			a.server = c.link
 			g, err = a.run(ctx, up.another(first))
 		}
 		if !stop() && err == nil {
@@ -170,4 +198,14 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, us
 			return nil, target{}, err
 		}
 	}
+}
+
+// unfit logs why no server fits, which is not for clients that have not logged in.
+func (s *Server) unfit(err error) error {
+	var none *noneFits
+	if !errors.As(err, &none) {
+		return err
+	}
+	s.log.Warn("no server fits target_session_attrs", zap.Error(none.err))
+	return sayNoneFits()
 }

@@ -19,43 +19,8 @@ func packet(code uint32, body string) []byte {
 	return append(b, body...)
 }
 
+// sslRequest is a whole packet. What odd packets come to is in oddstart_test.go.
 const sslRequest = "\x00\x00\x00\x08\x04\xd2\x16\x2f"
-
-func TestStartupPackets(t *testing.T) {
-	p := start(t, how{}, nil)
-	v3 := uint32(3 << 16)
-	for _, c := range []struct {
-		name string
-		send []byte
-		want string
-	}{
-		{"protocol 2", packet(2<<16, strings.Repeat("\x00", 288)), `FATAL 0A000 "unsupported frontend protocol 2.0: server supports 3.0 to 3.2"`},
-		{"protocol 4", packet(4<<16, "user\x00postgres\x00\x00"), `FATAL 0A000 "unsupported frontend protocol 4.0`},
-		{"too short", []byte{0, 0, 0, 7, 0, 3, 0}, `08P01 "invalid startup packet: invalid length"`},
-		{"too long", []byte{0, 0, 0x27, 0x11, 0, 3, 0, 0}, `08P01 "invalid startup packet: invalid length"`},
-		{"no terminator", packet(v3, "user\x00postgres"), `08P01 "invalid startup packet: expected terminator as last byte"`},
-		{"no value", packet(v3, "user\x00"), `08P01 "invalid startup packet`},
-		{"bytes behind terminator", packet(v3, "user\x00postgres\x00\x00x\x00"), `08P01 "invalid startup packet`},
-		{"server's own refusal", packet(v3, "user\x00nobody\x00database\x00postgres\x00\x00"), `FATAL 28000 "role \"nobody\" does not exist"`},
-		{"no such database", packet(v3, "user\x00postgres\x00database\x00nix\x00\x00"), `FATAL 3D000 "database \"nix\" does not exist"`},
-		{"ssl twice", []byte(sslRequest + sslRequest), `N08P01 "invalid startup packet: SSL was requested twice"`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := dialWire(t, p.addr)
-			w.write(c.send)
-			if rest, ok := strings.CutPrefix(c.want, "N"); ok && !strings.HasPrefix(c.want, "N0A") {
-				var n [1]byte
-				if _, err := w.conn.Read(n[:]); err != nil || n[0] != 'N' {
-					t.Fatalf("got %q, %v", n, err)
-				}
-				c.want = rest
-			}
-			if got := w.toEnd(); !strings.Contains(got, c.want) {
-				t.Errorf("got %s\nwant %s", got, c.want)
-			}
-		})
-	}
-}
 
 func TestProtocolVersionsPassThrough(t *testing.T) {
 	p := start(t, how{}, nil)
@@ -90,15 +55,6 @@ func TestGSSThenSSLThenPlaintext(t *testing.T) {
 	}
 	w.startup("user", "postgres")
 	w.until('Z')
-}
-
-func TestPlaintextBehindSSLRequest(t *testing.T) {
-	p := start(t, how{}, func(c *Config) { c.TLS = shared.serverTLS() })
-	w := dialWire(t, p.addr)
-	w.write([]byte(sslRequest + "\x00\x00\x00\x00"))
-	if got := w.toEnd(); !strings.Contains(got, "received unencrypted data after SSL request") {
-		t.Error(got)
-	}
 }
 
 func TestTLSTowardsClients(t *testing.T) {

@@ -41,7 +41,7 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM `FILE` with the certificate shown to clients")
 	f.StringVar(&cfg.TLSKey, "tls-key", "", "PEM `FILE` with its private key")
 	f.BoolVar(&cfg.TLSRequired, "tls-required", false, "refuse clients that come without TLS")
-	f.IntVar(&cfg.MaxConnections, "max-connections", 0, "`NUMBER` of client connections at most; 0 means no limit")
+	f.IntVar(&cfg.MaxConnections, "max-connections", 0, "`NUMBER` of clients logged in at most; 0 means no limit")
 	f.DurationVar(&cfg.StartupTimeout, "startup-timeout", defaultStartupTimeout, "`TIME` a client has for TLS and authentication")
 	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` busy sessions get to finish at the end")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)

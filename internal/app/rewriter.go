@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/engine"
@@ -79,14 +80,20 @@ func (r *rewriter) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
 func refusal(err error) *rewrite.Refusal {
 	var e *engine.Error
 	if errors.As(err, &e) {
-		r := &rewrite.Refusal{Code: e.Code, Message: e.Message, Hint: e.Hint}
-		if e.Err != nil {
-			r.Detail = e.Err.Error()
-		}
-		return r
+		return &rewrite.Refusal{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: serversWords(e.Err)}
 	}
 	// The engine's other errors are those of the session's context, which has ended.
 	return &rewrite.Refusal{Code: "57P01", Message: "the session is ending", Detail: err.Error()}
+}
+
+// serversWords is what of a cause is for clients: the message of the server. Errors of connecting name hosts, ports and the
+// role of --admin, and those of the network name addresses; they are in the log.
+func serversWords(err error) string {
+	var server *pgconn.PgError
+	if errors.As(err, new(*pgconn.ConnectError)) || !errors.As(err, &server) {
+		return ""
+	}
+	return server.Message
 }
 
 // plan is a rewrite.Plan that edits the wire's reports.

@@ -3,8 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/engine"
@@ -15,12 +19,31 @@ import (
 
 func TestRefusalShowsTheEnginesWords(t *testing.T) {
 	t.Parallel()
-	got := refusal(&engine.Error{Code: "42501", Message: "no rights", Hint: "ask", Err: errors.New("server said so")})
+	got := refusal(&engine.Error{Code: "42501", Message: "no rights", Hint: "ask", Err: fmt.Errorf("doing: %w", &pgconn.PgError{Message: "server said so"})})
 	if got.Code != "42501" || got.Message != "no rights" || got.Hint != "ask" || got.Detail != "server said so" {
 		t.Errorf("got %+v", got)
 	}
 	if got := refusal(context.Canceled); got.Code != "57P01" {
 		t.Errorf("a session that ends: %+v", got)
+	}
+}
+
+// TestRefusalTellsNoConfiguration: a client may log in and yet not know where the admin connection goes, and as whom.
+func TestRefusalTellsNoConfiguration(t *testing.T) {
+	t.Parallel()
+	_, err := pgconn.Connect(t.Context(), "host=127.0.0.1 port=1 user=secret_admin dbname=postgres sslmode=disable")
+	if err == nil || !strings.Contains(err.Error(), "secret_admin") {
+		t.Fatalf("got %v", err)
+	}
+	lost := &net.OpError{Op: "write", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5432}, Err: errors.New("broken pipe")}
+	refused := fmt.Errorf("%w: %w", err, &pgconn.PgError{Message: `password authentication failed for user "secret_admin"`})
+	for _, cause := range []error{err, lost, refused} {
+		got := refusal(&engine.Error{Code: "08001", Message: "m", Hint: "h", Err: cause})
+		for _, secret := range []string{"secret_admin", "127.0.0.1", "dial", "refused", "broken"} {
+			if strings.Contains(got.Message+got.Detail+got.Hint, secret) {
+				t.Errorf("tells %q: %+v", secret, got)
+			}
+		}
 	}
 }
 

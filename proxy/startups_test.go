@@ -1,0 +1,212 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// floodFrom opens n connections from an address of the loopback network, sends each the bytes, and keeps it open until
+// the test ends. What happens to them is not looked at.
+func floodFrom(t *testing.T, source, addr string, n int, send []byte) []net.Conn {
+	t.Helper()
+	dialer := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	conns := make([]net.Conn, 0, n)
+	t.Cleanup(func() {
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	})
+	for range n {
+		c, err := dialer.DialContext(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Write(send)
+		conns = append(conns, c)
+	}
+	return conns
+}
+
+// loginFrom is login from an address of the loopback network.
+func loginFrom(t *testing.T, source, addr string) *wire {
+	t.Helper()
+	dialer := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	w := &wire{t: t}
+	w.over(conn)
+	w.startup("user", "postgres", "database", "postgres")
+	w.until('Z')
+	return w
+}
+
+// residentMiB is the memory of this process: the proxy's and the test's.
+func residentMiB(t *testing.T) int {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc here: ", err)
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(b))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize() >> 20
+}
+
+// TestSilentStartups: 3,000 connections that say nothing, 500 that stop within a TLS handshake, 2,200 with a large one, and somebody who logs
+// in beside them, from another address and from the same one. The silent ones do not add up beyond the bound, and one
+// session that was there before notices nothing.
+func TestSilentStartups(t *testing.T) {
+	raiseFileLimit(t)
+	p := start(t, how{}, func(c *Config) { c.TLS, c.StartupTimeout, c.MaxConnections = shared.serverTLS(), time.Minute, 5 })
+	before := login(t, p.addr)
+	runtime.GC()
+	empty := residentMiB(t)
+	floodFrom(t, "127.0.0.7", p.addr, 2000, nil)
+	floodFrom(t, "127.0.0.7", p.addr, 1000, []byte("\x00\x00\x27\x10\x00\x03"))
+	hello := "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" // of 512 bytes
+	floodFrom(t, "127.0.0.7", p.addr, 500, []byte(sslRequest+hello))
+	big := "\x16\x03\x01\x40\x00\x01\x00\xff\xff" // of 64 KiB, in records of 16 KiB
+	floodFrom(t, "127.0.0.7", p.addr, 2200, []byte(big+strings.Repeat("x", 15000)))
+	for _, source := range []string{"127.0.0.8", "127.0.0.7"} {
+		w := loginFrom(t, source, p.addr)
+		if got := w.query("select 'in'"); !strings.Contains(got, "in") {
+			t.Error(got)
+		}
+	}
+	_ = before.conn.SetDeadline(time.Now().Add(patience)) // counted from its login so far
+	if got := before.query("select 'still here'"); !strings.Contains(got, "still here") {
+		t.Error(got)
+	}
+	if n := p.starting.Load(); n > maxStartups+1 {
+		t.Errorf("%d startups under way", n)
+	}
+	grown := residentMiB(t) - empty
+	t.Logf("%d MiB more than before", grown)
+	if limit := 128 * raceFactor; grown > limit {
+		t.Errorf("%d MiB more than before, beyond %d", grown, limit)
+	}
+}
+
+// TestUnauthenticatedTakeNoPlace: clients that stop at the password do not count for Config.MaxConnections, nor do they
+// hold all the places of logins.
+func TestUnauthenticatedTakeNoPlace(t *testing.T) {
+	raiseFileLimit(t)
+	p := start(t, how{}, func(c *Config) { c.MaxConnections, c.StartupTimeout = 2, time.Minute })
+	atPassword := floodFrom(t, "127.0.0.7", p.addr, 3*maxLogins, packet(3<<16, "user\x00clear_user\x00database\x00postgres\x00\x00"))
+	for _, source := range []string{"127.0.0.8", "127.0.0.7"} {
+		w := loginFrom(t, source, p.addr)
+		if got := w.query("select 'in'"); !strings.Contains(got, "in") {
+			t.Error(got)
+		}
+	}
+	late := dialWire(t, p.addr)
+	late.startup("user", "postgres")
+	if got := late.toEnd(); !strings.Contains(got, "FATAL 53300") {
+		t.Errorf("a third session: %s", got)
+	}
+	// The first of those that held a place had to leave it, and heard why.
+	w := &wire{t: t}
+	w.over(atPassword[0])
+	if got := w.toEnd(); !strings.Contains(got, "AuthenticationCleartextPassword") || !strings.Contains(got, "FATAL 53300") {
+		t.Error(got)
+	}
+}
+
+// TestLimitHoldsForThoseWhoLogInTogether: the last place goes to one of two that were both let as far as the password.
+func TestLimitHoldsForThoseWhoLogInTogether(t *testing.T) {
+	p := start(t, how{}, func(c *Config) { c.MaxConnections = 1 })
+	var both []*wire
+	for range 2 {
+		w := dialWire(t, p.addr)
+		w.startup("user", "clear_user", "database", "postgres")
+		w.until('R')
+		both = append(both, w)
+	}
+	var got []string
+	for _, w := range both {
+		w.write(appendPassword(nil, []byte("secret\x00")))
+		got = append(got, w.until('Z', 'E'))
+	}
+	if !strings.Contains(got[0], "ReadyForQuery") || !strings.Contains(got[1], "FATAL 53300") || strings.Contains(got[1], "AuthenticationOk") {
+		t.Errorf("first\n%s\nsecond\n%s", got[0], got[1])
+	}
+	// The place is free again after the session.
+	_ = both[0].conn.Close()
+	eventually(t, "the session has ended", func() bool { return p.sessionCount() == 0 })
+	login(t, p.addr)
+}
+
+// TestTooManyWithTLS: who asks for TLS first is told under TLS.
+func TestTooManyWithTLS(t *testing.T) {
+	p := start(t, how{}, func(c *Config) { c.MaxConnections, c.TLS = 1, shared.serverTLS() })
+	login(t, p.addr)
+	w := dialWire(t, p.addr)
+	w.write([]byte(sslRequest))
+	var answer [1]byte
+	if _, err := w.conn.Read(answer[:]); err != nil || answer[0] != 'S' {
+		t.Fatalf("answer %q, %v", answer, err)
+	}
+	w.over(tls.Client(w.conn, shared.clientTLS()))
+	w.startup("user", "postgres")
+	if got := w.toEnd(); !strings.Contains(got, "FATAL 53300") {
+		t.Error(got)
+	}
+}
+
+// TestManyLogInAtOnce: honest clients are not taken for silent ones, however many come at once.
+func TestManyLogInAtOnce(t *testing.T) {
+	raiseFileLimit(t)
+	p := start(t, how{}, nil)
+	conns := floodFrom(t, "127.0.0.1", p.addr, 4*maxLogins, packet(3<<16, "user\x00clear_user\x00database\x00postgres\x00\x00"))
+	done := make(chan string, len(conns))
+	for _, c := range conns {
+		go func() {
+			_ = c.SetDeadline(time.Now().Add(patience))
+			var head [9]byte
+			for {
+				if _, err := io.ReadFull(c, head[:1]); err != nil {
+					done <- err.Error()
+					return
+				}
+				if head[0] == msgReadyForQuery {
+					done <- ""
+					return
+				}
+				if _, err := io.ReadFull(c, head[1:5]); err != nil {
+					done <- err.Error()
+					return
+				}
+				size, _ := frameLen(head[:5])
+				body := make([]byte, size-headerSize)
+				if _, err := io.ReadFull(c, body); err != nil {
+					done <- err.Error()
+					return
+				}
+				switch {
+				case head[0] == msgErrorResponse:
+					done <- string(body)
+					return
+				case head[0] == msgAuthentication && body[3] == authCleartextPassword:
+					_, _ = c.Write(appendPassword(nil, []byte("secret\x00")))
+				}
+			}
+		}()
+	}
+	for range conns {
+		if failed := <-done; failed != "" {
+			t.Fatal(failed)
+		}
+	}
+}
