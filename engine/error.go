@@ -16,6 +16,7 @@ const (
 	codeLackingRights       = "42501" // insufficient_privilege
 	codeDuplicateObject     = "42710"
 	codeUniqueViolation     = "23505"
+	codeForeignKey          = "23503" // foreign_key_violation
 	codeUndefinedTable      = "42P01"
 	codeUndefinedObject     = "42704"
 	codeNotInRequiredState  = "55000" // object_not_in_prerequisite_state

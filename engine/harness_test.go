@@ -153,4 +153,4 @@ func eventually(t *testing.T, what string, check func() bool) {
 }
 
 // newest is the version of the schema this program makes.
-const newest = 12
+const newest = 14

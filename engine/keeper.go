@@ -22,6 +22,9 @@ const (
 	longestBackoff = 30 * time.Second
 	roundTimeout   = 2 * time.Minute
 
+	slotsInterval   = time.Second // how long errors of a new consumer's selector may go uncounted
+	collectInterval = time.Minute
+
 	// serviceLockWait is how long a service waits for a lock. It is well below the server's deadlock_timeout
 	// (1 s unless set otherwise): should a service and a client's DDL wait for one another, it is the service
 	// that gives up, before the server looks for somebody to fail.
@@ -71,6 +74,8 @@ type keeper struct {
 	nextRelease time.Time
 	nextReap    time.Time
 	nextSweep   time.Time
+	nextSlots   time.Time
+	nextCollect time.Time
 	waiting     bool // messages wait for others: they may become deliverable without any sign
 	temporary   bool // there are temporary queues: their sessions may end without any sign
 }
@@ -365,6 +370,22 @@ func (k *keeper) round(ctx context.Context) error {
 			return err
 		}
 		k.nextReap = rest(now, reapInterval)
+	}
+	if now = time.Now(); !now.Before(k.nextSlots) {
+		if err := assignSlots(ctx, k.conn); err != nil {
+			return err
+		}
+		k.nextSlots = rest(now, slotsInterval)
+	}
+	if now = time.Now(); !now.Before(k.nextCollect) {
+		err := pgx.BeginFunc(ctx, k.conn, func(tx pgx.Tx) error {
+			_, err := collectSelectors(ctx, tx, selectorLife)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		k.nextCollect = rest(now, collectInterval)
 	}
 	if now = time.Now(); !now.Before(k.nextSweep) {
 		if err := k.noteSelectors(ctx, k.conn); err != nil {

@@ -13,6 +13,7 @@ import (
 // It belongs to the direction client -> server and does no input or output.
 type clientFlow struct {
 	rewriter Rewriter // nil: nothing is ever rewritten
+	user     string   // of the startup packet
 	database string
 	settings *atomic.Pointer[settings] // written by the other direction; never nil
 
@@ -290,7 +291,7 @@ func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 func (f *clientFlow) context(simple bool, voids []int) StatementContext {
 	set := f.settings.Load()
 	return StatementContext{
-		Database: f.database, Encoding: set.textEncoding(), EscapeStrings: set.escapeStrings,
+		User: f.user, Database: f.database, Encoding: set.textEncoding(), EscapeStrings: set.escapeStrings,
 		Simple: simple, VoidParams: voids, Answer: f.answer(),
 	}
 }

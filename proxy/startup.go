@@ -106,7 +106,7 @@ func (s *Server) startup(ctx context.Context, l *link) (*session, []byte, error)
 		return nil, nil, err
 	}
 	sess.up = clientFlow{
-		rewriter: s.cfg.Rewriter, database: params.database, settings: &sess.settings,
+		rewriter: s.cfg.Rewriter, user: params.user, database: params.database, settings: &sess.settings,
 	}
 	sess.down = serverFlow{rewriter: s.cfg.Rewriter, settings: &sess.settings}
 	sess.down.txn = g.txn
