@@ -46,35 +46,34 @@ create table mbus4.selector_slot (
 );
 
 -- Counts an error of a consumer's selector. It cannot fail for want of a sequence: a slot's are made with it.
-create function mbus4.count_selector_error(consumer_id bigint, message_id bigint) returns bigint
+create function mbus4.count_selector_error(consumer bigint, message bigint) returns bigint
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select nextval(format('mbus4.selector_errors_%s', s.slot)::regclass) + setval(format('mbus4.selector_message_%s', s.slot)::regclass, $2)
+    select greatest(nextval(format('mbus4.selector_errors_%s', s.slot)::regclass), setval(format('mbus4.selector_message_%s', s.slot)::regclass, $2))
     from mbus4.selector_slot s
     where s.consumer_id = $1
 $$;
 revoke all on function mbus4.count_selector_error(bigint, bigint) from public;
 
--- What was counted, for the view.
-create function mbus4.selector_error_counts(out consumer_id bigint, out errors bigint, out last_message_id bigint) returns setof record
+-- What was counted, for the view: sequences are read with the rights of whoever asks, and this asks with the owner's.
+create function mbus4.selector_error_counts(out queue text, out consumer text, out selector text, out errors bigint, out last_message_id bigint)
+returns setof record
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select s.consumer_id, e.errors,
+    select c.queue, c.name, c.selector, e.errors,
            case when e.errors > 0 then pg_sequence_last_value(format('mbus4.selector_message_%s', s.slot)::regclass) end
-    from mbus4.selector_slot s
-    cross join lateral (select coalesce(pg_sequence_last_value(format('mbus4.selector_errors_%s', s.slot)::regclass), 0) - s.base as errors offset 0) e
-    where s.consumer_id is not null
+    from mbus4.consumer c
+    left join mbus4.selector_slot s on s.consumer_id = c.id
+    left join lateral (select coalesce(pg_sequence_last_value(format('mbus4.selector_errors_%s', s.slot)::regclass), 0) - s.base as errors offset 0) e
+        on s.slot is not null
+    where c.selector_id is not null
 $$;
 revoke all on function mbus4.selector_error_counts() from public;
 
 -- errors is null where none can happen, and where they are not counted: yet, or because there are too many consumers.
-create view mbus4.selector_errors (queue, consumer, selector, errors, last_message_id) as
-select c.queue, c.name, c.selector, e.errors, e.last_message_id
-from mbus4.consumer c
-left join mbus4.selector_error_counts() e on e.consumer_id = c.id
-where c.selector_id is not null;
+create view mbus4.selector_errors as select e.queue, e.consumer, e.selector, e.errors, e.last_message_id from mbus4.selector_error_counts() e;
 
 -- The message's row, written as SQL, for the conditions: a subquery t. What they do not name is left out.
 create function mbus4.row_text(t mbus4.qt_model, conditions text) returns text
