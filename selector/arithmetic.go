@@ -34,13 +34,13 @@ func (c *compiler) negative(e *expr) (*expr, *Error) {
 		return c.literal(literal{text: "-" + trimPlus(e.lit.text)}, e.typ, e.at)
 	}
 	if !e.typ.isInt() {
-		out := strict(e.typ, "(operator(pg_catalog.-) "+e.val+")", e)
+		out := total(e.typ, "(operator(pg_catalog.-) "+e.val+")", e)
 		out.whole, out.scale, out.small, out.large = e.whole, e.scale, e.small, e.large
 		return out, nil
 	}
 	lo, hi := new(big.Int).Neg(e.hi), new(big.Int).Neg(e.lo)
 	phys := physical(lo, hi)
-	out := strict(e.typ, "(operator(pg_catalog.-) "+c.widen(e, max(phys, e.phys))+")", e)
+	out := total(e.typ, "(operator(pg_catalog.-) "+c.widen(e, max(phys, e.phys))+")", e)
 	out.phys = max(phys, e.phys)
 	return c.integer(out, e.typ, lo, hi), nil
 }
@@ -54,7 +54,7 @@ func trimPlus(s string) string {
 
 func (c *compiler) absolute(e *expr) (*expr, *Error) {
 	if !e.typ.isInt() {
-		out := strict(e.typ, call("abs", e.val), e)
+		out := total(e.typ, call("abs", e.val), e)
 		out.whole, out.scale, out.small, out.large = e.whole, e.scale, e.small, e.large
 		return out, nil
 	}
@@ -63,7 +63,7 @@ func (c *compiler) absolute(e *expr) (*expr, *Error) {
 		hi = h
 	}
 	phys := max(physical(new(big.Int), hi), e.phys)
-	out := strict(e.typ, call("abs", c.widen(e, phys)), e)
+	out := total(e.typ, call("abs", c.widen(e, phys)), e)
 	out.phys = phys
 	return c.integer(out, e.typ, new(big.Int), hi), nil
 }
@@ -109,7 +109,7 @@ func (c *compiler) arithmetic(name string, a, b *expr) (*expr, *Error) {
 	if phys == numeric && digits(lo, hi) > maxDigits {
 		return nil, refuse(a.at, codeTooComplex, hintNumbers, "a number could have more than %d digits here", maxDigits)
 	}
-	e := strict(t, op(c.widen(a, phys), name, c.widen(b, phys)), a, b)
+	e := total(t, op(c.widen(a, phys), name, c.widen(b, phys)), a, b)
 	e.phys = phys
 	return c.integer(e, t, lo, hi), nil
 }
@@ -130,6 +130,18 @@ func corners(a, b *expr, f func(z, x, y *big.Int) *big.Int) (lo, hi *big.Int) {
 	return lo, hi
 }
 
+// divisorLimit is the greatest magnitude of what a division leaves.
+func divisorLimit(b *expr) *big.Int {
+	m := new(big.Int).Abs(b.lo)
+	if h := new(big.Int).Abs(b.hi); h.Cmp(m) > 0 {
+		m = h
+	}
+	if m.Sign() > 0 {
+		m.Sub(m, big.NewInt(1))
+	}
+	return m
+}
+
 // divisor guards a division: zero becomes null, and an error unless the dividend is null.
 func (c *compiler) divisor(a, b *expr, v string, t typ) (guarded, fails string) {
 	zero := c.number(t, new(big.Int))
@@ -145,8 +157,13 @@ func (c *compiler) integerDivision(name string, t typ, a, b *expr) (*expr, *Erro
 	})
 	if name == "%" || b.lo.Sign() != b.hi.Sign() || b.lo.Sign() == 0 { // between minus and plus the dividend
 		lo = new(big.Int).Neg(hi)
-		if name == "%" && a.lo.Sign() >= 0 {
-			lo = new(big.Int)
+		if name == "%" {
+			if m := divisorLimit(b); m.Cmp(hi) < 0 {
+				lo, hi = new(big.Int).Neg(m), m
+			}
+			if a.lo.Sign() >= 0 {
+				lo = new(big.Int)
+			}
 		}
 	}
 	phys := max(physical(lo, hi), a.phys, b.phys, int8)
@@ -158,7 +175,7 @@ func (c *compiler) integerDivision(name string, t typ, a, b *expr) (*expr, *Erro
 	if phys == numeric && name == "/" {
 		written = call("div", c.widen(a, phys), divisor)
 	}
-	e := strict(t, written, a, b)
+	e := total(t, written, a, b)
 	e.phys = phys
 	if fails != "" {
 		e.fails(fails, true)
@@ -169,12 +186,12 @@ func (c *compiler) integerDivision(name string, t typ, a, b *expr) (*expr, *Erro
 func (c *compiler) numericArithmetic(name string, a, b *expr) (*expr, *Error) {
 	switch name {
 	case "+", "-":
-		return c.decimal(strict(numeric, op(a.val, name, b.val), a, b), max(a.whole, b.whole)+1, max(a.scale, b.scale))
+		return c.decimal(total(numeric, op(a.val, name, b.val), a, b), max(a.whole, b.whole)+1, max(a.scale, b.scale))
 	case "*":
-		return c.decimal(strict(numeric, op(a.val, name, b.val), a, b), a.whole+b.whole, a.scale+b.scale)
+		return c.decimal(total(numeric, op(a.val, name, b.val), a, b), a.whole+b.whole, a.scale+b.scale)
 	}
 	divisor, fails := c.divisor(a, b, b.val, numeric)
-	e := strict(numeric, op(a.val, name, divisor), a, b).fails(fails, true)
+	e := total(numeric, op(a.val, name, divisor), a, b).fails(fails, true)
 	if name == "%" {
 		return c.decimal(e, max(a.whole, b.whole), max(a.scale, b.scale))
 	}
@@ -183,7 +200,7 @@ func (c *compiler) numericArithmetic(name string, a, b *expr) (*expr, *Error) {
 }
 
 func (c *compiler) floatArithmetic(name string, a, b *expr) (*expr, *Error) {
-	e := strict(float8, op(a.val, name, b.val), a, b)
+	e := total(float8, op(a.val, name, b.val), a, b)
 	switch name {
 	case "+", "-": // what is left of a difference is not less than the last digit of one of them
 		e.small, e.large = min(a.small, b.small)-18, max(a.large, b.large)+1
@@ -191,7 +208,7 @@ func (c *compiler) floatArithmetic(name string, a, b *expr) (*expr, *Error) {
 		e.small, e.large = a.small+b.small-1, a.large+b.large+1
 	case "/":
 		divisor, fails := c.divisor(a, b, b.val, float8)
-		e = strict(float8, op(a.val, name, divisor), a, b).fails(fails, true)
+		e = total(float8, op(a.val, name, divisor), a, b).fails(fails, true)
 		e.small, e.large = a.small-b.large-1, a.large-b.small+1
 	}
 	return c.float(e)
@@ -208,7 +225,7 @@ func (c *compiler) bits(name string, a, b *expr) (*expr, *Error) {
 		return nil, err
 	}
 	phys := int8
-	e := strict(t, op(c.narrow(args[0], phys), name, c.narrow(args[1], phys)), a, b)
+	e := total(t, op(c.narrow(args[0], phys), name, c.narrow(args[1], phys)), a, b)
 	e.phys = phys
 	if !within(args[0].lo, args[0].hi, t) || !within(args[1].lo, args[1].hi, t) {
 		t = int8 // the bits of what is too great; it is an error anyway

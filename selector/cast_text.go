@@ -14,7 +14,7 @@ const (
 
 // White space is written as characters: a class would depend on the locale.
 const (
-	blank         = `[ \t\n\r\f\x0B]*`
+	blank         = `[\t-\r ]*`
 	integerRegexp = `E'^` + blank + `[-+]?[0-9]+` + blank + `$'`
 	decimalRegexp = `E'^` + blank + `[-+]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9][0-9]?)?` + blank + `$'`
 )
@@ -43,7 +43,7 @@ func (c *compiler) castText(e *expr, t typ) (*expr, bool) {
 		out.val = c.textToInteger(e.val, t)
 		c.bound(out)
 	case numeric, float8:
-		out.val = when(c.shorter(e.val, maxNumber), c.cast(call("substring", e.val, asText(decimalRegexp)), t))
+		out.val = when(and(c.shorter(e.val, maxNumber), op(e.val, "~", asText(decimalRegexp))), c.cast(e.val, t))
 		out.whole, out.scale, out.small, out.large = maxNumber+99, maxNumber+99, -maxNumber-99, maxNumber+99
 	case date:
 		out.val = when(isDate(c, e.val, dateRegexp), call("make_date", c.part(e.val, 1, 4), c.part(e.val, 6, 2), c.part(e.val, 9, 2)))
@@ -59,24 +59,24 @@ func (c *compiler) castText(e *expr, t typ) (*expr, bool) {
 		return out, true
 	}
 	out.nulls = e.err == "" || e.nulls
-	return out.fails(and(isNotNull(e.val), isNull(out.val)), true), true
+	out = out.fails(and(isNotNull(e.val), isNull(out.val)), true)
+	if e.err == "" {
+		out.errNull = isNotNull(e.val)
+	}
+	return out, true
 }
 
-// textToInteger tries the short texts first, for which a test of the length is enough to know that the number fits.
+// textToInteger reads the number in a type that holds whatever fits into so few bytes, to see whether it is in range.
 func (c *compiler) textToInteger(v string, t typ) string {
-	number := call("substring", v, asText(integerRegexp))
-	short := map[typ]int64{int2: 5, int4: 10, int8: 19}[t]
-	wide, length := int8, int64(19)
+	wide, bytes := int8, int64(19)
 	if t == int8 {
-		wide, length = numeric, maxInteger
+		wide, bytes = numeric, maxInteger
 	}
-	value := c.cast(number, wide)
-	fits := and(c.shorter(v, length), op(value, ">=", c.number(wide, ranges[t].lo)), op(value, "<=", c.number(wide, ranges[t].hi)))
-	return "(case when " + c.shorter(v, short) + " then " + c.cast(number, t) + " when " + fits + " then " + c.cast(number, t) + " end)"
+	return when(and(c.shorter(v, bytes), op(v, "~", asText(integerRegexp)), c.inRange(c.cast(v, wide), wide, t)), c.cast(v, t))
 }
 
 func (c *compiler) textToBoolean(e *expr) *expr {
-	word := call("lower", call("btrim", e.val, asText(`E' \t\n\r\f\x0B'`))+` collate pg_catalog."C"`)
+	word := call("lower", call("btrim", e.val, asText(`E' \t\n\x0B\f\r'`))+` collate pg_catalog."C"`)
 	list := func(words ...[]string) string {
 		s := ""
 		for _, l := range words {

@@ -41,7 +41,7 @@ func (c *compiler) checkBool(b *pg_query.BoolExpr) (*expr, *Error) {
 	return disjunction(args...), nil
 }
 
-func not(e *expr) *expr { return strict(boolean, "(not "+e.val+")", e) }
+func not(e *expr) *expr { return total(boolean, "(not "+e.val+")", e) }
 
 func conjunction(args ...*expr) *expr { return shortCut(" and ", "false", args) }
 func disjunction(args ...*expr) *expr { return shortCut(" or ", "true", args) }

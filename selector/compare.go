@@ -27,7 +27,7 @@ func (c *compiler) compare(name string, a, b *expr) (*expr, *Error) {
 	if t == hstore {
 		written = c.hstoreOp(a.val, name, b.val)
 	}
-	return strict(boolean, written, a, b), nil
+	return total(boolean, written, a, b), nil
 }
 
 // comparable reports whether values of a type can be compared so.

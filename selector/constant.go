@@ -81,7 +81,9 @@ func (c *compiler) literal(l literal, t typ, at int) (*expr, *Error) {
 		if !within(n, n, t) {
 			return nil, refuse(at, codeOutOfRange, "", "value \"%s\" is out of range for type %s", l.text, t)
 		}
-		e.lo, e.hi, written = n, n, n.String()
+		e.lo, e.hi, l.text = n, n, n.String()
+		e.val = c.number(t, n)
+		return e, nil
 	case numeric, float8:
 		if !decimalForm.MatchString(l.text) || len(l.text) > maxNumber {
 			return invalid()

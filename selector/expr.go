@@ -20,6 +20,7 @@ type expr struct {
 	typ, phys typ
 	val       string
 	err       string // "": never
+	errNull   string // tells the same where val is null; "": err does
 	nulls     bool   // val is null wherever err is true
 	lit       *literal
 	vars      bool // it depends on the message
@@ -90,17 +91,37 @@ func strict(t typ, val string, args ...*expr) *expr {
 	return e
 }
 
+// total is strict for an operation that gives null for null only. With one operand that may be null it is that
+// which tells of errors.
+func total(t typ, val string, args ...*expr) *expr {
+	e := strict(t, val, args...)
+	var variable *expr
+	for _, a := range args {
+		switch {
+		case a.lit != nil && !a.lit.null:
+		case variable != nil || a.lit != nil:
+			return e
+		default:
+			variable = a
+		}
+	}
+	if variable != nil {
+		e.errNull = variable.errNull
+	}
+	return e
+}
+
 // fails adds a condition, never null, under which the operation itself raises an error; nulls tells whether its
 // value is null then.
 func (e *expr) fails(cond string, nulls bool) *expr {
-	e.err = or(e.err, cond)
+	e.err, e.errNull = or(e.err, cond), ""
 	e.nulls = e.nulls && nulls
 	return e
 }
 
 // notStrict says that the value may be anything where an error occurs.
 func (e *expr) notStrict() *expr {
-	e.nulls = e.err == ""
+	e.nulls, e.errNull = e.err == "", ""
 	return e
 }
 

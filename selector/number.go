@@ -13,7 +13,9 @@ var ranges = map[typ]struct{ lo, hi *big.Int }{
 	int8: {new(big.Int).Neg(pow2(63)), new(big.Int).Sub(pow2(63), big.NewInt(1))},
 }
 
-func within(lo, hi *big.Int, t typ) bool { return lo.Cmp(ranges[t].lo) >= 0 && hi.Cmp(ranges[t].hi) <= 0 }
+func within(lo, hi *big.Int, t typ) bool {
+	return lo.Cmp(ranges[t].lo) >= 0 && hi.Cmp(ranges[t].hi) <= 0
+}
 
 // digits is the number of decimal digits that a value between two bounds has at most.
 func digits(lo, hi *big.Int) int {
@@ -36,17 +38,27 @@ func (c *compiler) integer(e *expr, t typ, lo, hi *big.Int) *expr {
 	if within(lo, hi, t) {
 		return e
 	}
-	var outside []string
-	if hi.Cmp(ranges[t].hi) > 0 {
-		outside = append(outside, op(e.val, ">", c.number(e.phys, ranges[t].hi)))
-	}
-	if lo.Cmp(ranges[t].lo) < 0 {
-		outside = append(outside, op(e.val, "<", c.number(e.phys, ranges[t].lo)))
-	}
-	return e.fails(isTrue(or(outside...)), false)
+	return e.fails("("+c.inRange(e.val, e.phys, t)+" is false)", false)
 }
 
-func (c *compiler) number(t typ, n *big.Int) string { return "'" + n.String() + "'::" + c.sql(t) }
+// inRange tells whether a value fits into an integer type; a range mentions it only once.
+func (c *compiler) inRange(v string, phys, t typ) string {
+	in := "int8range"
+	if phys == numeric {
+		in = "numrange"
+	} else if phys != int8 {
+		v = c.cast(v, int8)
+	}
+	return op(v, "<@", "'["+ranges[t].lo.String()+","+ranges[t].hi.String()+"]'::pg_catalog."+in)
+}
+
+// number writes an integer. The server reads one that is short and has no sign as int4.
+func (c *compiler) number(t typ, n *big.Int) string {
+	if t == int4 && n.Sign() >= 0 {
+		return n.String()
+	}
+	return "'" + n.String() + "'::" + c.sql(t)
+}
 
 // cast writes the value in a wider type.
 func (c *compiler) cast(v string, t typ) string { return "(" + v + ")::" + c.sql(t) }
@@ -57,7 +69,7 @@ func (c *compiler) widen(e *expr, t typ) string {
 	case e.phys == t:
 		return e.val
 	case e.lit != nil && !e.lit.null:
-		return "'" + e.lit.text + "'::" + c.sql(t)
+		return c.number(t, e.lo)
 	}
 	return c.cast(e.val, t)
 }
@@ -71,8 +83,7 @@ func (c *compiler) as(e *expr, t typ) string {
 	if e.lit != nil || within(e.lo, e.hi, t) {
 		return c.widen(e, t)
 	}
-	r := ranges[t]
-	return when(and(op(e.val, ">=", c.number(e.phys, r.lo)), op(e.val, "<=", c.number(e.phys, r.hi))), c.cast(e.val, t))
+	return when(c.inRange(e.val, e.phys, t), c.cast(e.val, t))
 }
 
 // widest is a type in which all of some integers can be written.

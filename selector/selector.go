@@ -57,7 +57,11 @@ func Compile(text string, env Env) (*Selector, error) {
 	case e.err == "":
 		s.Condition = "case when " + e.val + " then 1 else 0 end"
 	case e.nulls: // where there is a value there was no error
-		s.Condition = "coalesce((" + e.val + ")::pg_catalog.int4, case when " + e.err + " then -1 else 0 end)"
+		fails := e.errNull
+		if fails == "" {
+			fails = e.err
+		}
+		s.Condition = "coalesce((" + e.val + ")::pg_catalog.int4, case when " + fails + " then -1 else 0 end)"
 	default:
 		s.Condition = "case when " + e.err + " then -1 when " + e.val + " then 1 else 0 end"
 	}
