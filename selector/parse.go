@@ -9,32 +9,50 @@ import (
 
 const (
 	maxText   = 16 << 10 // bytes of a selector
-	maxTokens = 2000     // what the parser's stack takes without thinking, many times over
+	maxTokens = 2000     // the parser's stack takes many times as many, however they are nested
+	maxDepth  = 200      // of operations in one another
 	prefix    = "select\n"
 )
 
 // parseExpression parses a text that must be one expression.
-func parseExpression(text string) (*pg_query.Node, *Error) {
-	if len(text) > maxText {
-		return nil, &Error{Code: "54000", Message: "the selector is too long", Hint: "At most 16384 bytes."}
+func parseExpression(src string) (*pg_query.Node, *Error) {
+	if len(src) > maxText {
+		return nil, refuse(0, codeProgramLimit, hintShorter, "a selector of %d bytes is too long, it may have %d", len(src), maxText)
 	}
-	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return nil, &Error{Code: "22021", Message: "the selector is not valid UTF-8"}
+	if !utf8.ValidString(src) || strings.ContainsRune(src, 0) {
+		return nil, refuse(0, codeUntranslated, "Set client_encoding to UTF8 to create it.", "the selector is no valid text in UTF8")
 	}
-	tokens, err := pg_query.Scan(text)
-	if err == nil && len(tokens.Tokens) > maxTokens {
-		return nil, &Error{Code: "54001", Message: "the selector is too complex", Hint: "At most 2000 words and signs."}
+	notOne := func(why string) *Error {
+		return refuse(0, codeSyntax, hintLanguage, "a selector must be one SQL expression%s", why)
 	}
-	tree, err := pg_query.Parse(prefix + text + "\n") // the line break ends a comment at the text's end
+	tokens, err := pg_query.Scan(src)
 	if err != nil {
-		return nil, &Error{Code: "42601", Message: "a selector must be one SQL expression: " + err.Error()}
+		return nil, notOne(": " + err.Error())
 	}
-	if len(tree.Stmts) == 1 {
-		if s := tree.Stmts[0].Stmt.GetSelectStmt(); s != nil && len(s.TargetList) == 1 {
-			if v := s.TargetList[0].GetResTarget().GetVal(); v != nil {
-				return v, nil
-			}
-		}
+	if len(tokens.Tokens) > maxTokens {
+		return nil, refuse(0, codeTooComplex, hintShorter, "a selector of %d words and signs is too complex, it may have %d", len(tokens.Tokens), maxTokens)
 	}
-	return nil, &Error{Code: "42601", Message: "a selector must be one SQL expression"}
+	tree, err := pg_query.Parse(prefix + src + "\n") // the line break ends a comment at the text's end
+	if err != nil {
+		return nil, notOne(": " + err.Error())
+	}
+	if len(tree.Stmts) != 1 {
+		return nil, notOne("")
+	}
+	s := tree.Stmts[0].Stmt.GetSelectStmt()
+	if s == nil || !onlyTarget(s) {
+		return nil, notOne("")
+	}
+	target := s.TargetList[0].GetResTarget()
+	if target.GetName() != "" || len(target.GetIndirection()) > 0 || target.GetVal() == nil {
+		return nil, notOne("")
+	}
+	return target.Val, nil
+}
+
+// onlyTarget reports whether a SELECT has one target and no clause.
+func onlyTarget(s *pg_query.SelectStmt) bool {
+	return len(s.TargetList) == 1 && s.Op == pg_query.SetOperation_SETOP_NONE && len(s.DistinctClause) == 0 && s.IntoClause == nil &&
+		len(s.FromClause) == 0 && s.WhereClause == nil && len(s.GroupClause) == 0 && s.HavingClause == nil && len(s.WindowClause) == 0 &&
+		len(s.ValuesLists) == 0 && len(s.SortClause) == 0 && s.LimitOffset == nil && s.LimitCount == nil && len(s.LockingClause) == 0 && s.WithClause == nil
 }
