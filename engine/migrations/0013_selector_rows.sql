@@ -66,8 +66,10 @@ as $$
            case when e.errors > 0 then pg_sequence_last_value(format('mbus4.selector_message_%s', s.slot)::regclass) end
     from mbus4.consumer c
     left join mbus4.selector_slot s on s.consumer_id = c.id
-    left join lateral (select coalesce(pg_sequence_last_value(format('mbus4.selector_errors_%s', s.slot)::regclass), 0) - s.base as errors offset 0) e
-        on s.slot is not null
+    cross join lateral (
+        select case when s.slot is not null then coalesce(pg_sequence_last_value(format('mbus4.selector_errors_%s', s.slot)::regclass), 0) - s.base end as errors
+        offset 0
+    ) e
     where c.selector_id is not null
 $$;
 revoke all on function mbus4.selector_error_counts() from public;
