@@ -22,7 +22,7 @@ func TestIDsBeyondInt(t *testing.T) {
 		t.Fatal(err)
 	}
 	const selector = "t.data->'n' = '2'"
-	if err := db.EnsureSelector(testContext(t), selector); err != nil {
+	if err := db.EnsureSelector(testContext(t), SelectorUse{Role: "postgres", Text: selector}); err != nil {
 		t.Fatal(err)
 	}
 	want := func(what, sql string, args ...any) {
@@ -35,35 +35,35 @@ func TestIDsBeyondInt(t *testing.T) {
 		t.Helper()
 		mustExec(t, conn, sql, args...)
 	}
-	void("select mbus4.at_create_queue('q', 1, 1), mbus4.at_create_queue('r', 1, 1)")
-	void("select mbus4.at_create_consumer('q', 'c', $1, true, 1)", selector)
-	void("select mbus4.at_create_trigger('q', 'r', null, 1)")
+	void("select mbus4.at_create_queue('q', 1, '1'), mbus4.at_create_queue('r', 1, '1')")
+	void("select mbus4.at_create_consumer('q', 'c', $1, true, '1')", selector)
+	void("select mbus4.at_create_trigger('q', 'r', null, '1')")
 	want("true", "select (min(id) >= $1)::text from mbus4.consumer where name <> 'default'", beyond)
 	for i := range 3 {
-		void("select mbus4.at_post_full('q', hstore('n', $1::int::text), null, null, null, null, $2, 1)", i+1, fmt.Sprint("m", i+1))
+		void("select mbus4.at_post_full('q', hstore('n', $1::int::text), null, null, null, null, $2, '1')", i+1, fmt.Sprint("m", i+1))
 	}
-	void("select mbus4.at_post('q', 'n=>2', null, null, null, 1)")
-	void("select mbus4.at_post_full('q', 'n=>4', 'consume_after=>{m1}', null, null, null, 'm4', 1)")
+	void("select mbus4.at_post('q', 'n=>2', null, null, null, '1')")
+	void("select mbus4.at_post_full('q', 'n=>4', 'consume_after=>{m1}', null, null, null, 'm4', '1')")
 	want("1", "select count(distinct consumer_id)::text from mbus4.waiting join mbus4.consumer c on c.id = consumer_id and c.id >= $1 and queue = 'q'", beyond)
-	want("m2", "select iid from mbus4.at_consume('q', 'c', 1)")
-	want("m2", "select iid from mbus4.at_dyn_consume('q', 't.data->''n'' = ''2''', 'default', 1)")
-	want("m1 m3", "select string_agg(iid, ' ') from mbus4.at_consumen('q', 'default', 2, 1)")
-	want("2", "select (data->'n') from mbus4.at_consume('q', 'default', 1)")
+	want("m2", "select iid from mbus4.at_consume('q', 'c', '1')")
+	want("m2", "select iid from mbus4.at_dyn_consume('q', 't.data->''n'' = ''2''', 'default', '1')")
+	want("m1 m3", "select string_agg(iid, ' ') from mbus4.at_consumen('q', 'default', 2, '1')")
+	want("2", "select (data->'n') from mbus4.at_consume('q', 'default', '1')")
 	eventually(t, "the Releaser wakes what waited", func() bool {
 		return one[bool](t, conn, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id and c.queue = 'q' where m.iid = 'm4' and m.available_at < 'infinity')")
 	})
 	eventually(t, "a hint rises", func() bool {
 		return one[bool](t, conn, "select max(last_value) > 0 from pg_sequences where schemaname = 'mbus4' and sequencename ~ '^hint_'")
 	})
-	want("m4", "select (mbus4.at_take_from('q', 'default', 'm4', 1)).iid")
-	void("select mbus4.at_drop_consumer('q', 'c', 1)")
-	void("select mbus4.at_drop_queue('r', 1)")
+	want("m4", "select (mbus4.at_take_from('q', 'default', 'm4', '1')).iid")
+	void("select mbus4.at_drop_consumer('q', 'c', '1')")
+	void("select mbus4.at_drop_queue('r', '1')")
 	eventually(t, "what is left of both is swept", func() bool {
 		return one[bool](t, conn, "select not exists (select from mbus4.message m where not exists (select from mbus4.consumer c where c.id = m.consumer_id))")
 	})
 	queue := one[string](t, conn, "select mbus4.new_temporary_queue()")
-	void("select mbus4.at_post($1, 'a=>1', null, null, null, 1)", queue)
-	want("1", "select count(*)::text from mbus4.at_consume($1, 'default', 1)", queue)
+	void("select mbus4.at_post($1, 'a=>1', null, null, null, '1')", queue)
+	want("1", "select count(*)::text from mbus4.at_consume($1, 'default', '1')", queue)
 }
 
 // No column, no parameter and no result is left that holds the id of a queue or a consumer as an int.
@@ -76,7 +76,7 @@ func TestNoIDIsInt(t *testing.T) {
 	// What is not such an id: numbers of consumers, processes of clients, limits of semaphores, columns of the contract.
 	for _, left := range strings.Fields(one[string](t, conn, columns)) {
 		switch left {
-		case "schema_version.version", "queue.consumers_cnt", "message.received", "work_queue.process_id", "work_queue.attempts",
+		case "schema_version.version", "selector.version", "selector.major", "selector_slot.slot", "queue.consumers_cnt", "message.received", "work_queue.process_id", "work_queue.attempts",
 			"semaphore.id", "semaphore.active", "semaphore.try_release", "semaphore_task.semaphore_id", "semaphore_change.semaphore_id":
 		default:
 			t.Errorf("%s is an int", left)
@@ -95,7 +95,7 @@ func TestUpgradeToBigint(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	conn := connect(t, name)
-	steps, err := migrations()
+	steps, err := migrations(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestUpgradeToBigint(t *testing.T) {
 	if got := one[string](t, conn, "select string_agg(iid, ' ') || (select string_agg(dep, ' ') from mbus4.waiting) from mbus4.message"); got != "keptother" {
 		t.Errorf("left: %s", got)
 	}
-	if got := one[string](t, conn, "select iid from mbus4.at_consume('q', 'default', 1)"); got != "kept" {
+	if got := one[string](t, conn, "select iid from mbus4.at_consume('q', 'default', '1')"); got != "kept" {
 		t.Errorf("consumed %s", got)
 	}
 	for _, table := range []string{"message", "waiting"} {

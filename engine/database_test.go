@@ -28,7 +28,7 @@ func TestDatabaseInstallsOnce(t *testing.T) {
 	}
 	wg.Wait()
 	conn := connect(t, name)
-	steps, err := migrations()
+	steps, err := migrations(false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,10 @@ type Options struct {
 	AdminDSN string
 	// NoInit forbids creating and upgrading the schema; see Init.
 	NoInit bool
-	Log    *zap.Logger // nil: none
+	// DisableBadSelectors lets a database be upgraded that has selectors which are refused by now: their consumers
+	// stay and get no more messages.
+	DisableBadSelectors bool
+	Log                 *zap.Logger // nil: none
 	// SweepInterval is the time between two sweeps of a database in use; 0: 5 s.
 	SweepInterval time.Duration
 	// SemaphoreInterval is the time between two full passes over the semaphores of a database, which find
@@ -37,7 +40,7 @@ type Options struct {
 // Engine keeps the databases that are served. It is safe for concurrent use.
 type Engine struct {
 	admin      *pgx.ConnConfig // copied for each connection
-	noInit     bool
+	how        preparing
 	log        *zap.Logger
 	sweep      time.Duration
 	semaphores time.Duration // between two full passes
@@ -73,7 +76,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	closeQuietly(ctx, conn)
 	e := &Engine{
 		admin:      cfg,
-		noInit:     opt.NoInit,
+		how:        preparing{noInit: opt.NoInit, disableBad: opt.DisableBadSelectors},
 		log:        opt.Log,
 		sweep:      opt.SweepInterval,
 		semaphores: opt.SemaphoreInterval,
@@ -95,6 +98,15 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 
 // Init creates or upgrades the schema in the database dsn names.
 func Init(ctx context.Context, dsn string) (Result, error) {
+	return initialize(ctx, dsn, preparing{})
+}
+
+// InitDisablingSelectors does it as with Options.DisableBadSelectors. The Result's Warnings name the consumers.
+func InitDisablingSelectors(ctx context.Context, dsn string) (Result, error) {
+	return initialize(ctx, dsn, preparing{disableBad: true})
+}
+
+func initialize(ctx context.Context, dsn string, how preparing) (Result, error) {
 	cfg, err := parseDSN(dsn)
 	if err != nil {
 		return Result{}, err
@@ -104,7 +116,7 @@ func Init(ctx context.Context, dsn string) (Result, error) {
 		return Result{}, connectError(cfg.Database, err)
 	}
 	defer closeQuietly(ctx, conn)
-	_, res, err := prepare(ctx, conn, false, zap.NewNop())
+	_, res, err := prepare(ctx, conn, how, zap.NewNop())
 	if err != nil {
 		return res, asError("installing schema mbus4", err)
 	}
@@ -229,7 +241,7 @@ func (e *Engine) open(ctx context.Context, name string) (*keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, _, err := prepare(ctx, conn, e.noInit, e.log)
+	in, _, err := prepare(ctx, conn, e.how, e.log)
 	if err != nil {
 		closeQuietly(ctx, conn)
 		return nil, asError("preparing database "+name, err)

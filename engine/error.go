@@ -18,6 +18,7 @@ const (
 	codeDuplicateSchema     = "42P06"
 	codeDuplicateTable      = "42P07"
 	codeUniqueViolation     = "23505"
+	codeForeignKey          = "23503" // foreign_key_violation
 	codeUndefinedTable      = "42P01"
 	codeUndefinedObject     = "42704"
 	codeNotInRequiredState  = "55000" // object_not_in_prerequisite_state

@@ -3,7 +3,6 @@ package engine
 import (
 	"embed"
 	"fmt"
-	"maps"
 	"regexp"
 	"strings"
 	"text/template"
@@ -20,11 +19,10 @@ var readme string
 // CallTexts holds the SQL that serves each function of the catalogue. It is immutable and safe for
 // concurrent use.
 type CallTexts struct {
-	plain     map[string]string // by file name without extension
-	selective map[string]string // the same, for a database with selectors
-	steps     *template.Template
-	ours      string // sql/name
-	guard     string
+	texts map[string]string // by file name without extension
+	steps *template.Template
+	ours  string // sql/name
+	guard string
 }
 
 // comment is a whole line of comment: it explains the file, the server need not read it.
@@ -34,16 +32,11 @@ var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 // is a broken build.
 func Fragments() *CallTexts {
 	macros, texts, names := readTexts("sql/macro"), readTexts("sql"), readTexts("sql/name")
-	t := &CallTexts{plain: map[string]string{}, selective: map[string]string{}, steps: stepTemplates(), ours: names["ours"], guard: names["guard"]}
-	selective := maps.Clone(macros)
-	macros["selective"] = ""
-	selective["selects"] = "mbus4.selects(c.selector_id, s.t)"
+	t := &CallTexts{texts: map[string]string{}, steps: stepTemplates(), ours: names["ours"], guard: names["guard"]}
 	for name, text := range texts {
-		t.plain[name] = expandMacros(text, macros)
-		t.selective[name] = expandMacros(text, selective)
+		t.texts[name] = expandMacros(text, macros)
 	}
-	manual := sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text"
-	t.plain["readme"], t.selective["readme"] = manual, manual
+	t.texts["readme"] = sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text"
 	return t
 }
 
@@ -91,10 +84,7 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 			name = "consume"
 		}
 	}
-	texts := t.plain
-	if use.Selective {
-		texts = t.selective
-	}
+	texts := t.texts
 	text, ok := texts[name]
 	if !ok {
 		panic("no SQL for function " + f.Name)

@@ -175,12 +175,19 @@ func functionServing(t *testing.T, serves string) *sqlfuncs.Func {
 // inline is a statement around the text that serves the call inline.
 func (t *CallTexts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
 	given := map[string]bool{}
-	names := []string{"n"}
 	for _, p := range params {
 		given[p.Name] = true
+	}
+	return t.inlineUse(f, params, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true}, hstoreSchema, args)
+}
+
+// inlineUse is it for one use of the call.
+func (t *CallTexts) inlineUse(f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
+	names := []string{"n"}
+	for _, p := range params {
 		names = append(names, sqlfuncs.QuoteIdent(p.Name))
 	}
-	fragment := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true})
+	fragment := t.Fragment(f, use)
 	fills := []string{"{c}", "c", "{k}", "7", "{name}", f.Serves, "{hstore}", hstoreSchema}
 	var values []string
 	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
@@ -302,7 +309,7 @@ func TestFunctionsAreReplaced(t *testing.T) {
 	if _, err := Init(testContext(t), dsnAs(t, name, role)); err == nil {
 		t.Errorf("%s serves what belongs to %s", role, owner)
 	}
-	mustExec(t, conn, "grant select, delete, update on all tables in schema mbus4 to "+role)
+	mustExec(t, conn, "grant select, insert, delete, update on all tables in schema mbus4 to "+role)
 	mustExec(t, conn, "grant select, update on all sequences in schema mbus4 to "+role)
 	mustExec(t, conn, "grant usage on schema mbus4 to "+role)
 	res, err := Init(testContext(t), dsnAs(t, name, role))

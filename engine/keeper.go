@@ -21,6 +21,9 @@ const (
 	longestBackoff = 30 * time.Second
 	roundTimeout   = 2 * time.Minute
 
+	slotsInterval   = time.Second // how long errors of a new consumer's selector may go uncounted
+	collectInterval = time.Minute
+
 	// serviceLockWait is how long a service waits for a lock. It is well below the server's deadlock_timeout
 	// (1 s unless set otherwise): should a service and a client's DDL wait for one another, it is the service
 	// that gives up, before the server looks for somebody to fail.
@@ -67,6 +70,8 @@ type keeper struct {
 	nextRelease time.Time
 	nextReap    time.Time
 	nextSweep   time.Time
+	nextSlots   time.Time
+	nextCollect time.Time
 	waiting     bool      // messages wait for others: they may become deliverable without any sign
 	temporary   bool      // there are temporary queues: their sessions may end without any sign
 	heldTold    time.Time // when the log was last told of a lock

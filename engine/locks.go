@@ -25,9 +25,6 @@ const (
 // lockUpgradeSQL lets one transaction at a time change the schema. Readers are not held up.
 const lockUpgradeSQL = `lock table mbus4.upgrade_lock in exclusive mode`
 
-// lockSelectorsSQL lets one transaction at a time make selectors.
-const lockSelectorsSQL = `select from mbus4.service where name = 'selectors' for update`
-
 // The row is taken only when the session it names is gone, or is this one. When another session takes it at
 // the same moment it is locked, or names that session as soon as it is not: then the condition is looked
 // at again.

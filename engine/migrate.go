@@ -35,10 +35,13 @@ type migration struct {
 	version int
 	name    string // of its file, for messages
 	text    string // a text/template of several statements
+	// after does what SQL alone cannot, in the step's transaction; nil: nothing.
+	after func(ctx context.Context, tx pgx.Tx, in *installation, res *Result) error
 }
 
-// migrations lists all steps in order. The files are named <version>_<what>.sql.
-func migrations() ([]migration, error) {
+// migrations lists all steps in order. The files are named <version>_<what>.sql. disableBad: see
+// Options.DisableBadSelectors.
+func migrations(disableBad bool) ([]migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
 		return nil, fmt.Errorf("listing migrations: %w", err)
@@ -56,6 +59,9 @@ func migrations() ([]migration, error) {
 			return nil, fmt.Errorf("reading migration %s: %w", base, err)
 		}
 		steps = append(steps, migration{version: version, name: base, text: string(text)})
+	}
+	steps[selectorRowsVersion-1].after = func(ctx context.Context, tx pgx.Tx, in *installation, res *Result) error {
+		return moveSelectors(ctx, tx, in, res, disableBad)
 	}
 	return steps, nil
 }
@@ -94,6 +100,8 @@ type installation struct {
 	owner        string // of the schema
 	usable       bool   // the role may do all the services do
 	granted      bool   // mbus4_user and mbus4_admin have what rights/*.sql give
+	major        int    // of the server
+	stale        bool   // selectors are to be compiled again
 	functions    string // fingerprint of the functions that serve calls in place; "": none
 }
 
@@ -110,7 +118,8 @@ select d.oid, d.datname::text, current_user::text,
                  where e.extname = 'hstore'), ''),
        coalesce(pg_catalog.pg_get_userbyid(n.nspowner)::text, ''),
        coalesce(pg_catalog.has_schema_privilege(n.oid, 'usage')
-                and pg_catalog.has_table_privilege(v.oid, 'select'), false)
+                and pg_catalog.has_table_privilege(v.oid, 'select'), false),
+       pg_catalog.current_setting('server_version_num')::int / 10000
 from pg_catalog.pg_database d
 left join pg_catalog.pg_namespace n on n.nspname = 'mbus4'
 left join pg_catalog.pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version'
@@ -131,6 +140,11 @@ func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	if in.granted, err = granted(ctx, conn); err != nil {
 		return in, err
 	}
+	if in.usable && in.version >= selectorRowsVersion {
+		if in.stale, err = selectorsStale(ctx, conn, in); err != nil {
+			return in, err
+		}
+	}
 	in.functions, err = functionsFound(ctx, conn)
 	return in, err
 }
@@ -140,7 +154,7 @@ func identify(ctx context.Context, conn *pgx.Conn) (installation, error) {
 	var in installation
 	var versioned, readable bool
 	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign,
-		&versioned, &in.hstoreSchema, &in.owner, &readable)
+		&versioned, &in.hstoreSchema, &in.owner, &readable, &in.major)
 	if err != nil {
 		return in, fmt.Errorf("looking for schema mbus4: %w", err)
 	}
@@ -165,7 +179,7 @@ func identify(ctx context.Context, conn *pgx.Conn) (installation, error) {
 
 // complete reports whether nothing is left to do for the version of the schema that is wanted.
 func (in installation) complete(want int) bool {
-	return in.version == want && in.granted && in.functions == fingerprint(Fragments().definitions(in.hstoreSchema))
+	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(Fragments().definitions(in.hstoreSchema))
 }
 
 // check refuses what this program must not work with. want is the version it knows.
@@ -208,10 +222,16 @@ func lackingRights(in installation) *Error {
 	}
 }
 
+// preparing says what may be done to a database.
+type preparing struct {
+	noInit     bool // nothing
+	disableBad bool // selectors that are none any more select nothing
+}
+
 // prepare brings the database conn is connected to up to this program's schema, or with noInit
 // only checks that it has it. Any number may run at once.
-func prepare(ctx context.Context, conn *pgx.Conn, noInit bool, log *zap.Logger) (installation, Result, error) {
-	steps, err := migrations()
+func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger) (installation, Result, error) {
+	steps, err := migrations(how.disableBad)
 	if err != nil {
 		return installation{}, Result{}, err
 	}
@@ -224,14 +244,21 @@ func prepare(ctx context.Context, conn *pgx.Conn, noInit bool, log *zap.Logger) 
 	if err := in.check(want); err != nil {
 		return in, res, err
 	}
-	if noInit {
+	if how.noInit {
 		return in, res, in.checkWithoutInit(want)
 	}
 	if in.complete(want) {
 		return in, res, nil
 	}
 
-	return in, res, upgrade(ctx, conn, steps, &in, &res, log)
+	err = upgrade(ctx, conn, steps, &in, &res, log)
+	if err == nil && in.stale {
+		if err = renewSelectors(ctx, conn, &in, &res, how.disableBad); err != nil {
+			err = asError("compiling the selectors again", err)
+		}
+	}
+	in.stale = in.stale && err != nil
+	return in, res, err
 }
 
 // checkWithoutInit refuses a schema that is missing or old where creating it is forbidden.
@@ -249,6 +276,12 @@ func (in installation) checkWithoutInit(want int) error {
 			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, this mbusproxy needs version %d",
 				in.database, in.version, want),
 			Hint: "Upgrade it with: mbusproxy init",
+		}
+	case in.stale:
+		return &Error{
+			Code:    codeNotInRequiredState,
+			Message: fmt.Sprintf("the selectors in schema mbus4 of database %q were compiled by an older program or for another server", in.database),
+			Hint:    "Have them compiled again with: mbusproxy init",
 		}
 	}
 	return nil
@@ -276,7 +309,7 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 		}
 		ran := false
 		err := inTurn(ctx, conn, func(tx pgx.Tx) (err error) {
-			ran, err = runStep(ctx, tx, step, in)
+			ran, err = runStep(ctx, tx, step, in, res)
 			return err
 		})
 		if err != nil {
@@ -319,7 +352,7 @@ func inTurn(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
 }
 
 // runStep runs a step, unless that was done before.
-func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation) (ran bool, err error) {
+func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation, res *Result) (ran bool, err error) {
 	var done bool
 	if err := tx.QueryRow(ctx, `select pg_catalog.to_regclass('mbus4.schema_version') is not null`).Scan(&done); err != nil {
 		return false, fmt.Errorf("looking for schema mbus4: %w", err)
@@ -350,6 +383,11 @@ func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation) (
 			return false, refusal
 		}
 		return false, err
+	}
+	if step.after != nil {
+		if err := step.after(ctx, tx, in, res); err != nil {
+			return false, err
+		}
 	}
 	_, err = tx.Exec(ctx, `insert into mbus4.schema_version (version, program) values ($1, $2)`, step.version, program())
 	return err == nil, err

@@ -28,6 +28,7 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.semaphore_change')::oid, 'delete'), true) -- null: an old version
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.view_insert')::oid, 'delete'), true)
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.service')::oid, 'update'), true)
+		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.selector')::oid, 'insert'), true)
 		   and pg_catalog.has_sequence_privilege('mbus4.message_id', 'select')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'update')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'select')`).Scan(&ok)
@@ -48,6 +49,7 @@ func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		      and pg_catalog.has_sequence_privilege(oid, 'mbus4.hint_0', 'select')
 		      and coalesce(pg_catalog.has_table_privilege(oid, pg_catalog.to_regclass('mbus4.work_queue')::oid, 'select'), false)
 		      and coalesce(pg_catalog.has_table_privilege(oid, pg_catalog.to_regclass('mbus4.semaphore')::oid, 'select'), false)
+		      and coalesce(pg_catalog.has_table_privilege(oid, pg_catalog.to_regclass('mbus4.selector')::oid, 'select'), false)
 		   or rolname = 'mbus4_admin'
 		      and pg_catalog.has_table_privilege(oid, 'mbus4.consumer', 'insert')
 		      and coalesce(pg_catalog.has_schema_privilege(oid, pg_catalog.to_regnamespace('mbus4_views')::oid, 'create'), false)

@@ -33,6 +33,8 @@ func (k *keeper) round(ctx context.Context) error {
 		k.turn(&k.nextHint, tickInterval/2, func() error { return k.hinter.Tick(ctx, k.conn) }),
 		k.turn(&k.nextRelease, tickInterval/2, func() error { return k.release(ctx) }),
 		k.turn(&k.nextReap, reapInterval, func() error { return k.reap(ctx) }),
+		k.turn(&k.nextSlots, slotsInterval, func() error { return assignSlots(ctx, k.conn) }),
+		k.turn(&k.nextCollect, collectInterval, func() error { return k.collect(ctx) }),
 		k.turn(&k.nextSweep, k.engine.sweep, func() error { return k.sweepUp(ctx) }),
 	)
 }
@@ -89,6 +91,14 @@ func (k *keeper) release(ctx context.Context) error {
 func (k *keeper) reap(ctx context.Context) (err error) {
 	k.temporary, err = reapTemporary(ctx, k.conn)
 	return err
+}
+
+// collect removes the selectors that nobody uses.
+func (k *keeper) collect(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, k.conn, func(tx pgx.Tx) error {
+		_, err := collectSelectors(ctx, tx, selectorLife)
+		return err
+	})
 }
 
 func (k *keeper) sweepUp(ctx context.Context) error {

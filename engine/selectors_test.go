@@ -1,52 +1,59 @@
 package engine
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/selector"
+	"mbusproxy/sqlfuncs"
 )
 
-// selectsSQL asks the function for posting and the one by name; both must say the same.
-const selectsSQL = `select mbus4.selects($1, t) is true, mbus4.selects_late($1, t) is true
-	from (select row(1, null, 'i', null, null, null, null, 'a=>1', 'b=>2')::mbus4.qt_model as t offset 0) x`
-
-func expectSelects(t *testing.T, conn *pgx.Conn, text string, want bool) {
+// ensure has a selector checked for the tests' own role.
+func ensure(t *testing.T, e *Engine, database, text string) error {
 	t.Helper()
-	var fast, late bool
-	if err := conn.QueryRow(testContext(t), selectsSQL, selectorID(text)).Scan(&fast, &late); err != nil {
-		t.Errorf("%s: %v", text, err)
-		return
-	}
-	if fast != want || late != want {
-		t.Errorf("%s: selects gives %v, selects_late %v, want %v", text, fast, late, want)
-	}
+	return ensureAs(t, e, database, "postgres", text, false)
 }
 
-func ensure(t *testing.T, e *Engine, database, text string) error {
+func ensureAs(t *testing.T, e *Engine, database, role, text string, temporary bool) error {
 	t.Helper()
 	db, err := e.Database(testContext(t), database)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db.EnsureSelector(testContext(t), text)
+	return db.EnsureSelector(testContext(t), SelectorUse{Role: role, Temporary: temporary, Text: text})
 }
 
-// Two proxies make selectors at once, the same ones among them; all of them work, for a statement
-// prepared before as well, and whatever the search path.
+// general makes a row for a selector that takes a condition of the test's own.
+func general(t *testing.T, conn *pgx.Conn, text, condition string, canFail bool) {
+	t.Helper()
+	mustExec(t, conn, `insert into mbus4.selector (id, text, condition, can_fail, version, major, maker) values ($1, $2, $3, $4, $5, $6, 'postgres')`,
+		selectorID(text), text, condition, canFail, selector.Version, serverMajor(t, conn))
+}
+
+func serverMajor(t *testing.T, conn *pgx.Conn) int {
+	t.Helper()
+	return one[int](t, conn, "select current_setting('server_version_num')::int / 10000")
+}
+
+func countSelectors(t *testing.T, conn *pgx.Conn) int {
+	t.Helper()
+	return one[int](t, conn, "select count(*) from mbus4.selector")
+}
+
+// called is a call in whose arguments nothing is a parameter.
+func called(serves, args string) string { return "select mbus4.at_" + serves + "(" + args + ", '1')" }
+
+// Two proxies make selectors at once, the same ones among them.
 func TestSelectorsAtOnce(t *testing.T) {
 	t.Parallel()
 	name := installed(t)
 	first, second := openEngine(t, Options{}), openEngine(t, Options{})
-	conn := connect(t, name)
-	mustExec(t, conn, "set search_path = pg_catalog")
-	if _, err := conn.Prepare(testContext(t), selectsSQL, strings.ReplaceAll(selectsSQL, "'a=>1', 'b=>2'", "public.hstore('a', '1'), public.hstore('b', '2')")); err != nil {
-		t.Fatal(err)
-	}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		for _, e := range []*Engine{first, second} {
@@ -58,131 +65,403 @@ func TestSelectorsAtOnce(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	for i := range 4 {
-		expectSelects(t, conn, fmt.Sprintf("t.properties->'a' = '%d'", i), i == 1)
+	conn := connect(t, name)
+	if n := countSelectors(t, conn); n != 4 {
+		t.Errorf("%d rows", n)
 	}
-	if n := one[int](t, conn, `select count(*) from pg_proc where proname like 'selector\_%'`); n != 4 {
+	if n := one[int](t, conn, `select count(*) from pg_proc where proname like 'selector\_%' and pronamespace = 'mbus4'::regnamespace and proname <> 'selector_error_counts'`); n != 0 {
 		t.Errorf("%d functions", n)
 	}
 }
 
-// What a plan does not know yet is asked for by name.
-func TestSelectorUnknownToThePlan(t *testing.T) {
+// Each form of selector decides the same in every way to post: with and without headers, before and after the
+// database had selectors, by a function, by a trigger, from a trigger.
+func TestSelectorsDecide(t *testing.T) {
 	t.Parallel()
 	name := installed(t)
-	e := openEngine(t, Options{})
 	conn := connect(t, name)
-	const text = "t.data ? 'b'"
-	if err := ensure(t, e, name, text); err != nil {
-		t.Fatal(err)
+	for _, q := range []string{"q", "far", "source"} {
+		mustExec(t, conn, called("create_queue", "'"+q+"', 1"))
 	}
-	mustExec(t, conn, `create or replace function mbus4.selects(selector_id bigint, t mbus4.qt_model) returns boolean
-		language sql immutable return mbus4.selects_late(selector_id, t)`)
-	expectSelects(t, conn, text, true)
-}
-
-func TestSelectorsBeyondWhatIsInlined(t *testing.T) {
-	t.Parallel()
-	name := installed(t)
-	conn := connect(t, name)
-	text := func(i int) string { return fmt.Sprintf("t.data->'b' = '%d'", i) }
-	for i := range inlinedSelectors + 5 {
-		err := pgx.BeginFunc(testContext(t), conn, func(tx pgx.Tx) error { return makeSelector(testContext(t), tx, "public", text(i)) })
-		if err != nil {
+	e := openEngine(t, Options{})
+	const (
+		simple   = `(t.properties->'p') = '1' and t.data->'d' = 'x'`
+		headers  = `t.headers->'destination_queue' = 'q'`
+		conflict = `t.data->'d' = 'x' and t.data->'d' = 'y'`
+		takes    = "general"
+		fails    = "fails"
+	)
+	for _, text := range []string{simple, headers, conflict} {
+		if err := ensure(t, e, name, text); err != nil {
 			t.Fatal(err)
 		}
-		mustExec(t, conn, `insert into mbus4.consumer (queue_id, queue, name, selector, selector_id)
-			select id, name, 'c' || $1::int, $2, $3 from mbus4.queue where name = 'dmq'`, i, text(i), selectorID(text(i)))
 	}
-	for _, i := range []int{0, 1, 2, inlinedSelectors, inlinedSelectors + 4} {
-		expectSelects(t, conn, text(i), i == 2)
+	general(t, conn, takes, `case when (t.data operator(public.->) 'n'::pg_catalog.text) operator(pg_catalog.=) '5' and t.iid is not null and t.added operator(pg_catalog.>) '2001-01-01'::pg_catalog.timestamp then 1 else 0 end`, false)
+	general(t, conn, fails, `case when (t.data operator(public.->) 'n'::pg_catalog.text) operator(pg_catalog.=) '5' then 1 else -1 end`, true)
+	for i, text := range []string{simple, headers, conflict, takes, fails} {
+		mustExec(t, conn, called("create_consumer", fmt.Sprintf("'q', 'c%d', %s, false", i, quoted(text))))
+		mustExec(t, conn, called("create_trigger", fmt.Sprintf("'q', 'far%d', %s", i, quoted(text))))
+		mustExec(t, conn, called("create_queue", fmt.Sprintf("'far%d', 1", i)))
+	}
+	mustExec(t, conn, called("create_trigger", "'source', 'q', null"))
+	// Which consumers, and which queues behind a trigger, have messages.
+	const got = `select coalesce((select string_agg(c.name, ' ' order by c.name) from mbus4.consumer c
+			where c.queue = 'q' and c.name <> 'default' and exists (select from mbus4.message m where m.consumer_id = c.id)), '')
+		|| '|' || coalesce((select string_agg(c.queue, ' ' order by c.queue) from mbus4.consumer c
+			where c.queue like 'far_' and exists (select from mbus4.message m where m.consumer_id = c.id)), '')`
+	texts, post := Fragments(), funcNamed("post")
+	plain := slices.DeleteFunc(slices.Clone(post.Params), func(p sqlfuncs.Param) bool { return slices.Contains(plainPost, p.Name) })
+	for _, c := range []struct{ data, properties, want string }{
+		{"n=>4", "p=>1", "c1|far1"},
+		{"d=>x", "p=>1", "c0 c1|far0 far1"},
+		{"d=>x", "p=>2", "c1|far1"},
+		{"d=>x", "", "c1|far1"},
+		{"n=>5,d=>y", "p=>1", "c1 c3 c4|far1 far3 far4"},
+	} {
+		want := c.want
+		short := fmt.Sprintf("'q', %s, %s, null, null", quoted(c.data), quoted(c.properties))
+		long := fmt.Sprintf("'q', %s, null, %s, null, null, null", quoted(c.data), quoted(c.properties))
+		full := sqlfuncs.Use{Given: map[string]bool{"iid": true, "headers": true}}
+		for way, sql := range map[string]string{
+			"inline":    texts.inlineUse(post, plain, sqlfuncs.Use{Selective: true}, "public", short),
+			"unknowing": texts.inlineUse(post, plain, sqlfuncs.Use{}, "public", short),
+			"full":      texts.inlineUse(post, post.Params, full, "public", long),
+			"at_post":   called("post", short),
+			"at_full":   called("post_full", long),
+		} {
+			mustExec(t, conn, sql)
+			if is := one[string](t, conn, got); is != want {
+				t.Errorf("%s of %s, %s: reaches %q, want %q", way, c.data, c.properties, is, want)
+			}
+			mustExec(t, conn, "delete from mbus4.message")
+		}
+		// What comes from another queue keeps the headers of that one.
+		mustExec(t, conn, called("post", strings.Replace(short, "'q'", "'source'", 1)))
+		want = strings.NewReplacer("c1 ", "", "c1|", "|", "far1 ", "", "far1", "").Replace(want + " ")
+		if is := one[string](t, conn, got) + " "; strings.TrimSpace(strings.ReplaceAll(is, " |", "|")) != strings.TrimSpace(strings.ReplaceAll(want, " |", "|")) {
+			t.Errorf("from another queue %s, %s: reaches %q, want %q", c.data, c.properties, is, want)
+		}
+		mustExec(t, conn, "delete from mbus4.message")
 	}
 }
 
-// A function of a user must not run with the rights of the engine's role while it is checked.
-func TestSelectorIsCheckedWithoutRights(t *testing.T) {
-	t.Parallel()
-	name := installed(t)
-	e := openEngine(t, Options{})
-	conn := connect(t, name)
-	mustExec(t, conn, `create function public.harmless(text) returns boolean immutable language plpgsql as $$
-		begin
-			if (select rolsuper from pg_roles where rolname = current_user) then
-				raise exception 'runs as a superuser';
-			end if;
-			return $1 = 'x';
-		end $$`)
-	mustExec(t, conn, `create function public.fickle() returns boolean volatile language plpgsql as 'begin return true; end'`)
-	if err := ensure(t, e, name, "public.harmless('x')"); err != nil {
-		t.Errorf("an immutable function is refused: %v", err)
-	}
-	if err := ensure(t, e, name, "public.fickle()"); err == nil || !strings.Contains(err.Error(), "immutable") {
-		t.Errorf("a volatile function gives %v", err)
-	}
-}
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
+func asRefusal(err error, e **Error) bool { return errors.As(err, e) }
+
+// A refused selector leaves nothing, and one that is empty needs nothing.
 func TestSelectorRefusals(t *testing.T) {
 	t.Parallel()
 	name := installed(t)
 	e := openEngine(t, Options{})
-	for text, rule := range map[string]string{
-		"now() > '2020-01-01'":             "immutable",
-		"random() > 0.5":                   "immutable",
-		"t.added::text = ''":               "immutable",
-		"1":                                "boolean",
-		"t.nosuch = 1":                     "columns of t",
-		"count(*) > 1":                     "aggregate",
-		"generate_series(1, 2) = 1":        "set",
-		"$1 is null":                       "",
-		strings.Repeat(" ", 20000) + "1=1": "too long",
+	for _, text := range []string{
+		"t.data->'a' = (select '1')", "mine(t.iid)", "1) or (1", "t.data->'a' = '1'; drop table x", "current_user = 'x'",
+		strings.Repeat(" ", 20000) + "t.data->'a' = '1'",
 	} {
 		err := ensure(t, e, name, text)
 		var refused *Error
-		if err == nil || !strings.Contains(err.Error(), rule) {
-			t.Errorf("%.40s: got %v, want %q", text, err, rule)
-		} else if !asRefusal(err, &refused) || refused.Code == codeInternal {
+		if !asRefusal(err, &refused) || refused.Code == codeInternal || !strings.Contains(refused.Message, "is refused") {
 			t.Errorf("%.40s: %v", text, err)
 		}
 	}
-	if n := one[int](t, connect(t, name), `select count(*) from pg_proc where proname like 'selector\_%'`); n != 0 {
-		t.Errorf("%d functions were left behind", n)
+	if n := countSelectors(t, connect(t, name)); n != 0 {
+		t.Errorf("%d rows were left behind", n)
 	}
 	if err := ensure(t, e, name, " \n"); err != nil {
 		t.Errorf("an empty selector: %v", err)
 	}
 }
 
-func asRefusal(err error, e **Error) bool {
-	r, ok := err.(*Error) //nolint:errorlint // exactly this type is what clients are shown
-	*e = r
-	return ok
+// A text that has another's id is refused when it is checked, and finds nothing where it was not.
+func TestSelectorWithAnothersID(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	e := openEngine(t, Options{})
+	conn := connect(t, name)
+	const text = "t.data->'a' = '1'"
+	general(t, conn, text, "1", false)
+	mustExec(t, conn, "update mbus4.selector set text = 'other'")
+	var refused *Error
+	if err := ensure(t, e, name, text); !asRefusal(err, &refused) || refused.Code != codeDuplicateObject {
+		t.Errorf("got %v", err)
+	}
+	_, err := conn.Exec(testContext(t), called("create_consumer", "'dmq2', 'c', "+quoted(text)+", false"))
+	if err == nil || !strings.Contains(err.Error(), "mbus4-error") {
+		t.Errorf("got %v", err)
+	}
 }
 
-// Functions that no consumer uses go after a day.
+// Rows that no consumer uses go after a while; those in use, and those just made, stay.
 func TestSelectorsOutOfUse(t *testing.T) {
 	t.Parallel()
 	name := installed(t)
 	conn := connect(t, name)
-	makeOne := func(text string) {
+	for _, text := range []string{"old", "used", "young", "held"} {
+		general(t, conn, text, "1", false)
+	}
+	mustExec(t, conn, "update mbus4.selector set wanted = now() - interval '2 hours' where text <> 'young'")
+	const use = `insert into mbus4.consumer (queue_id, queue, name, selector_id) select id, name, $2, $1 from mbus4.queue where name = 'dmq'`
+	mustExec(t, conn, use, selectorID("used"), "used")
+	other := connect(t, name)
+	mustExec(t, other, "begin")
+	mustExec(t, other, use, selectorID("held"), "held") // not committed
+	collect := func() int64 {
 		t.Helper()
-		err := pgx.BeginFunc(context.Background(), conn, func(tx pgx.Tx) error { return makeSelector(testContext(t), tx, "public", text) })
+		var gone int64
+		err := pgx.BeginFunc(testContext(t), conn, func(tx pgx.Tx) (err error) {
+			gone, err = collectSelectors(testContext(t), tx, selectorLife)
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		return gone
 	}
-	for _, text := range []string{"t.id = 1", "t.id = 2", "t.id = 3"} {
-		makeOne(text)
+	if gone := collect(); gone != 1 {
+		t.Errorf("%d removed, want the old one", gone)
 	}
-	mustExec(t, conn, `insert into mbus4.consumer (queue_id, queue, name, selector_id)
-		select id, name, 'c', $1 from mbus4.queue where name = 'dmq'`, selectorID("t.id = 2"))
-	for _, text := range []string{"t.id = 1", "t.id = 2"} {
-		mustExec(t, conn, fmt.Sprintf("comment on function mbus4.%s(mbus4.qt_model) is '%s x'",
-			selectorFunction(selectorID(text)), time.Now().Add(-25*time.Hour).UTC().Format(time.RFC3339)))
+	mustExec(t, other, "rollback")
+	if gone := collect(); gone != 1 {
+		t.Errorf("%d removed, want the one that was held", gone)
 	}
-	makeOne("t.id = 4")
-	for text, there := range map[string]bool{"t.id = 1": false, "t.id = 2": true, "t.id = 3": true, "t.id = 4": true} {
-		if got := one[bool](t, conn, `select to_regprocedure('mbus4.' || $1 || '(mbus4.qt_model)') is not null`, selectorFunction(selectorID(text))); got != there {
-			t.Errorf("%s is there: %v", text, got)
+	if got := one[string](t, conn, "select string_agg(text, ' ' order by text) from mbus4.selector"); got != "used young" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// The number of rows has a bound, for a database and for a role; what nobody uses makes room.
+func TestSelectorsBound(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	e := openEngine(t, Options{})
+	conn := connect(t, name)
+	fill := func(role string, from, to int) {
+		t.Helper()
+		mustExec(t, conn, `insert into mbus4.selector (id, text, condition, can_fail, version, major, maker)
+			select n, n, '0', false, $1, $2, $3 from generate_series($4::int, $5::int) n`, selector.Version, serverMajor(t, conn), role, from, to)
+	}
+	wantLimit := func(role, text string) {
+		t.Helper()
+		var refused *Error
+		if err := ensureAs(t, e, name, role, text, false); !asRefusal(err, &refused) || refused.Code != codeProgramLimit || refused.Hint == "" {
+			t.Errorf("got %v", err)
 		}
+	}
+	fill("postgres", 1, maxSelectorsOfRole)
+	wantLimit("postgres", "t.data->'a' = '1'")
+	fill("somebody", maxSelectorsOfRole+1, maxSelectors-1)
+	mustExec(t, conn, "update mbus4.selector set maker = 'nobody' where id = 1")
+	if err := ensure(t, e, name, "t.data->'a' = '2'"); err != nil {
+		t.Errorf("one below the bound: %v", err)
+	}
+	mustExec(t, conn, "update mbus4.selector set maker = 'somebody' where maker = 'postgres' and id between 2 and 100")
+	wantLimit("postgres", "t.data->'a' = '3'")
+	mustExec(t, conn, "update mbus4.selector set wanted = now() - interval '10 minutes' where id = 1")
+	if err := ensure(t, e, name, "t.data->'a' = '3'"); err != nil {
+		t.Errorf("room was made: %v", err)
+	}
+}
+
+// What a server of another version, or an older program, made is made again when the database is opened, and what is
+// refused by now stops that.
+func TestSelectorsAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	conn := connect(t, name)
+	const good, bad, unused = "t.data->'a' = '1'", "mine(t.iid)", "t.data->'b' = '1'"
+	for _, text := range []string{good, bad, unused} {
+		general(t, conn, text, "1", false)
+	}
+	use := func(consumer, text string) {
+		t.Helper()
+		mustExec(t, conn, `insert into mbus4.consumer (queue_id, queue, name, selector, selector_id) select id, name, $1, $2, $3 from mbus4.queue where name = 'dmq'`,
+			consumer, text, selectorID(text))
+	}
+	use("g", good)
+	use("b", bad)
+	mustExec(t, conn, "update mbus4.selector set major = 9")
+	_, err := Init(testContext(t), cluster.DSN(name))
+	var refused *Error
+	if !asRefusal(err, &refused) || !strings.Contains(err.Error(), "queue dmq, consumer b: the selector mine(t.iid) is refused") {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := openEngine(t, Options{}).Database(testContext(t), name); !asRefusal(err, &refused) {
+		t.Errorf("opened: %v", err)
+	}
+	if _, err := openEngine(t, Options{NoInit: true}).Database(testContext(t), name); !asRefusal(err, &refused) || !strings.Contains(refused.Hint, "mbusproxy init") {
+		t.Errorf("with --no-init: %v", err)
+	}
+	res, err := InitDisablingSelectors(testContext(t), cluster.DSN(name))
+	if err != nil || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "consumer b") {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	got := one[string](t, conn, `select string_agg(concat_ws(' ', c.name, c.general, c.asks_data, s.condition, s.refused is not null), ', ' order by c.name)
+		from mbus4.consumer c join mbus4.selector s on s.id = c.selector_id and s.major <> 9`)
+	if want := `b t 0 t, g f "a"=>"1" `; !strings.HasPrefix(got, want) {
+		t.Errorf("got %s", got)
+	}
+	if n := countSelectors(t, conn); n != 2 {
+		t.Errorf("%d rows, want those in use", n)
+	}
+}
+
+// Errors are counted for each consumer, by posts that are rolled back as well, and fail nobody.
+func TestSelectorErrorsAreCounted(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	conn := connect(t, name)
+	mustExec(t, conn, called("create_queue", "'q', 1"))
+	general(t, conn, "fails", "case when t.data is null then 1 else -1 end", true)
+	general(t, conn, "holds", "1", false)
+	for consumer, text := range map[string]string{"a": "fails", "b": "fails", "h": "holds"} {
+		mustExec(t, conn, called("create_consumer", fmt.Sprintf("'q', '%s', '%s', false", consumer, text)))
+	}
+	const counts = `select string_agg(concat_ws(' ', consumer, errors, last_message_id), ', ' order by consumer) from mbus4.selector_errors`
+	post := func() int64 {
+		t.Helper()
+		mustExec(t, conn, `select mbus4.at_post('q', 'a=>1', null, null, null, '1')`)
+		return one[int64](t, conn, `select last_value from mbus4.message_id`)
+	}
+	post() // nobody counts yet, and nothing fails
+	if err := assignSlots(testContext(t), conn); err != nil {
+		t.Fatal(err)
+	}
+	if got := one[string](t, conn, counts); got != "a 0, b 0, h" {
+		t.Errorf("got %s", got)
+	}
+	post()
+	mustExec(t, conn, "begin")
+	last := post()
+	mustExec(t, conn, "rollback")
+	if got, want := one[string](t, conn, counts), fmt.Sprintf("a 2 %d, b 2 %[1]d, h", last); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if n := one[int](t, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.name in ('default', 'h')`); n != 4 {
+		t.Errorf("%d messages for those without errors, want 2 each", n)
+	}
+	// Another consumer takes the place of one that is gone, and begins with none.
+	mustExec(t, conn, called("drop_consumer", "'q', 'a'"))
+	mustExec(t, conn, called("create_consumer", "'q', 'z', 'fails', false"))
+	if err := assignSlots(testContext(t), conn); err != nil {
+		t.Fatal(err)
+	}
+	last = post()
+	if got, want := one[string](t, conn, counts), fmt.Sprintf("b 3 %d, h, z 1 %[1]d", last); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if n := one[int](t, conn, `select count(*) from pg_class where relname like 'selector\_errors\__'`); n != 2 {
+		t.Errorf("%d sequences", n)
+	}
+}
+
+// The places where errors are counted have a bound; beyond it nothing fails.
+func TestSelectorSlotsBound(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	conn := connect(t, name)
+	general(t, conn, "fails", "-1", true)
+	mustExec(t, conn, `insert into mbus4.selector_slot (slot, consumer_id, base) select n, null, 0 from generate_series(0, $1::int) n`, maxSelectorSlots-1)
+	mustExec(t, conn, `insert into mbus4.consumer (queue_id, queue, name, selector, selector_id)
+		select q.id, q.name, 'c' || n, 'fails', $1 from mbus4.queue q, generate_series(0, $2::int) n where q.name = 'dmq'`, selectorID("fails"), maxSelectorSlots)
+	mustExec(t, conn, `do $$ begin for n in 0..`+fmt.Sprint(maxSelectorSlots-1)+` loop
+		execute 'create sequence mbus4.selector_errors_' || n; execute 'create sequence mbus4.selector_message_' || n; end loop; end $$`)
+	for range 2 {
+		if err := assignSlots(testContext(t), conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := one[int](t, conn, `select count(consumer_id) from mbus4.selector_slot`); n != maxSelectorSlots {
+		t.Errorf("%d places", n)
+	}
+	mustExec(t, conn, `select mbus4.at_post('dmq', 'a=>1', null, null, null, '1')`)
+	if n := one[int](t, conn, `select count(*) from mbus4.selector_errors where errors = 1`); n != maxSelectorSlots {
+		t.Errorf("%d consumers with an error", n)
+	}
+}
+
+// A snapshot older than a selector does not see it: the call says that the transaction is to be run again.
+func TestSelectorNewerThanTheSnapshot(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	e := openEngine(t, Options{})
+	conn := connect(t, name)
+	mustExec(t, conn, called("create_queue", "'q', 1"))
+	mustExec(t, conn, "begin isolation level repeatable read")
+	one[int](t, conn, "select count(*) from mbus4.queue")
+	const text = "t.data->'a' = '1'"
+	if err := ensure(t, e, name, text); err != nil {
+		t.Fatal(err)
+	}
+	create := called("create_consumer", "'q', 'c', "+quoted(text)+", false")
+	if _, err := conn.Exec(testContext(t), create); err == nil || !strings.Contains(err.Error(), "mbus4-error 1 40001 could not serialize access") {
+		t.Errorf("got %v", err)
+	}
+	mustExec(t, conn, "rollback")
+	mustExec(t, conn, "begin isolation level repeatable read")
+	mustExec(t, conn, create)
+	mustExec(t, conn, "commit")
+}
+
+// Whoever evaluates a selector, its condition stands for itself: settings of the session change nothing.
+func TestSelectorsUnderSettings(t *testing.T) {
+	t.Parallel()
+	for _, create := range []string{"", " encoding 'SQL_ASCII' locale 'C' template template0", " encoding 'WIN1251' locale 'C' template template0"} {
+		t.Run("database"+create, func(t *testing.T) {
+			t.Parallel()
+			name := newDatabase(t)
+			if create != "" {
+				admin := connect(t, "postgres")
+				mustExec(t, admin, "drop database "+name)
+				mustExec(t, admin, "create database "+name+create)
+			}
+			if _, err := Init(testContext(t), cluster.DSN(name)); err != nil {
+				t.Fatal(err)
+			}
+			e := openEngine(t, Options{})
+			texts := []string{`t.data->'back\slash' = 'c:\new ''x'''`, `t.data->'name' = 'Ж'`}
+			conn := connect(t, name)
+			mustExec(t, conn, "set client_encoding = 'UTF8'")
+			mustExec(t, conn, called("create_queue", "'q', 1"))
+			for i, text := range texts {
+				if err := ensure(t, e, name, text); err != nil {
+					t.Fatal(err)
+				}
+				mustExec(t, conn, `select mbus4.at_create_consumer('q', $1, $2, false, '1')`, fmt.Sprint("s", i), text)
+				// The same by its condition.
+				mustExec(t, conn, `select mbus4.at_create_consumer('q', $1, $2, false, '1')`, fmt.Sprint("g", i), text)
+				mustExec(t, conn, `update mbus4.consumer set asks_data = null where name = $1`, fmt.Sprint("g", i))
+			}
+			general(t, conn, "added", `case when t.added operator(pg_catalog.>) '2001-02-03'::pg_catalog.timestamp and t.delayed_until operator(pg_catalog.=) '2001-02-03 04:05:06.789012'::pg_catalog.timestamp
+				and t.expires operator(pg_catalog.=) 'infinity'::pg_catalog.timestamp then 1 else 0 end`, false)
+			mustExec(t, conn, called("create_consumer", "'q', 'added', 'added', false"))
+			for _, settings := range []string{
+				"set datestyle = 'ISO, YMD'", "set datestyle = 'SQL, DMY'", "set datestyle = 'SQL, MDY'", "set datestyle = 'German'", "set datestyle = 'Postgres, DMY'",
+				"set standard_conforming_strings = off", "set backslash_quote = off", "set timezone = 'Pacific/Kiritimati'", "set intervalstyle = 'sql_standard'", "set extra_float_digits = -15",
+				"set search_path = ''", "set bytea_output = 'escape'", "set client_encoding = 'SQL_ASCII'", "set client_encoding = 'UTF8'", "set plan_cache_mode = force_generic_plan",
+			} {
+				if _, err := conn.Exec(testContext(t), settings); err != nil {
+					continue // not in this database
+				}
+				h := "public.hstore"
+				data := h + `(array['back\slash', E'c:\\new ''x''', 'name', convert_from('\xd096'::bytea, 'UTF8')])`
+				if strings.Contains(create, "SQL_ASCII") {
+					data = h + `(array['back\slash', E'c:\\new ''x''', 'name', encode('\xd096'::bytea, 'escape')])`
+					data = h + `(array['back\slash', E'c:\\new ''x''', 'name', E'\xd0\x96'])`
+				}
+				data = strings.ReplaceAll(data, `'back\slash'`, `E'back\\slash'`)
+				data = strings.ReplaceAll(data, `'\xd096'`, `E'\\xd096'`)
+				mustExec(t, conn, `select mbus4.at_post('q', `+data+`, null, '2001-02-03 04:05:06.789012', 'infinity', '1')`)
+				got := one[string](t, conn, `select coalesce(string_agg(c.name, ' ' order by c.name), '') from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id and c.name <> 'default'`)
+				want := "added g0 g1 s0 s1"
+				if settings == "set timezone = 'Pacific/Kiritimati'" {
+					want = "added g0 g1 s0 s1"
+				}
+				if got != want {
+					t.Errorf("%s: reaches %q", settings, got)
+				}
+				mustExec(t, conn, "delete from mbus4.message")
+				mustExec(t, conn, "reset all; set client_encoding = 'UTF8'", pgx.QueryExecModeSimpleProtocol)
+			}
+		})
 	}
 }

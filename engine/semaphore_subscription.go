@@ -122,11 +122,8 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 		return fmt.Errorf("subscribing to semaphores: %w", err)
 	}
 	if !proxied && selector != "" {
-		if err := makeSelector(ctx, tx, hstore, selector); err != nil {
+		if err := storeOwnSelector(ctx, tx, hstore, selector); err != nil {
 			return asError("subscribing to semaphores", err)
-		}
-		if _, err := tx.Exec(ctx, "set local search_path = default"); err != nil {
-			return fmt.Errorf("subscribing to semaphores: %w", err)
 		}
 	}
 	if _, err := tx.Exec(ctx, create, SemaphoreEvents, consumer, selector, true); err != nil {

@@ -86,7 +86,7 @@ func (t *CallTexts) processQueue(call StepCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	values := map[string]string{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Claimable": t.plain["claimable_one"]}
+	values := map[string]string{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Claimable": t.texts["claimable_one"]}
 	if handler := call.Args["handler"]; handler != nil {
 		text, err := call.Rewrite(*handler)
 		if err != nil {

@@ -270,25 +270,25 @@ func everything(t *testing.T, name, admin string) {
 		mustExec(t, conn, "set search_path = pg_catalog")
 		mustExec(t, conn, "set standard_conforming_strings = on")
 	}
-	mustExec(t, client, "select mbus4.at_create_queue('q', 1, 1), mbus4.at_create_queue('r', 1, 1)")
-	mustExec(t, client, "select mbus4.at_create_trigger('semaphore_events', 'r', null, 1)")
-	mustExec(t, client, "select mbus4.at_create_trigger('q', 'r', null, 1)")
-	mustExec(t, client, "select mbus4.at_post_full('q', 'a=>1', null, null, null, null, 'first', 1)")
-	mustExec(t, client, "select mbus4.at_post_full('q', 'a=>1', 'consume_after=>{first}, seenby=>{x}', null, null, null, 'then', 1)")
-	mustExec(t, client, "select mbus4.at_post('q', 'a=>1', null, null, now()::timestamp + interval '1 millisecond', 1)")
+	mustExec(t, client, "select mbus4.at_create_queue('q', 1, '1'), mbus4.at_create_queue('r', 1, '1')")
+	mustExec(t, client, "select mbus4.at_create_trigger('semaphore_events', 'r', null, '1')")
+	mustExec(t, client, "select mbus4.at_create_trigger('q', 'r', null, '1')")
+	mustExec(t, client, "select mbus4.at_post_full('q', 'a=>1', null, null, null, null, 'first', '1')")
+	mustExec(t, client, "select mbus4.at_post_full('q', 'a=>1', 'consume_after=>{first}, seenby=>{x}', null, null, null, 'then', '1')")
+	mustExec(t, client, "select mbus4.at_post('q', 'a=>1', null, null, now()::timestamp + interval '1 millisecond', '1')")
 	mustExec(t, client, "select mbus4.new_temporary_consumer('q', null, 1)")
-	if got := one[string](t, client, "select iid || (headers operator(public.->) 'destination'::text) from mbus4.at_consume('q', 'default', 1)"); got != "firstq" {
+	if got := one[string](t, client, "select iid || (headers operator(public.->) 'destination'::text) from mbus4.at_consume('q', 'default', '1')"); got != "firstq" {
 		t.Errorf("consumed %s", got)
 	}
 	eventually(t, "the Releaser wakes what waited", func() bool {
 		return one[bool](t, client, "select not exists (select from mbus4.waiting)")
 	})
-	if got := one[string](t, client, "select iid from mbus4.at_dyn_consume('q', 't.iid = ''then''', 'default', 1)"); got != "then" {
+	if got := one[string](t, client, "select iid from mbus4.at_dyn_consume('q', 't.iid = ''then''', 'default', '1')"); got != "then" {
 		t.Errorf("consumed %s", got)
 	}
 	mustExec(t, client, "insert into mbus4.view_insert (iid) values ('x')")
 	mustExec(t, client, "insert into mbus4.semaphore (key) values ('s')")
-	mustExec(t, client, "select mbus4.at_semaphore_enqueue('s', 1, 1, 1)")
+	mustExec(t, client, "select mbus4.at_semaphore_enqueue('s', 1, 1, '1')")
 	db.NoteSemaphores()
 	eventually(t, "the task gets a slot, of which is told", func() bool {
 		return one[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'r' and m.data operator(public.->) 'event'::text = 'Acquired')")

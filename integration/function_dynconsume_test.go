@@ -131,12 +131,38 @@ func TestDynConsumeIsOneExpression(t *testing.T) {
 		ask(t, s.conn, "create table kept (); select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late'); select mbus4.post('r', '', iid => 'other')")
 		for _, selector := range []string{
 			"true) -- ", "true); drop table kept; --", "false) union select ('''(0,1)''')::tsvector --", "true, true", "true) limit 9 --",
+			"true) or (1=1", "1) from mbus4.message --", "true; select 1", "true)) or ((true", "true /*", "true --", "'", "$$", "$x$ true", `"`, "E'\\\\'", "U&'\\",
+			// Out of the CASE, to the messages that are not due yet, and to those of other consumers.
+			"true) then 0 end) is not null or (case when (true",
+			"true) then 0 end) is not null or (case when (true /* \" */",
+			"true) then 0 end) is not null or (case when ($$true$$::boolean",
+			"false) then 0 end) is not null or (case when (t.id > 0 -- x",
+			"true] is null or array[true", "true]) is null or (array[true", "(true]) is null or (array[true)",
+			"$x$ ) $x$ = '') then 0 end) is not null or (case when (true", "/* ( */ true) then 0 end) is not null or (case when (true",
+			"generate_series(1, 2) = 1", "count(*) > 0", "true order by 1", "true limit 1", "true as x", "true then 0 end) is not null or (case when true", "",
 		} {
-			got, err := s.form.run(testContext(t), s.conn, do("select iid from mbus4.dyn_consume('q', $1)", selector))
-			if err == nil {
-				t.Errorf("%s: got %q, want an error", selector, got)
+			for i, call := range []step{
+				do("select iid from mbus4.dyn_consume('q', $1)", selector),
+				do("select iid from mbus4.dyn_consume('q', $1)", "("+selector), // what is open already is not closed by us
+				do("select iid from mbus4.dyn_consume('q', '" + strings.ReplaceAll(selector, "'", "''") + "')"),
+				do("select (mbus4.dyn_consume('q', selector)).iid from (values ('" + strings.ReplaceAll(selector, "'", "''") + "')) v (selector)"),
+			} {
+				got, err := s.form.run(testContext(t), s.conn, call)
+				// A comment ends with the line.
+				comment := selector == "true --" && i != 1 || selector == "true) -- " && i == 1
+				if strings.TrimSpace(got) != "" || err == nil && selector != "" && !comment {
+					t.Errorf("%s (%d): got %q, want an error", selector, i, got)
+				}
+				if err != nil && sqlState(err) == "" {
+					t.Fatal(describe(err))
+				}
 			}
 		}
+		// What the caller can read anyway it can ask for; that decides about the messages of q and of no other queue.
+		s.want(t, "", "select iid from mbus4.dyn_consume('q', $1)", "exists (select from mbus4.message m where m.iid = 'other')")
+		s.want(t, "", "select iid from mbus4.dyn_consume('q', $1)", "(select count(*) from mbus4.consumer) > 0")
+		s.want(t, "other", "select iid from mbus4.dyn_consume('r', $1)", "exists (select from mbus4.message m where m.iid = 'late')")
+		s.want(t, "other", "select mbus4.post('r', '', iid => $1)", "other")
 		s.want(t, "late other|0", "select string_agg(iid, ' ' order by iid), (select count(*) from kept) from mbus4.message")
 	})
 }

@@ -37,7 +37,7 @@ func TestSelectorUnknownColumn(t *testing.T) {
 	database := newQueueDatabase(t, "q")
 	conn := connect(t, proxied, database)
 	report := refusal(t, conn, "42703", "select mbus4.create_consumer('q', 'c', 't.nosuch = 1')")
-	if want := "nothing but the columns of t: column t.nosuch does not exist"; !strings.Contains(report.Message, want) {
+	if want := "column nosuch does not exist: there is nothing but the columns of t"; !strings.Contains(report.Message, want) {
 		t.Errorf("%q does not say %q", report.Message, want)
 	}
 }

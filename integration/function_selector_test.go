@@ -11,41 +11,32 @@ import (
 func TestSelectorRefusals(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ selector, code, rule string }{
-		{"(t.properties->'by')=current_user", "42P17", "only immutable functions and constants may occur in it, and current_user is neither"},
-		{"t.iid=session_user", "42P17", "session_user is neither"},
-		{"t.added < localtimestamp(0)", "42P17", "localtimestamp is neither"},
-		{"t.added < now()", "42P17", "only immutable functions and constants"},
-		{"random() < 0.5", "42P17", "only immutable functions and constants"},
-		{"nextval('s') > 0", "42P17", "only immutable functions and constants"},
-		{"t.added::timestamptz > '2001-01-01Z'", "42P17", "only immutable functions and constants"},
-		{"t.added::text > 'x'", "42P17", "only immutable functions and constants"},
-		{"'now'::text::timestamp > t.added", "42P17", "only immutable functions and constants"},
-		{"fickle(t.iid)", "42P17", "only immutable functions and constants"},
-		{"t.iid in (select 'x')", "0A000", "must not hold a subquery"},
-		{"exists (select from pg_class)", "0A000", "must not hold a subquery"},
-		{"t.iid = any (array(select 'x'))", "0A000", "must not hold a subquery"},
-		{"t.iid = $1", "0A000", "must not hold parameters"},
-		{"true, false", "42601", "it must be one SQL expression"},
-		{"true) or (true", "42601", "it must be one SQL expression"},
-		{"1; select 2", "42601", "it must be one SQL expression"},
-		{"true; drop table kept", "42601", "it must be one SQL expression"},
-		{"true as x", "42601", "it must be one SQL expression"},
-		{"true from kept", "42601", "it must be one SQL expression"},
-		{"true where true", "42601", "it must be one SQL expression"},
-		{"true union select false", "42601", "it must be one SQL expression"},
-		{"distinct true", "42601", "it must be one SQL expression"},
-		{"*", "42601", "it must be one SQL expression"},
-		{"t.*", "42601", "it must be one SQL expression"},
-		{"-- only a comment", "42601", "it must be one SQL expression"},
-		{"/* no end", "42601", "it must be one SQL expression"},
-		{"(t.data->'a' = 'b'", "42601", "it must be one SQL expression"},
-		{"t.id >> ", "42601", "it must be one SQL expression"},
-		{"1", "42804 42P13", "it must be boolean"},
-		{"t.iid", "42804 42P13", "it must be boolean"},
-		{"t", "42804 42P13", "it must be boolean"},
-		{"t.nosuch = 1", "42703 42P01", "nothing but the columns of t"},
+		{"(t.properties->'by')=current_user", "42P17", "current_user is not allowed"},
+		{"t.added < localtimestamp(0)", "42P17", "localtimestamp is not allowed"},
+		{"t.added < now()", "42P17", "the function now is not allowed"},
+		{"nextval('s') > 0", "42P17", "the function nextval is not allowed"},
+		{"t.added::timestamptz > '2001-01-01Z'", "42704", "the type timestamptz is not allowed"},
+		{"t.added::text > 'x'", "42846", "a cast from timestamp without time zone to text is not allowed"},
+		{"fickle(t.iid)", "42883", "the function fickle is not allowed"},
+		{"'x'::positive = 1", "42704", "the type positive is not allowed"},
+		{"t.iid in (select 'x')", "0A000", "a subquery is not allowed"},
+		{"exists (select from pg_class)", "0A000", "a subquery is not allowed"},
+		{"t.iid = $1", "0A000", "a parameter is not allowed"},
+		{"true, false", "42601", "must be one SQL expression"},
+		{"true) or (true", "42601", "must be one SQL expression"},
+		{"1; select 2", "42601", "must be one SQL expression"},
+		{"true; drop table kept", "42601", "must be one SQL expression"},
+		{"true as x", "42601", "must be one SQL expression"},
+		{"true from kept", "42601", "must be one SQL expression"},
+		{"true union select false", "42601", "must be one SQL expression"},
+		{"t.*", "42601", "must be one SQL expression"},
+		{"-- only a comment", "42601", "must be one SQL expression"},
+		{"/* no end", "42601", "must be one SQL expression"},
+		{"t.id >> ", "42601", "must be one SQL expression"},
+		{"1", "42804", "must be boolean"},
+		{"t", "42804", "the whole row t"},
+		{"t.nosuch = 1", "42703", "nothing but the columns of t"},
 		{"u.iid = 'x'", "42P01", "nothing but the columns of t"},
-		{"nosuch = 1", "42703", "nothing but the columns of t"},
 		{"t.iid = 7", "42883", "operator does not exist"},
 		{"nosuch(t.iid)", "42883", "nosuch"},
 		{"count(*) > 1", "42803", "aggregate"},
@@ -60,7 +51,7 @@ func TestSelectorRefusals(t *testing.T) {
 		"select mbus4.create_temporary_consumer('q', $1)",
 	}
 	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, `create table kept (); create sequence s;
+		ask(t, s.conn, `create table kept (); create sequence s; create domain positive as int check (value > 0);
 			create function fickle(text) returns boolean language plpgsql as $$ begin return $1 is null; end $$`)
 		for _, c := range cases {
 			for i, call := range calls {
@@ -74,7 +65,7 @@ func TestSelectorRefusals(t *testing.T) {
 			}
 		}
 		s.want(t, "3|0|0", `select (select count(*) from mbus4.consumer where queue <> 'semaphore_events'), (select count(*) from kept),
-			(select count(*) from pg_proc where pronamespace = 'mbus4'::regnamespace and proname ~ '^selector_')`)
+			(select count(*) from mbus4.selector)`)
 	})
 }
 
@@ -99,7 +90,9 @@ func TestSelectorsSelect(t *testing.T) {
 		{`t.data->'who' = E'O\'Brien'`, "b"},
 		{`t.iid ~ '^\w$' and t.iid <> '%s %1$s {hstore} {c} {k} $1'`, "abc"},
 		{"case when t.iid = 'a' then true end", "a"},
-		{"even((t.data->'n')::int)", "c"},
+		{"mod((t.data->'n')::int, 2) = 0", "c"},
+		{"coalesce((t.data->'who')::int, 0) = 0", "a"}, // an error is no match, whatever stands around it
+		{"10 / (coalesce((t.data->'n')::int, 0) - 1) > 0", "c"},
 		{"t.iid = any ('{a,c}') and t.id > 0 and t.received is null", "ac"},
 		{"(t).iid = 'c' or (((t)).data) = ''", "ac"},
 		{"t.headers->'kind' = 'x'", "c"},
@@ -108,7 +101,6 @@ func TestSelectorsSelect(t *testing.T) {
 		{"t.expires > '2998-01-01'", "c"},
 	}
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, "create function even(int) returns boolean language plpgsql immutable as $$ begin return $1 % 2 = 0; end $$")
 		for i, c := range cases {
 			s.want(t, "", "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), c.selector)
 			s.want(t, "", "select mbus4.create_consumer($1, 'q', $2)", fmt.Sprint("old", i), c.selector) // as legacy code has it

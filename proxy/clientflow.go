@@ -13,6 +13,7 @@ import (
 type clientFlow struct {
 	rewriter Rewriter // nil: nothing is ever rewritten
 	secret   string   // StatementContext.Secret
+	user     string   // of the startup packet
 	database string
 	settings *atomic.Pointer[settings] // written by the other direction; never nil
 	private  string                    // see ownName

@@ -82,7 +82,7 @@ func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 func (f *clientFlow) context(simple bool, voids []int) StatementContext {
 	set := f.reads()
 	return StatementContext{
-		Database: f.database, Encoding: set.textEncoding(), EscapeStrings: set.escapeStrings,
+		User: f.user, Database: f.database, Encoding: set.textEncoding(), EscapeStrings: set.escapeStrings,
 		Secret: f.secret, Simple: simple, VoidParams: voids, Answer: f.answer(),
 	}
 }

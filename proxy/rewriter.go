@@ -8,6 +8,7 @@ import (
 
 // StatementContext is what the session knows that matters for reading a text.
 type StatementContext struct {
+	User     string // the role that the session logged in as
 	Database string // the database the client named at startup, or its user name when it named none
 	// Encoding is client_encoding as last reported by the server, e.g. "UTF8"; where one of both sides has
 	// SQL_ASCII it is server_encoding.

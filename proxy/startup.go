@@ -134,7 +134,7 @@ func (s *Server) startup(ctx context.Context, l *link, st *startup) (*session, [
 	}
 	secret := rand.Text()[:secretLen]
 	sess.up = clientFlow{
-		rewriter: s.cfg.Rewriter, secret: secret, database: params.database, settings: &sess.settings,
+		rewriter: s.cfg.Rewriter, secret: secret, user: params.user, database: params.database, settings: &sess.settings,
 	}
 	sess.down = serverFlow{rewriter: s.cfg.Rewriter, secret: secret, settings: &sess.settings}
 	sess.down.txn = g.txn

@@ -202,7 +202,7 @@ const (
 // to no session: those of the schema's own functions that raise errors, and what views call (mbus4.create_view).
 // None of them casts to integer anything that is in a message, nor does what they call. Whoever makes a
 // function of that name can have it say anything, but such a function may raise any error without us.
-var stored = regexp.MustCompile(`^[^"»«“”„']*["»«“”„'][ \x{a0}]*(check_queue|estimated_messages_of|new_temporary_consumer|view_[0-9a-f]{16}_(?:consume|post))[ \x{a0}]*["»«“”„']`)
+var stored = regexp.MustCompile(`^[^"»«“”„']*["»«“”„'][ \x{a0}]*(check_queue|estimated_messages_of|new_temporary_consumer|no_selector|view_[0-9a-f]{16}_(?:consume|post))[ \x{a0}]*["»«“”„']`)
 
 // fromStored reports whether a function of ours that is stored has cast a marker to integer.
 func fromStored(r *Report) bool {

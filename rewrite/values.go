@@ -16,7 +16,8 @@ type Value struct {
 	Text   string
 	Param  int // n of $n, whose value Bind gives; 0: none
 	Null   bool
-	Offset int // where the argument stands in the client's text, in bytes; where the call does if left out
+	Offset int    // where the argument stands in the client's text, in bytes; where the call does if left out
+	Serves string // of a selector: what serves its call, see sqlfuncs.Func; else ""
 }
 
 // given is a Value together with where its text comes from.
@@ -202,6 +203,7 @@ func (st *statement) keepValues(stmt int) {
 	for _, c := range st.calls {
 		f := c.match.Func
 		if g, ok := c.values[f.Selector]; ok && !g.Null {
+			g.Serves = f.Serves
 			p.selectors = append(p.selectors, keep(g))
 		}
 		if !f.Step {

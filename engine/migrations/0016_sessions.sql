@@ -54,7 +54,7 @@ create table mbus4.service (
     role    oid,
     started timestamptz
 );
-insert into mbus4.service (name) values ('hinter'), ('granter'), ('selectors');
+insert into mbus4.service (name) values ('hinter'), ('granter');
 
 -- As before, but for who owns the queue.
 alter table mbus4.queue add column owner_role oid, add column owner_started timestamptz;

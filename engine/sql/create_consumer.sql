@@ -1,7 +1,7 @@
 -- Old code gives the consumer first: it is read that way when only the second argument names a queue.
--- The selector's function is there already (see Selectors).
+-- The selector's row is there already (see Selectors).
 {c}_v as materialized (
-    select a.n, q.id as queue_id, a.selector, {selector_id:a.selector} as selector_id, a.noindex,
+    select a.n, q.id as queue_id, a.selector, {selector_id:a.selector;s} as selector_id, s.headers, s.properties, s.data, a.noindex,
            coalesce(q.name, pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
            case when q.kind = 'dmq'
                     then pg_catalog.format('mbus4-error {k} 42809 queue "%s" has only the consumer "default"', q.name)::int::text
@@ -9,6 +9,7 @@
                 else pg_catalog.format('mbus4-error {k} 42602 %s is not a valid name for a consumer', coalesce('"' || q.cname || '"', 'null'))::int::text
            end as cname
     from {c}_a a
+    {selector_row:a.selector}
     left join lateral (
         select q.id, q.name, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
@@ -18,8 +19,8 @@
     ) q on true
 ),
 {c}_c as (
-    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id)
-    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id from {c}_v v
+    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, asks_headers, asks_properties, asks_data)
+    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data from {c}_v v
     on conflict (queue, name) do nothing
     returning id, queue, name
 ),

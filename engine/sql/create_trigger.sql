@@ -1,6 +1,7 @@
 -- A queue that does not exist is worth a warning only: the trigger works as soon as it does.
 {c}_v as materialized (
-    select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector, {selector_id:a.selector} as selector_id,
+    select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector, {selector_id:a.selector;s} as selector_id,
+           s.headers, s.properties, s.data,
            (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.src)) as src_id,
            (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.dst)) as dst_id,
            case when a.src is null or a.dst is null
@@ -14,10 +15,11 @@
                     then pg_catalog.format('mbus4-error {k} 42P17 Loop detected: what is posted to "%s" would come back to it', pg_catalog.lower(a.src))::int
            end as ok
     from {c}_a a
+    {selector_row:a.selector}
 ),
 {c}_c as (
-    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, target)
-    select v.src_id, v.src, 'TRIGGER ' || v.dst, v.selector, v.selector_id, v.dst from {c}_v v where v.ok is null
+    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, target, asks_headers, asks_properties, asks_data)
+    select v.src_id, v.src, 'TRIGGER ' || v.dst, v.selector, v.selector_id, v.dst, v.headers, v.properties, v.data from {c}_v v where v.ok is null
     on conflict (queue, name) do nothing
     returning id, queue, target
 ),

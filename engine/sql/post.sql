@@ -18,7 +18,7 @@
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added, pg_catalog.lower(a.qname) as queue,
                        {prefix} as prefix,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data,
-                       r.consumers, r.choosy, r.routed
+                       r.consumers, r.choosy, r.general, r.routed
                 from {c}_a a
                 {join_subscribers}
                 offset 0

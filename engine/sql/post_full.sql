@@ -41,9 +41,12 @@
     from {c}_p p
     left join lateral (
         select c.id as consumer_id, null as target
-        from mbus4.consumer c
-        {selective:p;p.headers}
-        where c.queue = p.queue and c.target is null and (c.selector_id is null or {selects:p;p.headers})
+        from (
+            select case when exists (select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null)
+                        then mbus4.selecting_consumers(p.queue, false, {target:p;p.headers}) end as selecting
+            offset 0
+        ) s
+        join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
         union all
         (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
     ) r on true

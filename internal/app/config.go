@@ -8,16 +8,18 @@ import (
 // Config is everything `mbusproxy serve` can be told. The tag fixed names the flag of a setting that a
 // reload does not change.
 type Config struct {
-	Listen         []string      `fixed:"--listen"`   // "host:port" or the directory of a unix socket
-	Upstream       string        `fixed:"--upstream"` // DSN or URL of the server that sessions go to
-	Admin          string        `fixed:"--admin"`    // DSN or URL of the role for the engine's own work
-	NoInit         bool          `fixed:"--no-init"`  // do not create or upgrade the schema
-	TLSCert        string        // PEM file with the certificate shown to clients; "": no TLS
-	TLSKey         string        // PEM file with its key
-	TLSRequired    bool          `fixed:"--tls-required"` // refuse clients without TLS
-	MaxConnections int           // 0: no limit
-	StartupTimeout time.Duration // what a client has for TLS and authentication
-	DrainTimeout   time.Duration // what busy sessions get at the end
+	Listen   []string `fixed:"--listen"`   // "host:port" or the directory of a unix socket
+	Upstream string   `fixed:"--upstream"` // DSN or URL of the server that sessions go to
+	Admin    string   `fixed:"--admin"`    // DSN or URL of the role for the engine's own work
+	NoInit   bool     `fixed:"--no-init"`  // do not create or upgrade the schema
+	// DisableBadSelectors has an upgrade keep consumers whose selectors are refused by now, without messages.
+	DisableBadSelectors bool          `fixed:"--disable-bad-selectors"`
+	TLSCert             string        // PEM file with the certificate shown to clients; "": no TLS
+	TLSKey              string        // PEM file with its key
+	TLSRequired         bool          `fixed:"--tls-required"` // refuse clients without TLS
+	MaxConnections      int           // 0: no limit
+	StartupTimeout      time.Duration // what a client has for TLS and authentication
+	DrainTimeout        time.Duration // what busy sessions get at the end
 	// SemaphoreInterval is the time between two full passes over the semaphores; 0: the engine's default.
 	SemaphoreInterval time.Duration `fixed:"--semaphore-interval"`
 	KeepAlive         time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none

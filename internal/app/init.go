@@ -9,9 +9,14 @@ import (
 )
 
 // Init creates or upgrades the schema mbus4 in the database that dsn names and says in a line what
-// it did, with a further line for each thing that could not be done and is not vital.
-func Init(ctx context.Context, dsn string) (string, error) {
-	r, err := engine.Init(ctx, dsn)
+// it did, with a further line for each thing that could not be done and is not vital. disableBad: see
+// engine.Options.DisableBadSelectors.
+func Init(ctx context.Context, dsn string, disableBad bool) (string, error) {
+	start := engine.Init
+	if disableBad {
+		start = engine.InitDisablingSelectors
+	}
+	r, err := start(ctx, dsn)
 	if err != nil {
 		return "", told(err)
 	}

@@ -42,25 +42,27 @@ func (l *late) bound(ctx context.Context, sc proxy.StatementContext, p *rewrite.
 // valueOf gives a parameter of the protocol; nil where there is none to be had.
 type valueOf func(n int) (proxy.Value, bool)
 
-// checkSelectors makes sure of the selectors whose texts are known: literals without a valueOf,
-// parameters with it. It returns p, or a plan that refuses one of them.
+// checkSelectors makes sure of the selectors whose texts are known: literals, and with a valueOf parameters, too. A
+// prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan that refuses one of them.
 func (l *late) checkSelectors(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
 	for _, v := range p.Selectors() {
-		if (v.Param > 0) != (get != nil) {
+		if v.Param > 0 && get == nil {
 			continue
 		}
 		text := read(v, sqlfuncs.Text, get)
 		if text == nil || strings.TrimSpace(*text) == "" {
 			continue
 		}
-		r := l.rewrite.CheckSelector(ctx, *text, sc.Encoding)
-		if r == nil {
-			if err := l.db.EnsureSelector(ctx, *text); err != nil {
-				r = refusal(err)
-			}
+		if !rewrite.Translated(*text, sc.Encoding) {
+			return p.Refuse(v.Offset, rewrite.Refusal{
+				Code:    "22021", // character_not_in_repertoire
+				Message: "the selector " + *text + " is refused: it holds characters other than ASCII",
+				Hint:    "Set client_encoding to UTF8 to create it.",
+			})
 		}
-		if r != nil {
-			return p.Refuse(v.Offset, *r)
+		use := engine.SelectorUse{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
+		if err := l.db.EnsureSelector(ctx, use); err != nil {
+			return p.Refuse(v.Offset, *refusal(err))
 		}
 	}
 	return p

@@ -57,7 +57,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text 
 	if sc.Simple {
 		return plan{Plan: l.addSteps(ctx, sc, p), db: db}
 	}
-	if !p.Late() {
+	if !p.Late() && len(p.Selectors()) == 0 {
 		return plan{Plan: p, db: db}
 	}
 	return plan{Plan: p, late: l, db: db}

@@ -121,7 +121,7 @@ func serve(ctx context.Context, server *proxy.Server, r *reloader, log *zap.Logg
 // openEngine opens the engine and gets the admin's own database ready, so that lacking rights and
 // the like come out at the start and not with the first call.
 func openEngine(ctx context.Context, cfg Config, log *zap.Logger) (*engine.Engine, error) {
-	eng, err := engine.Open(ctx, engine.Options{AdminDSN: cfg.Admin, NoInit: cfg.NoInit, Log: log, SemaphoreInterval: cfg.SemaphoreInterval})
+	eng, err := engine.Open(ctx, engine.Options{AdminDSN: cfg.Admin, NoInit: cfg.NoInit, DisableBadSelectors: cfg.DisableBadSelectors, Log: log, SemaphoreInterval: cfg.SemaphoreInterval})
 	if err != nil {
 		return nil, told(err)
 	}

@@ -1,0 +1,58 @@
+-- The selector that dyn_consume is given stays within its parentheses. A text/template as the others.
+
+-- Every consumer's selector has a row now.
+alter table mbus4.consumer validate constraint consumer_selector_id_fkey;
+
+-- True, or the server's error where a text is not balanced. candidates_sql puts the text into parentheses; here it is
+-- put into square brackets, in a query of its own that has the same names. A text that closes a parenthesis which it
+-- has not opened does not parse here, one that does so with a bracket does not parse there, and one that leaves a
+-- literal, a name or a comment open parses in neither, for what follows it in either query closes none. It is one query
+-- for each, because two copies of the text in one query could close each other's literals. This one reads nothing.
+create function mbus4.is_balanced(selector text) returns boolean
+language sql stable
+as $$
+    select not exists (select from pg_catalog.ts_stat(
+        'select null::pg_catalog.tsvector from (select (null::mbus4.qt_model).*) t where false and (array[' || pg_catalog.chr(10)
+        || $1 || pg_catalog.chr(10) || ']) is null'))
+$$;
+
+-- As in 0011. Most texts are seen to be balanced without asking the parser: those without quoted names, dollars,
+-- backslashes and comments, whose parentheses outside of literals are nested three deep at most.
+create or replace function mbus4.candidates_sql(queue text, consumer_id int, low timestamptz, now timestamptz, selector text, most bigint)
+returns text
+language sql stable
+as $$
+    select case when $5 operator(pg_catalog.!~) '[$";]|--|/[*]' and pg_catalog.strpos($5, pg_catalog.chr(92)) operator(pg_catalog.=) 0
+                 and $5 operator(pg_catalog.~) '^(?:[^()'']|''[^'']*''|[(](?:[^()'']|''[^'']*''|[(](?:[^()'']|''[^'']*'')*[)])*[)])*$'
+                 or mbus4.is_balanced($5)
+    then pg_catalog.format(
+        case when $5 ~* '[&*]|[[:<:]]t[[:>:]](?![[:space:]]*[.])|added|iid|delayed_until|expires|headers|consumer_id|available_at|after|ctid|tableoid|[cx]m(in|ax)'
+        then $mbus4$
+        select pg_catalog.array_to_tsvector(array[m.ctid::pg_catalog.text])
+        from mbus4.message m (mbus4_id, mbus4_consumer_id, mbus4_available_at, mbus4_added, mbus4_iid, mbus4_delayed_until, mbus4_expires,
+            mbus4_received, mbus4_headers, mbus4_properties, mbus4_data, mbus4_after)
+        cross join lateral (
+            select m.mbus4_id as id, m.mbus4_added::timestamp as added, mbus4.iid_of(m.mbus4_iid, %1$L, m.mbus4_available_at, m.mbus4_id) as iid,
+                   m.mbus4_delayed_until::timestamp as delayed_until, m.mbus4_expires::timestamp as expires, m.mbus4_received as received,
+                   mbus4.headers_of(%1$L, m.mbus4_added, m.mbus4_headers) as headers, m.mbus4_properties as properties, m.mbus4_data as data
+        ) t
+        where m.mbus4_consumer_id = %2$s
+          and (m.mbus4_available_at, m.mbus4_id) >= (%3$L::timestamptz, 0)
+          and m.mbus4_available_at <= %4$L::timestamptz
+          and (case when m.mbus4_expires <= %4$L::timestamptz then null
+                    when (%7$s%5$s%7$s) then 0 end) is not null
+        order by m.mbus4_available_at, m.mbus4_id
+        limit %6$s + pg_catalog.pg_is_in_recovery()::int
+        $mbus4$ else $mbus4$
+        select pg_catalog.array_to_tsvector(array[t.ctid::pg_catalog.text])
+        from mbus4.message t
+        where t.consumer_id = %2$s
+          and (t.available_at, t.id) >= (%3$L::timestamptz, 0)
+          and t.available_at <= %4$L::timestamptz
+          and (case when t.expires <= %4$L::timestamptz then null
+                    when (%7$s%5$s%7$s) then 0 end) is not null
+        order by t.available_at, t.id
+        limit %6$s + pg_catalog.pg_is_in_recovery()::int
+        $mbus4$ end,
+        $1, $2, $3, $4, coalesce(nullif(pg_catalog.btrim($5, E' \t\r\n'), ''), 'true'), $6, E'\n') end
+$$;

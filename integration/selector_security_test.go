@@ -1,0 +1,205 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// attacker is a role that tries to have others run its code, in a schema of its own.
+type attacker struct {
+	role   string
+	schema string
+	conn   *pgconn.PgConn
+}
+
+// newAttackers makes a database with queues q and r, a role without rights, a member of mbus4_user, one of mbus4_admin, and a superuser. Each owns a
+// schema with a sequence `ran` that shows when one of its functions, domains or operators was evaluated: nothing undoes a
+// nextval.
+func newAttackers(t *testing.T) (database string, out []attacker) {
+	t.Helper()
+	roles := []string{newRole(t), newRole(t), newRole(t), newRole(t)}
+	database = newQueueDatabase(t, "q", "r")
+	owner := connect(t, direct, database)
+	for i, rights := range []string{"", "grant mbus4_user to %s", "grant mbus4_admin to %s", "alter role %s superuser"} {
+		role := roles[i]
+		if rights != "" {
+			admin(t, fmt.Sprintf(rights, role))
+		}
+		schema := fmt.Sprint("mine", i)
+		ask(t, owner, fmt.Sprintf("create schema %s authorization %s; grant usage on schema %[1]s to public", schema, role))
+		a := attacker{role, schema, connectAs(t, proxied, database, role)}
+		ask(t, a.conn, strings.ReplaceAll(`set search_path = mine, public;
+			create sequence ran; grant all on sequence ran to public;
+			create function evil(int) returns boolean language plpgsql immutable as $$ begin perform nextval('mine.ran'); return true; end $$;
+			create function evil(text, text) returns boolean language plpgsql immutable as $$ begin perform nextval('mine.ran'); return true; end $$;
+			create function evil(hstore, text) returns text language plpgsql immutable as $$ begin perform nextval('mine.ran'); return 'x'; end $$;
+			create function evil_in(text) returns int language plpgsql immutable as $$ begin perform nextval('mine.ran'); return 1; end $$;
+			create domain dom as int check (mine.evil(value));
+			create domain pg_temp.tempdom as int check (mine.evil(value));
+			create type comp as (a mine.dom);
+			create operator -> (leftarg = hstore, rightarg = text, function = evil);
+			create operator = (leftarg = text, rightarg = text, function = evil);
+			create operator <=> (leftarg = text, rightarg = text, function = evil);
+			create table t (iid text)`, "mine", schema))
+		out = append(out, a)
+	}
+	return database, out
+}
+
+// connectAs's sessions run this before each attack: what is looked up by name is the attacker's first.
+const attackersPath = "set search_path = %s, pg_catalog, public"
+
+// Nothing of a client's is evaluated when a selector is made, whoever makes it and on whatever connection, nor when
+// a message is posted; what is refused leaves nothing.
+func TestSelectorEvaluatesNothingOfClients(t *testing.T) {
+	t.Parallel()
+	database, attackers := newAttackers(t)
+	for _, a := range attackers {
+		ask(t, a.conn, fmt.Sprintf(attackersPath, a.schema))
+		for _, selector := range []string{
+			"'1'::mine.dom = 1", "1::mine.dom is not null", "cast(t.data->'n' as mine.dom) = 1", "mine.dom '1' = 1", "(t.data->'n')::mine.dom = 1",
+			"'(1)'::mine.comp is not null", "row(1)::mine.comp is not null", "'{1}'::mine.dom[] is not null", "'1'::dom = 1", "'1'::pg_temp.tempdom = 1",
+			"mine.evil(1)", "evil(1)", "evil(t.iid, 'x')", "mine.evil_in(t.iid) = 1", "t.data operator(mine.->) 'a' = 'x'", "t.iid operator(mine.=) 'x'", "t.iid <=> 'x'",
+			"(select mine.evil(1))", "exists (select from t)", "case when false then mine.evil(1) else true end", "true or mine.evil(1)", "t.evil_in = 1",
+		} {
+			selector = strings.ReplaceAll(selector, "mine", a.schema)
+			literal := "'" + strings.ReplaceAll(selector, "'", "''") + "'"
+			for _, sql := range []string{
+				"select mbus4.create_consumer('q', 'bad', " + literal + ")",
+				"select mbus4.create_consumer('q', 'bad', " + literal + ") where false",
+				"explain select mbus4.create_consumer('q', 'bad', " + literal + ")",
+				"select mbus4.create_trigger('q', 'r', " + literal + ")",
+				"select mbus4.create_temporary_consumer('q', " + literal + ")",
+				"explain (verbose) select mbus4.create_temporary_consumer('q', " + literal + ") where false",
+			} {
+				if got, err := query(testContext(t), a.conn, sql); err == nil {
+					t.Errorf("%s: %s: got %q", a.role, sql, got)
+				} else if sqlState(err) == "" {
+					t.Fatalf("%s: %s: %v", a.role, sql, err)
+				}
+			}
+		}
+		checkUnharmed(t, a, database)
+	}
+	want(t, connect(t, proxied, database), "0", "select count(*) from mbus4.selector")
+}
+
+// checkUnharmed checks that nothing of the attacker's has run, that posting works for others and runs nothing of it.
+func checkUnharmed(t *testing.T, a attacker, database string) {
+	t.Helper()
+	other := connect(t, proxied, database)
+	want(t, other, "f", "select is_called from "+a.schema+".ran")
+	want(t, other, "t", "select mbus4.post('q', 'n=>1', '', 'p=>1') is not null and mbus4.post('r', 'n=>1') is not null")
+	want(t, other, "f", "select is_called from "+a.schema+".ran")
+	want(t, other, "2", "select (select count(*) from mbus4.consumen('q', amt => 9)) + (select count(*) from mbus4.consumen('r', amt => 9))")
+}
+
+// Operators of the attacker's that are found first, in its session, in the database or where hstore is not, decide
+// about no selector.
+func TestSelectorShadowedOperators(t *testing.T) {
+	t.Parallel()
+	database, attackers := newAttackers(t)
+	ask(t, connect(t, proxied, database), "select mbus4.create_consumer('q', 'c', '(t.data->''a'')=''1'''); select mbus4.create_consumer('q', 'd', 'not (t.data->''a'')=''1''')")
+	for _, a := range attackers {
+		ask(t, a.conn, fmt.Sprintf("drop operator %s.= (text, text)", a.schema)) // what a session's own path does to its own statements is its own
+		admin(t, fmt.Sprintf("alter database %s set search_path = %s, pg_catalog, public", database, a.schema))
+		own := connectAs(t, proxied, database, a.role)
+		for _, sql := range []string{
+			"select mbus4.create_temporary_consumer('q', '(t.data->''a'')=''2''')", "select mbus4.create_consumer('q', 'e', '(t.data->''a'')=''2''')",
+		} {
+			if _, err := query(testContext(t), own, sql); err != nil && sqlState(err) != "42501" && sqlState(err) != "42710" {
+				t.Errorf("%s: %v", a.role, describe(err))
+			}
+		}
+		admin(t, fmt.Sprintf("alter database %s reset search_path", database))
+		other := connect(t, proxied, database)
+		want(t, other, "t", "select mbus4.post('q', 'a=>1', iid => 'x') = 'x'")
+		want(t, other, "x|∅", "select (select iid from mbus4.consume('q', 'c')), (select iid from mbus4.consume('q', 'd'))")
+		want(t, other, "1", "select count(*) from mbus4.consumen('q', amt => 9)")
+		want(t, other, "f", "select is_called from "+a.schema+".ran")
+	}
+}
+
+// Who could not do with a selector what the call does makes none, and hears what the server says.
+func TestSelectorOfWhoLacksRights(t *testing.T) {
+	t.Parallel()
+	nobody, user, maker, keeper := newRole(t), newRole(t), newRole(t), newRole(t)
+	database := newQueueDatabase(t, "q", "r")
+	admin(t, "grant mbus4_user to "+user)
+	admin(t, "grant mbus4_admin to "+maker)
+	admin(t, "alter role "+keeper+" noinherit")
+	admin(t, "grant mbus4_admin to "+keeper) // it can, once it says SET ROLE
+	check := connect(t, direct, database)
+	calls := []string{"create_consumer('q', 'c%d', '%s')", "create_trigger('q', 'r', '%[2]s')", "create_temporary_consumer('q', '%[2]s')"}
+	selector := func(role string, i int) string { return fmt.Sprintf("t.data->''%s'' = ''%d''", role, i) }
+	for role, may := range map[string][3]bool{nobody: {}, user: {false, false, true}, maker: {true, true, true}} {
+		conn := connectAs(t, proxied, database, role)
+		for i, call := range calls {
+			sql := "select mbus4." + fmt.Sprintf(call, i, selector(role, i))
+			before := ask(t, check, "select count(*) from mbus4.selector")
+			if may[i] {
+				ask(t, conn, sql)
+				continue
+			}
+			refused(t, conn, "42501", sql)
+			want(t, check, before, "select count(*) from mbus4.selector")
+		}
+	}
+	conn := connectAs(t, proxied, database, keeper)
+	refused(t, conn, "42501", "select mbus4.create_consumer('q', 'k', '"+selector(keeper, 0)+"')")
+	ask(t, conn, "set role mbus4_admin")
+	ask(t, conn, "select mbus4.create_consumer('q', 'k', '"+selector(keeper, 0)+"')")
+	// Only the schema's owner writes the rows, and none of what decides about them is a client's to lock or call.
+	for _, role := range []string{nobody, user, maker} {
+		conn := connectAs(t, proxied, database, role)
+		for _, sql := range []string{
+			"insert into mbus4.selector (id, text, condition, can_fail, version, major, maker) values (1, 'x', '1', false, 1, 15, 'x')",
+			"update mbus4.selector set condition = '1'", "delete from mbus4.selector", "lock table mbus4.selector in row share mode",
+			"select 1 from mbus4.selector for update", "select nextval('mbus4.selector_errors_0')", "lock table mbus4.selector_slot in access share mode",
+		} {
+			if _, err := query(testContext(t), conn, "begin; "+sql+"; rollback"); sqlState(err) != "42501" && sqlState(err) != "42P01" {
+				t.Errorf("%s: %s: %v", role, sql, err)
+			}
+			ask(t, conn, "rollback")
+		}
+	}
+}
+
+// DROP … CASCADE and the end of a session with all that it made take nothing of ours with them.
+func TestSelectorsOutliveWhatClientsDrop(t *testing.T) {
+	t.Parallel()
+	database, attackers := newAttackers(t)
+	for _, a := range attackers {
+		ask(t, a.conn, fmt.Sprintf(attackersPath, a.schema))
+		ask(t, connect(t, proxied, database), fmt.Sprintf("select mbus4.create_consumer('q', '%s', '(t.data->''n'')::int > 0')", a.schema))
+		for _, selector := range []string{"'1'::dom = 1", "'1'::pg_temp.tempdom = 1", "evil(1)", "(t.data->'n') = '1'"} {
+			_, _ = query(testContext(t), a.conn, "select mbus4.create_consumer('q', 'bad', $1)", selector) // whether or not it is let
+			_, _ = query(testContext(t), a.conn, "select mbus4.create_temporary_consumer('q', $1)", selector)
+		}
+		ask(t, a.conn, "drop domain pg_temp.tempdom cascade; drop schema "+a.schema+" cascade")
+		closeConn(a.conn.Close)
+		other := connect(t, proxied, database)
+		want(t, other, "t", "select mbus4.post('q', 'n=>1', '', 'p=>1') is not null and mbus4.post('r', 'n=>1') is not null")
+		want(t, other, "1", "select count(*) from mbus4.consumen('q', $1, 9)", a.schema)
+		want(t, other, "2", "select (select count(*) from mbus4.consumen('q', amt => 9)) + (select count(*) from mbus4.consumen('r', amt => 9))")
+	}
+}
+
+// A constant that takes long costs whoever writes it nothing more than a refusal, and posters nothing at all.
+func TestSelectorHeavyConstant(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	conn := connect(t, proxied, database)
+	for _, selector := range []string{
+		"md5(repeat('x', 200000000)) = t.iid", "repeat('x', 1000000000) = t.iid", "length(rpad('x', 1000000000)) = 1", "t.iid ~ '((x*)*)*\\1$'",
+		"10 ^ 100000 > 1", "'x' = repeat(t.iid, 1000000000)", "1e100000::numeric > 1", "2::numeric ^ 1000000 > 1",
+	} {
+		if got, err := query(testContext(t), conn, "select mbus4.create_consumer('q', 'heavy', $1)", selector); err == nil {
+			t.Errorf("%s: got %q", selector, got)
+		}
+	}
+	want(t, conn, "t", "select mbus4.post('q', 'n=>1') is not null")
+}

@@ -1,0 +1,251 @@
+# what depends on more than the message
+(t.properties->'by')=current_user
+----
+error 42P17 at "current_user": current_user is not allowed in a selector
+  hint: A selector depends on the message alone. Let the poster put what it depends on into the message's headers or properties.
+
+t.added < localtimestamp(0)
+----
+error 42P17 at "localtimesta": localtimestamp is not allowed in a selector
+  hint: A selector depends on the message alone. Let the poster put what it depends on into the message's headers or properties.
+
+t.added < now()
+----
+error 42P17 at "now()": the function now is not allowed in a selector, its result depends on more than its arguments
+  hint: A selector depends on the message alone. Let the poster put what it depends on into the message's headers or properties.
+
+t.added::timestamptz > '2001-01-01Z'
+----
+error 42704 at "timestamptz ": the type timestamptz is not allowed in a selector
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+
+t.added::text > 'x'
+----
+error 42846 at "t.added::tex": a cast from timestamp without time zone to text is not allowed in a selector
+  hint: docs/selectors.md lists the casts. Compare a text with text, or a number with a number.
+
+fickle(t.iid)
+----
+error 42883 at "fickle(t.iid": the function fickle is not allowed in a selector
+  hint: docs/selectors.md lists the functions that a selector may call.
+
+public.fickle(t.iid)
+----
+error 42883 at "public.fickl": the function public.fickle is not allowed in a selector
+  hint: docs/selectors.md lists the functions that a selector may call.
+
+t.iid in (select 'x')
+----
+error 0A000 at "in (select '": a subquery is not allowed in a selector
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+t.iid = any (array(select 'x'))
+----
+error 0A000 at "array(select": a subquery is not allowed in a selector
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+exists (select from pg_class)
+----
+error 0A000 at "exists (sele": a subquery is not allowed in a selector
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+t.iid = $1
+----
+error 0A000 at "$1": a parameter is not allowed in a selector
+  hint: Write it as a constant.
+
+# not one expression
+true, false
+----
+error 42601 at "true, false": a selector must be one SQL expression
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+true) or (true
+----
+error 42601 at "true) or (tr": a selector must be one SQL expression: syntax error at or near ")"
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+1; select 2
+----
+error 42601 at "1; select 2": a selector must be one SQL expression
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+true as x
+----
+error 42601 at "true as x": a selector must be one SQL expression
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+true from kept
+----
+error 42601 at "true from ke": a selector must be one SQL expression
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+distinct true
+----
+error 42601 at "distinct tru": a selector must be one SQL expression
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+*
+----
+error 42601 at "*": a selector must be one SQL expression, * stands for many
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+t.*
+----
+error 42601 at "t.*": a selector must be one SQL expression, * stands for many
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+-- only a comment
+----
+error 42601 at "-- only a co": a selector must be one SQL expression
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+/* no end
+----
+error 42601 at "/* no end": a selector must be one SQL expression: unterminated /* comment at or near "/* no end"
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+(t.data->'a' = 'b'
+----
+error 42601 at "(t.data->'a'": a selector must be one SQL expression: syntax error at end of input
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+# types
+1
+----
+error 42804 at "1": a selector must be boolean, not integer
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+t.iid
+----
+error 42804 at "t.iid": a selector must be boolean, not text
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+t
+----
+error 42804 at "t": the whole row t is not allowed in a selector
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+
+t.nosuch = 1
+----
+error 42703 at "t.nosuch = 1": column nosuch does not exist: there is nothing but the columns of t
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+
+u.iid = 'x'
+----
+error 42P01 at "u.iid = 'x'": u.iid is not allowed in a selector: there is nothing but the columns of t
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+
+nosuch = 1
+----
+error 42703 at "nosuch = 1": column nosuch does not exist: there is nothing but the columns of t
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+
+t.iid = 7
+----
+error 42883 at "t.iid = 7": operator does not exist, or is not allowed in a selector: text = integer
+  hint: Cast one side, for example (t.data->'n')::int.
+
+nosuch(t.iid)
+----
+error 42883 at "nosuch(t.iid": the function nosuch is not allowed in a selector
+  hint: docs/selectors.md lists the functions that a selector may call.
+
+count(*) > 1
+----
+error 42803 at "count(*) > 1": the aggregate function count is not allowed in a selector
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+row_number() over () > 1
+----
+error 42P20 at "row_number()": the window function row_number is not allowed in a selector
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+generate_series(1, 2) > 1
+----
+error 0A000 at "generate_ser": the set-returning function generate_series is not allowed in a selector
+  hint: akeys(t.data) and avals(t.data) give arrays.
+
+'x'::int > 1
+----
+error 22P02 at "'x'::int > 1": invalid input syntax for type integer: "x"
+
+'xx'::mydomain = 'x'
+----
+error 42704 at "mydomain = '": the type mydomain is not allowed in a selector
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+
+t.data->'x' = 'y'::public.dom
+----
+error 42704 at "public.dom": the type public.dom is not allowed in a selector
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+
+(t.data->'j')::jsonb is not null
+----
+error 42704 at "jsonb is not": the type jsonb is not allowed in a selector
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+
+t.iid collate "en_US" < 'x'
+----
+error 0A000 at "collate \"en_": the collation en_US is not allowed in a selector
+  hint: The collations are "C" and "default".
+
+t.iid like t.data->'p'
+----
+error 0A000 at "t.data->'p'": a pattern that is no constant is not allowed in a selector
+  hint: Write it as a constant.
+
+t.iid ~ '(a)\1'
+----
+error 2201B at "'(a)\\1'": \1 is not allowed in a regular expression of a selector
+  hint: Characters, ., [a-z], [[:alpha:]], (a|b), ^, $, * + ? {2,5}, \d \s \w \D \S \W \y and \ before a sign may be used; docs/selectors.md has the list.
+
+t.iid ~ 'a{1000}'
+----
+error 2201B at "'a{1000}'": such a {m,n} is not allowed in a regular expression of a selector
+  hint: Characters, ., [a-z], [[:alpha:]], (a|b), ^, $, * + ? {2,5}, \d \s \w \D \S \W \y and \ before a sign may be used; docs/selectors.md has the list.
+
+t.iid ~ t.iid
+----
+error 0A000 at "t.iid": a pattern that is no constant is not allowed in a selector
+  hint: Write it as a constant.
+
+(t.data->'n')::int ^ 2 > 5
+----
+error 42883 at "t.data->'n')": operator does not exist, or is not allowed in a selector: integer ^ integer
+  hint: Cast one side, for example (t.data->'n')::int.
+
+t.iid operator(public.=) 'x'
+----
+error 42883 at "t.iid operat": operator does not exist, or is not allowed in a selector: text public.= unknown
+  hint: Cast one side, for example (t.data->'n')::int.
+
+row(t.iid, 1) = row('x', 1)
+----
+error 0A000 at "row(t.iid, 1": a row is not allowed in a selector
+  hint: Compare the values one by one.
+
+t.added > '01/02/2024'
+----
+error 22007 at "'01/02/2024'": invalid input syntax for type timestamp without time zone: "01/02/2024"
+  hint: Dates and times are written as 2024-12-31 or 2024-12-31 23:59:59.999999, whatever DateStyle is.
+
+t.expires - t.added > interval '1 hour'
+----
+error 42883 at "t.expires - ": operator does not exist, or is not allowed in a selector: timestamp without time zone - timestamp without time zone
+  hint: Cast one side, for example (t.data->'n')::int.
+
+array_to_string(t.received, ',') = 'x'
+----
+error 42P17 at "array_to_str": the function array_to_string is not allowed in a selector, its result depends on more than its arguments
+  hint: A selector depends on the message alone. Let the poster put what it depends on into the message's headers or properties.
+
+(t.data).x = 'y'
+----
+error 0A000 at "t.data).x = ": the field .x is not allowed in a selector
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+
+t.iid similar to 'x'
+----
+error 0A000 at "t.iid simila": SIMILAR TO is not allowed in a selector
+  hint: Use LIKE or ~.
