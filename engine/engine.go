@@ -287,14 +287,16 @@ func (e *Engine) connect(ctx context.Context, name string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// pinned are settings of every session of the engine's from its first statement on, whatever ALTER ROLE and ALTER
+// pinned gives settings of every session of the engine's from its first statement on, whatever ALTER ROLE and ALTER
 // DATABASE set, which for a database is its owner's to say: names mean what they mean in pg_catalog, and a
 // literal is read as it was written.
-var pinned = map[string]string{
-	"search_path":                   "pg_catalog, pg_temp",
-	"standard_conforming_strings":   "on",
-	"default_transaction_isolation": "read committed",
-	"lock_timeout":                  "10s", // nobody makes opening a database wait for longer
+func pinned() map[string]string {
+	return map[string]string{
+		"search_path":                   "pg_catalog, pg_temp",
+		"standard_conforming_strings":   "on",
+		"default_transaction_isolation": "read committed",
+		"lock_timeout":                  "10s", // nobody makes opening a database wait for longer
+	}
 }
 
 func parseDSN(dsn string) (*pgx.ConnConfig, error) {
@@ -311,7 +313,7 @@ func parseDSN(dsn string) (*pgx.ConnConfig, error) {
 		cfg.ConnectTimeout = connectTimeout
 	}
 	cfg.RuntimeParams["client_encoding"] = "UTF8" // what is sent is, and the server's default is the database's encoding
-	maps.Copy(cfg.RuntimeParams, pinned)
+	maps.Copy(cfg.RuntimeParams, pinned())
 	cfg.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // pgx would keep them all, and everybody may NOTIFY
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "mbusproxy"

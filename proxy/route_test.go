@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // TestTargetSessionAttrs: hosts are asked once for many sessions, and one that is silent or gone
@@ -55,6 +58,43 @@ func TestTargetSessionAttrs(t *testing.T) {
 		w.startup("user", "postgres")
 		if got := w.toEnd(); !strings.Contains(got, `FATAL 08001 "mbusproxy found no Postgres server that takes this kind of session"`) {
 			t.Error(got)
+		}
+	})
+	t.Run("the database's search path", func(t *testing.T) {
+		ctx := t.Context()
+		admin, err := pgconn.Connect(ctx, shared.cluster.DSN("postgres"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = admin.Close(ctx) }()
+		run := func(conn *pgconn.PgConn, sql string) {
+			t.Helper()
+			if _, err := conn.Exec(ctx, sql).ReadAll(); err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+		}
+		run(admin, "create database shadowed")
+		defer func() { _, _ = admin.Exec(context.WithoutCancel(ctx), "drop database shadowed with (force)").ReadAll() }()
+		own, err := pgconn.Connect(ctx, shared.cluster.DSN("shadowed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = own.Close(ctx) }()
+		run(own, "create schema shadow")
+		run(own, "create table shadow.seen (who text)")
+		run(own, `create function shadow.pg_is_in_recovery() returns boolean language sql as
+			'insert into shadow.seen values (current_user); select true'`)
+		run(own, "alter database shadowed set search_path = shadow, pg_catalog")
+		p := start(t, how{}, func(c *Config) { c.Upstream, c.Admin = upstream+"primary", shared.cluster.DSN("shadowed") })
+		if err := rawLoginQuietly(p.addr); err != nil {
+			t.Error(err)
+		}
+		seen, err := own.Exec(ctx, "select who from shadow.seen").ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(seen[0].Rows) > 0 {
+			t.Errorf("a function of the database's was run as %s", seen[0].Rows[0][0])
 		}
 	})
 	t.Run("nobody to ask as", func(t *testing.T) {
