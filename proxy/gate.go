@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -18,6 +19,7 @@ type gate struct {
 	room  int           // members at most
 	grace time.Duration // silence that costs a member its place once others wait for it
 	queue int           // how many may wait at most; 0: any number
+	spare int           // how many more than wait are made to leave, for those that will come next
 
 	mu      sync.Mutex
 	members map[*startup]bool    // true: was told to leave
@@ -148,7 +150,7 @@ func (g *gate) serve() {
 		w.let <- nil
 	}
 	if wanted := len(g.waiting) - g.leaving; wanted > 0 {
-		g.drop(wanted)
+		g.drop(wanted + g.spare)
 	}
 	if len(g.waiting) > 0 && g.again == nil {
 		g.again = time.AfterFunc(reviewPause, func() {
@@ -168,30 +170,34 @@ type silence struct {
 
 // drop makes up to n silent members leave. Their places are free when they have left.
 func (g *gate) drop(n int) {
-	var silent []silence
+	silent := make(map[netip.Prefix][]silence) // by origin, the longest first
 	now := time.Now()
 	for s := range g.members {
 		if lasted := s.silence(now); lasted >= g.grace && !s.dropped.Load() {
-			silent = append(silent, silence{s, lasted})
+			silent[s.origin] = append(silent[s.origin], silence{s, lasted})
 		}
 	}
-	for ; n > 0 && len(silent) > 0; n-- {
-		worst := 0
-		for i, s := range silent {
-			d := g.crowd[s.origin] - g.crowd[silent[worst].origin]
-			if d > 0 || d == 0 && s.lasted > silent[worst].lasted {
-				worst = i
+	for _, list := range silent {
+		slices.SortFunc(list, func(a, b silence) int { return cmp.Compare(b.lasted, a.lasted) })
+	}
+	for n > 0 && len(silent) > 0 {
+		worst, of := silence{}, netip.Prefix{}
+		for origin, list := range silent {
+			more := g.crowd[origin] - g.crowd[of]
+			if worst.startup == nil || more > 0 || more == 0 && list[0].lasted > worst.lasted {
+				worst, of = list[0], origin
 			}
 		}
-		s := silent[worst]
-		silent = slices.Delete(silent, worst, worst+1)
-		if s.hasInput() {
-			n++ // its bytes are there; we are late, not the client
-			continue
+		if silent[of] = silent[of][1:]; len(silent[of]) == 0 {
+			delete(silent, of)
 		}
-		g.members[s.startup] = true
+		if worst.hasInput() {
+			continue // its bytes are there; the proxy is late, not the client
+		}
+		g.members[worst.startup] = true
 		g.leaving++
-		g.thin(s.startup)
-		s.drop(errSilent)
+		g.thin(worst.startup)
+		worst.drop(errSilent)
+		n--
 	}
 }

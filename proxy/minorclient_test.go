@@ -48,6 +48,7 @@ func dialBytes(t testing.TB, addr string, secure bool) *byteClient {
 // message reads the server's next message; at the end of the stream its type is 0.
 func (c *byteClient) message() (typ byte, body []byte) {
 	c.t.Helper()
+	c.extend()
 	var head [headerSize]byte
 	if _, err := io.ReadFull(c.conn, head[:]); err == io.EOF {
 		return 0, nil

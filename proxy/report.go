@@ -124,7 +124,7 @@ func sayServerGarbage() *fatal {
 func sayChannelBinding() *fatal {
 	return &fatal{
 		code:    "28000",
-		message: "SCRAM authentication with a client that can bind channels is not possible through this mbusproxy",
+		message: "SCRAM authentication through mbusproxy is not possible with a client that can bind channels",
 		detail:  "The server would take the relayed exchange for a downgrade attack.",
 		hint:    "Connect with channel_binding=disable. The proxy's administrator can allow channel binding.",
 	}

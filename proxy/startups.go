@@ -28,7 +28,9 @@ const (
 // descriptors that the process may have, so that none is missing where a session needs it.
 func newGates(descriptors int) (places, logins *gate) {
 	room := min(maxStartups, max(descriptors/2, 8))
-	return newGate(room, startupGrace, 0), newGate(min(maxLogins, room/8), loginGrace, room*maxLoginQueue/maxStartups)
+	places = newGate(room, startupGrace, 0)
+	places.spare = room / 32
+	return places, newGate(min(maxLogins, room/8), loginGrace, room*maxLoginQueue/maxStartups)
 }
 
 // descriptors is how many the process may have.

@@ -1,15 +1,21 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // floodFrom opens n connections from an address of the loopback network, sends each the bytes, and keeps it open until
@@ -43,7 +49,7 @@ func loginFrom(t *testing.T, source, addr string) *wire {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	w := &wire{t: t}
+	w := &wire{t: t, wait: 3 * patience} // the flood before it has to be taken first
 	w.over(conn)
 	w.startup("user", "postgres", "database", "postgres")
 	w.until('Z')
@@ -85,7 +91,6 @@ func TestSilentStartups(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	_ = before.conn.SetDeadline(time.Now().Add(patience)) // counted from its login so far
 	if got := before.query("select 'still here'"); !strings.Contains(got, "still here") {
 		t.Error(got)
 	}
@@ -209,4 +214,76 @@ func TestManyLogInAtOnce(t *testing.T) {
 			t.Fatal(failed)
 		}
 	}
+}
+
+// TestLoginsBesideAFlood: while somebody opens connections that say nothing, or stop at the password, as fast as they
+// can, each client that logs in gets its session; with the password, clients of other addresses.
+func TestLoginsBesideAFlood(t *testing.T) {
+	raiseFileLimit(t)
+	for _, c := range []struct {
+		name    string
+		send    []byte
+		sources []string
+	}{
+		{"silent", nil, []string{"127.0.0.8", "127.0.0.7"}},
+		{"at the password", packet(3<<16, "user\x00clear_user\x00database\x00postgres\x00\x00"), []string{"127.0.0.8"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := start(t, how{}, func(c *Config) { c.MaxConnections = 1 })
+			ctx, cancel := context.WithCancel(t.Context())
+			opened := new(atomic.Int64)
+			var flooding sync.WaitGroup
+			for range 3 {
+				flooding.Go(func() { flood(ctx, "127.0.0.7", p.addr, c.send, opened) })
+			}
+			defer flooding.Wait()
+			defer cancel()
+			eventually(t, "the places are taken", func() bool { return opened.Load() > maxStartups })
+			for _, source := range c.sources {
+				var took []time.Duration
+				for range 8 {
+					began := time.Now()
+					w := loginFrom(t, source, p.addr)
+					took = append(took, time.Since(began))
+					w.send(&pgproto3.Terminate{})
+					w.toEnd()
+					eventually(t, "the session has given its place back", func() bool { return p.loggedInCount() == 0 })
+				}
+				slices.Sort(took)
+				t.Logf("from %s: median %v, longest %v, %d connections were opened", source, took[len(took)/2], took[len(took)-1], opened.Load())
+			}
+		})
+	}
+}
+
+// flood opens connections until ctx ends, and keeps the last 1,000 of them.
+func flood(ctx context.Context, source, addr string, send []byte, opened *atomic.Int64) {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	held := make([]net.Conn, 1000)
+	defer func() {
+		for _, c := range held {
+			if c != nil {
+				_ = c.Close()
+			}
+		}
+	}()
+	for at := 0; ctx.Err() == nil; at = (at + 1) % len(held) {
+		c, err := dialer.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			continue // the proxy's queue is full
+		}
+		_, _ = c.Write(send)
+		if held[at] != nil {
+			_ = held[at].Close()
+		}
+		held[at] = c
+		opened.Add(1)
+	}
+}
+
+// loggedInCount is the number of sessions that count for Config.MaxConnections.
+func (s *Server) loggedInCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loggedIn
 }

@@ -18,6 +18,7 @@ type wire struct {
 	conn net.Conn
 	fe   *pgproto3.Frontend
 	key  pgproto3.BackendKeyData
+	wait time.Duration // bounds each wait for a message; 0: patience
 }
 
 // dialWire connects without saying anything.
@@ -39,8 +40,13 @@ func dialWire(t testing.TB, addr string) *wire {
 
 // over goes on over conn.
 func (w *wire) over(conn net.Conn) {
-	_ = conn.SetDeadline(time.Now().Add(patience))
 	w.conn, w.fe = conn, pgproto3.NewFrontend(conn, conn)
+	w.extend()
+}
+
+// extend gives the next message its time: on a busy machine a test as a whole may take longer.
+func (w *wire) extend() {
+	_ = w.conn.SetDeadline(time.Now().Add(max(w.wait, patience)))
 }
 
 // login starts a session as postgres and reads up to ReadyForQuery.
@@ -63,6 +69,7 @@ func (w *wire) startup(parameters ...string) {
 // send writes messages in one go.
 func (w *wire) send(messages ...pgproto3.FrontendMessage) {
 	w.t.Helper()
+	w.extend()
 	for _, m := range messages {
 		w.fe.Send(m)
 	}
@@ -74,6 +81,7 @@ func (w *wire) send(messages ...pgproto3.FrontendMessage) {
 // write writes bytes as they are.
 func (w *wire) write(b []byte) {
 	w.t.Helper()
+	w.extend()
 	if _, err := w.conn.Write(b); err != nil {
 		w.t.Fatalf("writing: %v", err)
 	}
@@ -82,6 +90,7 @@ func (w *wire) write(b []byte) {
 // receive returns the next message described as text, and its type; 0 at the end of the stream.
 func (w *wire) receive() (byte, string) {
 	w.t.Helper()
+	w.extend()
 	m, err := w.fe.Receive()
 	if err != nil {
 		if ne, ok := err.(net.Error); ok && ne.Timeout() { //nolint:errorlint // pgproto3 returns it bare
