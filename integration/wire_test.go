@@ -122,7 +122,8 @@ func (w *wire) wantExchange(name, expected, last string, messages ...pgproto3.Fr
 func TestWireOrdinary(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	ask(t, connect(t, direct, database), "create table t (x int)")
+	// Each sequence that fills a table has its own, for all run at once.
+	ask(t, connect(t, direct, database), "create table t (x int); insert into t values (1), (2); create table u (x int); create table v (x int); create table w (x int)")
 	sequences := map[string][]pgproto3.FrontendMessage{
 		"empty":           {&pgproto3.Query{String: ""}},
 		"empty extended":  {parse("", ""), bind("", ""), describePortal(""), execute("", 0), sync1},
@@ -131,10 +132,10 @@ func TestWireOrdinary(t *testing.T) {
 		"unknown":         {bind("", "nosuch"), execute("", 0), sync1},
 		"close unknown":   {&pgproto3.Close{ObjectType: 'S', Name: "nosuch"}, &pgproto3.Close{ObjectType: 'P', Name: "nosuch"}, sync1},
 		"suspended":       {parse("", "select * from generate_series(1, 5)"), bind("", ""), execute("", 2), execute("", 2), execute("", 2), sync1},
-		"copy in refused": {&pgproto3.Query{String: "copy t from stdin"}, &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyFail{Message: "no"}},
-		"copy in":         {&pgproto3.Query{String: "copy t from stdin"}, &pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}},
+		"copy in refused": {&pgproto3.Query{String: "copy u from stdin"}, &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyFail{Message: "no"}},
+		"copy in":         {&pgproto3.Query{String: "copy v from stdin"}, &pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}},
 		"copy in extended": {
-			parse("", "copy t from stdin"), bind("", ""), execute("", 0), flush, sync1,
+			parse("", "copy w from stdin"), bind("", ""), execute("", 0), flush, sync1,
 			&pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}, sync1,
 		},
 		"copy out":      {parse("", "copy t to stdout"), bind("", ""), execute("", 0), sync1},
