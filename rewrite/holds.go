@@ -10,7 +10,7 @@ import (
 // holding says what a text holds as tokens; what stands in comments, strings and quoted names of something
 // else does not count.
 type holding struct {
-	call  bool // what may be a call of ours
+	calls int  // what may be calls of ours
 	table bool // a name of the schema that is no call, and so may be a table
 }
 
@@ -29,18 +29,19 @@ func holds(text string, escapes bool, unqualified *Unqualified) (h holding) {
 		case lex.Word, lex.Name, lex.EscapeName:
 			ahead := l
 			switch {
-			case h.call:
 			case namesSchema(text, t, ahead):
 				if !follows(&ahead, '.') || !isName(ahead.Next().Kind) {
 					break
 				}
 				if follows(&ahead, '(') && !beforeTable(text, before) {
-					h.call = true
+					h.calls++
 				} else {
 					h.table = true
 				}
-			case unqualified != nil && text[t.End:] != "" && !(before.Kind == lex.Symbol && text[before.Start] == '.'):
-				h.call = follows(&ahead, '(') && unqualified.mayName(text[t.Start:t.End], t.Kind)
+			case unqualified != nil && !(before.Kind == lex.Symbol && text[before.Start] == '.'):
+				if follows(&ahead, '(') && unqualified.mayName(text[t.Start:t.End], t.Kind) {
+					h.calls++
+				}
 			}
 		}
 		before = t
