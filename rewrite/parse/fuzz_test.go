@@ -167,11 +167,19 @@ func checkTokens(t testing.TB, text string) {
 		return
 	}
 	l := lex.Lexer{Text: text}
+	ours := 0 // up to where a string goes that the parser reads in pieces
 	for _, want := range theirs.Tokens {
 		if want.Token == pg_query.Token_SQL_COMMENT || want.Token == pg_query.Token_C_COMMENT {
 			continue
 		}
+		if int(want.Start) < ours {
+			continue
+		}
 		got := l.Next()
+		if got.Start == int(want.Start) && (got.Kind == lex.String || got.Kind == lex.Prefixed) && strings.Contains(text[want.End:max(got.End, int(want.End))], "--") {
+			ours = got.End // libpg_query does not go on behind a comment, as the server does
+			continue
+		}
 		if got.Start != int(want.Start) || got.End != int(want.End) {
 			t.Errorf("%q: token %q at %d, the parser has %q (%v) at %d", shortened(text), text[got.Start:got.End], got.Start, text[want.Start:want.End], want.Token, want.Start)
 			return
