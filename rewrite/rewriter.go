@@ -192,14 +192,20 @@ func (r *Rewriter) readAll(ctx stdcontext.Context, text string, session Session)
 	if session.EscapeStrings {
 		parsed = plainStrings(parsed)
 	}
+	kept := false
+	defer func() { // in a panic, too, which ends the session only
+		if !kept {
+			d.release()
+		}
+	}()
 	var err error
 	if d.lease, err = r.parser.Lease(ctx, parsed, holding.calls); err == nil {
 		err = d.parse(parsed, session, r.unqualified)
 	}
 	if err == nil {
+		kept = true
 		return d, nil
 	}
-	d.release()
 	if errors.As(err, new(*parse.SyntaxError)) || holding.calls == 0 {
 		return nil, nil // it is left to the server
 	}
