@@ -10,7 +10,7 @@ import (
 // holding says what a text holds as tokens; what stands in comments, strings and quoted names of something
 // else does not count.
 type holding struct {
-	call  bool // what may be a call of ours
+	calls int  // what may be calls of ours
 	table bool // a name of the schema that is no call, and so may be a table
 }
 
@@ -28,19 +28,24 @@ func holds(text string, escapes bool, unqualified *Unqualified) (h holding) {
 			return h
 		case lex.Word, lex.Name, lex.EscapeName:
 			ahead := l
+			ours := namesSchema(text, t, skipEscape(&ahead, t))
 			switch {
-			case h.call:
-			case namesSchema(text, t, ahead):
-				if !follows(&ahead, '.') || !isName(ahead.Next().Kind) {
+			case ours && follows(&ahead, '.'):
+				name := ahead.Next()
+				if !isName(name.Kind) {
 					break
 				}
+				skipEscape(&ahead, name)
 				if follows(&ahead, '(') && !beforeTable(text, before) {
-					h.call = true
+					h.calls++
 				} else {
 					h.table = true
 				}
-			case unqualified != nil && text[t.End:] != "" && !(before.Kind == lex.Symbol && text[before.Start] == '.'):
-				h.call = follows(&ahead, '(') && unqualified.mayName(text[t.Start:t.End], t.Kind)
+			case ours:
+			case unqualified != nil && !(before.Kind == lex.Symbol && text[before.Start] == '.'):
+				if follows(&ahead, '(') && unqualified.mayName(text[t.Start:t.End], t.Kind) {
+					h.calls++
+				}
 			}
 		}
 		before = t
@@ -55,8 +60,23 @@ func follows(l *lex.Lexer, c byte) bool {
 	return t.Kind == lex.Symbol && l.Text[t.Start] == c
 }
 
-// namesSchema reports whether a name may be that of the schema; ahead is what follows it.
-func namesSchema(text string, t lex.Token, ahead lex.Lexer) bool {
+// skipEscape reads UESCAPE '!' behind a name, if it is there, and reports whether it was.
+func skipEscape(l *lex.Lexer, name lex.Token) bool {
+	if name.Kind != lex.EscapeName {
+		return false
+	}
+	ahead := *l
+	t := ahead.Next()
+	if t.Kind != lex.Word || !strings.EqualFold(l.Text[t.Start:t.End], "uescape") {
+		return false
+	}
+	ahead.Next()
+	*l = ahead
+	return true
+}
+
+// namesSchema reports whether a name may be that of the schema; escape says that UESCAPE follows.
+func namesSchema(text string, t lex.Token, escape bool) bool {
 	s := text[t.Start:t.End]
 	switch t.Kind {
 	case lex.Word:
@@ -64,16 +84,7 @@ func namesSchema(text string, t lex.Token, ahead lex.Lexer) bool {
 	case lex.Name:
 		return s == `"`+sqlfuncs.Schema+`"`
 	}
-	return mayEscape(text, t, ahead) || s[2:] == `"`+sqlfuncs.Schema+`"`
-}
-
-// mayEscape reports whether U&"…" may stand for another name than what is written.
-func mayEscape(text string, t lex.Token, ahead lex.Lexer) bool {
-	if strings.IndexByte(text[t.Start:t.End], '\\') >= 0 {
-		return true
-	}
-	next := ahead.Next()
-	return next.Kind == lex.Word && strings.EqualFold(text[next.Start:next.End], "uescape")
+	return escape || strings.IndexByte(s, '\\') >= 0 || s[2:] == `"`+sqlfuncs.Schema+`"`
 }
 
 // beforeTable reports whether what follows the token is a table, though a parenthesis may stand behind it.

@@ -37,14 +37,11 @@ func decodeLiteral(text string, enc encodingKind, escapes bool) (string, bool) {
 	default:
 		return "", false
 	}
-	var parts []span
 	behind := open
-	for open >= 0 {
-		if behind = lex.QuoteEnd(lexed, open, d.escape); behind < 0 {
+	for at := open; at >= 0; at = lex.Continuation(lexed, behind) {
+		if behind = lex.QuoteEnd(lexed, at, d.escape); behind < 0 {
 			return "", false
 		}
-		parts = append(parts, span{open + 1, behind - 1})
-		open = lex.Continuation(lexed, behind)
 	}
 	if behind < len(lexed) {
 		if d.unicode == 0 {
@@ -55,10 +52,12 @@ func decodeLiteral(text string, enc encodingKind, escapes bool) (string, bool) {
 			return "", false
 		}
 	}
-	for _, p := range parts {
-		if !d.read(text[p.start:p.end], lexed[p.start:p.end]) {
+	for at := open; at >= 0; {
+		end := lex.QuoteEnd(lexed, at, d.escape)
+		if !d.read(text[at+1:end-1], lexed[at+1:end-1]) {
 			return "", false
 		}
+		at = lex.Continuation(lexed, end)
 	}
 	if d.pending != 0 || (enc == utf8Encoding && !utf8.Valid(d.out.Bytes())) {
 		return "", false

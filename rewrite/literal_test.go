@@ -15,6 +15,8 @@ func TestDecodeLiteral(t *testing.T) {
 	}{
 		{text: `12`, want: `12`},
 		{text: `''`, want: ``},
+		{text: "'a' -- it's\n'b'", want: `ab`},
+		{text: "E'a' --\n--\n '\\'b'", want: `a'b`},
 		{text: `'a''b\n'`, want: `a'b\n`},
 		{text: `'a''b\n\''`, escapes: true, want: "a'b\n'"},
 		{text: "'a'\n  'b' \r\n'''c'", want: `ab'c`},

@@ -116,6 +116,9 @@ func parserRefusal(err error) *Refusal {
 // errors found outside this package, such as a database that cannot be served.
 func Refuse(text, encoding string, r Refusal) *Plan {
 	p := &Plan{client: text, enc: kindOf(encoding), refusals: []*Refusal{&r}}
+	if len(text) > cacheTextLimit {
+		p.client = "" // no place in it is told
+	}
 	o := &output{}
 	writeRefusal(o, 0, r.offset)
 	p.sql, p.segs = o.b.String(), o.segs

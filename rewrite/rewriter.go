@@ -89,9 +89,12 @@ func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session S
 	if len(text) > cacheTextLimit { // no memory is taken for it before it is known to be worth it
 		lexed := enc.parseable(text)
 		h := holds(lexed, session.EscapeStrings, r.unqualified)
-		if _, err := parse.Check(lexed, session.EscapeStrings); h.call && err != nil {
+		if h == (holding{}) {
+			return nil
+		}
+		if _, err := parse.Check(lexed, session.EscapeStrings, h.calls); err != nil && h.calls > 0 {
 			return Refuse(text, session.Encoding, *parserRefusal(err))
-		} else if h == (holding{}) || err != nil {
+		} else if err != nil {
 			return nil
 		}
 	}
@@ -183,21 +186,27 @@ func (r *Rewriter) readAll(ctx stdcontext.Context, text string, session Session)
 	d := &document{text: text, enc: kindOf(session.Encoding), escapes: session.EscapeStrings, prepared: session.Prepared}
 	parsed := d.enc.parseable(text)
 	holding := holds(parsed, session.EscapeStrings, r.unqualified)
-	if !holding.call && !holding.table {
+	if holding.calls == 0 && !holding.table {
 		return nil, nil
 	}
 	if session.EscapeStrings {
 		parsed = plainStrings(parsed)
 	}
+	kept := false
+	defer func() { // in a panic, too, which ends the session only
+		if !kept {
+			d.release()
+		}
+	}()
 	var err error
-	if d.lease, err = r.parser.Lease(ctx, parsed); err == nil {
+	if d.lease, err = r.parser.Lease(ctx, parsed, holding.calls); err == nil {
 		err = d.parse(parsed, session, r.unqualified)
 	}
 	if err == nil {
+		kept = true
 		return d, nil
 	}
-	d.release()
-	if errors.As(err, new(*parse.SyntaxError)) || !holding.call {
+	if errors.As(err, new(*parse.SyntaxError)) || holding.calls == 0 {
 		return nil, nil // it is left to the server
 	}
 	return nil, err

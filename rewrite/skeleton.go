@@ -50,10 +50,9 @@ func skeleton(text string, enc encodingKind, escapes bool) (string, []literal) {
 			if t.Start == prefix {
 				break
 			}
-			for at := t.Start; at >= 0; {
-				end := lex.QuoteEnd(l.Text[:t.End], at, escapes)
-				literals = append(literals, literal{span{at + 1, end - 1}, false})
-				at = lex.Continuation(l.Text[:t.End], end)
+			// One that goes on behind a line break is left as it is: it may have as many pieces as bytes.
+			if lex.QuoteEnd(l.Text, t.Start, escapes) == t.End {
+				literals = append(literals, literal{span{t.Start + 1, t.End - 1}, false})
 			}
 		case lex.Number:
 			literals = appendNumbers(literals, l.Text, t.Start, t.End)

@@ -62,9 +62,19 @@ func NewUnqualified(list []string) (*Unqualified, error) {
 	return u, nil
 }
 
+// isPlain is plainName for what every word of a text is asked.
+func isPlain(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; (c < 'a' || c > 'z') && c != '_' && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
 // lookup finds the function that a name without a schema may mean.
 func (u *Unqualified) lookup(name string) (sqlfuncs.Match, bool) {
-	if u == nil || !plainName.MatchString(name) {
+	if u == nil || !isPlain(name) {
 		return sqlfuncs.Match{}, false
 	}
 	if !u.all && !u.names[name] && !slices.ContainsFunc(u.globs, func(g *regexp.Regexp) bool { return g.MatchString(name) }) {
@@ -196,7 +206,11 @@ func (r *Rewriter) CandidatesContext(ctx stdcontext.Context, text string, sessio
 	enc := kindOf(session.Encoding)
 	if len(text) > cacheTextLimit {
 		lexed := enc.parseable(text)
-		if _, err := parse.Check(lexed, session.EscapeStrings); err != nil || !holds(lexed, session.EscapeStrings, r.unqualified).call {
+		h := holds(lexed, session.EscapeStrings, r.unqualified)
+		if h.calls == 0 {
+			return nil
+		}
+		if _, err := parse.Check(lexed, session.EscapeStrings, h.calls); err != nil {
 			return nil
 		}
 	}

@@ -148,6 +148,10 @@ func (m *meter) closeCases() {
 func (m *meter) token(text string, t Token) {
 	before := m.before
 	m.before = other
+	if t.Kind == Symbol && (text[t.Start] == ')' || text[t.Start] == ']') {
+		m.symbol(text[t.Start]) // it counts with the bracket that opens
+		return
+	}
 	m.top().part++
 	switch t.Kind {
 	case Symbol:

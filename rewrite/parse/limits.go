@@ -10,6 +10,8 @@ const (
 	// MaxTokens is the greatest number of tokens of a text that is parsed. A token costs up to 1 kB
 	// and 5 µs (ADR 12).
 	MaxTokens = 128 << 10
+	// CallTokens is what a call that is rewritten counts beside its own tokens: the SQL that serves it is several kB.
+	CallTokens = 64
 	// MaxDepth is the greatest depth (lex.Size) of a text that is parsed. The server itself ends at about as
 	// many levels with its default max_stack_depth of 2 MB.
 	MaxDepth = 4000
@@ -35,8 +37,8 @@ const (
 func tooLong() *LimitError {
 	return &LimitError{
 		Code:    codeTooLong,
-		Message: fmt.Sprintf("the statement is too long: it has more than %d tokens", MaxTokens),
-		Hint:    "Send the data as bind parameters, in arrays or by COPY, or split the statement.",
+		Message: fmt.Sprintf("the statement is too long: it has more than %d tokens, of which a call counts as %d", MaxTokens, CallTokens),
+		Hint:    "Send the data as bind parameters, in arrays or by COPY, call the function for the rows of a query, or split the statement.",
 	}
 }
 
@@ -56,10 +58,13 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return e.Message }
 
 // Check measures a text and returns a LimitError if it is beyond the bounds. The text is in UTF-8 or ASCII; escapes
-// says that a backslash escapes in its plain strings, which the parser could not read.
-func Check(text string, escapes bool) (size lex.Size, err error) {
+// says that a backslash escapes in its plain strings, which the parser could not read. calls is how many calls
+// are to be rewritten; they are counted in tokens.
+func Check(text string, escapes bool, calls int) (size lex.Size, err error) {
 	bounds := lex.Size{Tokens: MaxTokens, Depth: MaxDepth}
-	switch size = lex.Measure(text, escapes, bounds); {
+	size = lex.Measure(text, escapes, bounds)
+	size.Tokens += CallTokens * calls
+	switch {
 	case size.Tokens > bounds.Tokens:
 		return size, tooLong()
 	case size.Depth > bounds.Depth:

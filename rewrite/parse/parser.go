@@ -41,7 +41,7 @@ func New() *Parser {
 // Parse returns the parse tree of a text, which must be in UTF-8 or ASCII. Errors are a *LimitError, a
 // *SyntaxError, or that of a context which ended while the text waited for its turn.
 func (p *Parser) Parse(ctx context.Context, text string) (*pg_query.ParseResult, error) {
-	l, err := p.Lease(ctx, text)
+	l, err := p.Lease(ctx, text, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +56,10 @@ type Lease struct {
 	given  bool
 }
 
-// Lease measures a text and waits for its turn. Errors are a *LimitError or that of the context. Who holds a
+// Lease measures a text, in which so many calls are to be rewritten, and waits for its turn. Errors are a *LimitError or that of the context. Who holds a
 // Lease must release it soon, wait for nothing else, and not ask for another.
-func (p *Parser) Lease(ctx context.Context, text string) (*Lease, error) {
-	size, err := Check(text, false)
+func (p *Parser) Lease(ctx context.Context, text string, calls int) (*Lease, error) {
+	size, err := Check(text, false, calls)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (l *Lease) Release() {
 
 // Parse parses the text of the Lease, or one within it that is no longer than it or short.
 func (l *Lease) Parse(text string) (*pg_query.ParseResult, error) {
-	size, err := Check(text, false)
+	size, err := Check(text, false, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,22 +1,42 @@
 package parse
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 )
 
-func BenchmarkParse(b *testing.B) {
+func TestParse(t *testing.T) {
 	p := New()
-	text := "select mbus4.post('q', hstore('a', $1::text)), x from t where a = 1 and b in (1,2,3)"
-	b.Run("here", func(b *testing.B) {
-		for range b.N {
-			p.Parse(b.Context(), text)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		name, text, code string
+	}{
+		{"plain", "select 1", ""},
+		{"chain", "select 1" + strings.Repeat("+1", MaxDepth/2-10), ""},
+		{"more levels than protobuf-go allows", "select " + strings.Repeat("(select ", MaxDepth/2-10) + "1" + strings.Repeat(")", MaxDepth/2-10), ""},
+		{"too deep", "select 1" + strings.Repeat("+1", MaxDepth/2), codeTooComplex},
+		{"brackets", "select " + strings.Repeat("(", 1<<20), codeTooComplex},
+		{"list", "select 1" + strings.Repeat(",1", MaxTokens/2-10), ""},
+		{"too long", "select 1" + strings.Repeat(",1", MaxTokens/2), codeTooLong},
+		{"right recursion beyond the parser's own stack", "select " + strings.Repeat("(a and (b and ", 1990) + "c" + strings.Repeat("))", 1990), codeTooComplex},
+	} {
+		tree, err := p.Parse(t.Context(), c.text)
+		var limit *LimitError
+		errors.As(err, &limit)
+		switch {
+		case c.code == "" && (err != nil || len(tree.GetStmts()) != 1):
+			t.Errorf("%s: %v", c.name, err)
+		case c.code != "" && (limit == nil || limit.Code != c.code || limit.Hint == ""):
+			t.Errorf("%s: %v", c.name, err)
 		}
-	})
-	long := "select 1" + strings.Repeat(",1", 60000)
-	b.Run("long", func(b *testing.B) {
-		for range b.N {
-			p.Parse(b.Context(), long)
-		}
-	})
+	}
+	if _, err := p.Parse(t.Context(), "select +"); !errors.As(err, new(*SyntaxError)) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := p.Parse(ended, "select 1"); !errors.Is(err, ErrEnded) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
 }

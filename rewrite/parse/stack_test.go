@@ -25,10 +25,12 @@ func inChild(t *testing.T) bool {
 		return true
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), childEnv+"=1")
+	note := filepath.Join(t.TempDir(), "note") // where the child writes what it is about to do
+	cmd.Env = append(os.Environ(), childEnv+"="+note)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out[:min(len(out), 8000)])
+		last, _ := os.ReadFile(note)
+		t.Fatalf("%v at %s\n%s", err, last, out[:min(len(out), 8000)])
 	}
 	t.Logf("%s", out)
 	return false
@@ -104,13 +106,16 @@ func TestStack(t *testing.T) {
 		if err := classifiedOrNil(err); errors.As(err, new(*SyntaxError)) {
 			t.Errorf("%s no longer parses: %v", c.name, err)
 		}
-		if used := stackUsed(t, stackBytes); used > worst {
+		used := stackUsed(t, stackBytes)
+		if used > worst {
 			worst, deepest = used, c.name
-			fmt.Println(used, c.name)
 		}
 		th.stop()
 	}
 	t.Logf("%d bytes for a level, by %s", worst/depth, deepest)
+	if worst > stackFor(depth)/2 {
+		t.Errorf("a level takes %d bytes of stack, by %s", worst/depth, deepest)
+	}
 }
 
 func classifiedOrNil(err error) error {
