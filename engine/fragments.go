@@ -61,8 +61,22 @@ func readTexts(folder string) map[string]string {
 	return texts
 }
 
-// Fragment returns the SQL of one call.
+// marked matches {k.a}, the mark of the call that a row of a is for, in a literal.
+var marked = regexp.MustCompile(`\{k\.(\w+)\}`)
+
+// Fragment returns the SQL of one call, or of several with use.Numbered.
 func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+	fragment := t.fragment(f, use)
+	mark := "{k}"
+	if use.Numbered {
+		fragment.OneCall = strings.Contains(fragment.CTEs, "{k}")
+		mark = "'||$1.n||' {secret}"
+	}
+	fragment.CTEs = marked.ReplaceAllString(fragment.CTEs, mark)
+	return fragment
+}
+
+func (t *CallTexts) fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
 	if use.InPlace && f.Effect != sqlfuncs.Native {
 		return sqlfuncs.Fragment{Expr: t.functionCall(f, use)}
 	}

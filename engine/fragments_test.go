@@ -72,7 +72,7 @@ func TestFragmentsWake(t *testing.T) {
 	woke := 0
 	for _, f := range sqlfuncs.All() {
 		plain, ordered := texts.Fragment(f, sqlfuncs.Use{}).CTEs, texts.Fragment(f, sqlfuncs.Use{Ordered: true}).CTEs
-		if strings.Contains(plain, "mbus4.waiting") {
+		if strings.Contains(plain, "mbus4.wakeable") {
 			t.Errorf("%s wakes where nothing waits", f.Name)
 		}
 		if strings.Contains(ordered, "{c}_u as (") {

@@ -57,6 +57,10 @@ func (st *statement) expr(n *pg_query.Node, ctx context) *Refusal {
 			return st.elsewhereNode(n, "a subquery")
 		}
 		sel := v.SubLink.Subselect.GetSelectStmt()
+		if v.SubLink.SubLinkType == pg_query.SubLinkType_EXISTS_SUBLINK && sel != nil && st.valuesBelow(sel.TargetList) {
+			// Postgres does not look at what it selects, unless that is a set.
+			return st.elsewhereNode(n, "the target list of EXISTS")
+		}
 		switch v.SubLink.SubLinkType {
 		case pg_query.SubLinkType_EXPR_SUBLINK, pg_query.SubLinkType_ARRAY_SUBLINK, pg_query.SubLinkType_EXISTS_SUBLINK:
 			if sel != nil {
@@ -70,6 +74,15 @@ func (st *statement) expr(n *pg_query.Node, ctx context) *Refusal {
 		return st.elsewhereNode(n, "AND, OR or NOT")
 	}
 	return st.elsewhereNode(n, "such an expression")
+}
+
+// valuesBelow reports whether a call with an effect that yields one value lies below one of nodes.
+func (st *statement) valuesBelow(nodes []*pg_query.Node) bool {
+	return has(func(n any) bool {
+		fc, ok := n.(*pg_query.FuncCall)
+		c := st.callOf(fc)
+		return ok && c != nil && c.match.Func.Effect == sqlfuncs.Writes && !c.match.Func.Set
+	}, nodes...)
 }
 
 func (st *statement) exprs(ctx context, nodes ...*pg_query.Node) *Refusal {

@@ -84,11 +84,15 @@ func (o *output) writeMarked(text, number string, anchor int, other func(placeho
 		text = text[open+length:]
 		if placeholder == "{k}" {
 			b.WriteString(number)
-			if literal {
-				b.WriteByte(' ')
-				flush()
-				o.writeSecret(anchor)
+			if !literal {
+				continue
 			}
+			b.WriteByte(' ')
+			placeholder = "{secret}"
+		}
+		if placeholder == "{secret}" {
+			flush()
+			o.writeSecret(anchor)
 			continue
 		}
 		fill, emit := placeholder, (func())(nil) // unknown ones stay, such as {1,32} in a regular expression

@@ -16,6 +16,8 @@ type Use struct {
 	// Condition is set where the argument that Func.Condition names is known to be one expression;
 	// it takes the place of {condition}.
 	Condition bool
+	// Numbered is set, with Rows, where each row of {c}_a is a call of its own and n its number in the text.
+	Numbered bool
 	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
 	// any volatile function; Rows and Selective make no difference then. Calls that are steps have none.
 	InPlace bool
@@ -24,7 +26,8 @@ type Use struct {
 // Fragment is the SQL that serves one call; package engine owns the texts, package rewrite splices
 // them. Exactly one of the two is set. The placeholders are {hstore} for the quoted schema that
 // holds hstore, {name} for the quoted name of the function as called and {k} for the number of the
-// call in the text, which belongs into every error marker.
+// call in the text; in a literal {k} is the call's mark, which belongs into every error marker: the number and
+// the session's secret. {secret} is the secret alone.
 type Fragment struct {
 	// Expr is an expression that may stand where the call stands; {<parameter>} stands for an
 	// argument, already cast. It must bind as a function's call does: in parentheses, or nothing
@@ -37,6 +40,8 @@ type Fragment struct {
 	// has Rows and yields a set, a third column o orders the results of one n. {<parameter>} stands for
 	// an argument in Use.Fixed, already cast.
 	CTEs string
+	// OneCall says that with Use.Numbered {c}_a may hold one call only: errors do not tell which it was.
+	OneCall bool
 	// InOrder says that {c} yields its rows in the order of {c}_a, one for each; where nothing else
 	// is wanted of them, n need not tell them apart.
 	InOrder bool

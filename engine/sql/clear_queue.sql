@@ -9,9 +9,15 @@
           and x.consumer_id in (select c.id from mbus4.consumer c join {c}_a a on c.queue = pg_catalog.lower(a.qname) where c.queue <> 'dmq')
         for update skip locked))
 ),
-{c} as (
-    select a.n, ''::void as clear_queue
+{c}_r as materialized (
+    select a.n
     from {c}_a a
     where exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
-       or pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+       or pg_catalog.format('mbus4-error {k.a} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+),
+{c}_e as (
+    insert into mbus4.waiting (dep, consumer_id, id) select null, null, null from {done:}
+),
+{c} as (
+    select r.n, ''::void as clear_queue from {c}_r r
 )

@@ -24,8 +24,8 @@
     on conflict (queue, name) do nothing
     returning id, queue, name
 ),
-{c} as (
-    select v.n, ''::void as create_consumer
+{c}_r as materialized (
+    select v.n
     from {c}_v v
     left join {c}_c c on c.queue = v.queue and c.name = v.cname
     where case when c.id is null
@@ -34,4 +34,10 @@
                when v.noindex then {notice:'00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id}
                else true
           end
+),
+{c}_e as (
+    insert into mbus4.consumer (queue, name) select null, null from {done:}
+),
+{c} as (
+    select r.n, ''::void as create_consumer from {c}_r r
 )

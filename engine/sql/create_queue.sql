@@ -2,10 +2,10 @@
 {c}_v as materialized (
     select a.n,
            case when a.qname collate "C" ~ '^[a-z0-9_]{1,32}$' and a.qname not in ('dmq', 'temp') then a.qname
-                else pg_catalog.format('mbus4-error {k} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null'))::int::text
+                else pg_catalog.format('mbus4-error {k.a} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null'))::int::text
            end as name,
            case when a.ncons >= 1 then a.ncons
-                else pg_catalog.format('mbus4-error {k} 22023 the number of consumers of queue "%s" must be at least 1', a.qname)::int
+                else pg_catalog.format('mbus4-error {k.a} 22023 the number of consumers of queue "%s" must be at least 1', a.qname)::int
            end as ncons
     from {c}_a a
 ),
@@ -15,13 +15,18 @@
     on conflict (name) do update set consumers_cnt = excluded.consumers_cnt
     returning id, name, consumers_cnt, xmax = 0 as created
 ),
-{c}_c as (
-    insert into mbus4.consumer (queue_id, queue, name)
-    select q.id, q.name, 'default' from {c}_q q where q.created
-),
-{c} as (
-    select v.n, ''::void as create_queue
+{c}_r as materialized (
+    select v.n
     from {c}_v v
     join {c}_q q on q.name = v.name
     where q.created or {notice:'42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt}
+),
+{c}_c as (
+    insert into mbus4.consumer (queue_id, queue, name)
+    select q.id, q.name, 'default' from {c}_q q where q.created
+    union all
+    select null, null, null from {done:}
+),
+{c} as (
+    select r.n, ''::void as create_queue from {c}_r r
 )

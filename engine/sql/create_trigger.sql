@@ -23,8 +23,8 @@
     on conflict (queue, name) do nothing
     returning id, queue, target
 ),
-{c} as (
-    select v.n, ''::void as create_trigger
+{c}_r as materialized (
+    select v.n
     from {c}_v v
     left join {c}_c c on c.queue = v.src and c.target = v.dst
     where case when c.id is null
@@ -32,4 +32,10 @@
                else (v.src_id is not null or {notice:'01000 queue "' || v.src || '" does not exist'})
                 and (v.dst_id is not null or {notice:'01000 queue "' || v.dst || '" does not exist'})
           end
+),
+{c}_e as (
+    insert into mbus4.consumer (queue, name) select null, null from {done:}
+),
+{c} as (
+    select r.n, ''::void as create_trigger from {c}_r r
 )

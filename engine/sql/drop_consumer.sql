@@ -15,16 +15,22 @@
     using {c}_v v
     where c.queue = pg_catalog.lower(v.qname) and c.name = pg_catalog.lower(v.cname)
       and case when c.queue = pg_catalog.lower(v.qname) and c.queue = 'dmq'
-               then pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0
+               then pg_catalog.format('mbus4-error {k.v} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0
                else true end
     returning v.n
 ),
-{c} as (
-    select v.n, ''::void as drop_consumer
+{c}_r as materialized (
+    select v.n
     from {c}_v v
     where exists (select from {c}_c c where c.n = v.n)
        or (case when exists (select from mbus4.queue q where q.name = pg_catalog.lower(v.qname))
-                then pg_catalog.format('mbus4-error {k} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
-                else pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
+                then pg_catalog.format('mbus4-error {k.v} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
+                else pg_catalog.format('mbus4-error {k.v} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
            end)::int = 0
+),
+{c}_e as (
+    insert into mbus4.consumer (queue, name) select null, null from {done:}
+),
+{c} as (
+    select r.n, ''::void as drop_consumer from {c}_r r
 )

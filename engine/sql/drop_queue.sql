@@ -6,7 +6,7 @@
     using {c}_a a
     where q.name = pg_catalog.lower(a.qname)
       and case when q.name = pg_catalog.lower(a.qname) and q.name in ('dmq', 'semaphore_events')
-               then pg_catalog.format('mbus4-error {k} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0
+               then pg_catalog.format('mbus4-error {k.a} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0
                else true end
     returning a.n, q.name
 ),
@@ -15,9 +15,15 @@
     using {c}_q q
     where c.target = q.name or c.target is not null and c.queue = q.name and c.queue_id is null
 ),
-{c} as (
-    select a.n, ''::void as drop_queue
+{c}_r as materialized (
+    select a.n
     from {c}_a a
     where exists (select from {c}_q q where q.n = a.n)
-       or pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+       or pg_catalog.format('mbus4-error {k.a} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+),
+{c}_e as (
+    insert into mbus4.consumer (queue, name) select null, null from {done:}
+),
+{c} as (
+    select r.n, ''::void as drop_queue from {c}_r r
 )

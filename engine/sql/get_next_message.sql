@@ -1,7 +1,7 @@
 -- Each row of the arguments claims one message.
 {c}_k as materialized (
     select a.n, pg_catalog.row_number() over (order by a.n) as place,
-           coalesce(a.current_process_id, pg_catalog.format('mbus4-error {k} 22004 the process must not be null%s', a.current_process_id)::int) as process_id
+           coalesce(a.current_process_id, pg_catalog.format('mbus4-error {k.a} 22004 the process must not be null%s', a.current_process_id)::int) as process_id
     from {c}_a a
 ),
 {c}_s as materialized (

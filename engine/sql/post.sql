@@ -2,7 +2,8 @@
 -- not stored, but its iid is given all the same. nextval comes before the clock: from then on the Hinter
 -- knows of the message. The headers that are not the caller's follow from the row when it is read, and
 -- so does the iid, unless it does not fit (see migrations/0003_iids.sql). Expressions of one list are
--- evaluated in its order. The time is turned into a number of microseconds by floating point where
+-- evaluated in its order. That the queue exists is checked where it is done, not where the result is read,
+-- for nobody may read it. The time is turned into a number of microseconds by floating point where
 -- that is exact, which is cheaper.
 {subscribers}
 {c}_p as materialized (
@@ -15,7 +16,10 @@
         from (
             select x.*, greatest(x.delayed_until, x.added) as at
             from (
-                select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added, pg_catalog.lower(a.qname) as queue,
+                select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
+                       case when r.consumers is not null or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
+                            else {no_queue:a;pg_catalog.lower(a.qname)}::text
+                       end as queue,
                        {prefix} as prefix,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data,
                        r.consumers, r.choosy, r.general, r.routed
@@ -32,9 +36,5 @@
     from {c}_p p
 ),
 {c} as (
-    select p.n,
-           case when p.consumers is not null or exists (select from mbus4.queue q where q.name = p.queue) then p.iid
-                else pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || p.queue || '"', 'null'))::int::text
-           end as post
-    from {c}_p p
+    select p.n, p.iid as post from {c}_p p
 )

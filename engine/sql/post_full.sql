@@ -18,7 +18,11 @@
                             pg_catalog.array_append((w.caller operator({hstore}.->) 'seenby'::text)::text[], pg_catalog.current_database()::text)::text)
                    end as headers
             from (
-                select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.lower(a.qname) as queue, a.iid as given,
+                select a.n, pg_catalog.nextval('mbus4.message_id') as id,
+                       case when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
+                            else {no_queue:a;pg_catalog.lower(a.qname)}::text
+                       end as queue,
+                       a.iid as given,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.headers as caller,
                        (a.headers operator({hstore}.->) 'consume_after'::text)::text[] as wanted, a.properties, a.data
                 from {c}_a a
@@ -61,6 +65,15 @@
     on conflict (iid, consumer_id) where iid is not null do nothing
     returning id, consumer_id
 ),
+{c}_r as materialized (
+    select w.n,
+           case when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
+                else pg_catalog.format('mbus4-error {k.w} 23505 a message with iid "%s" is still waiting in queue "%s"', pg_catalog.min(w.iid), pg_catalog.min(w.queue))::int::text
+           end as post
+    from {c}_w w
+    left join (select distinct id from {c}_m) m on m.id = w.id
+    group by w.n
+),
 {c}_g as (
     insert into mbus4.waiting (dep, consumer_id, id)
     select distinct dep, m.consumer_id, m.id
@@ -68,15 +81,9 @@
     join {c}_w w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
     cross join pg_catalog.unnest(w.after) dep
     where dep is not null
+    union all
+    select null, null, null from {done:}
 ),
 {c} as (
-    select w.n,
-           case when not exists (select from mbus4.queue q where q.name = pg_catalog.min(w.queue))
-                    then pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || pg_catalog.min(w.queue) || '"', 'null'))::int::text
-                when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
-                else pg_catalog.format('mbus4-error {k} 23505 a message with iid "%s" is still waiting in queue "%s"', pg_catalog.min(w.iid), pg_catalog.min(w.queue))::int::text
-           end as post
-    from {c}_w w
-    left join (select distinct id from {c}_m) m on m.id = w.id
-    group by w.n
+    select r.n, r.post from {c}_r r
 )

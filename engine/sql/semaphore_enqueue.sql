@@ -4,9 +4,9 @@
     select a.n, a.task_id, a.priority, s.id,
            case {semaphore:a;s}
                 when a.task_id is null or a.priority is null
-                    then pg_catalog.format('mbus4-error {k} 22004 task_id and priority of a task of semaphore "%s" must not be null', a.key)::int
+                    then pg_catalog.format('mbus4-error {k.a} 22004 task_id and priority of a task of semaphore "%s" must not be null', a.key)::int
                 when a.priority = 'NaN'
-                    then pg_catalog.format('mbus4-error {k} 22023 the priority of task %s of semaphore "%s" is not a number', a.task_id, a.key)::int
+                    then pg_catalog.format('mbus4-error {k.a} 22023 the priority of task %s of semaphore "%s" is not a number', a.task_id, a.key)::int
            end as ok
     from {c}_a a
     left join mbus4.semaphore s on s.key = a.key

@@ -1,10 +1,10 @@
-{c}_v as materialized (
+{c}_r as materialized (
     select a.n, a.active, a.try_release, s.id,
            case {semaphore:a;s}
                 when a.active is null or a.try_release is null
-                    then pg_catalog.format('mbus4-error {k} 22004 active and try_release of semaphore "%s" must not be null', a.key)::int
+                    then pg_catalog.format('mbus4-error {k.a} 22004 active and try_release of semaphore "%s" must not be null', a.key)::int
                 when a.try_release not between 0 and a.active
-                    then pg_catalog.format('mbus4-error {k} 22023 semaphore "%s" needs 0 <= try_release <= active, not try_release %s with active %s',
+                    then pg_catalog.format('mbus4-error {k.a} 22023 semaphore "%s" needs 0 <= try_release <= active, not try_release %s with active %s',
                         a.key, a.try_release, a.active)::int
            end as ok
     from {c}_a a
@@ -13,13 +13,15 @@
 {c}_w as (
     update mbus4.semaphore s
     set active = v.active, try_release = v.try_release
-    from (select distinct on (v.id) v.id, v.active, v.try_release from {c}_v v where v.ok is null order by v.id, v.n desc) v
+    from (select distinct on (v.id) v.id, v.active, v.try_release from {c}_r v where v.ok is null order by v.id, v.n desc) v
     where s.id = v.id
     returning s.id
 ),
 {c}_l as (
     insert into mbus4.semaphore_change (semaphore_id) select u.id from {c}_w u
+    union all
+    select null from {done:}
 ),
 {c} as (
-    select v.n, ''::void as semaphore_update from {c}_v v where v.ok is null
+    select v.n, ''::void as semaphore_update from {c}_r v where v.ok is null
 )

@@ -1,4 +1,5 @@
--- Receives the message for one consumer. Waits for a row that another transaction holds.
+-- Receives the message for one consumer. Waits for a row that another transaction holds. {c}_e inserts nothing,
+-- it only makes sure that the arguments are checked: see macro/done.sql.
 {c}_k as materialized (
     select a.n, a.msgid, c.queue, {consumer:a;c} as id
     from {c}_a a
@@ -25,6 +26,9 @@
     select * from {c}_p
 ),
 {wake}
+{c}_e as (
+    insert into mbus4.waiting (dep, consumer_id, id) select null, k.id, null from {c}_k k where pg_catalog.num_nulls(k.n) > 0
+),
 {c} as (
     select k.n, case when d.id is not null then {message:d;k.queue} end as take_from
     from {c}_k k
