@@ -52,7 +52,7 @@ func shortCut(word, decides string, args []*expr) *expr {
 	for i, a := range args {
 		vals[i] = a.val
 	}
-	e := strict(boolean, "("+strings.Join(vals, word)+")", args...)
+	e := merge(boolean, "("+strings.Join(vals, word)+")", args...)
 	last := args[len(args)-1]
 	e.err = ""
 	for i := len(args) - 1; i >= 0; i-- {
@@ -79,7 +79,7 @@ func (c *compiler) checkNullTest(n *pg_query.NullTest, at int) (*expr, *Error) {
 	if n.Nulltesttype == pg_query.NullTestType_IS_NOT_NULL {
 		val = isNotNull(e.val)
 	}
-	return strict(boolean, val, e).notStrict(), nil
+	return merge(boolean, val, e).notStrict(), nil
 }
 
 func (c *compiler) checkBooleanTest(n *pg_query.BooleanTest) (*expr, *Error) {
@@ -88,5 +88,5 @@ func (c *compiler) checkBooleanTest(n *pg_query.BooleanTest) (*expr, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	return strict(boolean, "("+e.val+" "+test+")", e).notStrict(), nil
+	return merge(boolean, "("+e.val+" "+test+")", e).notStrict(), nil
 }

@@ -165,8 +165,8 @@ func (r *randomRun) round(g *generator, seed uint64) {
 						r.t.Fatal(err)
 					}
 				}
-				if planning != "" && !strings.HasPrefix(planning, "42") {
-					continue
+				if planning != "" && (!strings.HasPrefix(planning, "42") || strings.Contains(text, "varchar")) {
+					continue // arrays of varchar are no arrays of text for Postgres
 				}
 			}
 			var message string
