@@ -23,7 +23,8 @@ type expr struct {
 	errNull   string // tells the same where val is null; "": err does
 	nulls     bool   // val is null wherever err is true
 	lit       *literal
-	vars      bool // it depends on the message
+	parts     []*expr // operands of an AND
+	vars      bool    // it depends on the message
 	collation string
 	at        int
 

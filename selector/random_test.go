@@ -224,7 +224,7 @@ func run(m *testing.M) int {
 }
 
 // newDatabase makes a database with the functions of evaluateSQL.
-func newDatabase(t *testing.T, options string) *pgx.Conn {
+func newDatabase(t testing.TB, options string) *pgx.Conn {
 	t.Helper()
 	ctx := t.Context()
 	name := fmt.Sprintf("d%d", rand.Uint64())
