@@ -101,8 +101,11 @@ func (c *compiler) castNumber(e *expr, t typ) (*expr, *Error) {
 		hi := power10(e.whole + 1)
 		return c.integer(strictAs(t, numeric, roundedTo("round", e.val, 0), e), t, new(big.Int).Neg(hi), hi), nil
 	}
+	if e.lit != nil && !e.lit.null && !within(e.lo, e.hi, t) {
+		return nil, refuse(e.at, codeOutOfRange, "", "%s out of range", t)
+	}
 	out := strictAs(t, e.phys, e.val, e)
-	if e.lit != nil && !e.lit.null && within(e.lo, e.hi, t) {
+	if e.lit != nil && !e.lit.null {
 		out.lit = e.lit
 	}
 	return c.integer(out, t, e.lo, e.hi), nil

@@ -36,7 +36,14 @@ func comparable(t typ, name string) bool {
 }
 
 func noOperator(name string, a, b *expr) *Error {
-	return refuse(a.at, codeUndefinedFunction, hintCast, "operator does not exist, or is not allowed in a selector: %s %s %s", a.typ, name, b.typ)
+	hint := hintOperators
+	switch {
+	case a.typ.isTime() || b.typ.isTime():
+		hint = hintElapsed
+	case a.typ != b.typ && slices.Contains(comparisons, name):
+		hint = hintCast
+	}
+	return refuse(a.at, codeUndefinedFunction, hint, "operator does not exist, or is not allowed in a selector: %s %s %s", a.typ, name, b.typ)
 }
 
 // distinct makes IS DISTINCT FROM.
