@@ -57,6 +57,25 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// What is as long as may be, of whatever nests, gets through the parser.
+func TestDeepTexts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		open, inner, shut string
+		words             int
+	}{
+		{"not ", "true", "", 1}, {"(", "true", ")", 2}, {"- ", "1", "", 1}, {"", "1", "+1", 2}, {"", "1", "||1", 2}, {"1+(", "1", ")", 4}, {"", "1", "::int", 2}, {"", "1", " is null", 2},
+		{"", "t.iid", ` collate "C"`, 2}, {"", "t", "[1]", 3}, {"", "(t)", ".x", 2}, {"case when ", "true", " then 1 end", 5}, {"array[", "1", "]", 3}, {"lower(", "t.iid", ")", 3},
+		{"cast(", "1", " as int)", 5}, {"(select ", "1", ")", 3}, {"exists(select ", "1", ")", 4}, {"", "true", " and true", 2}, {"", "1", " union select 1", 3}, {"coalesce(", "1", ")", 3},
+		{"", "1", " = any (array[1", 6}, {"", "t.id", " between 1 and 2", 4}, {"row(", "1", ")", 3}, {"", "1", " at time zone 'x'", 4}, {"", "1", " in (1)", 4}, {"", "1", " is distinct from 1", 4},
+	} {
+		n := (maxTokens - 10) / c.words
+		if _, err := Compile(strings.Repeat(c.open, n)+c.inner+strings.Repeat(c.shut, n), testEnv); err == nil && c.shut != " and true" && c.open != "(" {
+			t.Errorf("%s%s%s: is taken", c.open, c.inner, c.shut)
+		}
+	}
+}
+
 func TestInvalidTexts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"t.iid = '\xff'", "t.iid = 'a\x00'", "\x00", "", " \n", "'", `"`, "$$", "E'\\", "U&'\\0000' = t.iid", "t.iid = U&'\\d800'", "1 = ", "((((", "t.", ".t", "::int", "t.iid::", "-", "->", "case", "array[]", "()", "t.data->'a'[1]", "row()"} {
