@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,22 +28,49 @@ func FuzzCompile(f *testing.F) {
 	for range 200 {
 		f.Add(g.boolean(3))
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Compile(text, testEnv)
-		var refused *Error
-		if errors.As(err, &refused) {
-			if refused.Offset < 0 || refused.Offset > len(text) || len(refused.Code) != 5 || refused.Message == "" {
-				t.Errorf("%q: %#v", text, refused)
+	f.Fuzz(checkOutcome)
+}
+
+// Texts of the generator with words left out, doubled and swapped, which a fuzzer of bytes seldom finds.
+func TestMixedWords(t *testing.T) {
+	t.Parallel()
+	g := &generator{rand.New(rand.NewPCG(11, 11))}
+	words := regexp.MustCompile(`'[^']*'|\w+|::|->|[^\w\s]`)
+	pool := words.FindAllString("null true false t iid id $1 current_user select from array row case end like ~ in any interval date timestamp hstore int[] text numeric ( ) [ ] , :: -> ? @> - + 0 1e400 'x' '{}' now count over collate \"C\" is not distinct between and symmetric", -1)
+	for range 20000 {
+		w := words.FindAllString(g.boolean(2), -1)
+		for range 1 + g.IntN(3) {
+			i, j := g.IntN(len(w)), g.IntN(len(w))
+			switch g.IntN(4) {
+			case 0:
+				w[i], w[j] = w[j], w[i]
+			case 1:
+				w[i] = pool[g.IntN(len(pool))]
+			case 2:
+				w = slices.Insert(w, i, pool[g.IntN(len(pool))])
+			case 3:
+				w = slices.Insert(w, i, w[j])
 			}
-			return
 		}
-		if err != nil || len(s.Condition) > maxCondition {
-			t.Fatalf("%q: %v, a condition of %d bytes", text, err, len(s.Condition))
+		checkOutcome(t, strings.Join(w, " "))
+	}
+}
+
+func checkOutcome(t *testing.T, text string) {
+	s, err := Compile(text, testEnv)
+	var refused *Error
+	if errors.As(err, &refused) {
+		if refused.Offset < 0 || refused.Offset > len(text) || len(refused.Code) != 5 || refused.Message == "" {
+			t.Errorf("%q: %#v", text, refused)
 		}
-		if _, perr := parseExpressionOf(s.Condition); perr != nil {
-			t.Errorf("%q: %s: %v", text, s.Condition, perr)
-		}
-	})
+		return
+	}
+	if err != nil || len(s.Condition) > maxCondition {
+		t.Fatalf("%q: %v, a condition of %d bytes", text, err, len(s.Condition))
+	}
+	if _, perr := parseExpressionOf(s.Condition); perr != nil {
+		t.Errorf("%q: %s: %v", text, s.Condition, perr)
+	}
 }
 
 func parseExpressionOf(condition string) (*pg_query.ParseResult, error) {

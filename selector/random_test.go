@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -209,26 +210,31 @@ func TestRandomSelectors(t *testing.T) {
 	t.Logf("%d pairs, %d of the selectors can fail, %d texts refused, %d results narrower than plain", r.pairs, r.failing, r.refused, r.narrowed)
 }
 
-var server *pgcluster.Cluster // set by TestMain
+// server is started by the first test that asks for it: fuzzers need none.
+var server struct {
+	once    sync.Once
+	cluster *pgcluster.Cluster
+	err     error
+}
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	var err error
-	if server, err = pgcluster.Temp(pgcluster.Config{Log: io.Discard}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if server.cluster != nil {
+		_ = server.cluster.Stop(context.Background())
 	}
-	defer func() { _ = server.Stop(context.Background()) }()
-	return m.Run()
+	os.Exit(code)
 }
 
 // newDatabase makes a database with the functions of evaluateSQL.
 func newDatabase(t testing.TB, options string) *pgx.Conn {
 	t.Helper()
+	server.once.Do(func() { server.cluster, server.err = pgcluster.Temp(pgcluster.Config{Log: io.Discard}) })
+	if server.err != nil {
+		t.Fatal(server.err)
+	}
 	ctx := t.Context()
 	name := fmt.Sprintf("d%d", rand.Uint64())
-	admin, err := pgx.Connect(ctx, server.DSN("postgres"))
+	admin, err := pgx.Connect(ctx, server.cluster.DSN("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +242,7 @@ func newDatabase(t testing.TB, options string) *pgx.Conn {
 	if _, err := admin.Exec(ctx, "create database "+name+" "+options); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := pgx.Connect(ctx, server.DSN(name))
+	conn, err := pgx.Connect(ctx, server.cluster.DSN(name))
 	if err != nil {
 		t.Fatal(err)
 	}
