@@ -4,8 +4,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -35,24 +33,8 @@ func FuzzCompile(f *testing.F) {
 func TestMixedWords(t *testing.T) {
 	t.Parallel()
 	g := &generator{rand.New(rand.NewPCG(11, 11))}
-	words := regexp.MustCompile(`'[^']*'|\w+|::|->|[^\w\s]`)
-	pool := words.FindAllString("null true false t iid id $1 current_user select from array row case end like ~ in any interval date timestamp hstore int[] text numeric ( ) [ ] , :: -> ? @> - + 0 1e400 'x' '{}' now count over collate \"C\" is not distinct between and symmetric", -1)
 	for range 20000 {
-		w := words.FindAllString(g.boolean(2), -1)
-		for range 1 + g.IntN(3) {
-			i, j := g.IntN(len(w)), g.IntN(len(w))
-			switch g.IntN(4) {
-			case 0:
-				w[i], w[j] = w[j], w[i]
-			case 1:
-				w[i] = pool[g.IntN(len(pool))]
-			case 2:
-				w = slices.Insert(w, i, pool[g.IntN(len(pool))])
-			case 3:
-				w = slices.Insert(w, i, w[j])
-			}
-		}
-		checkOutcome(t, strings.Join(w, " "))
+		checkOutcome(t, g.mixed())
 	}
 }
 

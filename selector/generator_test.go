@@ -3,6 +3,8 @@ package selector
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -292,3 +294,27 @@ var (
 		"true", "F", "yes", "of", "o", "a", "b", "A,b,,c", "größer ☃", "日本", "%", "_", `\`, `a\b`, "'", `"`, "{a,b}", "a=>1", "\t5\n", "\u00a05", "５", "0.1", "9007199254740993", "-9223372036854775808", "99999999999999999999", "0.00001", "1,2", "-1,5", "null", "NULL"}
 	odd = []string{"NaN", "Infinity", "-inf", "1e400", "1e-400", "1e150", "infinity", "today", "0x1F", "1_000", "1/2/2024", "Jan 5 2024", "20240101", "12:00", "  2024-01-01", strings.Repeat("0", 70) + "5", strings.Repeat(" ", 70) + "5", strings.Repeat("9", 400), strings.Repeat("x", 70000)}
 )
+
+var (
+	words = regexp.MustCompile(`'[^']*'|\w+|::|->|[^\w\s]`)
+	pool  = words.FindAllString("null true false t iid id $1 current_user select from array row case end like ~ in any interval date timestamp hstore int[] text numeric ( ) [ ] , :: -> ? @> - + 0 1e400 'x' '{}' now count over collate \"C\" is not distinct between and symmetric", -1)
+)
+
+// mixed makes a selector with words left out, doubled and swapped: few are still selectors.
+func (g *generator) mixed() string {
+	w := words.FindAllString(g.boolean(2), -1)
+	for range 1 + g.IntN(3) {
+		i, j := g.IntN(len(w)), g.IntN(len(w))
+		switch g.IntN(4) {
+		case 0:
+			w[i], w[j] = w[j], w[i]
+		case 1:
+			w[i] = pool[g.IntN(len(pool))]
+		case 2:
+			w = slices.Insert(w, i, pool[g.IntN(len(pool))])
+		case 3:
+			w = slices.Insert(w, i, w[j])
+		}
+	}
+	return strings.Join(w, " ")
+}

@@ -120,6 +120,9 @@ func (r *randomRun) round(g *generator, seed uint64) {
 	var texts, conditions []string
 	for len(texts) < 100 {
 		text := g.boolean(1 + g.IntN(4))
+		if g.IntN(2) == 0 {
+			text = g.mixed()
+		}
 		s, err := Compile(text, testEnv)
 		var refusal *Error
 		if errors.As(err, &refusal) {
