@@ -89,7 +89,7 @@ from (
 	where c.relnamespace = pg_catalog.to_regnamespace('mbus4') and c.relkind in ('r', 'v', 'p', 'S') and a.grantee <> c.relowner
 	  and ($1 or a.privilege_type in ('TRIGGER', 'REFERENCES', 'TRUNCATE', 'MAINTAIN')
 	       or a.privilege_type <> 'SELECT'
-	          and (c.relname in ('service', 'schema_version', 'upgrade_lock') or c.relkind = 'S' and pg_catalog.starts_with(c.relname::text, 'hint_')))
+	          and (c.relname in ('service', 'schema_version', 'selector', 'selector_slot', 'upgrade_lock') or c.relkind = 'S' and pg_catalog.starts_with(c.relname::text, 'hint_')))
 ) x
 order by 1`
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -119,6 +120,9 @@ func (r *randomRun) round(g *generator, seed uint64) {
 	var texts, conditions []string
 	for len(texts) < 100 {
 		text := g.boolean(1 + g.IntN(4))
+		if g.IntN(2) == 0 {
+			text = g.mixed()
+		}
 		s, err := Compile(text, testEnv)
 		var refusal *Error
 		if errors.As(err, &refusal) {
@@ -165,8 +169,8 @@ func (r *randomRun) round(g *generator, seed uint64) {
 						r.t.Fatal(err)
 					}
 				}
-				if planning != "" && !strings.HasPrefix(planning, "42") {
-					continue
+				if planning != "" && (!strings.HasPrefix(planning, "42") || strings.Contains(text, "varchar")) {
+					continue // arrays of varchar are no arrays of text for Postgres
 				}
 			}
 			var message string
@@ -209,26 +213,31 @@ func TestRandomSelectors(t *testing.T) {
 	t.Logf("%d pairs, %d of the selectors can fail, %d texts refused, %d results narrower than plain", r.pairs, r.failing, r.refused, r.narrowed)
 }
 
-var server *pgcluster.Cluster // set by TestMain
+// server is started by the first test that asks for it: fuzzers need none.
+var server struct {
+	once    sync.Once
+	cluster *pgcluster.Cluster
+	err     error
+}
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	var err error
-	if server, err = pgcluster.Temp(pgcluster.Config{Log: io.Discard}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if server.cluster != nil {
+		_ = server.cluster.Stop(context.Background())
 	}
-	defer func() { _ = server.Stop(context.Background()) }()
-	return m.Run()
+	os.Exit(code)
 }
 
 // newDatabase makes a database with the functions of evaluateSQL.
-func newDatabase(t *testing.T, options string) *pgx.Conn {
+func newDatabase(t testing.TB, options string) *pgx.Conn {
 	t.Helper()
+	server.once.Do(func() { server.cluster, server.err = pgcluster.Temp(pgcluster.Config{Log: io.Discard}) })
+	if server.err != nil {
+		t.Fatal(server.err)
+	}
 	ctx := t.Context()
 	name := fmt.Sprintf("d%d", rand.Uint64())
-	admin, err := pgx.Connect(ctx, server.DSN("postgres"))
+	admin, err := pgx.Connect(ctx, server.cluster.DSN("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +245,7 @@ func newDatabase(t *testing.T, options string) *pgx.Conn {
 	if _, err := admin.Exec(ctx, "create database "+name+" "+options); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := pgx.Connect(ctx, server.DSN(name))
+	conn, err := pgx.Connect(ctx, server.cluster.DSN(name))
 	if err != nil {
 		t.Fatal(err)
 	}
