@@ -95,7 +95,7 @@ func TestUpgradeToBigint(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	conn := connect(t, name)
-	steps, err := migrations(false)
+	steps, err := migrations(preparing{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestDatabaseInstallsOnce(t *testing.T) {
 	}
 	wg.Wait()
 	conn := connect(t, name)
-	steps, err := migrations(false)
+	steps, err := migrations(preparing{})
 	if err != nil {
 		t.Fatal(err)
 	}

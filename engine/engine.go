@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
+
+	"mbusproxy/rewrite/parse"
 )
 
 const (
@@ -29,7 +32,9 @@ type Options struct {
 	// DisableBadSelectors lets a database be upgraded that has selectors which are refused by now: their consumers
 	// stay and get no more messages.
 	DisableBadSelectors bool
-	Log                 *zap.Logger // nil: none
+	// Parser reads selectors; nil: one of the engine's own.
+	Parser *parse.Parser
+	Log    *zap.Logger // nil: none
 	// SweepInterval is the time between two sweeps of a database in use; 0: 5 s.
 	SweepInterval time.Duration
 	// SemaphoreInterval is the time between two full passes over the semaphores of a database, which find
@@ -76,7 +81,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	closeQuietly(ctx, conn)
 	e := &Engine{
 		admin:      cfg,
-		how:        preparing{noInit: opt.NoInit, disableBad: opt.DisableBadSelectors},
+		how:        preparing{noInit: opt.NoInit, disableBad: opt.DisableBadSelectors, parser: cmp.Or(opt.Parser, parse.New())},
 		log:        opt.Log,
 		sweep:      opt.SweepInterval,
 		semaphores: opt.SemaphoreInterval,
@@ -98,12 +103,12 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 
 // Init creates or upgrades the schema in the database dsn names.
 func Init(ctx context.Context, dsn string) (Result, error) {
-	return initialize(ctx, dsn, preparing{})
+	return initialize(ctx, dsn, preparing{parser: parse.New()})
 }
 
 // InitDisablingSelectors does it as with Options.DisableBadSelectors. The Result's Warnings name the consumers.
 func InitDisablingSelectors(ctx context.Context, dsn string) (Result, error) {
-	return initialize(ctx, dsn, preparing{disableBad: true})
+	return initialize(ctx, dsn, preparing{disableBad: true, parser: parse.New()})
 }
 
 func initialize(ctx context.Context, dsn string, how preparing) (Result, error) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
+
+	"mbusproxy/rewrite/parse"
 )
 
 //go:embed migrations/*.sql
@@ -39,9 +41,9 @@ type migration struct {
 	after func(ctx context.Context, tx pgx.Tx, in *installation, res *Result) error
 }
 
-// migrations lists all steps in order. The files are named <version>_<what>.sql. disableBad: see
-// Options.DisableBadSelectors.
-func migrations(disableBad bool) ([]migration, error) {
+// migrations lists all steps in order. The files are named <version>_<what>.sql. how is for those
+// that compile selectors.
+func migrations(how preparing) ([]migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
 		return nil, fmt.Errorf("listing migrations: %w", err)
@@ -61,7 +63,7 @@ func migrations(disableBad bool) ([]migration, error) {
 		steps = append(steps, migration{version: version, name: base, text: string(text)})
 	}
 	steps[selectorRowsVersion-1].after = func(ctx context.Context, tx pgx.Tx, in *installation, res *Result) error {
-		return moveSelectors(ctx, tx, in, res, disableBad)
+		return moveSelectors(ctx, tx, in, res, how)
 	}
 	return steps, nil
 }
@@ -226,12 +228,13 @@ func lackingRights(in installation) *Error {
 type preparing struct {
 	noInit     bool // nothing
 	disableBad bool // selectors that are none any more select nothing
+	parser     *parse.Parser
 }
 
 // prepare brings the database conn is connected to up to this program's schema, or with noInit
 // only checks that it has it. Any number may run at once.
 func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger) (installation, Result, error) {
-	steps, err := migrations(how.disableBad)
+	steps, err := migrations(how)
 	if err != nil {
 		return installation{}, Result{}, err
 	}
@@ -253,7 +256,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger
 
 	err = upgrade(ctx, conn, steps, &in, &res, log)
 	if err == nil && in.stale {
-		if err = renewSelectors(ctx, conn, &in, &res, how.disableBad); err != nil {
+		if err = renewSelectors(ctx, conn, &in, &res, how); err != nil {
 			err = asError("compiling the selectors again", err)
 		}
 	}

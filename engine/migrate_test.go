@@ -117,7 +117,7 @@ func TestInitFailingLeavesNothingOfAStep(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	conn := connect(t, name)
-	steps, err := migrations(false)
+	steps, err := migrations(preparing{})
 	if err != nil {
 		t.Fatal(err)
 	}

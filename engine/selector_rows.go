@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/rewrite/parse"
 	"mbusproxy/selector"
 )
 
@@ -31,8 +32,8 @@ type selectorRow struct {
 }
 
 // compileSelector has a text compiled. A refusal is an *Error.
-func compileSelector(text string, env selector.Env) (selectorRow, error) {
-	s, err := selector.Compile(text, env)
+func compileSelector(ctx context.Context, parser *parse.Parser, text string, env selector.Env) (selectorRow, error) {
+	s, err := selector.Compile(ctx, parser, text, env)
 	if err != nil {
 		var refusal *selector.Error
 		if !errors.As(err, &refusal) {
@@ -228,14 +229,14 @@ func collectSelectors(ctx context.Context, tx pgx.Tx, age time.Duration) (int64,
 }
 
 // storeOwnSelector does it in a transaction of the caller's, whose role must be the schema's owner or have its rights.
-func storeOwnSelector(ctx context.Context, tx pgx.Tx, hstoreSchema, text string) error {
+func storeOwnSelector(ctx context.Context, tx pgx.Tx, parser *parse.Parser, hstoreSchema, text string) error {
 	env := selector.Env{HstoreSchema: hstoreSchema}
 	var role string
 	err := tx.QueryRow(ctx, `select session_user::text, pg_catalog.current_setting('server_version_num')::int / 10000`).Scan(&role, &env.Major)
 	if err != nil {
 		return fmt.Errorf("asking for the server's version: %w", err)
 	}
-	row, err := compileSelector(text, env)
+	row, err := compileSelector(ctx, parser, text, env)
 	if err != nil {
 		return err
 	}

@@ -43,8 +43,8 @@ type usedSelector struct {
 
 // moveSelectors makes rows of the selectors whose functions the schema had before, and drops those. It belongs to
 // the step selectorRowsVersion.
-func moveSelectors(ctx context.Context, tx pgx.Tx, in *installation, res *Result, disable bool) error {
-	if err := compileUsed(ctx, tx, in, res, disable, `c.selector_id is not null`); err != nil {
+func moveSelectors(ctx context.Context, tx pgx.Tx, in *installation, res *Result, how preparing) error {
+	if err := compileUsed(ctx, tx, in, res, how, `c.selector_id is not null`); err != nil {
 		return err
 	}
 	rows, err := tx.Query(ctx, `
@@ -67,7 +67,7 @@ func moveSelectors(ctx context.Context, tx pgx.Tx, in *installation, res *Result
 }
 
 // renewSelectors compiles the selectors that another version made. Those that nobody uses go.
-func renewSelectors(ctx context.Context, conn *pgx.Conn, in *installation, res *Result, disable bool) error {
+func renewSelectors(ctx context.Context, conn *pgx.Conn, in *installation, res *Result, how preparing) error {
 	return inTurn(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `lock table mbus4.selector in share row exclusive mode`); err != nil {
 			return fmt.Errorf("waiting to make selectors again: %w", err)
@@ -79,14 +79,14 @@ func renewSelectors(ctx context.Context, conn *pgx.Conn, in *installation, res *
 		if err != nil {
 			return fmt.Errorf("removing selectors nobody uses: %w", err)
 		}
-		return compileUsed(ctx, tx, in, res, disable, fmt.Sprintf(
+		return compileUsed(ctx, tx, in, res, how, fmt.Sprintf(
 			`exists (select from mbus4.selector s where s.id = c.selector_id and (s.version < %d or s.major <> %d))`, selector.Version, in.major))
 	})
 }
 
 // compileUsed compiles the selectors of the consumers that a condition names and stores them. Where some are refused
-// it fails and lists them; with disable they are stored as what selects nothing, and listed among the warnings.
-func compileUsed(ctx context.Context, tx pgx.Tx, in *installation, res *Result, disable bool, condition string) error {
+// it fails and lists them; with how.disableBad they are stored as what selects nothing, and listed among the warnings.
+func compileUsed(ctx context.Context, tx pgx.Tx, in *installation, res *Result, how preparing, condition string) error {
 	rows, err := tx.Query(ctx, `
 		select c.selector, (pg_catalog.array_agg(
 		           case when c.target is null then pg_catalog.format('queue %s, consumer %s', c.queue, c.name)
@@ -106,7 +106,7 @@ func compileUsed(ctx context.Context, tx pgx.Tx, in *installation, res *Result, 
 	}
 	var bad []string
 	for _, u := range used {
-		row, err := compileSelector(u.text, in.env())
+		row, err := compileSelector(ctx, how.parser, u.text, in.env())
 		var refusal *Error
 		if errors.As(err, &refusal) {
 			for _, by := range u.by {
@@ -123,7 +123,7 @@ func compileUsed(ctx context.Context, tx pgx.Tx, in *installation, res *Result, 
 	switch {
 	case len(bad) == 0:
 		return nil
-	case disable:
+	case how.disableBad:
 		for _, b := range bad {
 			res.Warnings = append(res.Warnings, "selects nothing any more: "+b)
 		}

@@ -78,7 +78,7 @@ func (d *Database) EnsureSelector(ctx context.Context, use SelectorUse) error {
 		if err != nil || !may {
 			return err
 		}
-		row, err := compileSelector(use.Text, d.keeper.installed.env())
+		row, err := compileSelector(ctx, d.engine.how.parser, use.Text, d.keeper.installed.env())
 		if err != nil {
 			return err
 		}

@@ -3,12 +3,17 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
 )
+
+// ownParser is for those who subscribe without an Engine.
+var ownParser = sync.OnceValue(parse.New)
 
 const (
 	eventBatch = 100                   // events consumed in one transaction
@@ -122,7 +127,7 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 		return fmt.Errorf("subscribing to semaphores: %w", err)
 	}
 	if !proxied && selector != "" {
-		if err := storeOwnSelector(ctx, tx, hstore, selector); err != nil {
+		if err := storeOwnSelector(ctx, tx, ownParser(), hstore, selector); err != nil {
 			return asError("subscribing to semaphores", err)
 		}
 	}

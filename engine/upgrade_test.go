@@ -11,7 +11,7 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	conn := connect(t, name)
-	steps, err := migrations(false)
+	steps, err := migrations(preparing{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func TestBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewServing(shortFragments{}, u)
+	r := NewServing(shortFragments{}, u, parse.New())
 	for _, c := range []struct {
 		name, text, code string // code "-": forwarded, "": rewritten
 	}{
@@ -53,12 +53,6 @@ func TestBounds(t *testing.T) {
 	cancel()
 	if p := r.RewriteContext(ended, "select mbus4.post('q', '')", utf8Session, testEnv); p == nil || p.Refused().Code != "57P01" {
 		t.Errorf("got %v", p)
-	}
-	if got := r.CheckSelector(t.Context(), "(1"+deep+") is null", "UTF8"); got == nil || got.Code != "54001" {
-		t.Errorf("selector: %v", got)
-	}
-	if got := r.CheckSelector(t.Context(), "1 in (1"+strings.Repeat(",1", parse.MaxTokens)+")", "UTF8"); got == nil || got.Code != "54000" {
-		t.Errorf("selector: %v", got)
 	}
 }
 

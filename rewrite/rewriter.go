@@ -50,15 +50,13 @@ type Rewriter struct {
 }
 
 // New returns a Rewriter that serves calls with the SQL of fragments.
-func New(fragments Fragments) *Rewriter { return NewServing(fragments, nil) }
+func New(fragments Fragments) *Rewriter { return NewServing(fragments, nil, parse.New()) }
 
-// NewServing returns a Rewriter that also serves calls without the schema, by the names given.
-func NewServing(fragments Fragments, unqualified *Unqualified) *Rewriter {
-	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parse.New()}
+// NewServing returns a Rewriter that also serves calls without the schema, by the names given. parser is for all that
+// is parsed of what clients send: they share its budget.
+func NewServing(fragments Fragments, unqualified *Unqualified, parser *parse.Parser) *Rewriter {
+	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser}
 }
-
-// Parser returns the parser, for what else is parsed of what clients send: one budget is for all of it.
-func (r *Rewriter) Parser() *parse.Parser { return r.parser }
 
 // Mentions is the function Mentions, and true also for texts that may have Candidates.
 func (r *Rewriter) Mentions(text []byte) bool {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mbusproxy/rewrite/parse"
 )
 
 // serving is a Rewriter for names without a schema.
@@ -14,7 +16,7 @@ func serving(names ...string) *Rewriter {
 	if err != nil {
 		panic(err)
 	}
-	return NewServing(shortFragments{}, u)
+	return NewServing(shortFragments{}, u, parse.New())
 }
 
 // rewriteUnqualified rewrites a text in a session that says that all is ours.

@@ -22,7 +22,7 @@ func BenchmarkConditions(b *testing.B) {
 		"(t.data->'flag')::bool", "(t.data->'when')::timestamp > '2024-01-01'",
 	} {
 		b.Run(text, func(b *testing.B) {
-			s, err := Compile(text, testEnv)
+			s, err := compile(text, testEnv)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -41,7 +41,7 @@ func TestBounds(t *testing.T) {
 		{"long texts put together", strings.Repeat("t.iid || ", 100) + "'' = 'x'", ""},
 	} {
 		start := time.Now()
-		s, err := Compile(c.text, testEnv)
+		s, err := compile(c.text, testEnv)
 		if d := time.Since(start); d > 5*time.Second {
 			t.Errorf("%s: took %v", c.name, d)
 		}
@@ -70,7 +70,7 @@ func TestDeepTexts(t *testing.T) {
 		{"", "1", " = any (array[1", 6}, {"", "t.id", " between 1 and 2", 4}, {"row(", "1", ")", 3}, {"", "1", " at time zone 'x'", 4}, {"", "1", " in (1)", 4}, {"", "1", " is distinct from 1", 4},
 	} {
 		n := (maxTokens - 10) / c.words
-		if _, err := Compile(strings.Repeat(c.open, n)+c.inner+strings.Repeat(c.shut, n), testEnv); err == nil && c.shut != " and true" && c.open != "(" {
+		if _, err := compile(strings.Repeat(c.open, n)+c.inner+strings.Repeat(c.shut, n), testEnv); err == nil && c.shut != " and true" && c.open != "(" {
 			t.Errorf("%s%s%s: is taken", c.open, c.inner, c.shut)
 		}
 	}
@@ -79,7 +79,7 @@ func TestDeepTexts(t *testing.T) {
 func TestInvalidTexts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"t.iid = '\xff'", "t.iid = 'a\x00'", "\x00", "", " \n", "'", `"`, "$$", "E'\\", "U&'\\0000' = t.iid", "t.iid = U&'\\d800'", "1 = ", "((((", "t.", ".t", "::int", "t.iid::", "-", "->", "case", "array[]", "()", "t.data->'a'[1]", "row()"} {
-		if s, err := Compile(text, testEnv); err == nil {
+		if s, err := compile(text, testEnv); err == nil {
 			t.Errorf("%q: %s", text, s.Condition)
 		}
 	}
@@ -89,7 +89,7 @@ func TestInvalidTexts(t *testing.T) {
 func TestHstoreSchema(t *testing.T) {
 	t.Parallel()
 	env := Env{HstoreSchema: `"My ""Ext"`, Major: 15}
-	s, err := Compile(`t.data -> 'a' = 'x' and t.data = 'a=>1'::"My ""Ext".hstore and t.data operator("My ""Ext".?) 'b'`, env)
+	s, err := compile(`t.data -> 'a' = 'x' and t.data = 'a=>1'::"My ""Ext".hstore and t.data operator("My ""Ext".?) 'b'`, env)
 	if err != nil {
 		t.Fatal(err)
 	}

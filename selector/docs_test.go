@@ -67,7 +67,7 @@ func TestManual(t *testing.T) {
 
 func refusalRow(t *testing.T, text string) string {
 	t.Helper()
-	_, err := Compile(text, testEnv)
+	_, err := compile(text, testEnv)
 	var refused *Error
 	if !errors.As(err, &refused) {
 		t.Errorf("%s is not refused: %v", text, err)

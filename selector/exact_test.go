@@ -43,7 +43,7 @@ func TestCastsOfTexts(t *testing.T) {
 				return results[0]
 			}
 			for i, text := range []string{text, other} {
-				s, err := Compile(text, testEnv)
+				s, err := compile(text, testEnv)
 				if err != nil {
 					if i == 0 {
 						t.Fatal(err)
@@ -121,7 +121,7 @@ func TestResults(t *testing.T) {
 		"(t).iid = 'q.db.1' and (((t)).id) = 7":                                                    1,
 		"t.iid = 'q.db.1' -- at the end":                                                           1,
 	} {
-		s, err := Compile(text, testEnv)
+		s, err := compile(text, testEnv)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue

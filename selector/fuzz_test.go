@@ -39,7 +39,7 @@ func TestMixedWords(t *testing.T) {
 }
 
 func checkOutcome(t *testing.T, text string) {
-	s, err := Compile(text, testEnv)
+	s, err := compile(text, testEnv)
 	var refused *Error
 	if errors.As(err, &refused) {
 		if refused.Offset < 0 || refused.Offset > len(text) || len(refused.Code) != 5 || refused.Message == "" {

@@ -56,7 +56,7 @@ func TestGolden(t *testing.T) {
 }
 
 func outcome(text string) string {
-	s, err := Compile(text, testEnv)
+	s, err := compile(text, testEnv)
 	var refused *Error
 	if errors.As(err, &refused) {
 		hint := ""

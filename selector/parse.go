@@ -1,10 +1,14 @@
 package selector
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/rewrite/parse"
 )
 
 const (
@@ -15,7 +19,7 @@ const (
 )
 
 // parseExpression parses a text that must be one expression.
-func parseExpression(src string) (*pg_query.Node, *Error) {
+func parseExpression(ctx context.Context, parser *parse.Parser, src string) (*pg_query.Node, error) {
 	if len(src) > maxText {
 		return nil, refuse(0, codeProgramLimit, hintShorter, "a selector of %d bytes is too long, it may have %d", len(src), maxText)
 	}
@@ -32,9 +36,14 @@ func parseExpression(src string) (*pg_query.Node, *Error) {
 	if len(tokens.Tokens) > maxTokens {
 		return nil, refuse(0, codeTooComplex, hintShorter, "a selector of %d words and signs is too complex, it may have %d", len(tokens.Tokens), maxTokens)
 	}
-	tree, err := pg_query.Parse(prefix + src + "\n") // the line break ends a comment at the text's end
-	if err != nil {
+	tree, err := parser.Parse(ctx, prefix+src+"\n") // the line break ends a comment at the text's end
+	switch {
+	case errors.As(err, new(*parse.SyntaxError)):
 		return nil, notOne(": " + err.Error())
+	case errors.As(err, new(*parse.LimitError)):
+		return nil, tooComplex(0)
+	case err != nil:
+		return nil, err
 	}
 	if len(tree.Stmts) != 1 {
 		return nil, notOne("")

@@ -123,7 +123,7 @@ func (r *randomRun) round(g *generator, seed uint64) {
 		if g.IntN(2) == 0 {
 			text = g.mixed()
 		}
-		s, err := Compile(text, testEnv)
+		s, err := compile(text, testEnv)
 		var refusal *Error
 		if errors.As(err, &refusal) {
 			r.refused++

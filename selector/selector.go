@@ -1,7 +1,12 @@
 package selector
 
 import (
+	"context"
 	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/rewrite/parse"
 )
 
 // Version changes whenever Compile may give another Condition for the same text.
@@ -38,12 +43,21 @@ type Term struct {
 	Key, Value string
 }
 
-// Compile checks a text, which must not be blank. A refusal is an *Error.
-func Compile(text string, env Env) (*Selector, error) {
-	n, err := parseExpression(text)
+// Compile checks a text, which must not be blank. A refusal is an *Error; any other error is that of a context which
+// ended before the parser had time.
+func Compile(ctx context.Context, parser *parse.Parser, text string, env Env) (*Selector, error) {
+	n, err := parseExpression(ctx, parser, text)
 	if err != nil {
 		return nil, err
 	}
+	s, refusal := compileExpression(n, text, env)
+	if refusal != nil {
+		return nil, refusal
+	}
+	return s, nil
+}
+
+func compileExpression(n *pg_query.Node, text string, env Env) (*Selector, *Error) {
 	c := &compiler{env: env, hstoreSchema: unquoted(env.HstoreSchema)}
 	e, err := c.check(n)
 	if err == nil {

@@ -103,7 +103,7 @@ func evaluateAll(t *testing.T, conn *pgx.Conn, encoding string, texts []string) 
 	t.Helper()
 	out := map[string]string{}
 	for _, text := range texts {
-		s, err := Compile(text, testEnv)
+		s, err := compile(text, testEnv)
 		if err != nil || encoding == "WIN1251" && strings.ContainsFunc(text, func(r rune) bool { return r == 'ö' || r == 'ß' }) {
 			continue
 		}
@@ -137,7 +137,7 @@ func TestConditionsAreImmutable(t *testing.T) {
 		texts = append(texts, g.boolean(3))
 	}
 	for _, text := range texts {
-		s, err := Compile(text, testEnv)
+		s, err := compile(text, testEnv)
 		if err != nil {
 			continue
 		}

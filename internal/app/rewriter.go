@@ -10,6 +10,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/parse"
 )
 
 // rewriter joins package rewrite and the engine to what package proxy asks for.
@@ -20,9 +21,9 @@ type rewriter struct {
 }
 
 // newRewriter returns a rewriter, which is an asker where calls without the schema are served.
-func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified) proxy.Rewriter {
+func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) proxy.Rewriter {
 	texts := engine.Fragments()
-	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified), engine: eng, texts: texts}
+	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
 		return asker{r}
 	}

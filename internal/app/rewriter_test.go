@@ -15,6 +15,7 @@ import (
 	"mbusproxy/internal/pgcluster"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/parse"
 )
 
 func TestRefusalShowsTheEnginesWords(t *testing.T) {
@@ -94,7 +95,7 @@ func TestRewriterOnADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer eng.Close()
-	r := newRewriter(eng, nil)
+	r := newRewriter(eng, nil, parse.New())
 
 	sc := proxy.StatementContext{Database: "postgres", Encoding: "UTF8"}
 	const call = "select mbus4.post('q', 'a=>1')"

@@ -15,6 +15,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/parse"
 )
 
 const (
@@ -42,7 +43,8 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	if err := checkUpstream(ctx, cfg.Upstream); err != nil {
 		return err
 	}
-	eng, err := openEngine(ctx, cfg, log)
+	parser := parse.New()
+	eng, err := openEngine(ctx, cfg, parser, log)
 	if err != nil {
 		return err
 	}
@@ -64,7 +66,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		UserTimeout:    cfg.UserTimeout,
 		ReusePort:      cfg.ReusePort,
 		Verifiers:      eng.Verifiers(),
-		Rewriter:       newRewriter(eng, unqualified),
+		Rewriter:       newRewriter(eng, unqualified, parser),
 		Log:            log,
 	})
 	if err != nil {
@@ -120,8 +122,11 @@ func serve(ctx context.Context, server *proxy.Server, r *reloader, log *zap.Logg
 
 // openEngine opens the engine and gets the admin's own database ready, so that lacking rights and
 // the like come out at the start and not with the first call.
-func openEngine(ctx context.Context, cfg Config, log *zap.Logger) (*engine.Engine, error) {
-	eng, err := engine.Open(ctx, engine.Options{AdminDSN: cfg.Admin, NoInit: cfg.NoInit, DisableBadSelectors: cfg.DisableBadSelectors, Log: log, SemaphoreInterval: cfg.SemaphoreInterval})
+func openEngine(ctx context.Context, cfg Config, parser *parse.Parser, log *zap.Logger) (*engine.Engine, error) {
+	eng, err := engine.Open(ctx, engine.Options{
+		AdminDSN: cfg.Admin, NoInit: cfg.NoInit, DisableBadSelectors: cfg.DisableBadSelectors, Parser: parser,
+		Log: log, SemaphoreInterval: cfg.SemaphoreInterval,
+	})
 	if err != nil {
 		return nil, told(err)
 	}

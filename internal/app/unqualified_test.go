@@ -7,6 +7,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -18,7 +19,7 @@ func TestGuards(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := engine.Fragments()
-	r := rewrite.NewServing(texts, u)
+	r := rewrite.NewServing(texts, u, parse.New())
 	served := 0
 	for _, f := range sqlfuncs.All() {
 		name := strings.NewReplacer("<q>", "q", "<c>", "c").Replace(f.DisplayName())
@@ -71,7 +72,7 @@ func TestQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, ok := newRewriter(nil, u).(proxy.Asker)
+	r, ok := newRewriter(nil, u, parse.New()).(proxy.Asker)
 	if !ok {
 		t.Fatal("no Asker")
 	}
@@ -83,7 +84,7 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%s asks %s", sql, got)
 		}
 	}
-	if _, ok := newRewriter(nil, nil).(proxy.Asker); ok {
+	if _, ok := newRewriter(nil, nil, parse.New()).(proxy.Asker); ok {
 		t.Error("without names there is nothing to ask")
 	}
 }
