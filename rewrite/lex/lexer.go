@@ -271,7 +271,7 @@ func Continuation(s string, i int) int {
 func dollarToken(s string, i int) (Kind, int) {
 	j := i + 1
 	if j < len(s) && classes[s[j]] == digit {
-		return Param, wordEnd(s, j)
+		return Param, junkEnd(s, digitsEnd(s, j))
 	}
 	for j < len(s) && classes[s[j]]&(letter|digit) != 0 {
 		j++
@@ -287,20 +287,37 @@ func dollarToken(s string, i int) (Kind, int) {
 	return Prefixed, j + 1 + end + len(tag)
 }
 
-// number returns where the number at i ends.
+// number returns where the number at i ends, and what no number can have behind it (junk).
 func number(s string, i int) int {
 	start := i
 	i = digitsEnd(s, i)
-	hex := i == start+1 && s[start] == '0' && i < len(s) && (s[i]|0x20 == 'x' || s[i]|0x20 == 'o' || s[i]|0x20 == 'b')
-	if i < len(s) && s[i] == '.' && !strings.HasPrefix(s[i:], "..") && !hex {
+	if i == start+1 && s[start] == '0' && i < len(s) && strings.IndexByte("xXoObB", s[i]) >= 0 {
+		for i++; i < len(s) && classes[s[i]]&(letter|digit) != 0; {
+			i++
+		}
+		return i
+	}
+	if i < len(s) && s[i] == '.' && !strings.HasPrefix(s[i:], "..") {
 		i = digitsEnd(s, i+1)
 	}
-	if i < len(s) && s[i]|0x20 == 'e' && !hex {
-		if j := i + 1; j < len(s) && (s[j] == '+' || s[j] == '-') && j+1 < len(s) && classes[s[j+1]] == digit {
-			i = digitsEnd(s, j+1)
+	if i < len(s) && s[i]|0x20 == 'e' {
+		j := i + 1
+		if j < len(s) && (s[j] == '+' || s[j] == '-') {
+			j++
+		}
+		if j < len(s) && classes[s[j]] == digit {
+			i = digitsEnd(s, j)
 		}
 	}
-	return wordEnd(s, i) // 0x1F and 1e5, too
+	return junkEnd(s, i)
+}
+
+// junkEnd returns where the name ends that stands directly behind a number, if there is one.
+func junkEnd(s string, i int) int {
+	if i < len(s) && classes[s[i]] == letter {
+		return wordEnd(s, i)
+	}
+	return i
 }
 
 func digitsEnd(s string, i int) int {
