@@ -49,6 +49,7 @@ test-long: setup ## what takes too long for test: random and model tests for LON
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults' ./integration
 	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./proxy
 	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./integration
+	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./selector
 	MBUS_MODEL_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'Model' ./integration
 
 .PHONY: race
