@@ -50,6 +50,7 @@ test-long: setup ## what takes too long for test: random and model tests for LON
 	MBUS_RANDOM_TIME=$(LONGTIME) MBUS_LONG=1 go test -count=1 -timeout 90m -v -run 'TestRandom|TestStack' ./rewrite/parse
 	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./proxy
 	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./integration
+	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./selector
 	MBUS_MODEL_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'Model' ./integration
 
 .PHONY: race

@@ -1,6 +1,8 @@
 package selector
 
 import (
+	"fmt"
+	"os"
 	"testing"
 	"time"
 )
@@ -29,12 +31,12 @@ func BenchmarkConditions(b *testing.B) {
 			measure := func(condition string) float64 {
 				best := time.Hour
 				for range 5 {
-					start := time.Now()
+					start := busy(b, conn.PgConn().PID())
 					var n int
 					if err := conn.QueryRow(ctx, "select count("+condition+") from message t").Scan(&n); err != nil {
 						b.Fatal(err)
 					}
-					best = min(best, time.Since(start))
+					best = min(best, busy(b, conn.PgConn().PID())-start)
 				}
 				return float64(best.Nanoseconds()) / 20000
 			}
@@ -48,4 +50,18 @@ func BenchmarkConditions(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// busy is how long a process has had a processor, which tells more than a clock on a loaded machine.
+func busy(b *testing.B, pid uint32) time.Duration {
+	b.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+	if err != nil {
+		b.Skip("this needs Linux: ", err)
+	}
+	var ns int64
+	if _, err := fmt.Sscan(string(stat), &ns); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(ns)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -114,14 +115,23 @@ func (r *randomRun) fill(g *generator) {
 	}
 }
 
+// Where a selector may give an error and plain evaluation does not: most forms of times, and operands that Postgres
+// does not look at because another is a constant.
+var (
+	timeCast = regexp.MustCompile(`:: ?(date|timestamp)`)
+	constant = regexp.MustCompile(`\b(null|true|false)\b`)
+)
+
 // round compares many selectors for all messages.
 func (r *randomRun) round(g *generator, seed uint64) {
 	r.fill(g)
 	var texts, conditions []string
+	mixed := map[string]bool{}
 	for len(texts) < 100 {
 		text := g.boolean(1 + g.IntN(4))
 		if g.IntN(2) == 0 {
 			text = g.mixed()
+			mixed[text] = true
 		}
 		s, err := compile(text, testEnv)
 		var refusal *Error
@@ -159,7 +169,7 @@ func (r *randomRun) round(g *generator, seed uint64) {
 			switch {
 			case plain == ours:
 				continue
-			case ours == -1 && (r.odd[n] || strings.Contains(text, "::date") || strings.Contains(text, "::timestamp")):
+			case ours == -1 && (r.odd[n] || timeCast.MatchString(text) || mixed[text] && constant.MatchString(text)):
 				r.narrowed++
 				continue
 			case plain == -1 && ours != -2:
