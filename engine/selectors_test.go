@@ -465,3 +465,29 @@ func TestSelectorsUnderSettings(t *testing.T) {
 		})
 	}
 }
+
+// However many selectors are made and used, no row of the catalogues changes: no session has to plan anything anew.
+func TestSelectorsChangeNoCatalogue(t *testing.T) {
+	t.Parallel()
+	name := installed(t)
+	e := openEngine(t, Options{})
+	conn := connect(t, name)
+	mustExec(t, conn, called("create_queue", "'q', 1"))
+	const catalogues = `select concat_ws(' ', (select count(*) || ' ' || max(xmin::text::bigint) from pg_proc), (select count(*) || ' ' || max(xmin::text::bigint) from pg_depend),
+		(select count(*) || ' ' || max(xmin::text::bigint) from pg_class where oid >= 16384 and relkind <> 'S'))`
+	db, err := e.Database(testContext(t), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := one[string](t, conn, catalogues)
+	for i := range 20 {
+		text := fmt.Sprintf("(t.data->'n')::int > %d", i)
+		if err := db.EnsureSelector(testContext(t), SelectorUse{Role: "postgres", Temporary: true, Text: text}); err != nil {
+			t.Fatal(err)
+		}
+		mustExec(t, conn, "select mbus4.new_temporary_consumer('q', $1, 1)", text)
+	}
+	if after := one[string](t, conn, catalogues); after != before {
+		t.Errorf("the catalogues were %s and are %s", before, after)
+	}
+}
