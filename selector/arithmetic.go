@@ -20,7 +20,7 @@ func (c *compiler) checkPrefix(n *pg_query.A_Expr, name string) (*expr, *Error) 
 	}
 	switch {
 	case !e.typ.isNumber() || name != "-" && name != "+" && name != "@":
-		return nil, refuse(at, codeUndefinedFunction, hintCast, "operator does not exist, or is not allowed in a selector: %s %s", name, e.typ)
+		return nil, refuse(at, codeUndefinedFunction, hintOperators, "operator does not exist, or is not allowed in a selector: %s %s", name, e.typ)
 	case name == "+":
 		return e, nil
 	case name == "@":

@@ -25,13 +25,21 @@ func makeRound(c *compiler, f *function, args []*expr) (*expr, *Error) {
 			return nil, err
 		}
 	}
-	e := strict(a.typ, call(f.name, a.val), a)
 	if a.typ == numeric {
-		return c.decimal(e, a.whole+1, 0)
+		written := call(f.name, a.val)
+		if f.name == "round" || f.name == "trunc" {
+			written = roundedTo(f.name, a.val, 0)
+		}
+		return c.decimal(strict(numeric, written, a), a.whole+1, 0)
 	}
+	e := strict(a.typ, call(f.name, a.val), a)
 	e.small, e.large = 0, max(a.large, 1)
 	return c.float(e)
 }
+
+// roundedTo rounds a numeric. The functions with one argument are SQL, which the planner of Postgres 17 puts into the
+// statement before it can tell the cost of an argument that holds = any (array): "no relation entry for relid".
+func roundedTo(function, v string, scale int) string { return call(function, v, strconv.Itoa(scale)) }
 
 // makeScale makes round and trunc with a number of digits.
 func makeScale(c *compiler, f *function, args []*expr) (*expr, *Error) {

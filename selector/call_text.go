@@ -50,7 +50,7 @@ func makeText(c *compiler, f *function, args []*expr) (*expr, *Error) {
 
 // notStrictCall makes a call of a function that takes null for something else.
 func (c *compiler) notStrictCall(f *function, args []*expr) *expr {
-	return strict(f.result, call(f.name, c.values(f, args)...), args...).notStrict()
+	return merge(f.result, call(f.name, c.values(f, args)...), args...).notStrict()
 }
 
 // makeLength makes functions with a number as result.

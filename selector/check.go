@@ -137,7 +137,10 @@ func (c *compiler) checkIndirection(n *pg_query.A_Indirection, at int) (*expr, *
 	if k, err = c.implicit(k, int4, "an array subscript"); err != nil {
 		return nil, err
 	}
-	e := strict(a.typ.elem(), "("+a.val+")["+c.as(k, int4)+"]", a, k)
+	e := merge(a.typ.elem(), "("+a.val+")["+c.as(k, int4)+"]", a, k)
+	if k.err != "" { // the subscript of an array that is null is not evaluated
+		e.err = or(a.err, and(isNotNull(a.val), k.err))
+	}
 	e.size = a.size
 	c.bound(e)
 	return e, nil

@@ -43,7 +43,12 @@ func (c *compiler) checkBool(b *pg_query.BoolExpr) (*expr, *Error) {
 
 func not(e *expr) *expr { return total(boolean, "(not "+e.val+")", e) }
 
-func conjunction(args ...*expr) *expr { return shortCut(" and ", "false", args) }
+func conjunction(args ...*expr) *expr {
+	e := shortCut(" and ", "false", args)
+	e.parts = args
+	return e
+}
+
 func disjunction(args ...*expr) *expr { return shortCut(" or ", "true", args) }
 
 // shortCut makes AND or OR, which evaluate one operand after another until one decides.
@@ -52,19 +57,25 @@ func shortCut(word, decides string, args []*expr) *expr {
 	for i, a := range args {
 		vals[i] = a.val
 	}
-	e := strict(boolean, "("+strings.Join(vals, word)+")", args...)
-	last := args[len(args)-1]
-	e.err = ""
-	for i := len(args) - 1; i >= 0; i-- {
-		if e.err != "" {
-			e.err = "(" + args[i].val + " is not " + decides + " and " + e.err + ")"
-		}
-		e.err = or(args[i].err, e.err)
-		// An operand that decides would hide that one before it has failed.
-		e.nulls = e.nulls && (i == len(args)-1 || args[i].err == "")
+	e := merge(boolean, "("+strings.Join(vals, word)+")", args...)
+	e.err = shortCutErr(decides, args)
+	// An operand that decides would hide that one before it has failed.
+	for _, a := range args[:len(args)-1] {
+		e.nulls = e.nulls && a.err == ""
 	}
-	e.nulls = e.err == "" || e.nulls && last.nulls
 	return e
+}
+
+// shortCutErr tells whether one of the operands fails that are evaluated.
+func shortCutErr(decides string, args []*expr) string {
+	err := ""
+	for i := len(args) - 1; i >= 0; i-- {
+		if err != "" {
+			err = "(" + args[i].val + " is not " + decides + " and " + err + ")"
+		}
+		err = or(args[i].err, err)
+	}
+	return err
 }
 
 func (c *compiler) checkNullTest(n *pg_query.NullTest, at int) (*expr, *Error) {
@@ -79,7 +90,7 @@ func (c *compiler) checkNullTest(n *pg_query.NullTest, at int) (*expr, *Error) {
 	if n.Nulltesttype == pg_query.NullTestType_IS_NOT_NULL {
 		val = isNotNull(e.val)
 	}
-	return strict(boolean, val, e).notStrict(), nil
+	return merge(boolean, val, e).notStrict(), nil
 }
 
 func (c *compiler) checkBooleanTest(n *pg_query.BooleanTest) (*expr, *Error) {
@@ -88,5 +99,5 @@ func (c *compiler) checkBooleanTest(n *pg_query.BooleanTest) (*expr, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	return strict(boolean, "("+e.val+" "+test+")", e).notStrict(), nil
+	return merge(boolean, "("+e.val+" "+test+")", e).notStrict(), nil
 }

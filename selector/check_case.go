@@ -48,7 +48,7 @@ func (c *compiler) alike(t typ, args []*expr) ([]*expr, *Error) {
 
 // oneOf makes a value that is one of several of the same type.
 func oneOf(t typ, val string, args ...*expr) *expr {
-	e := strict(t, val, args...)
+	e := merge(t, val, args...)
 	first := args[0]
 	e.phys, e.lo, e.hi, e.whole, e.scale, e.small, e.large, e.size = first.phys, first.lo, first.hi, first.whole, first.scale, first.small, first.large, first.size
 	for _, a := range args[1:] {
@@ -238,6 +238,9 @@ func (c *compiler) checkNullIf(a, b *expr) (*expr, *Error) {
 	}
 	if a, err = c.convert(a, t); err != nil {
 		return nil, err
+	}
+	if a.lit != nil && a.lit.null || b.lit != nil && b.lit.null {
+		return a, nil // and b is not evaluated
 	}
 	e := oneOf(t, "(case when "+eq.val+" is not true then "+a.val+" end)", a)
 	e.err, e.vars = eq.err, a.vars || b.vars

@@ -99,10 +99,13 @@ func (c *compiler) castNumber(e *expr, t typ) (*expr, *Error) {
 		return c.toNumeric(e), nil
 	case e.typ == numeric:
 		hi := power10(e.whole + 1)
-		return c.integer(strictAs(t, numeric, call("round", e.val), e), t, new(big.Int).Neg(hi), hi), nil
+		return c.integer(strictAs(t, numeric, roundedTo("round", e.val, 0), e), t, new(big.Int).Neg(hi), hi), nil
+	}
+	if e.lit != nil && !e.lit.null && !within(e.lo, e.hi, t) {
+		return nil, refuse(e.at, codeOutOfRange, "", "%s out of range", t)
 	}
 	out := strictAs(t, e.phys, e.val, e)
-	if e.lit != nil && !e.lit.null && within(e.lo, e.hi, t) {
+	if e.lit != nil && !e.lit.null {
 		out.lit = e.lit
 	}
 	return c.integer(out, t, e.lo, e.hi), nil
@@ -144,7 +147,7 @@ func (c *compiler) castPrecision(e *expr, mods []int, at int) (*expr, *Error) {
 	if precision < 1 || precision > 100 || scale < 0 || scale > precision || len(mods) > 2 {
 		return nil, refuse(at, codeNotSupported, "", "NUMERIC precision %d and scale %d are not allowed in a selector", precision, scale)
 	}
-	out := strict(numeric, call("round", e.val, c.number(int4, bigInt(int64(scale)))), e)
+	out := strict(numeric, roundedTo("round", e.val, scale), e)
 	limit := "'1e" + bigInt(int64(precision-scale)).String() + "'::pg_catalog.numeric"
 	return c.decimal(out.fails(isTrue(op(call("abs", out.val), ">=", limit)), false), e.whole+1, scale)
 }

@@ -36,7 +36,14 @@ func comparable(t typ, name string) bool {
 }
 
 func noOperator(name string, a, b *expr) *Error {
-	return refuse(a.at, codeUndefinedFunction, hintCast, "operator does not exist, or is not allowed in a selector: %s %s %s", a.typ, name, b.typ)
+	hint := hintOperators
+	switch {
+	case a.typ.isTime() || b.typ.isTime():
+		hint = hintElapsed
+	case a.typ != b.typ && slices.Contains(comparisons, name):
+		hint = hintCast
+	}
+	return refuse(a.at, codeUndefinedFunction, hint, "operator does not exist, or is not allowed in a selector: %s %s %s", a.typ, name, b.typ)
 }
 
 // distinct makes IS DISTINCT FROM.
@@ -62,7 +69,7 @@ func (c *compiler) distinct(a, b *expr, negated bool) (*expr, *Error) {
 	if negated {
 		val = "(not " + val + ")"
 	}
-	return strict(boolean, val, eq).notStrict(), nil
+	return merge(boolean, val, eq).notStrict(), nil
 }
 
 // in makes IN and NOT IN. As Postgres has it, constants become one array to which the value is compared, and all
@@ -167,5 +174,10 @@ func (c *compiler) compareAny(name string, a, list *expr, all bool) (*expr, *Err
 	if all {
 		word = " all "
 	}
-	return strict(boolean, "("+left+" operator(pg_catalog."+name+")"+word+"("+right+"))", a, list), nil
+	e := merge(boolean, "("+left+" operator(pg_catalog."+name+")"+word+"("+right+"))", a, list)
+	if list.lit != nil && list.lit.elems > 0 && !list.lit.holes {
+		e.errNull = a.errNull
+		return e, nil
+	}
+	return e.notStrict(), nil // for an empty array it is not null
 }

@@ -48,11 +48,17 @@ const (
 	hintImmutable = "A selector depends on the message alone. Let the poster put what it depends on into the message's headers or properties."
 	hintTypes     = "The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore."
 	hintConstant  = "Write it as a constant."
+	hintOperators = "docs/selectors.md lists the operators that a selector may use."
+	hintElapsed   = "Compare what extract(epoch from …) gives for each, in seconds."
 	hintCast      = "Cast one side, for example (t.data->'n')::int."
 	hintShorter   = "Write a shorter selector, or let the poster put what it computes into the message's properties."
 )
 
+// refuse makes a refusal. Without a hint of its own it has the general one.
 func refuse(at int, code, hint, format string, args ...any) *Error {
+	if hint == "" {
+		hint = hintLanguage
+	}
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint, Offset: at}
 }
 

@@ -23,7 +23,8 @@ type expr struct {
 	errNull   string // tells the same where val is null; "": err does
 	nulls     bool   // val is null wherever err is true
 	lit       *literal
-	vars      bool // it depends on the message
+	parts     []*expr // operands of an AND
+	vars      bool    // it depends on the message
 	collation string
 	at        int
 
@@ -38,6 +39,7 @@ type literal struct {
 	null  bool
 	text  string // as in the selector, without quotes
 	elems int    // of an array
+	holes bool   // an element of the array is null
 }
 
 // or joins conditions of which none is ever null. "" is false.
@@ -71,8 +73,8 @@ func isTrue(v string) string    { return "(" + v + " is true)" }
 // when writes a value that is null where a condition does not hold.
 func when(cond, v string) string { return "(case when " + cond + " then " + v + " end)" }
 
-// strict makes the result of an operation that raises no error of its own and evaluates all operands.
-func strict(t typ, val string, args ...*expr) *expr {
+// merge makes the result of something that evaluates all operands and raises no error of its own.
+func merge(t typ, val string, args ...*expr) *expr {
 	e := &expr{typ: t, phys: t, val: val, nulls: true, size: unbounded, at: args[0].at}
 	errs := make([]string, 0, len(args))
 	for _, a := range args {
@@ -86,6 +88,18 @@ func strict(t typ, val string, args ...*expr) *expr {
 			if a.collation != "" {
 				e.collation = a.collation
 			}
+		}
+	}
+	return e
+}
+
+// strict is merge for operators and functions that give null where an operand is null. Where that is a constant
+// Postgres evaluates none of them.
+func strict(t typ, val string, args ...*expr) *expr {
+	e := merge(t, val, args...)
+	for _, a := range args {
+		if a.lit != nil && a.lit.null {
+			e.err, e.lit, e.vars = "", &literal{null: true}, false
 		}
 	}
 	return e
@@ -114,6 +128,9 @@ func total(t typ, val string, args ...*expr) *expr {
 // fails adds a condition, never null, under which the operation itself raises an error; nulls tells whether its
 // value is null then.
 func (e *expr) fails(cond string, nulls bool) *expr {
+	if e.lit != nil && e.lit.null {
+		return e
+	}
 	e.err, e.errNull = or(e.err, cond), ""
 	e.nulls = e.nulls && nulls
 	return e

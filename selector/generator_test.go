@@ -16,7 +16,7 @@ func (g *generator) one(of ...string) string { return of[g.IntN(len(of))] }
 // boolean makes an expression of that type.
 func (g *generator) boolean(depth int) string {
 	if depth <= 0 {
-		return g.one("true", "false", "null::bool", "t.data ? 'a'", "t.properties->'p' = '1'", "t.iid = 'x'", "(t.data->'flag')::bool", "data @> 'a=>1'", "t.received is null", "exist(data, 'n')", "defined(t.data, 'b')")
+		return g.one("(t.id is not null)", "(t.id is null)", "(t.data->'zz')::bool", "t.data ? 'a'", "t.properties->'p' = '1'", "t.iid = 'x'", "(t.data->'flag')::bool", "data @> 'a=>1'", "t.received is null", "exist(data, 'n')", "defined(t.data, 'b')")
 	}
 	d := depth - 1
 	t := g.number()
@@ -51,7 +51,7 @@ func (g *generator) boolean(depth int) string {
 	case 14:
 		return g.caseOf("bool", d)
 	case 15:
-		return fmt.Sprintf("(%s %slike %s)", g.text(d), g.one("", "not ", "i", "not i"), g.one("'%a%'", "'1_'", "''", "'%'", "null", `'\%%'`, "'!%a' escape '!'", "'x%y' escape ''"))
+		return fmt.Sprintf("(%s %slike %s)", g.text(d), g.one("", "not ", "i", "not i"), g.one("'%a%'", "'1_'", "''", "'%'", `'\%%'`, "'!%a' escape '!'", "'x%y' escape ''"))
 	case 16:
 		return fmt.Sprintf("(%s %s %s)", g.text(d), g.one("~", "!~", "~*", "!~*"), g.one("'^[0-9]+$'", "'a|b'", `'\d{2,3}'`, "'(?:x?y)*z'", "'[[:alpha:]_]'", `'^\s*$'`, "'.'"))
 	case 17:
@@ -81,7 +81,9 @@ func (g *generator) compare(t string, d int) string {
 	return "(" + g.value(t, d) + " " + g.one(ops...) + " " + g.value(g.like(t), d) + ")"
 }
 
-func (g *generator) number() string { return g.one("int", "int", "bigint", "smallint", "numeric", "float8") }
+func (g *generator) number() string {
+	return g.one("int", "int", "bigint", "smallint", "numeric", "float8")
+}
 func (g *generator) typ() string {
 	return g.one(g.number(), g.number(), "text", "text", "bool", "date", "timestamp", "hstore", "text[]")
 }
@@ -99,30 +101,35 @@ func (g *generator) like(t string) string {
 	return t
 }
 
+// constant makes one of them, but null, true and false are no constants: where an operand is one of these Postgres
+// evaluates less than its rules say, and nothing of the rest.
 func (g *generator) constant(t string) string {
+	if g.IntN(8) == 0 && t != "hstore" && t != "text[]" {
+		return "(t.data->'zz')::" + t
+	}
 	switch t {
 	case "int":
-		return g.one("0", "1", "-1", "5", "'7'", "2147483647", "-2147483648", "null", "10")
+		return g.one("0", "1", "-1", "5", "'7'", "2147483647", "-2147483648", "10")
 	case "bigint":
-		return g.one("0", "3", "5000000000", "9223372036854775807", "(-9223372036854775807)", "'12'::bigint", "null::int8")
+		return g.one("0", "3", "5000000000", "9223372036854775807", "(-9223372036854775807)", "'12'::bigint")
 	case "smallint":
-		return g.one("0::smallint", "'32767'::int2", "(-5)::smallint", "null::int2")
+		return g.one("0::smallint", "'32767'::int2", "(-5)::smallint")
 	case "numeric":
-		return g.one("0.0", "1.50", "-2.5", "1e3", "'12.34'::numeric", "99999999999999999999", "null::numeric", "0.001")
+		return g.one("0.0", "1.50", "-2.5", "1e3", "'12.34'::numeric", "99999999999999999999", "0.001")
 	case "float8":
-		return g.one("0::float8", "1.5::float8", "'-2.5e3'::float8", "1e30::float8", "0.1::float8", "null::float8", "9007199254740993::float8")
+		return g.one("0::float8", "1.5::float8", "'-2.5e3'::float8", "1e30::float8", "0.1::float8", "9007199254740993::float8")
 	case "text":
-		return g.one("'a'", "'1'", "''", "'xx'", "'größer'", "null", "'-0'", `'a\b'`, "'o''b'", "E'x\\ty'")
+		return g.one("'a'", "'1'", "''", "'xx'", "'größer'", "'-0'", `'a\b'`, "'o''b'", "E'x\\ty'")
 	case "bool":
-		return g.one("true", "false", "null", "'yes'")
+		return g.one("(t.id is not null)", "(t.id is null)", "'yes'")
 	case "date":
-		return g.one("'2024-02-29'::date", "date '2000-01-01'", "'infinity'::date", "null::date")
+		return g.one("'2024-02-29'::date", "date '2000-01-01'", "'infinity'::date")
 	case "timestamp":
-		return g.one("'2024-02-29 12:00:00'::timestamp", "timestamp '2000-01-01T00:00:01.5'", "'infinity'::timestamp", "null::timestamp", "'2024-01-01'")
+		return g.one("'2024-02-29 12:00:00'::timestamp", "timestamp '2000-01-01T00:00:01.5'", "'infinity'::timestamp", "'2024-01-01'")
 	case "hstore":
-		return g.one("'a=>1'::hstore", "'a=>1, b=>NULL, \"x y\"=>\"q\\\"r\"'::hstore", "''::hstore", "null::hstore")
+		return g.one("'a=>1'::hstore", "'a=>1, b=>NULL, \"x y\"=>\"q\\\"r\"'::hstore", "''::hstore")
 	case "text[]":
-		return g.one("'{a,b}'::text[]", "array['a', 'n']", "'{}'::text[]", "array['1', null]", "null::text[]", `'{"x y",NULL,"a\"b"}'::text[]`)
+		return g.one("'{a,b}'::text[]", "array['a', 'n']", "'{}'::text[]", "array['1', null]", `'{"x y",NULL,"a\"b"}'::text[]`)
 	}
 	panic(t)
 }
@@ -260,7 +267,7 @@ func (g *generator) leaf(t string) string {
 	fetch := fmt.Sprintf("(%s%s->'%s')", g.one("t.", ""), g.one("data", "data", "data", "properties", "headers"), g.one(keys...))
 	switch t {
 	case "text":
-		return g.one(fetch, fetch, fetch, "t.iid", g.one(g.constant(t)+"::text"))
+		return g.one(fetch, fetch, fetch, "t.iid")
 	case "int", "smallint", "numeric", "float8":
 		return fetch + "::" + t
 	case "bool":

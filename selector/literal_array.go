@@ -32,13 +32,13 @@ func (c *compiler) arrayOf(elem typ, args []*expr, at int) *expr {
 	if len(args) == 0 {
 		return &expr{typ: t, phys: t, val: "'{}'::" + c.sql(t), nulls: true, lit: &literal{}, at: at}
 	}
-	e := strict(t, "array["+strings.Join(vals, ", ")+"]::"+c.sql(t), args...).notStrict()
-	constant := true
+	e := merge(t, "array["+strings.Join(vals, ", ")+"]::"+c.sql(t), args...).notStrict()
+	constant, holes := true, false
 	for _, a := range args {
-		constant = constant && a.lit != nil
+		constant, holes = constant && a.lit != nil, holes || a.lit != nil && a.lit.null
 	}
 	if constant {
-		e.lit = &literal{elems: len(args)}
+		e.lit = &literal{elems: len(args), holes: holes}
 	}
 	e.at = at
 	return e

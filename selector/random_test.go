@@ -165,8 +165,8 @@ func (r *randomRun) round(g *generator, seed uint64) {
 						r.t.Fatal(err)
 					}
 				}
-				if planning != "" && !strings.HasPrefix(planning, "42") {
-					continue
+				if planning != "" && (!strings.HasPrefix(planning, "42") || strings.Contains(text, "varchar")) {
+					continue // arrays of varchar are no arrays of text for Postgres
 				}
 			}
 			var message string
@@ -224,7 +224,7 @@ func run(m *testing.M) int {
 }
 
 // newDatabase makes a database with the functions of evaluateSQL.
-func newDatabase(t *testing.T, options string) *pgx.Conn {
+func newDatabase(t testing.TB, options string) *pgx.Conn {
 	t.Helper()
 	ctx := t.Context()
 	name := fmt.Sprintf("d%d", rand.Uint64())

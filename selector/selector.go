@@ -53,18 +53,7 @@ func Compile(text string, env Env) (*Selector, error) {
 		return nil, err
 	}
 	s := &Selector{Text: text, CanFail: e.err != ""}
-	switch {
-	case e.err == "":
-		s.Condition = "case when " + e.val + " then 1 else 0 end"
-	case e.nulls: // where there is a value there was no error
-		fails := e.errNull
-		if fails == "" {
-			fails = e.err
-		}
-		s.Condition = "coalesce((" + e.val + ")::pg_catalog.int4, case when " + fails + " then -1 else 0 end)"
-	default:
-		s.Condition = "case when " + e.err + " then -1 when " + e.val + " then 1 else 0 end"
-	}
+	s.Condition = decide(e)
 	if len(s.Condition) > maxCondition {
 		return nil, tooComplex(0)
 	}

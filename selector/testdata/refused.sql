@@ -169,6 +169,7 @@ error 0A000 at "generate_ser": the set-returning function generate_series is not
 'x'::int > 1
 ----
 error 22P02 at "'x'::int > 1": invalid input syntax for type integer: "x"
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
 
 'xx'::mydomain = 'x'
 ----
@@ -213,12 +214,12 @@ error 0A000 at "t.iid": a pattern that is no constant is not allowed in a select
 (t.data->'n')::int ^ 2 > 5
 ----
 error 42883 at "t.data->'n')": operator does not exist, or is not allowed in a selector: integer ^ integer
-  hint: Cast one side, for example (t.data->'n')::int.
+  hint: docs/selectors.md lists the operators that a selector may use.
 
 t.iid operator(public.=) 'x'
 ----
 error 42883 at "t.iid operat": operator does not exist, or is not allowed in a selector: text public.= unknown
-  hint: Cast one side, for example (t.data->'n')::int.
+  hint: docs/selectors.md lists the operators that a selector may use.
 
 row(t.iid, 1) = row('x', 1)
 ----
@@ -233,7 +234,7 @@ error 22007 at "'01/02/2024'": invalid input syntax for type timestamp without t
 t.expires - t.added > interval '1 hour'
 ----
 error 42883 at "t.expires - ": operator does not exist, or is not allowed in a selector: timestamp without time zone - timestamp without time zone
-  hint: Cast one side, for example (t.data->'n')::int.
+  hint: Compare what extract(epoch from …) gives for each, in seconds.
 
 array_to_string(t.received, ',') = 'x'
 ----
