@@ -473,7 +473,7 @@ func TestSelectorsChangeNoCatalogue(t *testing.T) {
 	e := openEngine(t, Options{})
 	conn := connect(t, name)
 	mustExec(t, conn, called("create_queue", "'q', 1"))
-	const catalogues = `select concat_ws(' ', (select count(*) || ' ' || max(xmin::text::bigint) from pg_proc), (select count(*) || ' ' || max(xmin::text::bigint) from pg_depend),
+	const catalogues = `select concat_ws(' ', (select count(*) || ' ' || max(xmin::text::bigint) from pg_proc),
 		(select count(*) || ' ' || max(xmin::text::bigint) from pg_class where oid >= 16384 and relkind <> 'S'))`
 	db, err := e.Database(testContext(t), name)
 	if err != nil {
