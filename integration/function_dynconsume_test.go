@@ -150,7 +150,9 @@ func TestDynConsumeIsOneExpression(t *testing.T) {
 				got, err := s.form.run(testContext(t), s.conn, call)
 				// A comment ends with the line.
 				comment := selector == "true --" && i != 1 || selector == "true) -- " && i == 1
-				if strings.TrimSpace(got) != "" || err == nil && selector != "" && !comment {
+				// A literal may stand where an aggregate of one row is allowed.
+				counts := strings.HasPrefix(selector, "count") && err == nil
+				if strings.TrimSpace(got) != "" || err == nil && selector != "" && !comment && !counts {
 					t.Errorf("%s (%d): got %q, want an error", selector, i, got)
 				}
 				if err != nil && sqlState(err) == "" {

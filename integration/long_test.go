@@ -81,17 +81,23 @@ func (p *proxyProcess) memory(t *testing.T, field string) int {
 	return kib << 10
 }
 
-// boundsMemory runs f and fails if the proxy's memory has grown beyond memoryBound at any time.
-func (p *proxyProcess) boundsMemory(t *testing.T, what string, f func()) {
+// peak runs f and returns the highest RSS of the proxy meanwhile, in bytes.
+func (p *proxyProcess) peak(t *testing.T, f func()) int {
 	t.Helper()
-	before := p.memory(t, "VmRSS")
 	// 5 sets VmHWM back, see proc(5).
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
 	f()
-	peak := p.memory(t, "VmHWM")
+	return p.memory(t, "VmHWM")
+}
+
+// boundsMemory runs f and fails if the proxy's memory has grown beyond memoryBound at any time.
+func (p *proxyProcess) boundsMemory(t *testing.T, what string, f func()) {
+	t.Helper()
+	before := p.memory(t, "VmRSS")
+	began := time.Now()
+	peak := p.peak(t, f)
 	t.Logf("%s: %v, the proxy's RSS %d MiB before, %d MiB at most", what, time.Since(began).Round(time.Millisecond), before>>20, peak>>20)
 	if peak-before > memoryBound {
 		t.Errorf("%s: memory grew by %d MiB", what, (peak-before)>>20)
