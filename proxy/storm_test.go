@@ -51,7 +51,9 @@ func TestConnectionStorm(t *testing.T) {
 		// The clients are gone before the proxy has taken the last of their connections, and each asks for a
 		// server process. On a machine that is busy that may take longer than anything should; what must not
 		// happen is that nothing goes on.
-		moving(t, "the sessions have ended", func() (int, bool) { return int(p.arrived.Load()) + runtime.NumGoroutine(), p.sessionCount() == 1 && p.starting.Load() == 0 })
+		moving(t, "the sessions have ended", func() (int, bool) {
+			return int(p.arrived.Load()) + runtime.NumGoroutine(), p.sessionCount() == 1 && p.starting.Load() == 0
+		})
 		moving(t, "goroutines have ended", func() (int, bool) { n := runtime.NumGoroutine(); return n, n <= goroutines })
 		eventually(t, "files are closed", func() bool { return openFiles(t) <= files })
 		p.cancels.mu.Lock()
