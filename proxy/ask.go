@@ -36,10 +36,12 @@ type asking struct {
 	// outcome is known and until that message is dealt with.
 	awaited, answered *deed
 	told              told
+	// canceled is set where the client has cancelled the statement while the Rewriter thought of a question.
+	canceled bool
 }
 
 // done is called when a message has been dealt with.
-func (a *asking) done() { a.answered, a.told = nil, told{} }
+func (a *asking) done() { a.answered, a.told, a.canceled = nil, told{}, false }
 
 // note takes note of a message of the client.
 func (a *asking) note(kind replyKind) {
@@ -123,8 +125,9 @@ func (f *clientFlow) question(ctx context.Context, frame []byte) (messages []byt
 	if !ok || simple && len(rest) > 0 {
 		return nil // malformed: the server says so
 	}
-	question := asker.Question(ctx, f.context(simple, voids), string(text))
-	if question == "" {
+	held, letGo := f.holding.hold(ctx)
+	question := asker.Question(held, f.context(simple, voids), string(text))
+	if f.asking.canceled = letGo(); f.asking.canceled || question == "" {
 		return nil
 	}
 	return f.pose(question, simple, !simple && !f.asking.unsynced && !f.asking.copied)

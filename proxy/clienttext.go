@@ -72,7 +72,12 @@ func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 	if !f.rewriter.Mentions(text) {
 		return nil
 	}
-	plan := f.rewritten(ctx, f.context(simple, voids), string(text))
+	var plan Plan
+	if f.asking.canceled {
+		plan = canceled()
+	} else {
+		plan = f.rewritten(ctx, f.context(simple, voids), string(text))
+	}
 	if plan != nil {
 		f.planned = true
 	}

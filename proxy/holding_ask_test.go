@@ -1,0 +1,45 @@
+package proxy
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// thinkingAsker holds each text with mbus4 while it thinks of a question, and then has none.
+type thinkingAsker struct{ *holdingRewriter }
+
+func (r thinkingAsker) Question(ctx context.Context, _ StatementContext, _ string) string {
+	r.hold(ctx)
+	return ""
+}
+
+func (r thinkingAsker) Rewrite(ctx context.Context, sc StatementContext, text string) Plan {
+	return r.stepping.Rewrite(ctx, sc, text)
+}
+
+// TestCancelWhileAsked: a cancel request reaches a statement about which the Rewriter thinks of a question.
+func TestCancelWhileAsked(t *testing.T) {
+	const text = "select 'reached' /*mbus4*/"
+	const cancelled = "ErrorResponse ERROR 57014 \"canceling statement due to user request\"\n"
+	for name, send := range map[string][]pgproto3.FrontendMessage{
+		"Query": msgs(query(text)), "Parse": msgs(parse("", text), bind("", ""), execute(""), sync1()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, way how) {
+				r := thinkingAsker{newHolding()}
+				p := start(t, way, func(c *Config) { c.Rewriter = r })
+				w := login(t, p.addr)
+				w.send(send...)
+				<-r.entered
+				if err := sendCancel(p.addr, cancelOf(w)); err != nil {
+					t.Fatal(err)
+				}
+				if got, want := w.until('Z')+"\n", cancelled+idle; got != want {
+					t.Errorf("got\n%swant\n%s", got, want)
+				}
+			})
+		})
+	}
+}
