@@ -211,17 +211,19 @@ func (r *Rewriter) rewrite(d *document, env Env) *Plan {
 			env:       env,
 			calls:     d.calls[i],
 		}
+		st.indexCalls(raw.Stmt)
 		mark, placed := len(ed.list), len(p.calls)
 		refusal := st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
 		if refusal == nil {
 			refusal = st.place(raw.Stmt, reg)
 		}
 		if refusal != nil && refusal.place {
-			ed.list, p.calls = ed.list[:mark], p.calls[:placed]
+			p.calls = p.calls[:placed]
+			ed.cut(mark)
 			refusal = st.inPlace(raw.Stmt, refusal)
 		}
 		if refusal != nil {
-			ed.list = ed.list[:mark]
+			ed.cut(mark)
 			number := len(p.refusals)
 			p.refusals = append(p.refusals, refusal)
 			ed.add(pieces[i].span, func(o *output) { writeRefusal(o, number, refusal.offset) })
