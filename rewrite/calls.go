@@ -25,6 +25,8 @@ type call struct {
 	// ref writes the reference to the call's result that stands where the call stood; nil until
 	// the call is placed.
 	ref func(o *output)
+	// set is the set that the call stands in; nil for none.
+	set *callSet
 	// srf says that the reference is a set.
 	srf bool
 	// function says that a function in the database serves the call, in place.

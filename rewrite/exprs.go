@@ -78,11 +78,7 @@ func (st *statement) expr(n *pg_query.Node, ctx context) *Refusal {
 
 // valuesBelow reports whether a call with an effect that yields one value lies below one of nodes.
 func (st *statement) valuesBelow(nodes []*pg_query.Node) bool {
-	return has(func(n any) bool {
-		fc, ok := n.(*pg_query.FuncCall)
-		c := st.callOf(fc)
-		return ok && c != nil && c.match.Func.Effect == sqlfuncs.Writes && !c.match.Func.Set
-	}, nodes...)
+	return st.anyBelow(nodes, func(c *call) bool { return c.match.Func.Effect == sqlfuncs.Writes && !c.match.Func.Set })
 }
 
 func (st *statement) exprs(ctx context, nodes ...*pg_query.Node) *Refusal {
@@ -113,8 +109,7 @@ func (st *statement) funcCall(fc *pg_query.FuncCall, ctx context) *Refusal {
 		return r
 	}
 	if c.match.Func.Effect == sqlfuncs.Writes {
-		st.placeOnce(c, ctx)
-		return nil
+		return st.placeOnce(c, ctx)
 	}
 	if st.takesSet(c) {
 		return refusePosition(c, "a call with a set as argument")
@@ -129,12 +124,7 @@ func (st *statement) callOf(fc *pg_query.FuncCall) *call {
 	if fc == nil {
 		return nil
 	}
-	for _, c := range st.calls {
-		if c.node.Location == fc.Location {
-			return c
-		}
-	}
-	return nil
+	return st.byLocation[fc.Location]
 }
 
 // takesSet reports whether a set stands in the arguments of c; then c is evaluated for each row.

@@ -39,6 +39,9 @@ type hiddenCol struct{ emit func(o *output) }
 // hoist serves the calls in a target list that is evaluated for each row of a set.
 func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg region) *Refusal {
 	rs := &rowSet{st: st, sel: sel, byText: map[string]int{}, guards: ctx.guards, sp: st.src.tokens(reg.first, reg.end)}
+	if st.many && st.writesBelow(sel.TargetList...) {
+		return st.refuseWrites(sel.TargetList, placeMany)
+	}
 	if where := rs.unfit(); where != "" {
 		return st.elsewhereAll(sel.TargetList, where)
 	}

@@ -20,7 +20,7 @@ func (st *statement) inPlace(stmt *pg_query.Node, refusal *Refusal) *Refusal {
 		if c.match.Func.Step {
 			return refusal
 		}
-		c.ref, c.srf, c.named, c.wrapped, c.number = nil, false, false, false, 0
+		c.ref, c.set, c.srf, c.named, c.wrapped, c.number = nil, nil, false, false, false, 0
 	}
 	bare, ok := evaluated(stmt)
 	if !ok {

@@ -8,7 +8,10 @@ import (
 
 // placeOnce serves a call that is evaluated once: the work goes into common table expressions, and
 // a reference to their result stands where the call stood.
-func (st *statement) placeOnce(c *call, ctx context) {
+func (st *statement) placeOnce(c *call, ctx context) *Refusal {
+	if st.many {
+		return st.placeInSet(c, ctx)
+	}
 	c.srf = c.match.Func.Set || st.takesSet(c)
 	name := st.number(c)
 	ctx.point.add(func(o *output) {
@@ -28,6 +31,7 @@ func (st *statement) placeOnce(c *call, ctx context) {
 		st.write(o, f, f.CTEs)
 	})
 	st.refer(c, name)
+	return nil
 }
 
 // refer puts the reference to the call's result in the place of the call.

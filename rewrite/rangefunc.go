@@ -49,7 +49,9 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 		return refusePosition(c, "FROM with a set as argument")
 	}
 	if f.Effect == sqlfuncs.Writes {
-		st.placeOnce(c, ctx)
+		if r := st.placeOnce(c, ctx); r != nil {
+			return r
+		}
 	} else {
 		st.placeExpr(c)
 	}

@@ -283,17 +283,19 @@ func (r *Rewriter) rewrite(ctx stdcontext.Context, d *document, env Env) *Plan {
 			calls:     d.calls[i],
 			parse:     func(text string) (*pg_query.ParseResult, error) { return r.parseWithin(ctx, d, text) },
 		}
+		st.indexCalls(raw.Stmt)
 		mark, placed := len(ed.list), len(p.calls)
 		refusal := st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
 		if refusal == nil {
 			refusal = st.place(raw.Stmt, reg)
 		}
 		if refusal != nil && refusal.place {
-			ed.list, p.calls = ed.list[:mark], p.calls[:placed]
+			p.calls = p.calls[:placed]
+			ed.cut(mark)
 			refusal = st.inPlace(raw.Stmt, refusal)
 		}
 		if refusal != nil {
-			ed.list = ed.list[:mark]
+			ed.cut(mark)
 			number := len(p.refusals)
 			p.refusals = append(p.refusals, refusal)
 			ed.add(pieces[i].span, func(o *output) { writeRefusal(o, number, refusal.offset) })

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"sort"
 	"strings"
 
 	"mbusproxy/rewrite/lex"
@@ -135,10 +136,9 @@ func plainStrings(text string) string {
 // the same.
 func (p *Plan) fits(text string, from, to []literal) bool {
 	for _, pin := range p.pins {
-		for i, l := range from {
-			if l.start == pin && p.client[l.start:l.end] != text[to[i].start:to[i].end] {
-				return false
-			}
+		i := sort.Search(len(from), func(i int) bool { return from[i].start >= pin })
+		if i < len(from) && from[i].start == pin && p.client[from[i].start:from[i].end] != text[to[i].start:to[i].end] {
+			return false
 		}
 	}
 	return true
@@ -203,12 +203,9 @@ func (m mover) moveSpan(sp span) span { return span{m.move(sp.start), m.move(sp.
 
 // move maps a place that is not inside a literal.
 func (m mover) move(pos int) int {
-	shift := 0
-	for i, f := range m.from {
-		if f.end > pos {
-			break
-		}
-		shift = m.to[i].end - f.end
+	i := sort.Search(len(m.from), func(i int) bool { return m.from[i].end > pos })
+	if i == 0 {
+		return pos
 	}
-	return pos + shift
+	return pos + m.to[i-1].end - m.from[i-1].end
 }

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -20,6 +21,15 @@ type statement struct {
 	calls     []*call // all of the statement, in the order of the text
 	rowSets   int     // how many target lists were hoisted
 	bound     bool    // $n is a parameter of the protocol
+	// many says that the calls share WITH queries.
+	many bool
+	// sets are the last ones of their kind, setsAt all of a point; see placeInSet.
+	sets   map[setKey]*callSet
+	setsAt map[*point][]*callSet
+	// byLocation, inTree and subtrees are made by indexCalls.
+	byLocation map[int32]*call
+	inTree     []*call
+	subtrees   map[any]subtree
 	// shared are the calls whose number others with the same key share; nil until the first has one.
 	shared map[string]*call
 	// parse parses a text that is a literal of the statement.
@@ -314,25 +324,22 @@ func (st *statement) returning(list []*pg_query.Node) *Refusal {
 
 // below returns the calls of the statement that lie below node.
 func (st *statement) below(node protoreflect.Message) []*call {
-	var out []*call
-	walkMessages(node, func(m protoreflect.Message) bool {
-		if fc, ok := m.Interface().(*pg_query.FuncCall); ok {
-			if c := st.callOf(fc); c != nil {
-				out = append(out, c)
-			}
-		}
-		return true
-	})
-	return out
+	t := st.subtrees[node.Interface()]
+	return st.inTree[t.from:t.to]
 }
 
 // writesBelow reports whether a call that common table expressions serve lies below one of nodes.
 func (st *statement) writesBelow(nodes ...*pg_query.Node) bool {
-	return has(func(n any) bool {
-		fc, ok := n.(*pg_query.FuncCall)
-		c := st.callOf(fc)
-		return ok && c != nil && c.match.Func.Effect == sqlfuncs.Writes
-	}, nodes...)
+	return st.anyBelow(nodes, func(c *call) bool { return c.match.Func.Effect == sqlfuncs.Writes })
+}
+
+func (st *statement) anyBelow(nodes []*pg_query.Node, test func(*call) bool) bool {
+	for _, n := range nodes {
+		if n != nil && slices.ContainsFunc(st.below(n.ProtoReflect()), test) {
+			return true
+		}
+	}
+	return false
 }
 
 // nativeBelow returns the first call below nodes whose expression must not be copied, or nil.

@@ -73,20 +73,36 @@ type edit struct {
 // edits is a set of edits in which one may lie inside another; then the inner one takes effect only
 // where the outer one renders the inner's text.
 type edits struct {
-	text string
-	list []edit
+	text   string
+	list   []edit
+	at     map[span]int // the last edit of a span that is not empty, in list
+	sorted []edit       // the list in the order of rendering; nil: to be made
 }
 
 func (e *edits) add(sp span, emit func(o *output)) {
-	e.list = append(e.list, edit{sp, emit})
+	if sp.start < sp.end {
+		if e.at == nil {
+			e.at = map[span]int{}
+		}
+		e.at[sp] = len(e.list)
+	}
+	e.list, e.sorted = append(e.list, edit{sp, emit}), nil
+}
+
+// cut takes the edits back that were added when there were n.
+func (e *edits) cut(n int) {
+	for _, d := range e.list[n:] {
+		if e.at[d.span] >= n {
+			delete(e.at, d.span)
+		}
+	}
+	e.list, e.sorted = e.list[:n], nil
 }
 
 // replace changes what the edit of sp writes.
 func (e *edits) replace(sp span, emit func(o *output)) {
-	for i := range e.list {
-		if e.list[i].span == sp {
-			e.list[i].emit = emit
-		}
+	if i, ok := e.at[sp]; ok {
+		e.list[i].emit, e.sorted = emit, nil
 	}
 }
 
@@ -94,18 +110,19 @@ func (e *edits) replace(sp span, emit func(o *output)) {
 // An insertion at end would do the same, but where an outer span ends there, too, it would be
 // unclear whether it lies inside.
 func (e *edits) extend(sp span, end int, emit func(o *output)) {
-	for i := range e.list {
-		if e.list[i].span != sp {
-			continue
-		}
-		inner := e.list[i].emit
-		e.list[i] = edit{span{sp.start, end}, func(o *output) {
-			inner(o)
-			e.render(o, span{sp.end, end})
-			emit(o)
-		}}
+	i, ok := e.at[sp]
+	if !ok {
 		return
 	}
+	inner := e.list[i].emit
+	wide := span{sp.start, end}
+	e.list[i] = edit{wide, func(o *output) {
+		inner(o)
+		e.render(o, span{sp.end, end})
+		emit(o)
+	}}
+	delete(e.at, sp)
+	e.at[wide], e.sorted = i, nil
 }
 
 // insert adds text at byte pos; several at one place keep their order.
@@ -118,15 +135,32 @@ func (e *edits) render(o *output, sp span) {
 		panic("rewrite: edits render each other")
 	}
 	defer func() { o.depth-- }()
-	var inner []edit
-	for _, d := range e.list {
-		if d.start >= sp.start && d.end <= sp.end {
-			inner = append(inner, d)
+	e.sort()
+	pos := sp.start
+	for i := e.from(pos); i < len(e.sorted) && e.sorted[i].start <= sp.end; {
+		d := e.sorted[i]
+		if d.end > sp.end {
+			i++
+			continue
+		}
+		e.copy(o, pos, d.start)
+		d.emit(o)
+		pos = d.end
+		if i++; d.start < d.end {
+			i += e.sortedFrom(i, pos) // those between lie inside the edit that was written
 		}
 	}
-	// Outer edits first where they start together, insertions before what stands there.
-	sort.SliceStable(inner, func(i, j int) bool {
-		a, b := inner[i], inner[j]
+	e.copy(o, pos, sp.end)
+}
+
+// sort makes sorted: outer edits first where they start together, insertions before what stands there.
+func (e *edits) sort() {
+	if e.sorted != nil {
+		return
+	}
+	e.sorted = append([]edit{}, e.list...)
+	sort.SliceStable(e.sorted, func(i, j int) bool {
+		a, b := e.sorted[i], e.sorted[j]
 		if a.start != b.start {
 			return a.start < b.start
 		}
@@ -135,16 +169,14 @@ func (e *edits) render(o *output, sp span) {
 		}
 		return a.end > b.end
 	})
-	pos := sp.start
-	for _, d := range inner {
-		if d.start < pos {
-			continue // lies inside an edit that was already written
-		}
-		e.copy(o, pos, d.start)
-		d.emit(o)
-		pos = d.end
-	}
-	e.copy(o, pos, sp.end)
+}
+
+// from returns the first of the sorted edits that starts at pos or behind.
+func (e *edits) from(pos int) int { return e.sortedFrom(0, pos) }
+
+// sortedFrom returns how many of the sorted edits from i on start before pos.
+func (e *edits) sortedFrom(i, pos int) int {
+	return sort.Search(len(e.sorted)-i, func(k int) bool { return e.sorted[i+k].start >= pos })
 }
 
 func (e *edits) copy(o *output, from, to int) {

@@ -1,0 +1,169 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// manyForms are statements with n calls.
+var manyForms = []struct {
+	name      string
+	sql       func(n int) string
+	functions bool // the calls are functions, each of which the server plans
+}{
+	{"values", func(n int) string { return "values " + repeated(n, "(mbus4.post('q', 'n=>%d'))", ", ") }, false},
+	{"insert", func(n int) string {
+		return "insert into kept (iid) values " + repeated(n, "(mbus4.post('q', 'n=>%d'))", ", ")
+	}, false},
+	{"target list", func(n int) string { return "select " + repeated(n, "mbus4.post('q', 'n=>%d')", ", ") }, false},
+	{"array", func(n int) string { return "select array[" + repeated(n, "mbus4.post('q', 'n=>%d')", ", ") + "]" }, false},
+	{"union all", func(n int) string { return repeated(n, "select mbus4.post('q', 'n=>%d')", " union all ") }, false},
+	{"nested", func(n int) string {
+		return "values " + repeated(n/2, "(mbus4.post('q', hstore('n%d', mbus4.post('q', ''))))", ", ")
+	}, false},
+	{"with iids", func(n int) string { return "values " + repeated(n, "(mbus4.post('q', '', iid => 'i%d'))", ", ") }, false},
+	{"consume", func(n int) string { return "select " + repeated(n, "(select iid from mbus4.consume('q'))", ", ") }, false},
+	{"take", func(n int) string { return "values " + repeated(n, "((mbus4.take('i%d')).iid)", ", ") }, false},
+	{"functions", func(n int) string {
+		return "values " + repeated(n, "(case when true then mbus4.post('q', 'n=>%d') end)", ", ")
+	}, true},
+	{"create_queue", func(n int) string { return "values " + repeated(n, "(mbus4.create_queue('many%d', 1))", ", ") }, true},
+	{"statements", func(n int) string {
+		return repeated(n/10, "values "+strings.Repeat("(mbus4.post('q', '%[1]d=>1')), ", 9)+"(mbus4.post('q', ''))", "; ")
+	}, false},
+}
+
+func repeated(n int, format, between string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = format
+		if strings.Contains(format, "%") {
+			parts[i] = fmt.Sprintf(format, i+1)
+		}
+	}
+	return strings.Join(parts, between)
+}
+
+// A statement with a thousand calls takes about as long as one call for each of a thousand rows, in all places
+// where the calls are inline. The bound leaves room for a busy machine; WITH queries for each call took
+// hundreds of times as long.
+func TestManyCallsTime(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q")
+	conn := connect(t, proxied, database)
+	ask(t, conn, "create table kept (iid text)")
+	timed := func(sql string) time.Duration {
+		best := time.Hour
+		for range 2 {
+			ask(t, conn, "begin")
+			began := time.Now()
+			if _, err := conn.Exec(t.Context(), sql).ReadAll(); err != nil {
+				t.Fatalf("%.80s: %v", sql, err)
+			}
+			best = min(best, time.Since(began))
+			ask(t, conn, "rollback")
+		}
+		return best
+	}
+	const n = 1000
+	row := timed(fmt.Sprintf("select case when true then mbus4.post('q', hstore('n', n::text)) end from generate_series(1, %d) n", n))
+	for _, f := range manyForms {
+		if f.functions {
+			continue
+		}
+		took := timed(f.sql(n))
+		t.Logf("%s: %v, %.1f times what a function per row takes", f.name, took, float64(took)/float64(row))
+		if took > 20*row {
+			t.Errorf("%s takes %v, a function per row %v", f.name, took, row)
+		}
+	}
+}
+
+// What is planned grows with the calls, not with their square: WITH queries are shared.
+func TestManyCallsPlan(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, proxied, newQueueDatabase(t, "q"))
+	ask(t, conn, "create table kept (iid text)")
+	for _, f := range manyForms {
+		if f.functions || f.name == "statements" || f.name == "consume" || f.name == "take" {
+			continue
+		}
+		for _, n := range []int{10, 64, 65, 300} {
+			plan := ask(t, conn, "explain "+f.sql(n))
+			got, most := strings.Count(plan, "Insert on message"), n/64+2
+			if got == 0 || got > most {
+				t.Errorf("%s with %d calls has %d inserts, want at most %d", f.name, n, got, most)
+			}
+		}
+	}
+}
+
+// Results, order, errors and their places are as with few calls, and all of the statement happens or nothing.
+func TestManyCalls(t *testing.T) {
+	t.Parallel()
+	forEachForm(t, []string{"q", "r"}, func(t *testing.T, s *session) {
+		drained := func(expected string) {
+			t.Helper()
+			s.want(t, expected, "select coalesce(string_agg(coalesce(data->'n', 'none'), ' ' order by id), '') from mbus4.consumen('q', amt => 1000)")
+		}
+		numbers := func(from, to int) string {
+			var b []string
+			for i := from; i <= to; i++ {
+				b = append(b, strconv.Itoa(i))
+			}
+			return strings.Join(b, " ")
+		}
+		for _, n := range []int{9, 64, 65, 150} {
+			for _, f := range manyForms[:2] {
+				ask(t, s.conn, "create table if not exists kept (iid text)")
+				s.want(t, strconv.Itoa(n), "with p (iid) as ("+strings.TrimPrefix(f.sql(n), "insert into kept (iid) ")+") select count(distinct iid) from p")
+				drained(numbers(1, n))
+			}
+		}
+		sql := "select " + repeated(20, "mbus4.post('q', 'n=>%d')", ", ")
+		sql = strings.Replace(sql, "mbus4.post('q', 'n=>7')", "mbus4.post('q', 'n=>7', iid => 'seven')", 1)
+		sql = strings.Replace(sql, "mbus4.post('q', 'n=>9')", "mbus4.post_q('n=>9', 'h=>9')", 1)
+		if got := ask(t, s.conn, sql); strings.Count(got, "|") != 19 || strings.Split(got, "|")[6] != "seven" {
+			t.Errorf("got %s", got)
+		}
+		drained(numbers(1, 20))
+
+		bad := strings.Replace(sql, "mbus4.post('q', 'n=>13')", "mbus4.post('nope', 'n=>13')", 1)
+		s.wantAt(t, "42704", bad, "mbus4.post('nope'")
+		twice := strings.Replace(sql, "mbus4.post('q', 'n=>13')", "mbus4.post('q', 'n=>13', iid => 'seven')", 1)
+		s.wantAt(t, "23505", twice, "mbus4.post('q', 'n=>13', iid")
+		drained("")
+
+		sql = "values " + repeated(10, "(mbus4.post('q', hstore('n', left(mbus4.post('r', 'n=>%d'), 1))))", ", ")
+		s.want(t, "10", "with p (iid) as ("+sql+") select count(iid) from p")
+		drained(strings.TrimSpace(strings.Repeat("r ", 10)))
+		s.want(t, numbers(1, 10), "select string_agg(data->'n', ' ' order by id) from mbus4.consumen('r', amt => 99)")
+
+		s.want(t, "9", "select count(p) from (select mbus4.post('q', hstore('n', n::text)) as p from generate_series(1, 9) n) x")
+		s.want(t, strings.ReplaceAll(numbers(1, 9), " ", "|")+"|"+null, "select "+repeated(10, "(select data->'n' from mbus4.consume('q'))", ", "))
+		s.wantAt(t, "42704", "select "+repeated(10, "(select data->'n' from mbus4.consume('q'))", ", ")+", (select data from mbus4.consume_q_by_nope())", "mbus4.consume_q_by_nope")
+
+		queues := "values " + repeated(12, "(mbus4.create_queue('many%d', 1))", ", ")
+		s.want(t, "12", "with p as ("+queues+") select count(*) from p")
+		s.wantAt(t, "42602", "values "+repeated(12, "(mbus4.drop_queue('many%d'))", ", ")+", (mbus4.create_queue('No', 1))", "mbus4.create_queue")
+		s.want(t, "12", "select count(*) from mbus4.queue where name like 'many%'")
+		s.want(t, "12", "with p as (values "+repeated(12, "(mbus4.drop_queue('many%d'))", ", ")+") select count(*) from p")
+		s.want(t, "0", "select count(*) from mbus4.queue where name like 'many%'")
+	})
+}
+
+// wantAt runs a statement that fails at a place of its text.
+func (s *session) wantAt(t *testing.T, code, sql, at string) {
+	t.Helper()
+	_, err := s.form.run(testContext(t), s.conn, do(sql))
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.Code != code || int(e.Position) != strings.Index(sql, at)+1 {
+		t.Errorf("%s: got %s, want %s at %d", sql, describe(err), code, strings.Index(sql, at)+1)
+	}
+}
