@@ -235,5 +235,28 @@ func TestRandomTexts(t *testing.T) {
 		bytes += len(text)
 		checkText(t, text)
 	}
-	t.Logf("%d texts, %d MB", n, bytes>>20)
+	peak := peakMemory(t)
+	t.Logf("%d texts, %d MB, %d MB of memory at most", n, bytes>>20, peak>>20)
+	if peak > textMemory {
+		t.Errorf("the texts took %d MB at a time", peak>>20)
+	}
+}
+
+// textMemory is what this process may take, one text at a time, each within the bounds. The generator's tables and the
+// race detector are most of it.
+const textMemory = 768 << 20
+
+// peakMemory is the most that the process has had in memory, in bytes.
+func peakMemory(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kib int
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
 }
