@@ -61,7 +61,7 @@ func parserAttacks() (out []attack) {
 			out,
 			attack{name + " in a text with a comment", "/* mbus4.post() */ select " + chain, nil, forwarded},
 			attack{name + " beside a call", "select mbus4.post('q', ''), " + chain, nil, refused},
-			attack{name + " in a literal selector", "select mbus4.create_consumer('q', 'c', $x$" + isTrue + "$x$)", nil, refused},
+			attack{name + " in a literal selector", "select mbus4.create_consumer('q', 'c', $x$" + isTrue + "$x$)", nil, early},
 			attack{name + " in a bound selector", "select mbus4.create_consumer('q', 'c', $1)", []any{isTrue}, early},
 			attack{name + " in a temporary consumer", "select mbus4.create_temporary_consumer('q', $1)", []any{isTrue}, early},
 			attack{name + " for dyn_consume", "select * from mbus4.dyn_consume('q', $x$" + isTrue + "$x$)", nil, []string{tooComplex, noRights}},

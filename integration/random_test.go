@@ -27,8 +27,8 @@ func TestRandomCalls(t *testing.T) {
 	original := newDatabaseFrom(t, queueTemplate)
 	conn := connect(t, direct, original)
 	ask(t, conn, "create table done (iid text, n int); "+standIns)
-	ask(t, conn, "select mbus4.at_create_queue('q1', 1, 1), mbus4.at_create_queue('q2', 1, 1)")
-	ask(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, 1)")
+	ask(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')")
+	ask(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')")
 	closeConn(conn.Close)
 	var sides [2]randomSide
 	for i, database := range []string{original, newDatabaseFrom(t, original)} {
@@ -112,23 +112,23 @@ func alike(direct, proxied []byte) bool {
 var standIns = strings.ReplaceAll(`
 	create function mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null,
 		delayed_until timestamp default null, expires timestamp default null, iid text default null) returns text
-		language sql volatile as 'select mbus4.at_post_full($1, $2, $3, $4, $5, $6, $7, 1)';
+		language sql volatile as 'select mbus4.at_post_full($1, $2, $3, $4, $5, $6, $7, ''1'')';
 	create function mbus4.post_q1(data hstore, headers hstore default null, properties hstore default null,
 		delayed_until timestamp default null, expires timestamp default null, iid text default null) returns text
-		language sql volatile as 'select mbus4.at_post_full(''q1'', $1, $2, $3, $4, $5, $6, 1)';
+		language sql volatile as 'select mbus4.at_post_full(''q1'', $1, $2, $3, $4, $5, $6, ''1'')';
 	create function mbus4.consume(qname text, cname text default 'default') returns setof MESSAGE
-		language sql volatile rows 1 as 'select * from mbus4.at_consume($1, $2, 1)';
+		language sql volatile rows 1 as 'select * from mbus4.at_consume($1, $2, ''1'')';
 	create function mbus4.consume_q2_by_second() returns setof MESSAGE
-		language sql volatile rows 1 as 'select * from mbus4.at_consume(''q2'', ''second'', 1)';
+		language sql volatile rows 1 as 'select * from mbus4.at_consume(''q2'', ''second'', ''1'')';
 	create function mbus4.consumen(qname text, cname text default 'default', amt int default 1) returns setof MESSAGE
-		language sql volatile rows 1 as 'select * from mbus4.at_consumen($1, $2, $3, 1)';
+		language sql volatile rows 1 as 'select * from mbus4.at_consumen($1, $2, $3, ''1'')';
 	create function mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default') returns setof MESSAGE
-		language sql volatile rows 1 as 'select * from mbus4.at_dyn_consume($1, $2, $3, 1)';
-	create function mbus4.take(msgid text) returns MESSAGE language sql volatile as 'select mbus4.at_take($1, 1)';
-	create function mbus4.peek(msgid text) returns MESSAGE language sql volatile as 'select mbus4.at_peek($1, 1)';
-	create function mbus4.is_msg_exists(msgid text) returns boolean language sql volatile as 'select mbus4.at_is_msg_exists($1, 1)';
+		language sql volatile rows 1 as 'select * from mbus4.at_dyn_consume($1, $2, $3, ''1'')';
+	create function mbus4.take(msgid text) returns MESSAGE language sql volatile as 'select mbus4.at_take($1, ''1'')';
+	create function mbus4.peek(msgid text) returns MESSAGE language sql volatile as 'select mbus4.at_peek($1, ''1'')';
+	create function mbus4.is_msg_exists(msgid text) returns boolean language sql volatile as 'select mbus4.at_is_msg_exists($1, ''1'')';
 	create function mbus4.peek_q1(msgid text default null) returns boolean
-		language sql volatile as 'select mbus4.at_peek_queue(''q1'', $1, 1)';
+		language sql volatile as 'select mbus4.at_peek_queue(''q1'', $1, ''1'')';
 	create function mbus4.run_on_q1(exec text) returns int language plpgsql volatile as $$
 		declare
 			m MESSAGE;
@@ -138,13 +138,13 @@ var standIns = strings.ReplaceAll(`
 				raise null_value_not_allowed using message = 'the statement to run must not be null';
 			end if;
 			loop
-				select * into m from mbus4.at_consume('q1', 'default', 1);
+				select * into m from mbus4.at_consume('q1', 'default', '1');
 				exit when not found;
 				n = n + 1;
 				begin
 					execute exec using m;
 				exception when others then
-					perform mbus4.at_post_full('dmq', m.data, null, m.properties, null, null, m.iid, 1);
+					perform mbus4.at_post_full('dmq', m.data, null, m.properties, null, null, m.iid, '1');
 				end;
 			end loop;
 			return n;

@@ -271,7 +271,10 @@ func Continuation(s string, i int) int {
 func dollarToken(s string, i int) (Kind, int) {
 	j := i + 1
 	if j < len(s) && classes[s[j]] == digit {
-		return Param, junkEnd(s, digitsEnd(s, j))
+		for j < len(s) && classes[s[j]] == digit {
+			j++
+		}
+		return Param, j // what stands behind it begins another token, or the server refuses the text
 	}
 	for j < len(s) && classes[s[j]]&(letter|digit) != 0 {
 		j++
