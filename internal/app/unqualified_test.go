@@ -48,12 +48,8 @@ func TestGuards(t *testing.T) {
 				continue
 			}
 			served++
-<<<<<<< HEAD
 			p = p.For(secret)
 			guard := strings.ReplaceAll(texts.Guard(name, len(nulls), nil), "{k}", "1 "+secret)
-=======
-			guard := strings.ReplaceAll(texts.Guard(name, len(nulls), nil), "{k}", "1 _session_secret_")
->>>>>>> wt-calls
 			guarded := strings.Contains(p.SQL(), guard)
 			for _, s := range p.Steps() {
 				guarded = guarded || s.Guard == guard
