@@ -41,20 +41,20 @@ type migration struct {
 	after func(ctx context.Context, tx pgx.Tx, in *installation, res *Result) error
 }
 
-// migrations lists all steps in order. The files are named <version>_<what>.sql. how is for those
-// that compile selectors.
+// migrations lists all steps in order. The files are named <version>_<what>.sql, without gaps. how is
+// for those that compile selectors.
 func migrations(how preparing) ([]migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
 		return nil, fmt.Errorf("listing migrations: %w", err)
 	}
 	steps := make([]migration, 0, len(names))
-	for _, name := range names {
+	for i, name := range names {
 		base := strings.TrimPrefix(name, "migrations/")
 		number, _, _ := strings.Cut(base, "_")
 		version, err := strconv.Atoi(number)
-		if n := len(steps); err != nil || n > 0 && version <= steps[n-1].version {
-			return nil, fmt.Errorf("migration %s: want a number of its own", base)
+		if err != nil || version != i+1 {
+			return nil, fmt.Errorf("migration %s: want the number %04d", base, i+1)
 		}
 		text, err := migrationFiles.ReadFile(name)
 		if err != nil {
