@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -48,41 +47,6 @@ func repeated(n int, format, between string) string {
 		}
 	}
 	return strings.Join(parts, between)
-}
-
-// A statement with a thousand calls takes about as long as one call for each of a thousand rows, in all places
-// where the calls are inline. The bound leaves room for a busy machine; WITH queries for each call took
-// hundreds of times as long.
-func TestManyCallsTime(t *testing.T) {
-	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
-	ask(t, conn, "create table kept (iid text)")
-	timed := func(sql string) time.Duration {
-		best := time.Hour
-		for range 2 {
-			ask(t, conn, "begin")
-			began := time.Now()
-			if _, err := conn.Exec(t.Context(), sql).ReadAll(); err != nil {
-				t.Fatalf("%.80s: %v", sql, err)
-			}
-			best = min(best, time.Since(began))
-			ask(t, conn, "rollback")
-		}
-		return best
-	}
-	const n = 1000
-	row := timed(fmt.Sprintf("select case when true then mbus4.post('q', hstore('n', n::text)) end from generate_series(1, %d) n", n))
-	for _, f := range manyForms {
-		if f.functions {
-			continue
-		}
-		took := timed(f.sql(n))
-		t.Logf("%s: %v, %.1f times what a function per row takes", f.name, took, float64(took)/float64(row))
-		if took > 20*row {
-			t.Errorf("%s takes %v, a function per row %v", f.name, took, row)
-		}
-	}
 }
 
 // What is planned grows with the calls, not with their square: WITH queries are shared.

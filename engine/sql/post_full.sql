@@ -3,7 +3,7 @@
 -- the post fails. A message that must wait for another is parked (see migrations/0002_ordering.sql); its
 -- iid is stored, for its place changes.
 {c}_p as materialized (
-    select y.*, y.queue <> 'dmq' and mbus4.any_undelivered(y.wanted) as parked,
+    select y.*, y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
            case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
     from (
         select x.*, greatest(x.delayed_until, x.added) as at,
