@@ -11,6 +11,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/internal/pgcluster"
 	"mbusproxy/proxy"
+	"mbusproxy/rewrite/parse"
 )
 
 // A thousand calls in one statement take the server about as long as one call for each of a thousand rows. The
@@ -36,7 +37,7 @@ func TestManyCallsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
-	r := newRewriter(eng, nil)
+	r := newRewriter(eng, nil, parse.New())
 	sc := proxy.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 	run := func(sql string) time.Duration {
 		p := r.Rewrite(t.Context(), sc, sql)

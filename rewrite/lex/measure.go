@@ -42,8 +42,8 @@ func Measure(text string, escapes bool, bounds Size) Size {
 // separate what is side by side in the tree: no rule that is recursive without brackets has them between its
 // parts, with these exceptions, whose tokens count for the whole frame or do not separate:
 //
-//   - UNION, INTERSECT, EXCEPT and JOIN have commas, AND and OR in what they join. They count for the whole
-//     frame.
+//   - UNION, INTERSECT, EXCEPT and JOIN have commas, AND and OR in what they join. They separate, too, for what
+//     they join is side by side, but each is a level above the rest, so they count for the whole frame.
 //   - The AND of BETWEEN belongs to it, and its right side may begin with NOT and be such a test again.
 //   - CREATE FUNCTION … BEGIN ATOMIC holds statements, such as CREATE FUNCTION. From there on nothing
 //     is forgotten at a semicolon, and the ATOMICs of the text count for all of it.
@@ -204,6 +204,7 @@ func (m *meter) word(w, before word) {
 	case isBetween:
 		f.between++
 	case isJoin:
+		f.separate()
 		f.whole++
 	case isAtomic:
 		m.atomic++
