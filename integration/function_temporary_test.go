@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -197,4 +198,21 @@ func TestTemporaryQueueRollback(t *testing.T) {
 			s.want(t, "m", "select mbus4.post($1, 'a=>1', iid => 'm')", queue)
 		}
 	})
+}
+
+// A queue has room for so many temporary consumers: each is asked at each post.
+func TestTemporaryConsumersBound(t *testing.T) {
+	t.Parallel()
+	database := newQueueDatabase(t, "q", "r")
+	server, client := connect(t, direct, database), connect(t, proxied, database)
+	ask(t, server, "insert into mbus4.consumer (queue, name, target) select 'q', 'TRIGGER t' || n, 't' || n from generate_series(1, 999) n")
+	want(t, client, "t", "select mbus4.create_temporary_consumer('q') is not null")
+	for _, sql := range []string{
+		"select mbus4.create_temporary_consumer('q')", "select 1 where mbus4.create_temporary_consumer('q', $$t.data->'a' = 'b'$$) is null",
+	} {
+		if report := refusal(t, client, "54000", sql); !strings.Contains(report.Message, `queue "q"`) || report.Hint == "" {
+			t.Errorf("%s: %v", sql, report)
+		}
+	}
+	want(t, client, "t", "select mbus4.create_temporary_consumer('r') is not null")
 }

@@ -50,6 +50,7 @@ const (
 var hints = map[string]string{
 	"42704": "Create it with mbus4.create_queue(qname, ncons) or mbus4.create_consumer(qname, cname); names are folded to lower case.",
 	"42602": "Names are 1 to 32 characters of a-z, 0-9 and _; dmq and temp are reserved.",
+	"54000": "Temporary consumers go with the sessions that made them; those of a session that is still needed can be made once and kept.",
 	"23505": "A message is posted again under its iid only after it was consumed.",
 }
 

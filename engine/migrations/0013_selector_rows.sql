@@ -225,12 +225,15 @@ as $$
     with source as materialized (
         select q.id, coalesce(q.name, format('mbus4-error %s 42704 queue %s does not exist', $3, coalesce('"' || $1 || '"', 'null'))::int::text) as name,
                s.id as selector_id, s.headers, s.properties, s.data,
-               case when btrim($2, E' \t\r\n') <> '' and s.id is null then mbus4.no_selector($3::text, $2) end as unknown
+               case when btrim($2, E' \t\r\n') <> '' and s.id is null then mbus4.no_selector($3::text, $2) end as unknown,
+               -- Each is asked, and may get a copy, at each post.
+               case when (select count(*) from (select from mbus4.consumer c where c.queue = q.name and c.target is not null limit 1000) t) = 1000
+                    then format('mbus4-error %s 54000 queue "%s" has 1000 triggers and temporary consumers, and no room for more of these', $3, q.name)::int end as full_up
         from (select ('x' || left(md5(convert_to($2, 'UTF8')), 16))::bit(64)::bigint as id) h
         left join mbus4.selector s on s.id = h.id and s.text = $2 and s.refused is null
         left join mbus4.queue q on q.name = lower($1)
     ), made as materialized (
-        select s.*, mbus4.new_temporary_queue() as target from source s where s.name is not null and s.unknown is null
+        select s.*, mbus4.new_temporary_queue() as target from source s where s.name is not null and s.unknown is null and s.full_up is null
     )
     insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, target, asks_headers, asks_properties, asks_data)
     select m.id, m.name, 'TRIGGER ' || m.target, case when m.selector_id is not null then $2 end, m.selector_id, m.target,
