@@ -4,6 +4,7 @@ import (
 	stdcontext "context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -47,6 +48,8 @@ type Rewriter struct {
 	unqualified *Unqualified
 	cache       *cache
 	parser      *parse.Parser
+	// longTurns has room for those who read a long text: one processor fewer than there are, for others.
+	longTurns chan struct{}
 }
 
 // New returns a Rewriter that serves calls with the SQL of fragments.
@@ -55,7 +58,8 @@ func New(fragments Fragments) *Rewriter { return NewServing(fragments, nil, pars
 // NewServing returns a Rewriter that also serves calls without the schema, by the names given. parser is for all that
 // is parsed of what clients send: they share its budget.
 func NewServing(fragments Fragments, unqualified *Unqualified, parser *parse.Parser) *Rewriter {
-	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser}
+	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser,
+		longTurns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
 }
 
 // Mentions is the function Mentions, and true also for texts that may have Candidates.
@@ -85,15 +89,8 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session Session, env func() (Env, *Refusal)) *Plan {
 	enc := kindOf(session.Encoding)
 	if len(text) > cacheTextLimit { // no memory is taken for it before it is known to be worth it
-		lexed := enc.parseable(text)
-		h := holds(lexed, session.EscapeStrings, r.unqualified)
-		if h == (holding{}) {
-			return nil
-		}
-		if _, err := parse.Check(lexed, session.EscapeStrings, h.calls); err != nil && h.calls > 0 {
-			return Refuse(text, session.Encoding, *parserRefusal(err))
-		} else if err != nil {
-			return nil
+		if p, worth := r.weigh(ctx, text, session); !worth {
+			return p
 		}
 	}
 	skel, literals := skeleton(text, enc, session.EscapeStrings)
@@ -146,6 +143,27 @@ func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session S
 	p := r.rewrite(ctx, doc, e)
 	r.cache.put(key, &cached{calls: true, env: e, plan: p, literals: literals})
 	return p.checked()
+}
+
+// weigh reads a long text, as one of a few at a time, and reports whether it is worth parsing; else it returns the plan
+// that refuses it, or nil where it is to be forwarded.
+func (r *Rewriter) weigh(ctx stdcontext.Context, text string, session Session) (p *Plan, worth bool) {
+	select {
+	case r.longTurns <- struct{}{}:
+		defer func() { <-r.longTurns }()
+	case <-ctx.Done():
+		return Refuse(text, session.Encoding, *parserRefusal(parse.ErrEnded)), false
+	}
+	lexed := kindOf(session.Encoding).parseable(text)
+	h := holds(lexed, session.EscapeStrings, r.unqualified)
+	if h == (holding{}) {
+		return nil, false
+	}
+	_, err := parse.Check(lexed, session.EscapeStrings, h.calls)
+	if err != nil && h.calls > 0 {
+		return Refuse(text, session.Encoding, *parserRefusal(err)), false
+	}
+	return nil, err == nil
 }
 
 // document is a text that parses, with its calls. nil stands for one that does not.
