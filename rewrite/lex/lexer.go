@@ -119,7 +119,7 @@ func (l *Lexer) word(i int) (Kind, int) {
 			case 'e', 'E':
 				return Prefixed, stringEnd(s, i+1, true)
 			case 'b', 'B', 'x', 'X':
-				return Prefixed, stringEnd(s, i+1, false)
+				return Prefixed, bitsEnd(s, i+1)
 			}
 		case next == '&' && (s[i] == 'u' || s[i] == 'U') && i+2 < len(s):
 			switch s[i+2] {
@@ -212,6 +212,21 @@ func stringEnd(s string, i int, escapes bool) int {
 		if end < 0 {
 			return -1
 		}
+		if i = Continuation(s, end); i < 0 {
+			return end
+		}
+	}
+}
+
+// bitsEnd returns where the string of bits or hexadecimal digits that opens at i ends. Two quotes in it are its end
+// and the start of another string.
+func bitsEnd(s string, i int) int {
+	for {
+		j := strings.IndexByte(s[i+1:], '\'')
+		if j < 0 {
+			return -1
+		}
+		end := i + j + 2
 		if i = Continuation(s, end); i < 0 {
 			return end
 		}
