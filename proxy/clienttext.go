@@ -72,12 +72,7 @@ func (f *clientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 	if !f.rewriter.Mentions(text) {
 		return nil
 	}
-	var plan Plan
-	if f.asking.canceled {
-		plan = canceled()
-	} else {
-		plan = f.rewritten(ctx, f.context(simple, voids), string(text))
-	}
+	plan := f.rewritten(ctx, f.context(simple, voids), string(text))
 	if plan != nil {
 		f.planned = true
 	}

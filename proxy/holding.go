@@ -73,6 +73,9 @@ func (h *holding) interrupt() bool {
 
 // rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
 func (f *clientFlow) rewritten(ctx context.Context, sc StatementContext, text string) Plan {
+	if f.asking.canceled {
+		return canceled()
+	}
 	ctx, letGo := f.holding.hold(ctx)
 	plan := f.rewriter.Rewrite(ctx, sc, text)
 	if letGo() {

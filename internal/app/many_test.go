@@ -8,8 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mbusproxy/engine"
-	"mbusproxy/internal/pgcluster"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite/parse"
 )
@@ -18,20 +16,7 @@ import (
 // bound leaves room for a busy machine; WITH queries for each call took hundreds of times as long.
 func TestManyCallsTime(t *testing.T) {
 	t.Parallel()
-	cluster, err := pgcluster.Temp(pgcluster.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := cluster.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
-	eng, err := engine.Open(t.Context(), engine.Options{AdminDSN: cluster.DSN("postgres")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer eng.Close()
+	cluster, eng := engineOnCluster(t)
 	conn, err := pgx.Connect(t.Context(), cluster.DSN("postgres"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/engine"
-	"mbusproxy/internal/pgcluster"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/parse"
@@ -81,20 +80,7 @@ func TestEditKeepsWhatIsTheServers(t *testing.T) {
 // TestRewriterOnADatabase holds the adapter to the proxy's contract with a real engine behind it.
 func TestRewriterOnADatabase(t *testing.T) {
 	t.Parallel()
-	cluster, err := pgcluster.Temp(pgcluster.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := cluster.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}()
-	eng, err := engine.Open(t.Context(), engine.Options{AdminDSN: cluster.DSN("postgres")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer eng.Close()
+	_, eng := engineOnCluster(t)
 	r := newRewriter(eng, nil, parse.New())
 
 	sc := proxy.StatementContext{Database: "postgres", Encoding: "UTF8"}
