@@ -2,71 +2,12 @@ package proxy
 
 import (
 	"context"
-	"encoding/binary"
 	"io"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 )
-
-// cancelKey is the body of a BackendKeyData or of a CancelRequest: process ID and key.
-type cancelKey string
-
-// cancels knows to which server each session's key belongs.
-type cancels struct {
-	mu       sync.Mutex
-	targets  map[cancelKey]target
-	sessions map[cancelKey]*session // those that run
-}
-
-// serve makes known which session has the key.
-func (c *cancels) serve(key cancelKey, sess *session) {
-	if key == "" {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sessions == nil {
-		c.sessions = make(map[cancelKey]*session)
-	}
-	c.sessions[key] = sess
-}
-
-// session returns the session that has the key, or nil.
-func (c *cancels) session(key cancelKey) *session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sessions[key]
-}
-
-// add makes key known; false means that it is in use already, by a server of another host.
-func (c *cancels) add(key cancelKey, at target) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, taken := c.targets[key]; taken {
-		return false
-	}
-	if c.targets == nil {
-		c.targets = make(map[cancelKey]target)
-	}
-	c.targets[key] = at
-	return true
-}
-
-func (c *cancels) remove(key cancelKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.targets, key)
-	delete(c.sessions, key)
-}
-
-func (c *cancels) find(key cancelKey) (target, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t, ok := c.targets[key]
-	return t, ok
-}
 
 // knows reports whether a CancelRequest is for one of the sessions.
 func (s *Server) knows(p startupPacket) bool {
@@ -137,11 +78,4 @@ func (s *Server) cancelAll(ctx context.Context) {
 		})
 	}
 	sending.Wait()
-}
-
-// request makes the CancelRequest.
-func (k cancelKey) request() startupPacket {
-	p := binary.BigEndian.AppendUint32(nil, uint32(8+len(k)))
-	p = binary.BigEndian.AppendUint32(p, codeCancel)
-	return append(p, k...)
 }

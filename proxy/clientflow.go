@@ -312,3 +312,6 @@ func (f *clientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	}
 	return nil, nil
 }
+
+// roomy reports that a client that had to wait may go on.
+func (s standing) roomy() bool { return s.owing <= maxOwed/2 && s.size <= maxOwedBytes/2 }

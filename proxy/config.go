@@ -91,3 +91,14 @@ func (cfg Config) complete() (Config, error) {
 	}
 	return cfg, nil
 }
+
+func (cfg Config) socketOptions() socketOptions {
+	o := socketOptions{userTimeout: cfg.UserTimeout, reusePort: cfg.ReusePort}
+	o.keepAlive.Enable = cfg.KeepAlive > 0
+	if o.keepAlive.Enable {
+		o.keepAlive.Idle = cfg.KeepAlive
+		o.keepAlive.Interval = max(cfg.KeepAlive/keepAliveProbes, time.Second) // in whole seconds
+		o.keepAlive.Count = keepAliveProbes
+	}
+	return o
+}

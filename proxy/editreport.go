@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -101,3 +102,6 @@ func appendField(dst []byte, typ byte, value string) []byte {
 	dst = append(dst, value...)
 	return append(dst, 0)
 }
+
+// clean takes NUL bytes out of text that came from elsewhere: a field ends at the first.
+func clean(s string) string { return strings.ReplaceAll(s, "\x00", " ") }

@@ -87,3 +87,6 @@ func notKnown(what, name string) Plan {
 		hint:    "Parse the statement again under a name that is free.",
 	}
 }
+
+var unreadDetail = fmt.Sprintf("mbusproxy looks for calls in texts of at most %d bytes, and in those of more than %d only while it has memory for them.", //nolint:gochecknoglobals // a constant
+	maxText, maxNames)

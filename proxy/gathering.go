@@ -107,12 +107,3 @@ func (g *gathering) release() {
 	g.n, g.stale = 0, false
 	delete(g.all.holders, g)
 }
-
-// mustCut reports that the message being gathered is to be let go.
-func (f *clientFlow) mustCut() bool {
-	if f.held == nil || len(f.held) <= maxNames && !f.gathered.revoked() || f.need <= maxNames || f.gathered.grow(len(f.held)) {
-		return false
-	}
-	f.gathered.short = true
-	return true
-}

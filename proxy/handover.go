@@ -64,16 +64,3 @@ func (s *Server) handOver(ctx context.Context) {
 		}
 	}
 }
-
-// claimPort ends the steering that a former process may have left behind.
-func claimPort(l net.Listener) error {
-	tcp, ok := l.(*net.TCPListener)
-	if !ok {
-		return nil
-	}
-	raw, err := tcp.SyscallConn()
-	if err != nil {
-		return err
-	}
-	return sharePort(raw)
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -92,60 +91,4 @@ func (f *clientFlow) bound(ctx context.Context, plan Plan, voids []int, values V
 		return nil, canceled()
 	}
 	return step, nil
-}
-
-// cancelHeld cancels the statement of the session that the Rewriter has, if it is the one that runs. done means
-// that the server has nothing to do with the request.
-//
-// A server that owes the reply to a Query or Sync has not come to that statement. One that owes
-// other replies may still be busy, or may hold them back until Sync. Then it gets the request as well: what
-// it fails in comes before the statement in the same run of messages, and the statement is skipped.
-func (s *session) cancelHeld(ctx context.Context) (done bool) {
-	if !s.up.holding.held() {
-		return false
-	}
-	now, ok := s.standing(ctx)
-	return ok && now.ends == 0 && s.up.holding.interrupt() && now.owing == 0
-}
-
-// standing is where the server stands.
-func (s *session) standing(ctx context.Context) (now standing, ok bool) {
-	if s.lanes == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		now = s.stands()
-		for i := range s.inbox {
-			if s.inbox[i].kind.flushes() {
-				now.ends++
-			}
-		}
-		return now, true
-	}
-	answer := make(chan standing, 1)
-	s.lanes.ask(answer)
-	select {
-	case now = <-answer:
-		return now, true
-	case <-ctx.Done():
-		return standing{}, false
-	}
-}
-
-// lookForClient ends the session if the connection of its client is broken.
-func (s *session) lookForClient() {
-	if s.lanes != nil {
-		s.lanes.lookForClient()
-		return
-	}
-	lost := false
-	_ = s.clientLink.raw.Control(func(fd uintptr) { lost = broken(int(fd)) })
-	if lost {
-		s.stop()
-	}
-}
-
-// broken reports whether a socket has an error, such as a reset by the peer.
-func broken(fd int) bool {
-	e, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
-	return err == nil && e != 0
 }

@@ -79,9 +79,6 @@ func (s *session) awaitRoom(ctx context.Context) bool {
 	}
 }
 
-// roomy reports that a client that had to wait may go on.
-func (s standing) roomy() bool { return s.owing <= maxOwed/2 && s.size <= maxOwedBytes/2 }
-
 // collect takes over what upstream has queued. All replies in a batch that was read before are
 // owed to messages queued before.
 func (s *session) collect() {

@@ -79,14 +79,6 @@ func (ln *lanes) lost() {
 	ln.end()
 }
 
-// sayLoopFailed is for a failure of the proxy's own.
-func sayLoopFailed() *fatal {
-	return &fatal{
-		code: "58000", message: "mbusproxy cannot go on with this session",
-		hint: "Reconnect, and repeat what has not been committed. The proxy's log says what failed.",
-	}
-}
-
 // end closes both sides. It may be called more than once.
 func (ln *lanes) end() {
 	if ln.ended {

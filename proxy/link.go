@@ -239,3 +239,38 @@ func (l *link) interrupt() { _ = l.sock.SetDeadline(time.Unix(1, 0)) }
 
 // close frees the descriptor. It must not be called from within attempt.
 func (l *link) close() { _ = l.sock.Close() }
+
+// dup returns a second descriptor of the socket.
+func (l *link) dup() (fd int, err error) {
+	cerr := l.raw.Control(func(old uintptr) {
+		var r uintptr
+		var errno syscall.Errno
+		r, _, errno = syscall.Syscall(syscall.SYS_FCNTL, old, syscall.F_DUPFD_CLOEXEC, 0)
+		if errno != 0 {
+			err = fmt.Errorf("duplicating socket: %w", errno)
+		}
+		fd = int(r)
+	})
+	if cerr != nil {
+		return 0, cerr
+	}
+	return fd, err
+}
+
+func (l *link) isUnix() bool {
+	_, unix := l.sock.(*net.UnixConn)
+	return unix
+}
+
+// takeRest throws away what has come of the peer's bytes and was not read, as much as the server would have in its
+// buffer, and reports whether there was any. To close a socket with unread input would reset the connection, and with
+// it undo what was said last.
+func (l *link) takeRest() bool {
+	found := false
+	_ = l.raw.Control(func(fd uintptr) {
+		var b [8192]byte // PQ_RECV_BUFFER_SIZE of Postgres
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_DONTWAIT)
+		found = err == nil && n > 0
+	})
+	return found
+}

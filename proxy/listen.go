@@ -184,3 +184,16 @@ func bindUnix(path string) (*net.UnixListener, error) {
 	}
 	return l, nil
 }
+
+// claimPort ends the steering that a former process may have left behind.
+func claimPort(l net.Listener) error {
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return sharePort(raw)
+}

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"fmt"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -77,21 +76,4 @@ func (l *loop) enter(s *session) error {
 	ln.server = side{lanes: ln, fd: server}
 	s.lanes = ln
 	return nil
-}
-
-// dup returns a second descriptor of the socket.
-func (l *link) dup() (fd int, err error) {
-	cerr := l.raw.Control(func(old uintptr) {
-		var r uintptr
-		var errno syscall.Errno
-		r, _, errno = syscall.Syscall(syscall.SYS_FCNTL, old, syscall.F_DUPFD_CLOEXEC, 0)
-		if errno != 0 {
-			err = fmt.Errorf("duplicating socket: %w", errno)
-		}
-		fd = int(r)
-	})
-	if cerr != nil {
-		return 0, cerr
-	}
-	return fd, err
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"syscall"
 )
 
 // negotiate reads what comes before the startup packet (SSLRequest, GSSENCRequest, a direct TLS
@@ -52,10 +51,6 @@ func (s *Server) negotiate(ctx context.Context, l *link, st *startup) (startupPa
 	}
 }
 
-// errNotSpoken ends a connection that began with something else than the protocol; there is no
-// message the peer would understand.
-var errNotSpoken = errors.New("peer does not speak the protocol")
-
 // answerSSL answers an SSLRequest.
 func (s *Server) answerSSL(ctx context.Context, l *link, st *startup) error {
 	if l.tls != nil { // from the first byte on
@@ -88,22 +83,4 @@ func (s *Server) acceptTLS(ctx context.Context, l *link, st *startup, ahead []by
 		return errors.Join(errNotSpoken, err)
 	}
 	return nil
-}
-
-func (l *link) isUnix() bool {
-	_, unix := l.sock.(*net.UnixConn)
-	return unix
-}
-
-// takeRest throws away what has come of the peer's bytes and was not read, as much as the server would have in its
-// buffer, and reports whether there was any. To close a socket with unread input would reset the connection, and with
-// it undo what was said last.
-func (l *link) takeRest() bool {
-	found := false
-	_ = l.raw.Control(func(fd uintptr) {
-		var b [8192]byte // PQ_RECV_BUFFER_SIZE of Postgres
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_DONTWAIT)
-		found = err == nil && n > 0
-	})
-	return found
 }

@@ -134,3 +134,17 @@ func replicates(value string) bool {
 		return len(v) <= 4 && "true"[:len(v)] == v || len(v) <= 3 && "yes"[:len(v)] == v
 	}
 }
+
+// errNotSpoken ends a connection that began with something else than the protocol; there is no
+// message the peer would understand.
+var errNotSpoken = errors.New("peer does not speak the protocol")
+
+// cancelKey is the body of a BackendKeyData or of a CancelRequest: process ID and key.
+type cancelKey string
+
+// request makes the CancelRequest.
+func (k cancelKey) request() startupPacket {
+	p := binary.BigEndian.AppendUint32(nil, uint32(8+len(k)))
+	p = binary.BigEndian.AppendUint32(p, codeCancel)
+	return append(p, k...)
+}

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -29,9 +28,6 @@ func (f *fatal) encode(dst []byte) []byte {
 	}
 	return out
 }
-
-// clean takes NUL bytes out of text that came from elsewhere: a field ends at the first.
-func clean(s string) string { return strings.ReplaceAll(s, "\x00", " ") }
 
 func sayTooManyClients() *fatal {
 	return &fatal{
@@ -185,5 +181,13 @@ func sayStartupTimeout() *fatal {
 	return &fatal{
 		code: "08006", message: "canceling authentication due to timeout",
 		hint: "The limit is that of mbusproxy (--startup-timeout).",
+	}
+}
+
+// sayLoopFailed is for a failure of the proxy's own.
+func sayLoopFailed() *fatal {
+	return &fatal{
+		code: "58000", message: "mbusproxy cannot go on with this session",
+		hint: "Reconnect, and repeat what has not been committed. The proxy's log says what failed.",
 	}
 }

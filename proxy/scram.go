@@ -110,3 +110,5 @@ func bindingInput(header string, data []byte) string {
 
 // bindingHeader is the GS2 header of an exchange bound by tls-server-end-point.
 const bindingHeader = "p=" + bindingType + ",,"
+
+const bindingType = "tls-server-end-point"

@@ -11,8 +11,6 @@ import (
 // Channel binding of type tls-server-end-point (RFC 5929, section 4): the hash of the certificate
 // that the server of a TLS connection shows.
 
-const bindingType = "tls-server-end-point"
-
 // endPoint returns the binding for a certificate. The hash is the one of the certificate's
 // signature, with SHA-256 instead of MD5 and SHA-1; a signature without a hash of its own (Ed25519)
 // has no binding, which gives nil.

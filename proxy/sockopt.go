@@ -18,17 +18,6 @@ const (
 	keepAliveProbes  = 4 // a silent peer is given up after twice the idle time
 )
 
-func (cfg Config) socketOptions() socketOptions {
-	o := socketOptions{userTimeout: cfg.UserTimeout, reusePort: cfg.ReusePort}
-	o.keepAlive.Enable = cfg.KeepAlive > 0
-	if o.keepAlive.Enable {
-		o.keepAlive.Idle = cfg.KeepAlive
-		o.keepAlive.Interval = max(cfg.KeepAlive/keepAliveProbes, time.Second) // in whole seconds
-		o.keepAlive.Count = keepAliveProbes
-	}
-	return o
-}
-
 // listenConfig has plain TCP: multipath sockets, Go's default, do not let their port be steered.
 func (o socketOptions) listenConfig() net.ListenConfig {
 	lc := net.ListenConfig{KeepAlive: -1, KeepAliveConfig: o.keepAlive, Control: o.ofListener}

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -93,9 +92,6 @@ func (l *lateFlow) cloud() {
 	}
 }
 
-var unreadDetail = fmt.Sprintf("mbusproxy looks for calls in texts of at most %d bytes, and in those of more than %d only while it has memory for them.", //nolint:gochecknoglobals // a constant
-	maxText, maxNames)
-
 // SQLSTATEs of what the server does not find.
 const (
 	codeUndefinedFunction = "42883"
@@ -117,5 +113,14 @@ func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	r.Code = codeProgramLimit
 	r.Detail = unreadDetail + " This text was not looked at."
 	r.Hint = "Send the call in a statement of its own, large values as parameters, or less at a time."
+	return true
+}
+
+// mustCut reports that the message being gathered is to be let go.
+func (f *clientFlow) mustCut() bool {
+	if f.held == nil || len(f.held) <= maxNames && !f.gathered.revoked() || f.need <= maxNames || f.gathered.grow(len(f.held)) {
+		return false
+	}
+	f.gathered.short = true
 	return true
 }
