@@ -97,11 +97,11 @@ func (f *clientFlow) ask(ctx context.Context, buf, frame []byte, pos int, out *a
 		return false
 	}
 	at := pos - len(frame)
-	if f.held != nil {
+	if f.holds() {
 		at = 0
 	}
 	out.replace(at, at, messages)
-	f.setAside(buf, frame, pos, out)
+	f.aside = f.setAside(buf, frame, pos, out)
 	return true
 }
 

@@ -3,7 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
-	"math"
+
 	"sync/atomic"
 )
 
@@ -22,12 +22,14 @@ type clientFlow struct {
 	// news are the entries for the messages of the last feed, in order, and newsSize their bytes.
 	news     []owed
 	newsSize int
-	// before is what is known of the server before a feed.
+	// before is what was known of the server before the feed under way.
 	before standing
 	// copyEnds counts the ends of COPY that follow each other.
 	copyEnds int
 	// gathered is what is held of a long message.
 	gathered gathering
+	// short is set while the message being looked at was let go.
+	short bool
 	// unread is the long message that passes without being looked at; nil nearly always.
 	unread *unread
 	// planned is set by the session's first Plan; from then on names are noted.
@@ -55,7 +57,7 @@ type standing struct {
 	skips bool
 }
 
-// errNeedsRewriter is returned by a detached feed; see clientFlow.setAside. It is also returned by
+// errNeedsRewriter is returned by a detached feed; see framer.setAside. It is also returned by
 // any feed before a message that can be looked at only when replies to what was sent before have
 // come: then the next feed waits for them.
 var errNeedsRewriter = errors.New("statement is for the Rewriter")
@@ -64,9 +66,10 @@ var errNeedsRewriter = errors.New("statement is for the Rewriter")
 const newsKeep = 64
 
 // feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
-// out. The entries in news must be queued before it is written. With errFull it has stopped before a message,
+// out. before is where the server stands. The entries in news must be queued before it is written. With errFull it has stopped before a message,
 // and aside is what it has not looked at: that is to be fed when the server owes less.
-func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err error) {
+func (f *clientFlow) feed(ctx context.Context, before standing, buf []byte, out *assembly) (err error) {
+	f.before = before
 	if cap(f.news) > newsKeep {
 		f.news = nil
 	}
@@ -76,7 +79,7 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 	if f.late != nil && f.late.awaited != nil && !f.late.await(ctx) || !f.awaitAnswer(ctx) {
 		f.terminated = true
 	}
-	for again := f.held != nil && f.gathered.revoked(); (pos < len(buf) || again) && !f.terminated; again = false {
+	for again := f.holds() && f.gathered.revoked(); (pos < len(buf) || again) && !f.terminated; again = false {
 		var frame []byte
 		frame, pos, err = f.next(buf, pos, out, f)
 		switch {
@@ -86,7 +89,7 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 			return err
 		case err != nil:
 			// The server refuses such a length too and says so; nothing behind it is a message.
-			f.left = math.MaxInt
+			f.passAll()
 			continue
 		}
 		if frame == nil && f.mustCut() {
@@ -105,6 +108,22 @@ func (f *clientFlow) feed(ctx context.Context, buf []byte, out *assembly) (err e
 	return nil
 }
 
+// takeAside returns what the last feed has not looked at, which is to be fed next; nil: nothing.
+func (f *clientFlow) takeAside() (aside []byte) {
+	aside, f.aside = f.aside, nil
+	return aside
+}
+
+// settle gives back the memory of long messages if none is under way.
+func (f *clientFlow) settle() {
+	if !f.holds() && f.aside == nil {
+		f.release()
+	}
+}
+
+// release gives back the memory of long messages.
+func (f *clientFlow) release() { f.gathered.release() }
+
 // take deals with a message, or the head of one, that next has returned with position pos. It returns the
 // position to go on from.
 func (f *clientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *assembly) (at int, err error) {
@@ -122,7 +141,7 @@ func (f *clientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 		wait = wait || f.late.awaited != nil || f.detached && f.late.asks(frame)
 	}
 	if wait {
-		f.setAside(buf, frame, pos, out)
+		f.aside = f.setAside(buf, frame, pos, out)
 		return pos, errNeedsRewriter
 	}
 	if f.ask(ctx, buf, frame, pos, out) {
@@ -139,7 +158,7 @@ func (f *clientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 		}
 	}
 	f.asking.done()
-	f.gathered.short = false
+	f.short = false
 	if repl != nil || failed {
 		f.replace(out, frame, pos, repl)
 	} else {
@@ -241,20 +260,6 @@ func (f *clientFlow) forRewriter(frame []byte) bool {
 		return false
 	}
 	return f.detached && len(frame) > 2*maxNames || f.rewriter.Mentions(frame[headerSize:])
-}
-
-// setAside stops a feed before frame: out keeps what comes before, and aside gets the
-// message and all behind it, to be fed again.
-func (f *clientFlow) setAside(buf, frame []byte, pos int, out *assembly) {
-	if f.held != nil {
-		out.truncate(0)
-		f.aside = append(f.held, buf[pos:]...)
-		f.held = nil
-	} else {
-		out.truncate(pos - len(frame))
-		f.aside = append([]byte(nil), buf[pos-len(frame):]...)
-	}
-	f.left = 0
 }
 
 // maxCopyEnds is how many ends of COPY in a row are noted: more than statements of one Query take.

@@ -7,7 +7,7 @@ func TestDeedsUnclear(t *testing.T) {
 	var tr tracker
 	first, second := newDeed(1, "", meaning{act: &act{}}), newDeed(2, "", meaning{act: &act{}})
 	parse := func(d *deed) owed { return owed{kind: owedParse, about: &about{statement: "s", deeds: []*deed{d}}} }
-	tr.expect([]owed{{kind: owedExecute}, {kind: owedSync}, {kind: copyEnd}, {kind: owedSync}, parse(first), {kind: owedSync}})
+	tr.queueUp([]owed{{kind: owedExecute}, {kind: owedSync}, {kind: copyEnd}, {kind: owedSync}, parse(first), {kind: owedSync}})
 	reply := func(types ...byte) {
 		t.Helper()
 		for _, typ := range types {
@@ -43,7 +43,7 @@ func TestDeedsUnclear(t *testing.T) {
 	// What is certain later counts.
 	h.underWay = append(h.underWay, second)
 	tr = tracker{}
-	tr.expect([]owed{parse(second), {kind: owedSync}})
+	tr.queueUp([]owed{parse(second), {kind: owedSync}})
 	reply(msgParseComplete, msgReadyForQuery)
 	h.catchUp()
 	if meant, wait, err := h.look(3); meant != second || wait != nil || err != nil {
@@ -54,7 +54,7 @@ func TestDeedsUnclear(t *testing.T) {
 // TestHideDisagrees: a reply that is hidden in one reading and not in another goes nowhere.
 func TestHideDisagrees(t *testing.T) {
 	tr := tracker{main: reading{at: 0}, more: []reading{{at: 1}}}
-	tr.expect([]owed{{kind: owedClose}, {kind: owedClose, hidden: true}})
+	tr.queueUp([]owed{{kind: owedClose}, {kind: owedClose, hidden: true}})
 	if _, err := tr.answer(msgCloseComplete, ""); err != errUnclear { //nolint:errorlint // returned as it is
 		t.Errorf("got %v", err)
 	}

@@ -44,7 +44,7 @@ func (s *session) mayEnd() bool {
 	s.collect()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.phase.Load() != phaseExpired && (len(s.inbox) > 0 || !s.down.idle()) {
+	if s.phase.Load() != phaseExpired && (!s.inbox.empty() || !s.down.idle()) {
 		return false
 	}
 	s.sealed = true

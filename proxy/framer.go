@@ -1,6 +1,9 @@
 package proxy
 
-import "errors"
+import (
+	"errors"
+	"math"
+)
 
 // errFraming is the error of a length no message can have.
 var errFraming = errors.New("message length out of range")
@@ -53,6 +56,38 @@ func (f *framer) prefill(buf []byte) int {
 	n := copy(buf, f.carry[:f.ncarry])
 	f.ncarry = 0
 	return n
+}
+
+// restore takes the unfinished header back from the front of a buffer into which nothing was read.
+func (f *framer) restore(head []byte) { f.ncarry = copy(f.carry[:], head) }
+
+// holds reports whether a message is being gathered, or was and has not been passed to keep or replace.
+func (f *framer) holds() bool { return f.held != nil }
+
+// gathering is how many bytes of a message have been gathered, and how many are wanted; 0: none is gathered.
+func (f *framer) gathering() (n, need int) {
+	if f.held == nil {
+		return 0, 0
+	}
+	return len(f.held), f.need
+}
+
+// passAll lets all that comes from now on pass unseen: framing is lost.
+func (f *framer) passAll() { f.left = math.MaxInt }
+
+// setAside takes a message, or the head of one, that next returned with position pos, and all behind it out of the
+// batch: out keeps what comes before. It returns a copy, to be walked again.
+func (f *framer) setAside(buf, frame []byte, pos int, out *assembly) (aside []byte) {
+	if f.held != nil {
+		out.truncate(0)
+		aside = append(f.held, buf[pos:]...)
+		f.held = nil
+	} else {
+		out.truncate(pos - len(frame))
+		aside = append([]byte(nil), buf[pos-len(frame):]...)
+	}
+	f.left = 0
+	return aside
 }
 
 // next walks on from pos and returns the new position, and a wanted message once it is complete.

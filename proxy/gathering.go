@@ -35,8 +35,6 @@ type gathering struct {
 	all *gatherings // nil: there is no limit
 	// wake is called, by another session, when what is gathered is to be let go.
 	wake func()
-	// short is set while the message being looked at was let go.
-	short bool
 
 	// The rest is guarded by all.mu.
 	n     int // bytes

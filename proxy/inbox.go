@@ -1,160 +1,100 @@
 package proxy
 
-import (
-	"context"
-	"time"
-)
+// inbox is what the direction client -> server tells the other of the messages it is about to write, where each
+// of them has a goroutine, and what it gets to know of where the server stands. Its owner guards it with a mutex.
+// Where one goroutine serves both directions there is no need of it.
+type inbox struct {
+	entries []owed
+	size    int // owed.size of all
+	ends    int // entries of kinds that flush
+	// known is where the server stands but for entries, copies whether it takes the data of a COPY.
+	known  standing
+	copies bool
+	// skips means that the server skips what it is sent up to the next Sync; see ignored.
+	skips bool
+}
 
-// This file is how the two goroutines of a session tell each other of what is owed. A loop has no need of it.
+func (in *inbox) empty() bool { return len(in.entries) == 0 }
 
-// expect queues what the server will owe for the messages about to be written.
-func (s *session) expect(news []owed) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sealed {
-		return errSealed
-	}
-	for i := range news {
-		o := &news[i]
-		if s.ignored(o) {
+// expect queues what the server will owe for the messages of f's last feed.
+func (in *inbox) expect(f *clientFlow) {
+	for i := range f.news {
+		o := &f.news[i]
+		if in.ignored(o) {
 			o.undo()
 			continue
 		}
-		s.inbox = append(s.inbox, *o)
-		s.inboxSize += int(o.size)
+		in.entries = append(in.entries, *o)
+		in.count(o)
 	}
-	return nil
+}
+
+func (in *inbox) count(o *owed) {
+	in.size += int(o.size)
+	if o.kind.flushes() {
+		in.ends++
+	}
 }
 
 // ignored reports that nothing will be owed for a message, which is not to be noted. It gives up the
-// questions among messages that the server is going to skip. mu is held.
-func (s *session) ignored(o *owed) bool {
-	s.skips = s.skips && giveUp(o)
+// questions among messages that the server is going to skip.
+func (in *inbox) ignored(o *owed) bool {
+	in.skips = in.skips && giveUp(o)
 	switch o.kind {
 	case owedSync:
-		s.known.skips = false
-		return s.copies && len(s.inbox) >= maxOwed // see tracker.copies
+		in.known.skips = false
+		return in.copies && len(in.entries) >= maxOwed // see tracker.copies
 	case copyEnd:
-		s.copies = false
+		in.copies = false
 	}
-	return s.known.skips
+	return in.known.skips
 }
 
-// look takes note, for the next feed, of where the server stands.
-func (s *session) look() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.up.before = s.stands()
-}
-
-// stands is known with inbox. mu is held.
-func (s *session) stands() standing {
-	if s.copies {
-		return standing{}
+// standing is where the server stands, with entries.
+func (in *inbox) standing() standing {
+	if in.copies {
+		return standing{ends: in.ends}
 	}
-	now := s.known
-	now.owing += len(s.inbox)
-	now.size += s.inboxSize
+	now := in.known
+	now.owing += len(in.entries)
+	now.size += in.size
+	now.ends += in.ends
 	return now
 }
 
-// awaitRoom waits until the server owes so little that the client may go on; false means that the session
-// ends.
-func (s *session) awaitRoom(ctx context.Context) bool {
-	for {
-		s.mu.Lock()
-		now, sealed := s.stands(), s.sealed
-		s.mu.Unlock()
-		if sealed {
-			return false
-		}
-		if now.roomy() {
-			return true
-		}
-		select {
-		case <-s.roomy:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-// collect takes over what upstream has queued. All replies in a batch that was read before are
-// owed to messages queued before.
-func (s *session) collect() {
-	s.mu.Lock()
-	s.down.expect(s.inbox)
-	clear(s.inbox)
-	s.inboxSize = 0
-	if cap(s.inbox) > newsKeep {
-		s.inbox = nil
+// collect hands over to f what was queued. All replies in a batch that was read before are owed to messages queued
+// before.
+func (in *inbox) collect(f *serverFlow) {
+	f.queueUp(in.entries)
+	clear(in.entries)
+	in.size, in.ends = 0, 0
+	if cap(in.entries) > newsKeep {
+		in.entries = nil
 	} else {
-		s.inbox = s.inbox[:0]
+		in.entries = in.entries[:0]
 	}
-	s.known = s.down.standing()
-	s.mu.Unlock()
+	in.known = f.standing()
 }
 
-// publish tells upstream, after a batch of replies, where the server stands: whether it skips what comes now,
+// publish tells, after a batch of replies, where the server stands: whether it skips what comes now,
 // for then no reply would ever end the wait for an answer, and whether it owes less.
-func (s *session) publish() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known, s.copies = s.down.standing(), s.down.copies()
-	s.skips = s.down.skipsOn()
-	if s.skips || s.known.skips || s.copies {
-		kept := s.inbox[:0]
-		s.inboxSize = 0
-		for i := range s.inbox {
-			o := s.inbox[i]
-			if s.ignored(&o) {
-				o.undo()
-				continue
-			}
-			kept = append(kept, o)
-			s.inboxSize += int(o.size)
-		}
-		clear(s.inbox[len(kept):])
-		s.inbox = kept
-	}
-	select {
-	case s.roomy <- struct{}{}:
-	default:
-	}
-}
-
-// readsOn has downstream wait for the server again after it was woken, unless the session ends: stop sets its
-// deadline after sealed, and that one must stay.
-func (s *session) readsOn() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sealed {
-		return false
-	}
-	_ = s.serverLink.sock.SetReadDeadline(time.Time{})
-	return true
-}
-
-// letGo wakes upstream to let go what it gathers.
-func (s *session) letGo() {
-	if s.lanes != nil {
-		s.lanes.letGo()
+func (in *inbox) publish(f *serverFlow) {
+	in.known, in.copies = f.standing(), f.copies()
+	in.skips = f.skipsOn()
+	if !in.skips && !in.known.skips && !in.copies {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.sealed && !s.closing {
-		_ = s.clientLink.sock.SetReadDeadline(time.Unix(1, 0))
+	kept := in.entries[:0]
+	in.size, in.ends = 0, 0
+	for i := range in.entries {
+		o := in.entries[i]
+		if in.ignored(&o) {
+			o.undo()
+			continue
+		}
+		kept = append(kept, o)
+		in.count(&o)
 	}
-}
-
-// goesOn has upstream read again after letGo, unless the session ends.
-func (s *session) goesOn() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sealed || s.closing {
-		return false
-	}
-	_ = s.clientLink.sock.SetReadDeadline(time.Time{})
-	return true
+	clear(in.entries[len(kept):])
+	in.entries = kept
 }

@@ -101,7 +101,7 @@ func (ln *lanes) end() {
 		_ = syscall.Close(s.fd) // leaves the epoll instance with its last descriptor
 	}
 	if !ln.rewriting {
-		ln.session.up.gathered.release()
+		ln.session.up.release()
 	}
 	ln.session.server.forget(ln.session)
 }

@@ -12,7 +12,7 @@ func (ln *lanes) fromClient() {
 	off := up.prefill(l.buf)
 	n, err := rawRead(ln.client.fd, l.buf[off:])
 	if n <= 0 {
-		up.ncarry = copy(up.carry[:], l.buf[:off])
+		up.restore(l.buf[:off])
 		switch {
 		case err == syscall.EAGAIN: //nolint:errorlint // a bare errno
 		case ln.discarding:
@@ -43,8 +43,7 @@ func (ln *lanes) forward(batch []byte) {
 	if s.plain {
 		out.begin(batch)
 	} else {
-		s.up.before = s.down.standing()
-		err = s.up.feed(nil, batch, out) //nolint:staticcheck // detached: nothing is called with it
+		err = s.up.feed(nil, s.down.standing(), batch, out) //nolint:staticcheck // detached: nothing is called with it
 	}
 	ln.fed(err, out)
 	out.free()
@@ -63,16 +62,16 @@ func (ln *lanes) fed(err error, out *assembly) {
 		return
 	}
 	if !s.plain {
-		s.down.expect(s.up.news)
+		s.down.expect(&s.up)
 	}
 	ln.toServer(out.result())
 	switch {
 	case ln.discarding:
-		s.up.aside = nil
+		s.up.takeAside()
 	case rewrite:
 		ln.rewrite()
 	case full:
-		ln.parked, s.up.aside = s.up.aside, nil
+		ln.parked = s.up.takeAside()
 		ln.loop.do(ln.unpark) // perhaps it owes little by now
 	}
 	ln.settle()
@@ -80,8 +79,8 @@ func (ln *lanes) fed(err error, out *assembly) {
 
 // settle gives back the memory of long messages once the server has taken them.
 func (ln *lanes) settle() {
-	if up := &ln.session.up; !ln.rewriting && len(ln.server.unsent) == 0 && up.held == nil {
-		up.gathered.release()
+	if !ln.rewriting && len(ln.server.unsent) == 0 {
+		ln.session.up.settle()
 	}
 }
 
@@ -103,7 +102,7 @@ func (ln *lanes) unpark() {
 // letGo has the loop let go what is gathered of the client's message.
 func (ln *lanes) letGo() {
 	ln.loop.do(func() {
-		if !ln.ended && !ln.rewriting && !ln.discarding && ln.session.up.held != nil {
+		if !ln.ended && !ln.rewriting && !ln.discarding && ln.session.up.holds() {
 			defer ln.guard()
 			ln.forward(nil)
 		}
@@ -125,9 +124,7 @@ func (ln *lanes) rewrite() {
 	s := ln.session
 	ctx, cancel := context.WithCancel(context.Background())
 	ln.rewriting, ln.cancelRewrite = true, cancel
-	batch := s.up.aside
-	s.up.aside = nil
-	s.up.before = s.down.standing()
+	batch, before := s.up.takeAside(), s.down.standing()
 	go func() {
 		defer cancel()
 		var failed any
@@ -140,7 +137,7 @@ func (ln *lanes) rewrite() {
 				}
 			}()
 			s.up.detached = false
-			err = s.up.feed(ctx, batch, &out)
+			err = s.up.feed(ctx, before, batch, &out)
 			s.up.detached = true
 		}()
 		ln.loop.do(func() {
@@ -148,7 +145,7 @@ func (ln *lanes) rewrite() {
 			defer ln.guard()
 			switch {
 			case ln.ended:
-				s.up.gathered.release()
+				s.up.release()
 			case failed != nil:
 				ln.end()
 			default:
@@ -166,7 +163,7 @@ func (ln *lanes) fromServer() {
 	off := down.prefill(l.buf)
 	n, err := rawRead(ln.server.fd, l.buf[off:])
 	if n <= 0 {
-		down.ncarry = copy(down.carry[:], l.buf[:off])
+		down.restore(l.buf[:off])
 		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
 			return
 		}

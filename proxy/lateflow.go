@@ -194,7 +194,7 @@ func (l *lateFlow) asks(frame []byte) bool {
 // wholeBind gathers all of a Bind for a late plan of which next returned only the head, unless it
 // is too long. The result is as that of framer.next.
 func (f *clientFlow) wholeBind(buf, frame []byte, pos int, out *assembly) (whole []byte, at int) {
-	if frame[0] != msgBind || isWhole(frame) || f.gathered.short || !f.late.asks(frame) {
+	if frame[0] != msgBind || isWhole(frame) || f.short || !f.late.asks(frame) {
 		return frame, pos
 	}
 	if size, _ := frameLen(frame); size > maxText {

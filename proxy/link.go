@@ -142,7 +142,7 @@ func (l *link) attempted(again bool) bool {
 	if !again {
 		return true
 	}
-	l.flow.ncarry = copy(l.flow.carry[:], l.buf[:l.off])
+	l.flow.restore(l.buf[:l.off])
 	l.drop()
 	return false
 }
@@ -164,7 +164,7 @@ func (l *link) read(flow *framer) ([]byte, error) {
 		return nil, err
 	}
 	if l.err != nil || l.n == 0 {
-		l.flow.ncarry = copy(l.flow.carry[:], l.buf[:l.off])
+		l.flow.restore(l.buf[:l.off])
 		l.drop()
 		if l.err != nil {
 			return nil, l.err
@@ -184,7 +184,7 @@ func (l *link) readTLS() ([]byte, error) {
 		if n > 0 {
 			return l.buf[:l.off+n], nil
 		}
-		l.flow.ncarry = copy(l.flow.carry[:], l.buf[:l.off])
+		l.flow.restore(l.buf[:l.off])
 		l.drop()
 		if err == nil {
 			continue

@@ -272,9 +272,7 @@ func (s *Server) launch(sess *session) bool {
 	if s.state == serverEnding {
 		return false
 	}
-	sess.up.gathered = gathering{all: s.gatherings, wake: sess.letGo}
-	sess.down.names.statements.budget, sess.down.names.portals.budget = s.remembered, s.remembered
-	sess.up.holding.look = sess.lookForClient
+	sess.share(s.gatherings, s.remembered, sess.letGo, sess.lookForClient)
 	s.cancels.serve(sess.key, sess)
 	s.loops.take(sess)
 	sess.running.Store(2)
@@ -286,8 +284,7 @@ func (s *Server) forget(sess *session) {
 	if sess.key != "" {
 		s.cancels.remove(sess.key)
 	}
-	sess.down.names.statements.release()
-	sess.down.names.portals.release()
+	sess.down.release()
 	s.mu.Lock()
 	if s.sessions[sess] {
 		s.loggedIn--

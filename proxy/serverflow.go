@@ -29,6 +29,12 @@ func (f *serverFlow) endedSilently() bool {
 	return f.atBoundary() && f.latest != msgErrorResponse && f.latest != msgNoticeResponse
 }
 
+// release gives back, at the end of the session, what is remembered of prepared texts.
+func (f *serverFlow) release() {
+	f.names.statements.release()
+	f.names.portals.release()
+}
+
 // feed takes a batch, whose head was prefilled, and leaves what is to be written to the client in
 // out. What the server owes for the messages it answers here must be queued before. With an error
 // out holds what came before the message that caused it.

@@ -26,25 +26,17 @@ type session struct {
 	clientLink *link
 	serverLink *link
 
-	settings atomic.Pointer[settings] // as last reported; downstream writes, upstream reads
-	up       clientFlow               // owned by upstream
-	down     serverFlow               // owned by downstream
-	plain    bool                     // replication: bytes are moved unseen
-	lanes    *lanes                   // set when a loop moves the bytes, and then for the session's life; else nil
+	flows        // up is owned by upstream, down by downstream
+	plain bool   // replication: bytes are moved unseen
+	lanes *lanes // set when a loop moves the bytes, and then for the session's life; else nil
 
 	// mu guards what follows up to cancel. It is never held during input, output or a Rewriter's call.
-	mu        sync.Mutex
-	inbox     []owed // appended by upstream before it writes, emptied by downstream before it reads replies
-	inboxSize int    // owed.size of all
-	// known is where the server stands but for inbox, copies whether it takes the data of a COPY.
-	known  standing
-	copies bool
+	mu    sync.Mutex
+	inbox inbox // filled by upstream before it writes, emptied by downstream before it reads replies
 	// sealed means that downstream has decided to end the session: upstream writes no more.
 	sealed bool
 	// closing means that deadlines of reading from the client are those of the end.
 	closing bool
-	// skips means that the server skips what it is sent up to the next Sync; see skipped.
-	skips bool
 
 	// roomy wakes upstream when the server owes less.
 	roomy chan struct{}
@@ -143,7 +135,7 @@ func (s *session) leave() {
 	s.cancel()
 	s.clientLink.close()
 	s.serverLink.close()
-	s.up.gathered.release()
+	s.up.release()
 	s.server.forget(s)
 }
 
@@ -191,23 +183,20 @@ func (s *session) forward(ctx context.Context, batch []byte, out *assembly) erro
 	}
 	s.up.detached = true
 	for {
-		s.look()
-		err := s.up.feed(ctx, batch, out)
+		err := s.up.feed(ctx, s.stands(), batch, out)
 		full := errors.Is(err, errFull)
 		if err != nil && !full && !errors.Is(err, errNeedsRewriter) {
 			return err
 		}
-		if sealed := s.expect(s.up.news); sealed != nil {
+		if sealed := s.expect(); sealed != nil {
 			return sealed
 		}
 		s.toServer(out)
-		if s.up.held == nil && s.up.aside == nil {
-			s.up.gathered.release()
-		}
+		s.up.settle()
 		if err == nil {
 			return nil
 		}
-		batch, s.up.aside = s.up.aside, nil
+		batch = s.up.takeAside()
 		s.up.detached = full
 		if full && !s.awaitRoom(ctx) {
 			return errSealed

@@ -19,7 +19,7 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	ours, other := owed{kind: owedQuery, about: &about{plan: plan}}, owed{kind: owedQuery, about: &about{}}
 	reply := func(o owed, types string, status string) {
 		t.Helper()
-		tr.expect([]owed{o})
+		tr.queueUp([]owed{o})
 		for _, typ := range []byte(types) {
 			if _, err := tr.answer(typ, ""); err != nil {
 				t.Fatal(err)
@@ -52,7 +52,7 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	}
 	// In the extended protocol the plan is that of the portal.
 	tr.names.statements.put("s", text{plan: plan})
-	tr.expect([]owed{{kind: owedBind, about: &about{statement: "s"}}, {kind: owedExecute, about: &about{}}, {kind: owedSync}})
+	tr.queueUp([]owed{{kind: owedBind, about: &about{statement: "s"}}, {kind: owedExecute, about: &about{}}, {kind: owedSync}})
 	for _, typ := range []byte("2C") {
 		if _, err := tr.answer(typ, ""); err != nil {
 			t.Fatal(err)

@@ -132,13 +132,10 @@ func (s *Server) startup(ctx context.Context, l *link, st *startup) (*session, [
 		s.forget(sess)
 		return nil, nil, err
 	}
-	secret := rand.Text()[:secretLen]
-	sess.up = clientFlow{
-		rewriter: s.cfg.Rewriter, secret: secret, user: params.user, database: params.database, settings: &sess.settings,
-	}
-	sess.down = serverFlow{rewriter: s.cfg.Rewriter, secret: secret, settings: &sess.settings}
-	sess.down.txn = g.txn
-	sess.settings.Store(&g.settings)
+	sess.begin(facts{
+		rewriter: s.cfg.Rewriter, secret: rand.Text()[:secretLen], user: params.user, database: params.database,
+		settings: g.settings, txn: g.txn,
+	})
 	if len(g.key) > 0 {
 		if s.cancels.add(g.key, at) {
 			sess.key = g.key

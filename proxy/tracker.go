@@ -43,8 +43,11 @@ type reading struct {
 // maxReadings bounds tracker.more.
 const maxReadings = 64
 
-// expect queues what the server will owe for messages about to be written.
-func (t *tracker) expect(news []owed) {
+// expect queues what the server will owe for the messages of f's last feed, which are about to be written.
+func (f *serverFlow) expect(from *clientFlow) { f.queueUp(from.news) }
+
+// queueUp queues what the server will owe for messages about to be written.
+func (t *tracker) queueUp(news []owed) {
 	for i := range news {
 		o := &news[i]
 		if t.skips() && o.kind != owedSync || t.copies() && o.kind == owedSync && t.queue.n >= maxOwed {

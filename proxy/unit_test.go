@@ -46,7 +46,7 @@ func stream(f *clientFlow, input []byte, piece int) ([]byte, error) {
 		off := f.prefill(buf)
 		n := copy(buf[off:off+piece], input)
 		input = input[n:]
-		err := f.feed(context.Background(), buf[:off+n], &out)
+		err := f.feed(context.Background(), f.before, buf[:off+n], &out)
 		all = append(all, out.result()...)
 		out.free()
 		if err != nil {
@@ -124,10 +124,10 @@ func BenchmarkPassThrough(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := flow.feed(ctx, up, &out); err != nil {
+		if err := flow.feed(ctx, flow.before, up, &out); err != nil {
 			b.Fatal(err)
 		}
-		back.expect(flow.news)
+		back.expect(&flow)
 		if err := back.feed(down, &out); err != nil {
 			b.Fatal(err)
 		}
@@ -143,10 +143,10 @@ func TestPassThroughAllocatesNothing(t *testing.T) {
 	back := serverFlow{rewriter: marking{}, settings: &s.settings}
 	out := assembly{pool: newBufferPool()}
 	n := testing.AllocsPerRun(100, func() {
-		if err := flow.feed(context.Background(), query, &out); err != nil {
+		if err := flow.feed(context.Background(), flow.before, query, &out); err != nil {
 			t.Fatal(err)
 		}
-		back.expect(flow.news)
+		back.expect(&flow)
 		if err := back.feed(reply, &out); err != nil {
 			t.Fatal(err)
 		}

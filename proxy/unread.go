@@ -118,9 +118,10 @@ func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 
 // mustCut reports that the message being gathered is to be let go.
 func (f *clientFlow) mustCut() bool {
-	if f.held == nil || len(f.held) <= maxNames && !f.gathered.revoked() || f.need <= maxNames || f.gathered.grow(len(f.held)) {
+	n, need := f.gathering()
+	if n == 0 || n <= maxNames && !f.gathered.revoked() || need <= maxNames || f.gathered.grow(n) {
 		return false
 	}
-	f.gathered.short = true
+	f.short = true
 	return true
 }
