@@ -14,7 +14,7 @@ func (s *Server) knows(p startupPacket) bool {
 	if len(p) < minCancel || len(p) > maxCancel {
 		return false
 	}
-	_, ok := s.cancels.find(cancelKey(p[8:]))
+	_, ok := s.sessions.cancels.find(cancelKey(p[8:]))
 	return ok
 }
 
@@ -25,11 +25,11 @@ func (s *Server) cancel(ctx context.Context, p startupPacket) {
 	if len(p) < minCancel || len(p) > maxCancel {
 		return
 	}
-	at, ok := s.cancels.find(cancelKey(p[8:]))
+	at, ok := s.sessions.cancels.find(cancelKey(p[8:]))
 	if !ok {
 		return
 	}
-	if sess := s.cancels.session(cancelKey(p[8:])); sess != nil && sess.cancelHeld(ctx) {
+	if sess := s.sessions.cancels.session(cancelKey(p[8:])); sess != nil && sess.cancelHeld(ctx) {
 		return
 	}
 	c, err := at.dial(ctx, 0, s.pool, false)
@@ -58,15 +58,9 @@ const (
 func (s *Server) cancelAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	var keys []cancelKey
-	s.each(func(sess *session) {
-		if sess.key != "" {
-			keys = append(keys, sess.key)
-		}
-	})
 	var sending sync.WaitGroup
 	slots := make(chan struct{}, cancelsOut)
-	for _, key := range keys {
+	for _, key := range s.sessions.keys() {
 		sending.Go(func() {
 			select {
 			case slots <- struct{}{}:

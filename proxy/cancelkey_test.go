@@ -107,9 +107,7 @@ func TestCancelKeys(t *testing.T) {
 						// Like the server, the proxy does not cancel what a client left behind.
 						asSuperuser(t, fmt.Sprintf("select pg_terminate_backend(pid) from pg_stat_activity where pid in (%d, %d)", sleepers[0].pid, sleepers[2].pid))
 						eventually(t, "the keys are forgotten", func() bool {
-							p.cancels.mu.Lock()
-							defer p.cancels.mu.Unlock()
-							return len(p.cancels.targets) == 0
+							return p.sessions.census().keys == 0
 						})
 					})
 				}

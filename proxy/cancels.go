@@ -43,6 +43,12 @@ func (c *cancels) add(key cancelKey, at target) bool {
 	return true
 }
 
+func (c *cancels) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.targets)
+}
+
 func (c *cancels) remove(key cancelKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

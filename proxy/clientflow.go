@@ -27,7 +27,7 @@ type clientFlow struct {
 	// copyEnds counts the ends of COPY that follow each other.
 	copyEnds int
 	// gathered is what is held of a long message.
-	gathered gathering
+	gathered longMessage
 	// short is set while the message being looked at was let go.
 	short bool
 	// unread is the long message that passes without being looked at; nil nearly always.

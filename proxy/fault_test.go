@@ -145,7 +145,7 @@ func (b *faultBench) quiet() error {
 	until := time.After(patience)
 	for {
 		left := ""
-		if n := b.proxy.sessionCount(); n > 0 {
+		if n := b.proxy.sessions.census().known; n > 0 {
 			left = fmt.Sprintf("%d sessions in the proxy", n)
 		}
 		for side, m := range b.sides {
@@ -174,10 +174,8 @@ func (b *faultBench) clean(goroutines, files int) {
 	b.Helper()
 	eventually(b.T, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
 	eventually(b.T, "files are closed", func() bool { return openFiles(b.T) <= files })
-	b.proxy.cancels.mu.Lock()
-	keys := len(b.proxy.cancels.targets)
-	b.proxy.cancels.mu.Unlock()
-	if n := b.proxy.counts.panics.Load(); keys > 0 || n > 0 {
+	keys := b.proxy.sessions.census().keys
+	if n := b.proxy.sessions.counts.panics.Load(); keys > 0 || n > 0 {
 		b.Errorf("%d cancel keys, %d panics", keys, n)
 	}
 	b.use("client", wiretest.Plan{})
@@ -356,7 +354,7 @@ func TestFaultsStartup(t *testing.T) {
 				}
 				// The proxy's end of it; the client may be waiting for the middleman.
 				eventually(t, "the proxy has ended the startup", func() bool { return b.proxy.starting.Load() == 0 })
-				if b.proxy.sessionCount() > 0 && (side == "server" || p.Direction == wiretest.Forward) {
+				if b.proxy.sessions.census().known > 0 && (side == "server" || p.Direction == wiretest.Forward) {
 					t.Errorf("%s's side: %v: there is a session", side, p)
 				}
 				m.Cut()

@@ -31,8 +31,8 @@ func (f *flows) begin(l facts) {
 // share is called once, before the first feed, with the memory that all sessions share. letGo is called, by another
 // session, when the long message being gathered is to be let go, and look from time to time while the Rewriter has a statement, to end
 // a session whose client is gone.
-func (f *flows) share(long *gatherings, remembered *budget, letGo, look func()) {
-	f.up.gathered = gathering{all: long, wake: letGo}
+func (f *flows) share(long *longMessages, remembered *budget, letGo, look func()) {
+	f.up.gathered = long.share(letGo)
 	f.up.holding.look = look
 	f.down.names.statements.budget, f.down.names.portals.budget = remembered, remembered
 }

@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// gatherings is the memory that all sessions share for long messages that are gathered. Nobody waits for it: a
+// longMessages is the memory that all sessions share for long messages that are gathered. Nobody waits for it: a
 // message for which there is none passes without being looked at. So that clients which never
 // finish a message do not keep it for ever, what was begun long ago is let go when there is too little.
-type gatherings struct {
-	now func() time.Time
-
+type longMessages struct {
 	mu   sync.Mutex
+	now  func() time.Time
 	free int // bytes
 	// holders are those that have some.
-	holders map[*gathering]struct{}
+	holders map[*longMessage]struct{}
 }
 
 const (
-	// gatherTotal is the size of a Server's gatherings.
+	// gatherTotal is the size of a Server's longMessages.
 	gatherTotal = 32 << 20
 	// gatherStep is how much is taken at a time.
 	gatherStep = 64 << 10
@@ -26,13 +25,31 @@ const (
 	gatherStale = 5 * time.Second
 )
 
-func newGatherings(size int) *gatherings {
-	return &gatherings{now: time.Now, free: size, holders: make(map[*gathering]struct{})}
+func newLongMessages(size int) *longMessages {
+	return &longMessages{now: time.Now, free: size, holders: make(map[*longMessage]struct{})}
 }
 
-// gathering is what one session has of it.
-type gathering struct {
-	all *gatherings // nil: there is no limit
+// share is what the message of one session has of it. wake is called, by another session, when what is gathered is to be
+// let go.
+func (a *longMessages) share(wake func()) longMessage { return longMessage{all: a, wake: wake} }
+
+// setClock is for tests.
+func (a *longMessages) setClock(now func() time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = now
+}
+
+// unused is how many bytes nobody has.
+func (a *longMessages) unused() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.free
+}
+
+// longMessage is what one session has of it.
+type longMessage struct {
+	all *longMessages // nil: there is no limit
 	// wake is called, by another session, when what is gathered is to be let go.
 	wake func()
 
@@ -43,7 +60,7 @@ type gathering struct {
 }
 
 // grow makes sure that the session has n bytes; false means that it does not get them.
-func (g *gathering) grow(n int) bool {
+func (g *longMessage) grow(n int) bool {
 	if g.all == nil || n <= g.n { // n is changed only by its session
 		return !g.revoked()
 	}
@@ -57,7 +74,7 @@ func (g *gathering) grow(n int) bool {
 }
 
 // take takes more bytes for g. Where there are too few it returns false, and a gathering to be woken.
-func (a *gatherings) take(g *gathering, more int) (ok bool, old *gathering) {
+func (a *longMessages) take(g *longMessage, more int) (ok bool, old *longMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.now()
@@ -85,7 +102,7 @@ func (a *gatherings) take(g *gathering, more int) (ok bool, old *gathering) {
 }
 
 // revoked reports that what is gathered is to be let go.
-func (g *gathering) revoked() bool {
+func (g *longMessage) revoked() bool {
 	if g.all == nil || g.n == 0 {
 		return false
 	}
@@ -95,7 +112,7 @@ func (g *gathering) revoked() bool {
 }
 
 // release gives back what the session has.
-func (g *gathering) release() {
+func (g *longMessage) release() {
 	if g.n == 0 {
 		return
 	}

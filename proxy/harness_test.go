@@ -232,7 +232,7 @@ func start(t *testing.T, way how, change func(*Config)) *running {
 			t.Error(err)
 		}
 		r.wait(t)
-		if n := s.counts.desyncs.Load(); n > 0 {
+		if n := s.sessions.counts.desyncs.Load(); n > 0 {
 			t.Errorf("%d sessions were out of step", n)
 		}
 	})
@@ -277,13 +277,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		}
 		<-tick.C
 	}
-}
-
-// sessionCount is the number of sessions the proxy holds.
-func (s *Server) sessionCount() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sessions)
 }
 
 // pretend listens on loopback until the test ends and leaves each connection to answer, in a goroutine of its

@@ -157,7 +157,7 @@ func TestHeldStatementEnds(t *testing.T) {
 				w.send(query("select 'reached' /*mbus4*/"))
 				<-r.entered
 				leave(p, w)
-				eventually(t, "the session has ended", func() bool { return p.sessionCount() == 0 })
+				eventually(t, "the session has ended", func() bool { return p.sessions.census().known == 0 })
 				if name == "reset" {
 					return
 				}

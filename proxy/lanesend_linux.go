@@ -103,5 +103,5 @@ func (ln *lanes) end() {
 	if !ln.rewriting {
 		ln.session.up.release()
 	}
-	ln.session.server.forget(ln.session)
+	ln.session.all.forget(ln.session)
 }

@@ -84,7 +84,7 @@ func TestMaxConnections(t *testing.T) {
 	}
 	first.send(&pgproto3.Terminate{})
 	first.toEnd()
-	eventually(t, "the session's place is free", func() bool { return p.sessionCount() == 0 })
+	eventually(t, "the session's place is free", func() bool { return p.sessions.census().known == 0 })
 	login(t, p.addr)
 }
 
@@ -120,7 +120,7 @@ func TestStartupTimeout(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "no session is left", func() bool { return p.sessionCount() == 0 })
+	eventually(t, "no session is left", func() bool { return p.sessions.census().known == 0 })
 }
 
 func TestUnreachableServer(t *testing.T) {

@@ -16,11 +16,11 @@ func TestLoopFails(t *testing.T) {
 	}
 	all[0].query("begin")
 	all[1].query("begin")
-	l := p.loops.all[0]
+	l := p.sessions.loops.all[0]
 	l.do(func() {
 		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, errors.New("asked to") }
 	})
-	eventually(t, "its sessions have ended", func() bool { return p.sessionCount() == 3 })
+	eventually(t, "its sessions have ended", func() bool { return p.sessions.census().known == 3 })
 	ended := 0
 	for _, w := range all {
 		w.fe.Send(query("select 'alive'"))
@@ -42,7 +42,7 @@ func TestLoopFails(t *testing.T) {
 		}
 	}
 	// Where no loop is left there are goroutines.
-	l = p.loops.all[1]
+	l = p.sessions.loops.all[1]
 	l.do(func() {
 		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, errors.New("asked to") }
 	})

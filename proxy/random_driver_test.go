@@ -34,9 +34,9 @@ func TestRandomDriver(t *testing.T) {
 			sc := randomScript(rand.New(rand.NewPCG(seed, 3)), seed%2 == 1)
 			running = sc
 			play := func(s wiretest.Script) (want, got [][]byte, outOfStep bool) {
-				before := p.counts.desyncs.Load() + p.counts.panics.Load()
+				before := p.sessions.counts.desyncs.Load() + p.sessions.counts.panics.Load()
 				want, got = perform(t, direct, s, seed), perform(t, p.addr, s, seed)
-				return want, got, p.counts.desyncs.Load()+p.counts.panics.Load() > before
+				return want, got, p.sessions.counts.desyncs.Load()+p.sessions.counts.panics.Load() > before
 			}
 			want, got, lost := play(sc)
 			if wiretest.Difference(want, got, alike) >= 0 || lost {

@@ -33,7 +33,7 @@ func TestRandomSequences(t *testing.T) {
 					seed, transcript(messages), want, got)
 				return
 			}
-			if n := p.counts.desyncs.Load(); n > 0 {
+			if n := p.sessions.counts.desyncs.Load(); n > 0 {
 				t.Fatalf("seed %d: out of step after\n%s\nreplies:\n%s", seed, transcript(messages), want)
 			}
 		}

@@ -21,16 +21,12 @@ type Server struct {
 	upstreams *upstreams
 	verifiers *verifierCache
 	pool      *bufferPool
-	cancels   cancels
-	// gatherings and remembered are the memory that sessions share: for messages under way, and for the
-	// texts of what they have prepared.
-	gatherings *gatherings
-	remembered *budget
-	counts     counters
-	arrived    atomic.Int64 // when the last client came, in nanoseconds since 1970
-	starting   atomic.Int64 // startups under way
-	places     *gate        // of connections in startup
-	logins     *gate        // of those of them that need the server
+	sessions  *sessions
+	panics    atomic.Uint64 // of startups
+	arrived   atomic.Int64  // when the last client came, in nanoseconds since 1970
+	starting  atomic.Int64  // startups under way
+	places    *gate         // of connections in startup
+	logins    *gate         // of those of them that need the server
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -39,12 +35,7 @@ type Server struct {
 	mu        sync.Mutex
 	state     serverState
 	listeners []net.Listener
-	loops     *loops // from Serve on
-	loopCount int
-	sessions  map[*session]bool // true: logged in, and counted in loggedIn
-	loggedIn  int
-	lastID    uint64
-	// handlers counts the goroutines of startups and sessions.
+	// handlers counts the startups.
 	handlers sync.WaitGroup
 	// ended is closed with the state serverEnded.
 	ended chan struct{}
@@ -61,11 +52,6 @@ const (
 
 func (s serverState) String() string {
 	return [...]string{"new", "listening", "ending"}[s]
-}
-
-// counters count what should not happen.
-type counters struct {
-	panics, desyncs atomic.Uint64
 }
 
 // New checks the configuration. It opens nothing.
@@ -90,10 +76,9 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
 		startups: func() context.Context { return ctx }, cancelStartups: cancel,
-		gatherings: newGatherings(gatherTotal), remembered: newBudget(rememberTotal),
-		sessions: make(map[*session]bool), loopCount: loopCount,
 		ended: make(chan struct{}),
 	}
+	s.sessions = newSessions(s.log, s.pool, loopCount)
 	s.limits.Store(cfg.limits())
 	s.places, s.logins = newGates(descriptors())
 	if up.prober != nil {
@@ -145,15 +130,11 @@ func (s *Server) Serve() error {
 		s.mu.Unlock()
 		return fmt.Errorf("serving: %w", errNotBound)
 	}
-	if s.state == serverListening && s.loops == nil {
-		var err error
-		if s.loops, err = newLoops(s.loopCount, s.log, s.pool); err != nil {
-			s.mu.Unlock()
-			return fmt.Errorf("serving: %w", err)
-		}
-	}
 	listeners := s.listeners
 	s.mu.Unlock()
+	if err := s.sessions.serve(); err != nil {
+		return err
+	}
 	var accepting sync.WaitGroup
 	for _, l := range listeners {
 		accepting.Go(func() { s.accept(l) })
@@ -222,74 +203,9 @@ func (s *Server) enter() bool {
 func (s *Server) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.counts.panics.Add(1)
+			s.panics.Add(1)
 			s.log.Error("startup ended by a panic", zap.Any("panic", p), zap.Stack("stack"))
 		}
 	}()
 	f()
-}
-
-// admit makes a session known that is to log in. Whether it finds a place is known when it has: until then it holds
-// none, for anybody can come this far.
-func (s *Server) admit(sess *session) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == serverEnding {
-		return sayShutdown()
-	}
-	if s.isFull() {
-		return sayTooManyClients()
-	}
-	s.lastID++
-	sess.id = s.lastID
-	s.sessions[sess] = false
-	s.handlers.Add(1)
-	return nil
-}
-
-// count gives a session that has logged in a place, if there is one.
-func (s *Server) count(sess *session) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.isFull() {
-		return sayTooManyClients()
-	}
-	s.sessions[sess] = true
-	s.loggedIn++
-	return nil
-}
-
-// isFull is called with s.mu held.
-func (s *Server) isFull() bool {
-	limit := s.limits.Load().MaxConnections
-	return limit > 0 && s.loggedIn >= limit
-}
-
-// launch marks sess as running, unless the server is ending: then nobody would tell the session.
-func (s *Server) launch(sess *session) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == serverEnding {
-		return false
-	}
-	sess.share(s.gatherings, s.remembered, sess.letGo, sess.lookForClient)
-	s.cancels.serve(sess.key, sess)
-	s.loops.take(sess)
-	sess.running.Store(2)
-	return true
-}
-
-// forget counts a session out.
-func (s *Server) forget(sess *session) {
-	if sess.key != "" {
-		s.cancels.remove(sess.key)
-	}
-	sess.down.release()
-	s.mu.Lock()
-	if s.sessions[sess] {
-		s.loggedIn--
-	}
-	delete(s.sessions, sess)
-	s.mu.Unlock()
-	s.handlers.Done()
 }

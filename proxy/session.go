@@ -18,10 +18,9 @@ import (
 // what the client sends, downstream what the server sends. The last of them to end closes both
 // links.
 type session struct {
-	server *Server // the proxy itself
-	log    *zap.Logger
-	id     uint64
-	key    cancelKey
+	all *sessions
+	log *zap.Logger
+	key cancelKey
 
 	clientLink *link
 	serverLink *link
@@ -67,7 +66,29 @@ var errSealed = errors.New("session is ending")
 // away the server's last words.
 const lingerTime = time.Second
 
-// start runs the session; rest is what the server sent behind its first ReadyForQuery. Server.launch
+// connected is called when startup is over: c leads to the server, which has given the session this key, "" for none.
+func (s *session) connected(c *connected, key cancelKey, f facts) {
+	s.serverLink = c.link
+	s.begin(f)
+	if key == "" {
+		return
+	}
+	if s.all.cancels.add(key, c.at) {
+		s.key = key
+	} else {
+		s.log.Warn("two servers use the same cancel key; it stays with the older session")
+	}
+}
+
+// abandon ends a session that was not launched. The client's link is not its business.
+func (s *session) abandon() {
+	if s.serverLink != nil {
+		s.serverLink.close()
+	}
+	s.all.forget(s)
+}
+
+// start runs the session; rest is what the server sent behind its first ReadyForQuery. sessions.launch
 // has set running. ctx is for the Rewriter's calls and ends by s.cancel.
 func (s *session) start(ctx context.Context, rest []byte) {
 	if s.lanes != nil {
@@ -96,7 +117,7 @@ func (s *session) run(direction string, work func() error) {
 
 // panicked logs and counts the panic p; it is called while the stack is still there.
 func (s *session) panicked(direction string, p any) {
-	s.server.counts.panics.Add(1)
+	s.all.counts.panics.Add(1)
 	s.log.Error("session ended by a panic", zap.String("direction", direction),
 		zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 }
@@ -105,7 +126,7 @@ func (s *session) panicked(direction string, p any) {
 func (s *session) explain(direction string, err error) {
 	var d *desynced
 	if errors.As(err, &d) || errors.Is(err, errFraming) || errors.Is(err, errUnclear) {
-		s.server.counts.desyncs.Add(1)
+		s.all.counts.desyncs.Add(1)
 		s.log.Error("session closed: out of step with the server",
 			zap.String("direction", direction), zap.Error(err))
 		return
@@ -136,7 +157,7 @@ func (s *session) leave() {
 	s.clientLink.close()
 	s.serverLink.close()
 	s.up.release()
-	s.server.forget(s)
+	s.all.forget(s)
 }
 
 // upstream moves client -> server until the client ends or the session does. A nil error leaves

@@ -38,9 +38,7 @@ func TestCancel(t *testing.T) {
 				w.send(&pgproto3.Terminate{})
 				w.toEnd()
 				eventually(t, "the key is forgotten", func() bool {
-					p.cancels.mu.Lock()
-					defer p.cancels.mu.Unlock()
-					return len(p.cancels.targets) == 0
+					return p.sessions.census().keys == 0
 				})
 			})
 		}
@@ -94,7 +92,7 @@ func TestServerBackendTerminated(t *testing.T) {
 			t.Error(got)
 		}
 		_ = w.conn.Close()
-		eventually(t, "the session has ended", func() bool { return p.sessionCount() == 1 })
+		eventually(t, "the session has ended", func() bool { return p.sessions.census().known == 1 })
 	})
 }
 
@@ -145,7 +143,7 @@ func TestClientKilled(t *testing.T) {
 				pid := w.key.ProcessID
 				leave(w)
 				eventually(t, "the backend has ended", backendGone(t, admin, pid))
-				eventually(t, "the session has ended", func() bool { return p.sessionCount() == 1 })
+				eventually(t, "the session has ended", func() bool { return p.sessions.census().known == 1 })
 			})
 		}
 	})
@@ -176,13 +174,13 @@ func TestPanicEndsOneSession(t *testing.T) {
 		if got := w.toEnd(); got != "closed" {
 			t.Error(got)
 		}
-		if n := p.counts.panics.Load(); n != 1 {
+		if n := p.sessions.counts.panics.Load(); n != 1 {
 			t.Errorf("%d panics counted", n)
 		}
 		if got := bystander.query("select 'still here'"); !strings.Contains(got, "still here") {
 			t.Error(got)
 		}
-		eventually(t, "the session has ended", func() bool { return p.sessionCount() == 1 })
+		eventually(t, "the session has ended", func() bool { return p.sessions.census().known == 1 })
 	})
 }
 
@@ -205,8 +203,8 @@ func TestOutOfStepEndsTheSession(t *testing.T) {
 		if got := w.toEnd(); got != "closed" {
 			t.Error(got)
 		}
-		eventually(t, "the session has ended", func() bool { return p.sessionCount() == 0 })
-		if n := p.counts.desyncs.Swap(0); n != 1 {
+		eventually(t, "the session has ended", func() bool { return p.sessions.census().known == 0 })
+		if n := p.sessions.counts.desyncs.Swap(0); n != 1 {
 			t.Errorf("%d sessions counted as out of step", n)
 		}
 	})

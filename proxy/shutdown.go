@@ -15,10 +15,11 @@ func soon() time.Time { return time.Now().Add(goodbyeTime) }
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.handOver(ctx)
 	s.stopAccepting()
-	s.each((*session).drain)
+	s.sessions.drain()
 	done := make(chan struct{})
 	go func() {
 		s.handlers.Wait()
+		s.sessions.close()
 		close(done)
 	}()
 	drained := time.NewTimer(s.limits.Load().DrainTimeout)
@@ -30,7 +31,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-drained.C:
 		s.cancelAll(ctx)
-		s.each((*session).expire)
+		s.sessions.expire()
 		select {
 		case <-done:
 			s.end()
@@ -39,7 +40,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		case <-time.After(2*goodbyeTime + lingerTime):
 		}
 	}
-	s.each((*session).stop)
+	s.sessions.stop()
 	<-done
 	s.end()
 	return ctx.Err()
@@ -48,8 +49,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // Close cuts all connections at once and returns when all is released.
 func (s *Server) Close() error {
 	s.stopAccepting()
-	s.each((*session).stop)
+	s.sessions.stop()
 	s.handlers.Wait()
+	s.sessions.close()
 	s.end()
 	return nil
 }
@@ -60,6 +62,7 @@ func (s *Server) stopAccepting() {
 	already := s.state == serverEnding
 	s.state = serverEnding
 	s.mu.Unlock()
+	s.sessions.end()
 	if already {
 		return
 	}
@@ -76,20 +79,6 @@ func (s *Server) end() {
 	select {
 	case <-s.ended:
 	default:
-		if s.loops != nil {
-			s.loops.close()
-		}
 		close(s.ended)
-	}
-}
-
-// each calls f for every session that runs.
-func (s *Server) each(f func(*session)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for sess := range s.sessions {
-		if sess.running.Load() > 0 {
-			f(sess)
-		}
 	}
 }

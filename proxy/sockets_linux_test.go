@@ -54,7 +54,7 @@ func TestSocketOptions(t *testing.T) {
 func (s *Server) descriptors() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for sess := range s.sessions {
+	for sess := range s.sessions.all {
 		if ln := sess.lanes; ln != nil {
 			return map[string]int{"client": ln.client.fd, "server": ln.server.fd}
 		}

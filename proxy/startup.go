@@ -36,23 +36,18 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup) {
 	if err == nil && sess == nil { // a cancel request
 		return
 	}
-	var life context.Context
 	if err == nil {
 		st.unwatch()
-		life, sess.cancel = context.WithCancel(context.Background())
-	}
-	if err == nil && (struck || !s.launch(sess)) {
-		sess.cancel()
-		sess.serverLink.close()
-		s.forget(sess)
-		err = context.Canceled
+		if struck || !s.sessions.launch(sess, rest) {
+			sess.abandon()
+			err = context.Canceled
+		}
 	}
 	if err != nil {
 		s.refuse(ctx, l, st, err)
 		return
 	}
 	started = true
-	sess.start(life, rest)
 }
 
 // refuse tells the client why there is no session, where that can be told.
@@ -108,41 +103,33 @@ func (s *Server) startup(ctx context.Context, l *link, st *startup) (*session, [
 	if s.cfg.TLSRequired && l.tls == nil && !l.isUnix() {
 		return nil, nil, sayTLSRequired()
 	}
-	sess := &session{server: s, clientLink: l, plain: params.replication}
-	if err := s.admit(sess); err != nil {
+	sess, err := s.sessions.admit(l, params.replication, s.limits.Load().MaxConnections)
+	if err != nil {
 		return nil, nil, err
 	}
-	sess.log = s.log.With(zap.Uint64("session", sess.id))
 	a := authentication{
 		client: l, user: params.user, verifiers: s.verifiers, log: sess.log, refusable: !wellFormed,
 		old: p.code()>>16 < protocolMajor,
 		loggedIn: func() error {
 			s.logins.leave(st)
 			s.places.leave(st)
-			return s.count(sess)
+			return s.sessions.count(sess, s.limits.Load().MaxConnections)
 		},
 	}
 	var g *greeting
-	var at target
+	var c *connected
 	if err = s.logins.enter(ctx, st); err == nil {
-		g, at, err = s.connect(ctx, sess, p, a)
+		g, c, err = s.connect(ctx, p, a)
 		s.logins.leave(st)
 	}
 	if err != nil {
-		s.forget(sess)
+		sess.abandon()
 		return nil, nil, err
 	}
-	sess.begin(facts{
+	sess.connected(c, g.key, facts{
 		rewriter: s.cfg.Rewriter, secret: rand.Text()[:secretLen], user: params.user, database: params.database,
 		settings: g.settings, txn: g.txn,
 	})
-	if len(g.key) > 0 {
-		if s.cancels.add(g.key, at) {
-			sess.key = g.key
-		} else {
-			sess.log.Warn("two servers use the same cancel key; it stays with the older session")
-		}
-	}
 	return sess, g.rest, nil
 }
 
@@ -150,17 +137,17 @@ func (s *Server) startup(ctx context.Context, l *link, st *startup) (*session, [
 const secretLen = 16
 
 // connect finds a server that takes the session and relays authentication with it, for which a is the beginning.
-func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, a authentication) (*greeting, target, error) {
+func (s *Server) connect(ctx context.Context, p startupPacket, a authentication) (*greeting, *connected, error) {
 	p, a.asIf = p.asked()
 	up, err := s.upstreams.route(ctx)
 	if err != nil {
-		return nil, target{}, s.unfit(err)
+		return nil, nil, s.unfit(err)
 	}
 	for first := 0; ; {
 		c, err := up.dial(ctx, s.pool, first)
 		if err != nil && first == 0 && ctx.Err() == nil {
 			if again, rerr := s.upstreams.reroute(ctx, up); rerr != nil {
-				return nil, target{}, s.unfit(rerr)
+				return nil, nil, s.unfit(rerr)
 			} else if again != nil {
 				up = again
 				c, err = up.dial(ctx, s.pool, first)
@@ -168,13 +155,12 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, a 
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil, target{}, fmt.Errorf("connecting to server: %w", ctx.Err())
+				return nil, nil, fmt.Errorf("connecting to server: %w", ctx.Err())
 			}
 			s.log.Warn("server cannot be reached", zap.Error(err))
-			return nil, target{}, sayUnreachable()
+			return nil, nil, sayUnreachable()
 		}
 		first = c.next
-		sess.serverLink = c.link
 		stop := context.AfterFunc(ctx, c.link.interrupt)
 		var g *greeting
 		if err = c.link.write(p); err != nil {
@@ -188,11 +174,11 @@ func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, a 
 			err = context.Cause(ctx)
 		}
 		if err == nil {
-			return g, c.at, nil
+			return g, c, nil
 		}
 		c.link.close()
 		if !errors.Is(err, errOtherTarget) {
-			return nil, target{}, err
+			return nil, nil, err
 		}
 	}
 }

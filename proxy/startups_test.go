@@ -149,7 +149,7 @@ func TestLimitHoldsForThoseWhoLogInTogether(t *testing.T) {
 	}
 	// The place is free again after the session.
 	_ = both[0].conn.Close()
-	eventually(t, "the session has ended", func() bool { return p.sessionCount() == 0 })
+	eventually(t, "the session has ended", func() bool { return p.sessions.census().known == 0 })
 	login(t, p.addr)
 }
 
@@ -247,7 +247,7 @@ func TestLoginsBesideAFlood(t *testing.T) {
 					took = append(took, time.Since(began))
 					w.send(&pgproto3.Terminate{})
 					w.toEnd()
-					eventually(t, "the session has given its place back", func() bool { return p.loggedInCount() == 0 })
+					eventually(t, "the session has given its place back", func() bool { return p.sessions.census().loggedIn == 0 })
 				}
 				slices.Sort(took)
 				t.Logf("from %s: median %v, longest %v, %d connections were opened", source, took[len(took)/2], took[len(took)-1], opened.Load())
@@ -279,11 +279,4 @@ func flood(ctx context.Context, source, addr string, send []byte, opened *atomic
 		held[at] = c
 		opened.Add(1)
 	}
-}
-
-// loggedInCount is the number of sessions that count for Config.MaxConnections.
-func (s *Server) loggedInCount() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.loggedIn
 }

@@ -53,7 +53,7 @@ func TestStopStays(t *testing.T) {
 		}
 		return l
 	}
-	s := &session{server: &Server{}, log: zap.NewNop(), cancel: func() {}, clientLink: dialled(), serverLink: dialled(), roomy: make(chan struct{}, 1)}
+	s := &session{all: &sessions{}, log: zap.NewNop(), cancel: func() {}, clientLink: dialled(), serverLink: dialled(), roomy: make(chan struct{}, 1)}
 	s.down.settings = new(atomic.Pointer[settings])
 	s.down.txn = 'T' // busy
 	hooked := &stoppingSocket{socket: s.serverLink.sock, session: s}

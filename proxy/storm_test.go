@@ -52,13 +52,11 @@ func TestConnectionStorm(t *testing.T) {
 		// server process. On a machine that is busy that may take longer than anything should; what must not
 		// happen is that nothing goes on.
 		moving(t, "the sessions have ended", func() (int, bool) {
-			return int(p.arrived.Load()) + runtime.NumGoroutine(), p.sessionCount() == 1 && p.starting.Load() == 0
+			return int(p.arrived.Load()) + runtime.NumGoroutine(), p.sessions.census().known == 1 && p.starting.Load() == 0
 		})
 		moving(t, "goroutines have ended", func() (int, bool) { n := runtime.NumGoroutine(); return n, n <= goroutines })
 		eventually(t, "files are closed", func() bool { return openFiles(t) <= files })
-		p.cancels.mu.Lock()
-		keys := len(p.cancels.targets)
-		p.cancels.mu.Unlock()
+		keys := p.sessions.census().keys
 		if keys != 1 {
 			t.Errorf("%d cancel keys are known", keys)
 		}
@@ -66,7 +64,7 @@ func TestConnectionStorm(t *testing.T) {
 		if got := bystander.query("select 'still here'"); !strings.Contains(got, "still here") {
 			t.Error(got)
 		}
-		if n := p.counts.panics.Load(); n > 0 {
+		if n := p.sessions.counts.panics.Load(); n > 0 {
 			t.Errorf("%d panics", n)
 		}
 	})

@@ -127,7 +127,7 @@ func BenchmarkPassThrough(b *testing.B) {
 		if err := flow.feed(ctx, flow.before, up, &out); err != nil {
 			b.Fatal(err)
 		}
-		back.expect(&flow)
+		back.expect(flow)
 		if err := back.feed(down, &out); err != nil {
 			b.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestPassThroughAllocatesNothing(t *testing.T) {
 		if err := flow.feed(context.Background(), flow.before, query, &out); err != nil {
 			t.Fatal(err)
 		}
-		back.expect(&flow)
+		back.expect(flow)
 		if err := back.feed(reply, &out); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func FuzzServerFrames(f *testing.F) {
 		flow := serverFlow{rewriter: marking{}, settings: someSettings()}
 		for _, c := range owing {
 			if kind, ok := kinds[c]; ok {
-				flow.expect([]owed{{kind: kind}})
+				flow.queueUp([]owed{{kind: kind}})
 			}
 		}
 		out := assembly{pool: newBufferPool()}

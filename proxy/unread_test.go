@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,10 +33,8 @@ func TestUnfinishedTexts(t *testing.T) {
 	const sessions, size = 30, 2 << 20
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
-		var late time.Duration
-		p.gatherings.mu.Lock()
-		p.gatherings.now = func() time.Time { return time.Now().Add(late) }
-		p.gatherings.mu.Unlock()
+		var late atomic.Int64
+		p.sessions.long.setClock(func() time.Time { return time.Now().Add(time.Duration(late.Load())) })
 		bystander := login(t, p.addr)
 		before := heap()
 		attackers, rests := make([]*wire, sessions), make([][]byte, sessions)
@@ -44,11 +43,7 @@ func TestUnfinishedTexts(t *testing.T) {
 			_ = attackers[i].conn.SetDeadline(time.Now().Add(3 * patience))
 			rests[i] = unfinished(t, attackers[i], []byte{msgQuery, msgParse}[i%2], "select /*mbus4*/ length('", size, "')")
 		}
-		free := func() int {
-			p.gatherings.mu.Lock()
-			defer p.gatherings.mu.Unlock()
-			return p.gatherings.free
-		}
+		free := p.sessions.long.unused
 		eventually(t, "the memory is taken", func() bool { return free() < size })
 		eventually(t, "little is kept", func() bool { return heap()-before < 2*gatherTotal+sessions*4*maxNames })
 		if got := bystander.query("select 'there' /*mbus4*/"); !strings.Contains(got, "there") {
@@ -56,16 +51,12 @@ func TestUnfinishedTexts(t *testing.T) {
 		}
 		// A long text is not looked at now.
 		missing := func(n int) string { return "select mbus4.nothing('" + strings.Repeat("y", n) + "')" }
-		p.gatherings.mu.Lock()
-		left := p.gatherings.free
-		p.gatherings.mu.Unlock()
+		left := free()
 		if got := bystander.query(missing(left + gatherStep)); !strings.Contains(got, "ERROR 54000") {
 			t.Errorf("%.300s", got)
 		}
 		// And it is once what others have begun is old.
-		p.gatherings.mu.Lock()
-		late = 2 * gatherStale
-		p.gatherings.mu.Unlock()
+		late.Store(int64(2 * gatherStale))
 		bystander.query(missing(left + gatherStep))
 		eventually(t, "memory is given back", func() bool { return free() > left+gatherStep })
 		if got := bystander.query("select 1/0, mbus4 " + strings.Repeat(" ", left/2)); !strings.Contains(got, "at 15") && !strings.Contains(got, "42703") {
@@ -178,7 +169,7 @@ func TestPiecesWithoutMemory(t *testing.T) {
 		&pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{[]byte(long)}}, sync1(), query("select 'end'"))
 	for _, piece := range []int{len(input), 999, 16 << 10, maxNames, maxNames + 7, 64 << 10} {
 		r := new(stepping)
-		f := &clientFlow{rewriter: r, database: "postgres", settings: someSettings(), gathered: gathering{all: newGatherings(0)}}
+		f := &clientFlow{rewriter: r, database: "postgres", settings: someSettings(), gathered: newLongMessages(0).share(nil)}
 		got, err := stream(f, input, piece)
 		if err != nil || string(got) != string(input) {
 			t.Errorf("in pieces of %d: %v, %d bytes of %d", piece, err, len(got), len(input))
