@@ -51,6 +51,9 @@ type Config struct {
 	Log *zap.Logger
 }
 
+// defaultKeepAlive is how long a peer may be silent before it is probed.
+const defaultKeepAlive = time.Minute
+
 // defaultStartupTimeout is the default of authentication_timeout in Postgres.
 const defaultStartupTimeout = 60 * time.Second
 
@@ -93,12 +96,5 @@ func (cfg Config) complete() (Config, error) {
 }
 
 func (cfg Config) socketOptions() socketOptions {
-	o := socketOptions{userTimeout: cfg.UserTimeout, reusePort: cfg.ReusePort}
-	o.keepAlive.Enable = cfg.KeepAlive > 0
-	if o.keepAlive.Enable {
-		o.keepAlive.Idle = cfg.KeepAlive
-		o.keepAlive.Interval = max(cfg.KeepAlive/keepAliveProbes, time.Second) // in whole seconds
-		o.keepAlive.Count = keepAliveProbes
-	}
-	return o
+	return newSocketOptions(cfg.KeepAlive, cfg.UserTimeout, cfg.ReusePort)
 }

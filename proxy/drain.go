@@ -15,9 +15,6 @@ func (s *session) expire() {
 	_ = s.clientLink.sock.SetWriteDeadline(time.Now().Add(goodbyeTime))
 }
 
-// goodbyeTime bounds the writing of the last words.
-const goodbyeTime = time.Second
-
 func (s *session) advance(to int32) {
 	if s.lanes != nil {
 		s.lanes.advance(to)

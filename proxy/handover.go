@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"net"
 	"time"
 
 	"go.uber.org/zap"
@@ -30,15 +29,7 @@ func (s *Server) handOver(ctx context.Context) {
 		return
 	}
 	for _, l := range listeners {
-		tcp, ok := l.(*net.TCPListener)
-		if !ok {
-			continue // the file of a unix socket is the successor's by now
-		}
-		raw, err := tcp.SyscallConn()
-		if err == nil {
-			err = yieldPort(raw)
-		}
-		if err != nil {
+		if err := yield(l); err != nil {
 			s.log.Warn("new connections cannot be steered to a successor", zap.Error(err))
 		}
 	}

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"syscall"
 )
 
 // cancelHeld cancels the statement of the session that the Rewriter has, if it is the one that runs. done means
@@ -40,15 +39,7 @@ func (s *session) lookForClient() {
 		s.lanes.lookForClient()
 		return
 	}
-	lost := false
-	_ = s.clientLink.raw.Control(func(fd uintptr) { lost = broken(int(fd)) })
-	if lost {
+	if s.clientLink.broken() {
 		s.stop()
 	}
-}
-
-// broken reports whether a socket has an error, such as a reset by the peer.
-func broken(fd int) bool {
-	e, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
-	return err == nil && e != 0
 }

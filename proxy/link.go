@@ -42,6 +42,9 @@ type link struct {
 	err  error
 }
 
+// goodbyeTime bounds the writing of the last words to a peer.
+const goodbyeTime = time.Second
+
 // newLink takes over c.
 func newLink(c net.Conn, pool *bufferPool) (*link, error) {
 	sock, ok := c.(socket)
@@ -257,6 +260,33 @@ func (l *link) dup() (fd int, err error) {
 	return fd, err
 }
 
+// readThrough has what is read of the peer's bytes, be it TLS or not, read through s, which wraps l.sock or is it.
+func (l *link) readThrough(s socket) {
+	if l.tls == nil {
+		l.conn = s
+	} else {
+		l.thru.socket = s
+	}
+}
+
+// broken reports whether the socket has an error, such as a reset by the peer.
+func (l *link) broken() (is bool) {
+	_ = l.raw.Control(func(fd uintptr) { is = broken(int(fd)) })
+	return is
+}
+
+// hasInput reports whether there are bytes of the peer that were not read yet. It may be called
+// while another goroutine reads.
+func (l *link) hasInput() (found bool) {
+	_ = l.raw.Control(func(fd uintptr) {
+		var b [1]byte
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		found = err == nil && n > 0
+	})
+	return found
+}
+
+// isUnix reports whether the peer came over a unix socket.
 func (l *link) isUnix() bool {
 	_, unix := l.sock.(*net.UnixConn)
 	return unix
@@ -273,4 +303,10 @@ func (l *link) takeRest() bool {
 		found = err == nil && n > 0
 	})
 	return found
+}
+
+// broken reports whether a socket has an error, such as a reset by the peer.
+func broken(fd int) bool {
+	e, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
+	return err == nil && e != 0
 }

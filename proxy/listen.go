@@ -185,6 +185,19 @@ func bindUnix(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
+// yield has new connections given to a successor that listens on the same port; see yieldPort.
+func yield(l net.Listener) error {
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		return nil // the file of a unix socket is the successor's by now
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return yieldPort(raw)
+}
+
 // claimPort ends the steering that a former process may have left behind.
 func claimPort(l net.Listener) error {
 	tcp, ok := l.(*net.TCPListener)

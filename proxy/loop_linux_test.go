@@ -1,9 +1,7 @@
 package proxy
 
 import (
-	"errors"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -16,10 +14,7 @@ func TestLoopFails(t *testing.T) {
 	}
 	all[0].query("begin")
 	all[1].query("begin")
-	l := p.sessions.loops.all[0]
-	l.do(func() {
-		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, errors.New("asked to") }
-	})
+	p.sessions.breakLoop(0)
 	eventually(t, "its sessions have ended", func() bool { return p.sessions.census().known == 3 })
 	ended := 0
 	for _, w := range all {
@@ -42,11 +37,7 @@ func TestLoopFails(t *testing.T) {
 		}
 	}
 	// Where no loop is left there are goroutines.
-	l = p.sessions.loops.all[1]
-	l.do(func() {
-		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, errors.New("asked to") }
-	})
-	eventually(t, "the loop has failed", func() bool { return !l.works() })
+	p.sessions.breakLoop(1)
 	w := login(t, p.addr)
 	if got := w.query("select 'new'"); !strings.Contains(got, "new") {
 		t.Error(got)

@@ -77,3 +77,13 @@ func (l *loop) enter(s *session) error {
 	s.lanes = ln
 	return nil
 }
+
+// breakLoop is for tests: it returns when a loop has failed as it does when the system refuses to wait.
+func (s *sessions) breakLoop(n int) {
+	l, done := s.loops.all[n], make(chan struct{})
+	l.do(func() {
+		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, syscall.EBADF }
+		l.do(func() { close(done) }) // after the next wait
+	})
+	<-done
+}

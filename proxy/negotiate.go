@@ -4,22 +4,21 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"net"
 )
 
-// negotiate reads what comes before the startup packet (SSLRequest, GSSENCRequest, a direct TLS
+// negotiate, whose TLS is conf, or nil for none, reads what comes before the startup packet (SSLRequest, GSSENCRequest, a direct TLS
 // handshake) and returns the startup packet or CancelRequest. A request that may not come any more is a startup
 // packet of an unknown protocol, as in ProcessStartupPacket of Postgres.
-func (s *Server) negotiate(ctx context.Context, l *link, st *startup) (startupPacket, error) {
+func negotiate(ctx context.Context, l *link, st *startup, conf *tls.Config) (startupPacket, error) {
 	var doneSSL, doneGSS bool
 	for first := true; ; first = false {
 		p, err := readStartupPacket(l.conn)
 		switch {
 		case errors.Is(err, errDirectTLS):
-			if !first || l.isUnix() || s.limits.Load().TLS == nil {
+			if !first || l.isUnix() || conf == nil {
 				return nil, errNotSpoken
 			}
-			if err := s.acceptTLS(ctx, l, st, p); err != nil {
+			if err := acceptTLS(ctx, l, st, conf, p); err != nil {
 				return nil, err
 			}
 			if l.tls.ConnectionState().NegotiatedProtocol != alpnPostgres {
@@ -31,7 +30,7 @@ func (s *Server) negotiate(ctx context.Context, l *link, st *startup) (startupPa
 		}
 		switch {
 		case p.code() == codeSSL && !doneSSL:
-			if err := s.answerSSL(ctx, l, st); err != nil {
+			if err := answerSSL(ctx, l, st, conf); err != nil {
 				return nil, err
 			}
 			doneSSL, doneGSS = true, doneGSS || l.tls != nil
@@ -52,7 +51,7 @@ func (s *Server) negotiate(ctx context.Context, l *link, st *startup) (startupPa
 }
 
 // answerSSL answers an SSLRequest.
-func (s *Server) answerSSL(ctx context.Context, l *link, st *startup) error {
+func answerSSL(ctx context.Context, l *link, st *startup, conf *tls.Config) error {
 	if l.tls != nil { // from the first byte on
 		return l.write([]byte{'N'})
 	}
@@ -60,10 +59,10 @@ func (s *Server) answerSSL(ctx context.Context, l *link, st *startup) error {
 	// whatever its answer was, after the handshake if there is one.
 	early := l.takeRest()
 	var err error
-	if s.limits.Load().TLS == nil || l.isUnix() {
+	if conf == nil || l.isUnix() {
 		err = l.write([]byte{'N'})
 	} else if err = l.write([]byte{'S'}); err == nil {
-		err = s.acceptTLS(ctx, l, st, nil)
+		err = acceptTLS(ctx, l, st, conf, nil)
 	}
 	if err == nil && early {
 		err = sayUnencryptedData("SSL")
@@ -72,12 +71,8 @@ func (s *Server) answerSSL(ctx context.Context, l *link, st *startup) error {
 }
 
 // acceptTLS does the server's side of the handshake; ahead is the part of it already read.
-func (s *Server) acceptTLS(ctx context.Context, l *link, st *startup, ahead []byte) error {
-	conf := s.TLS()
-	if conf == nil { // taken away by Reload since
-		return errNotSpoken
-	}
-	conn := l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, noteCertificate(l, conf)) })
+func acceptTLS(ctx context.Context, l *link, st *startup, conf *tls.Config, ahead []byte) error {
+	conn := l.serverTLS(ahead, conf)
 	st.watch(l)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return errors.Join(errNotSpoken, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Startup packets have no type byte: a length, a version or request code, a body.
@@ -125,7 +126,7 @@ func replicates(value string) bool {
 	if value == "database" {
 		return true
 	}
-	switch v := asciiLower(value); v {
+	switch v := strings.ToLower(value); v {
 	case "":
 		return false
 	case "1", "on":

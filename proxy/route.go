@@ -54,7 +54,7 @@ type probing struct {
 }
 
 // newProber returns nil when every server fits.
-func newProber(hosts []host, upstream *pgconn.Config, admin string) (*prober, error) {
+func newProber(hosts []host, upstream *pgconn.Config, admin string, life func() context.Context) (*prober, error) {
 	if upstream.ValidateConnect == nil { // target_session_attrs=any, the default
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func newProber(hosts []host, upstream *pgconn.Config, admin string) (*prober, er
 	if err != nil {
 		return nil, fmt.Errorf("parsing admin: %w", err)
 	}
-	p := &prober{hosts: hosts, admin: cfg, fits: upstream.ValidateConnect, timeout: upstream.ConnectTimeout}
+	p := &prober{hosts: hosts, admin: cfg, fits: upstream.ValidateConnect, timeout: upstream.ConnectTimeout, life: life}
 	if p.timeout == 0 {
 		p.timeout = probeTimeout
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net"
 )
 
 // Channel binding of type tls-server-end-point (RFC 5929, section 4): the hash of the certificate
@@ -52,6 +53,17 @@ func (l *link) serverEndPoint() []byte {
 		return endPoint(shown[0].Raw)
 	}
 	return nil
+}
+
+// serverTLS makes l a TLS connection of which the proxy is the server; ahead are bytes of the handshake that were read
+// already.
+func (l *link) serverTLS(ahead []byte, conf *tls.Config) *tls.Conn {
+	return l.secure(ahead, func(c net.Conn) *tls.Conn { return tls.Server(c, noteCertificate(l, conf)) })
+}
+
+// clientTLS makes l a TLS connection of which the proxy is the client.
+func (l *link) clientTLS(conf *tls.Config) *tls.Conn {
+	return l.secure(nil, func(c net.Conn) *tls.Conn { return tls.Client(c, conf) })
 }
 
 // noteCertificate returns a configuration for the handshake of l alone that behaves as conf and

@@ -68,22 +68,21 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 			return nil, err
 		}
 	}
-	up, err := parseUpstream(cfg.Upstream, cfg.Admin, cfg.socketOptions())
+	ctx, cancel := context.WithCancel(context.Background())
+	startups := func() context.Context { return ctx }
+	up, err := parseUpstream(cfg.Upstream, cfg.Admin, cfg.socketOptions().dialer(), startups)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
 		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
-		startups: func() context.Context { return ctx }, cancelStartups: cancel,
+		startups: startups, cancelStartups: cancel,
 		ended: make(chan struct{}),
 	}
 	s.sessions = newSessions(s.log, s.pool, loopCount)
 	s.limits.Store(cfg.limits())
 	s.places, s.logins = newGates(descriptors())
-	if up.prober != nil {
-		up.prober.life = s.startupContext
-	}
 	return s, nil
 }
 

@@ -66,6 +66,9 @@ var errSealed = errors.New("session is ending")
 // away the server's last words.
 const lingerTime = time.Second
 
+// expireTime is what expired sessions need at most to end.
+const expireTime = 2*goodbyeTime + lingerTime
+
 // connected is called when startup is over: c leads to the server, which has given the session this key, "" for none.
 func (s *session) connected(c *connected, key cancelKey, f facts) {
 	s.serverLink = c.link
@@ -317,7 +320,7 @@ func (s *session) speakForServer() {
 	if s.plain || s.mayClose.Load() || s.isSealed() || !s.down.endedSilently() {
 		return
 	}
-	_ = s.clientLink.sock.SetWriteDeadline(soon())
+	_ = s.clientLink.sock.SetWriteDeadline(time.Now().Add(goodbyeTime))
 	_ = s.clientLink.write(sayServerEnded().encode(nil))
 }
 

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// soon bounds last words.
-func soon() time.Time { return time.Now().Add(goodbyeTime) }
-
 // Shutdown stops accepting, ends idle sessions with 57P01 and busy ones when they become idle,
 // at the latest after Config.DrainTimeout; what these still run is cancelled. It returns when all have ended, or with ctx's error
 // when that ends before; the sessions left are then cut off. With Config.ReusePort it first leaves
@@ -37,7 +34,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			s.end()
 			return nil
 		case <-ctx.Done():
-		case <-time.After(2*goodbyeTime + lingerTime):
+		case <-time.After(expireTime):
 		}
 	}
 	s.sessions.stop()

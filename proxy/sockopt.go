@@ -14,9 +14,20 @@ type socketOptions struct {
 }
 
 const (
-	defaultKeepAlive = time.Minute
-	keepAliveProbes  = 4 // a silent peer is given up after twice the idle time
+	keepAliveProbes = 4 // a silent peer is given up after twice the idle time
 )
+
+// newSocketOptions makes them from the settings of that name in proxy.Config.
+func newSocketOptions(keepAlive, userTimeout time.Duration, reusePort bool) socketOptions {
+	o := socketOptions{userTimeout: userTimeout, reusePort: reusePort}
+	o.keepAlive.Enable = keepAlive > 0
+	if o.keepAlive.Enable {
+		o.keepAlive.Idle = keepAlive
+		o.keepAlive.Interval = max(keepAlive/keepAliveProbes, time.Second) // in whole seconds
+		o.keepAlive.Count = keepAliveProbes
+	}
+	return o
+}
 
 // listenConfig has plain TCP: multipath sockets, Go's default, do not let their port be steered.
 func (o socketOptions) listenConfig() net.ListenConfig {
@@ -28,6 +39,11 @@ func (o socketOptions) listenConfig() net.ListenConfig {
 // ofListener sets what sockets inherit from their listener.
 func (o socketOptions) ofListener(network, _ string, c syscall.RawConn) error {
 	return o.control(network, c, o.reusePort)
+}
+
+// dialer connects to servers.
+func (o socketOptions) dialer() *net.Dialer {
+	return &net.Dialer{KeepAlive: -1, KeepAliveConfig: o.keepAlive, Control: o.ofDialer}
 }
 
 func (o socketOptions) ofDialer(network, _ string, c syscall.RawConn) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"go.uber.org/zap"
 )
@@ -75,7 +76,7 @@ func (s *Server) refuse(ctx context.Context, l *link, st *startup, err error) {
 	if said == nil {
 		return
 	}
-	_ = l.sock.SetDeadline(soon())
+	_ = l.sock.SetDeadline(time.Now().Add(goodbyeTime))
 	_ = l.write(said.encode(nil))
 	l.closeWrite()
 }
@@ -83,7 +84,7 @@ func (s *Server) refuse(ctx context.Context, l *link, st *startup, err error) {
 // startup returns the session and what the server sent behind its first ReadyForQuery. A nil
 // session with a nil error means that a cancel request was served.
 func (s *Server) startup(ctx context.Context, l *link, st *startup) (*session, []byte, error) {
-	p, err := s.negotiate(ctx, l, st)
+	p, err := negotiate(ctx, l, st, s.TLS())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -95,20 +95,8 @@ func (s *startup) silence(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, since))
 }
 
-// hasInput reports whether there are bytes of the client that were not read yet. Unlike link.pending it may be called
-// while another goroutine reads.
-func (s *startup) hasInput() bool {
-	if s.link == nil {
-		return false
-	}
-	found := false
-	_ = s.link.raw.Control(func(fd uintptr) {
-		var b [1]byte
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		found = err == nil && n > 0
-	})
-	return found
-}
+// hasInput reports whether there are bytes of the client that were not read yet.
+func (s *startup) hasInput() bool { return s.link != nil && s.link.hasInput() }
 
 // watched is a client's connection during startup: it notes when the proxy waits for the client, and bounds what comes
 // before the startup packet.
@@ -135,18 +123,8 @@ func (w watched) Read(b []byte) (int, error) {
 // watch makes l note in s when the proxy waits for the client.
 func (s *startup) watch(l *link) {
 	s.link = l
-	if l.tls == nil {
-		l.conn = watched{l.sock, s}
-	} else {
-		l.thru.socket = watched{l.sock, s}
-	}
+	l.readThrough(watched{l.sock, s})
 }
 
 // unwatch ends that.
-func (s *startup) unwatch() {
-	if s.link.tls == nil {
-		s.link.conn = s.link.sock
-	} else {
-		s.link.thru.socket = s.link.sock
-	}
-}
+func (s *startup) unwatch() { s.link.readThrough(s.link.sock) }

@@ -18,7 +18,7 @@ type target struct {
 	network, address string
 	tls              *tls.Config // nil: plaintext
 	direct           bool        // TLS at once, without SSLRequest
-	socket           *socketOptions
+	dialer           *net.Dialer
 }
 
 // upstreams are the targets in the order in which they are tried. sslmode=prefer makes two of a
@@ -30,8 +30,9 @@ type upstreams struct {
 	probing *probing      // what targets come from; nil: from the configuration
 }
 
-// parseUpstream reads a DSN or URL; admin is Config.Admin.
-func parseUpstream(dsn, admin string, socket socketOptions) (*upstreams, error) {
+// parseUpstream reads a DSN or URL; admin is Config.Admin. Servers are connected to with dialer. What serves more than
+// one session, such as a look at all hosts, ends with the context that life returns.
+func parseUpstream(dsn, admin string, dialer *net.Dialer, life func() context.Context) (*upstreams, error) {
 	cfg, err := pgconn.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("parsing upstream: %w", err)
@@ -41,7 +42,7 @@ func parseUpstream(dsn, admin string, socket socketOptions) (*upstreams, error) 
 	var hosts []host
 	add := func(name string, port uint16, conf *tls.Config) {
 		network, address := pgconn.NetworkAddress(name, port)
-		way := target{network, address, conf, direct && conf != nil, &socket}
+		way := target{network, address, conf, direct && conf != nil, dialer}
 		if n := len(u.targets); n == 0 || u.targets[n-1].address != address {
 			hosts = append(hosts, host{name: name, port: port})
 		}
@@ -53,7 +54,7 @@ func parseUpstream(dsn, admin string, socket socketOptions) (*upstreams, error) 
 	for _, f := range cfg.Fallbacks {
 		add(f.Host, f.Port, f.TLSConfig)
 	}
-	if u.prober, err = newProber(hosts, cfg, admin); err != nil {
+	if u.prober, err = newProber(hosts, cfg, admin, life); err != nil {
 		return nil, err
 	}
 	return u, nil
@@ -97,8 +98,7 @@ func (t target) dial(ctx context.Context, timeout time.Duration, pool *bufferPoo
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	dialer := net.Dialer{KeepAlive: -1, KeepAliveConfig: t.socket.keepAlive, Control: t.socket.ofDialer}
-	conn, err := dialer.DialContext(ctx, t.network, t.address)
+	conn, err := t.dialer.DialContext(ctx, t.network, t.address)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to server: %w", err)
 	}
@@ -109,7 +109,7 @@ func (t target) dial(ctx context.Context, timeout time.Duration, pool *bufferPoo
 	}
 	stop := context.AfterFunc(ctx, l.interrupt)
 	defer stop()
-	c := &connected{link: l, at: target{network: t.network, address: t.address, socket: t.socket}}
+	c := &connected{link: l, at: target{network: t.network, address: t.address, dialer: t.dialer}}
 	if t.network != "unix" {
 		c.at.address = conn.RemoteAddr().String() // of several addresses of a name, this one
 	}
@@ -146,7 +146,7 @@ func (t target) startTLS(ctx context.Context, l *link) error {
 			return fmt.Errorf("unexpected answer %q to SSLRequest", answer[0])
 		}
 	}
-	conn := l.secure(nil, func(c net.Conn) *tls.Conn { return tls.Client(c, t.tls) })
+	conn := l.clientTLS(t.tls)
 	return conn.HandshakeContext(ctx)
 }
 
