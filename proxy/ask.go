@@ -21,11 +21,7 @@ type Asker interface {
 // maxAnswer bounds the DataRow with the answer to a question, in bytes.
 const maxAnswer = maxSmall
 
-const (
-	msgFlush = 'H' // client -> server
-
-	codeFailedTransaction = "25P02" // in_failed_sql_transaction
-)
+const codeFailedTransaction = "25P02" // in_failed_sql_transaction
 
 // asking is what a clientFlow keeps of questions.
 type asking struct {

@@ -15,20 +15,6 @@ import (
 // docs/auth.md has the matrix of methods and TLS; the one place where the proxy interferes is SCRAM
 // with a client that binds it to its TLS connection (authscram.go).
 
-// Codes of the Authentication messages.
-const (
-	authOK                = 0
-	authKerberosV5        = 2
-	authCleartextPassword = 3
-	authMD5Password       = 5
-	authGSS               = 7
-	authGSSContinue       = 8
-	authSSPI              = 9
-	authSASL              = 10
-	authSASLContinue      = 11
-	authSASLFinal         = 12
-)
-
 const (
 	// maxAuthToken is PG_MAX_AUTH_TOKEN_LENGTH, the limit for what a client answers.
 	maxAuthToken = 65535

@@ -133,7 +133,7 @@ func pretender(t *testing.T, ending ...pgproto3.BackendMessage) string {
 // TestPretender: a server that cannot prove that it has the verifier gets no session, and the client's
 // proof never reaches it.
 func TestPretender(t *testing.T) {
-	_, stored, clientKey := exampleVerifier(t, "pencil")
+	stored, clientKey := storedVerifier(t, "pencil")
 	v, err := parseVerifier(stored)
 	if err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func TestSCRAMMisuse(t *testing.T) {
 		{"empty nonce", scramPlus, "p=tls-server-end-point,,n=,r=", "c=C,r=N,p=" + key},
 		{"wrong proof", scramPlus, bound, "c=C,r=N,p=" + key},
 		{"optional extension in final", scramPlus, bound, "c=C,r=N,x=1,p=" + key},
-		{"wrong binding", scramPlus, bound, "c=" + bindingInput(bindingHeader, make([]byte, 32)) + ",r=N,p=" + key},
+		{"wrong binding", scramPlus, bound, "c=" + boundTo(make([]byte, 32)) + ",r=N,p=" + key},
 		{"no binding", scramPlus, bound, "c=biws,r=N,p=" + key},
 		{"wrong nonce", scramPlus, bound, "c=C,r=Nx,p=" + key},
 		{"other nonce", scramPlus, bound, "c=C,r=abc,p=" + key},
@@ -190,7 +190,7 @@ func TestSCRAMMisuse(t *testing.T) {
 						t.Fatalf("%s: %+v", addr, challenge)
 					}
 					nonce, _, _ := strings.Cut(strings.TrimPrefix(string(cont.Data), "r="), ",")
-					final := strings.NewReplacer("EMPTY", "", "c=C", "c="+bindingInput(bindingHeader, binding), "r=N", "r="+nonce).Replace(c.final)
+					final := strings.NewReplacer("EMPTY", "", "c=C", "c="+boundTo(binding), "r=N", "r="+nonce).Replace(c.final)
 					w.send(&pgproto3.SASLResponse{Data: []byte(final)})
 				}
 				m, err := w.fe.Receive()
@@ -274,10 +274,20 @@ func TestChallengesForAnybody(t *testing.T) {
 	}
 }
 
-func keysOf(t testing.TB, password, salt string, iterations int) (clientKey, storedKey [scramKeySize]byte) {
+func serverKey(salted [sha256.Size]byte) *[sha256.Size]byte {
+	key := hmacOf(salted, "Server Key")
+	return &key
+}
+
+// boundTo is the value of the attribute c for a binding.
+func boundTo(binding []byte) string {
+	return base64.StdEncoding.EncodeToString(append([]byte("p=tls-server-end-point,,"), binding...))
+}
+
+func keysOf(t testing.TB, password, salt string, iterations int) (clientKey, storedKey [sha256.Size]byte) {
 	t.Helper()
 	salted := saltedPassword(t, password, salt, iterations)
-	clientKey = *mac(&salted, "Client Key")
+	clientKey = hmacOf(salted, "Client Key")
 	return clientKey, sha256.Sum256(clientKey[:])
 }
 
@@ -388,7 +398,7 @@ func TestSCRAMSeparateFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		salted := saltedPassword(t, "secret", x.salt, x.iterations)
-		if final, ok := m.(*pgproto3.AuthenticationSASLFinal); !ok || !x.accepts(final.Data, mac(&salted, "Server Key")) {
+		if final, ok := m.(*pgproto3.AuthenticationSASLFinal); !ok || !x.accepts(final.Data, serverKey(salted)) {
 			t.Fatalf("%+v", m)
 		}
 		w.until('Z')

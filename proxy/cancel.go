@@ -14,7 +14,7 @@ func (s *Server) knows(p startupPacket) bool {
 	if len(p) < minCancel || len(p) > maxCancel {
 		return false
 	}
-	_, ok := s.sessions.cancels.find(cancelKey(p[8:]))
+	_, ok := s.sessions.serverOf(cancelKey(p[8:]))
 	return ok
 }
 
@@ -25,11 +25,12 @@ func (s *Server) cancel(ctx context.Context, p startupPacket) {
 	if len(p) < minCancel || len(p) > maxCancel {
 		return
 	}
-	at, ok := s.sessions.cancels.find(cancelKey(p[8:]))
+	key := cancelKey(p[8:])
+	at, ok := s.sessions.serverOf(key)
 	if !ok {
 		return
 	}
-	if sess := s.sessions.cancels.session(cancelKey(p[8:])); sess != nil && sess.cancelHeld(ctx) {
+	if s.sessions.cancelHeld(ctx, key) {
 		return
 	}
 	c, err := at.dial(ctx, 0, s.pool, false)

@@ -13,18 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// encoded is what messages are on the wire.
-func encoded(t testing.TB, messages ...pgproto3.FrontendMessage) (b []byte) {
-	t.Helper()
-	for _, m := range messages {
-		var err error
-		if b, err = m.Encode(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b
-}
-
 // heap is what is in use after a collection.
 func heap() int64 {
 	var m runtime.MemStats

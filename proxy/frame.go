@@ -32,6 +32,7 @@ const (
 	msgClose        = 'C'
 	msgDescribe     = 'D'
 	msgExecute      = 'E'
+	msgFlush        = 'H'
 	msgFunctionCall = 'F'
 	msgCopyFail     = 'f'
 	msgParse        = 'P'

@@ -70,6 +70,12 @@ func (h *holding) interrupt() bool {
 	return true
 }
 
+// withRewriter reports whether a statement of the session is with the Rewriter.
+func (f *clientFlow) withRewriter() bool { return f.holding.held() }
+
+// interrupt cancels the statement that is with the Rewriter; false: none is.
+func (f *clientFlow) interrupt() bool { return f.holding.interrupt() }
+
 // rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
 func (f *clientFlow) rewritten(ctx context.Context, sc StatementContext, text string) Plan {
 	if f.asking.canceled {

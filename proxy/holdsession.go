@@ -11,11 +11,11 @@ import (
 // other replies may still be busy, or may hold them back until Sync. Then it gets the request as well: what
 // it fails in comes before the statement in the same run of messages, and the statement is skipped.
 func (s *session) cancelHeld(ctx context.Context) (done bool) {
-	if !s.up.holding.held() {
+	if !s.up.withRewriter() {
 		return false
 	}
 	now, ok := s.standing(ctx)
-	return ok && now.ends == 0 && s.up.holding.interrupt() && now.owing == 0
+	return ok && now.ends == 0 && s.up.interrupt() && now.owing == 0
 }
 
 // standing is where the server stands.

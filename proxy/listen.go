@@ -31,6 +31,12 @@ func parseListen(a string) (listenAddress, error) {
 	return listenAddress{tcp: a}, nil
 }
 
+// checkAddress reports whether listenAll could make sense of an address.
+func checkAddress(a string) error {
+	_, err := parseListen(a)
+	return err
+}
+
 // listenAll binds every address, or none. TCP comes first: its port names the sockets.
 func listenAll(addresses []string, socket socketOptions) (bound []net.Listener, err error) {
 	bound = make([]net.Listener, len(addresses))

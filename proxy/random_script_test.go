@@ -113,7 +113,7 @@ func (w *writer) deferred() string {
 // transaction is executed, so the portal is closed behind it. From 18 on a Query behind messages without a Sync
 // leaves their transaction open, unless it is of several statements, as one with a hidden statement is.
 func (w *writer) simple(sql string) {
-	if w.steps && (mayAct([]byte(sql)) || strings.Contains(sql, markHide)) {
+	if w.steps && (actsOnNames(sql) || strings.Contains(sql, markHide)) {
 		w.add(sync1())
 	}
 	w.add(&pgproto3.Query{String: sql}, &pgproto3.Close{ObjectType: 'P'})

@@ -1,51 +1,20 @@
 package proxy
 
 import (
-	"context"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/pbkdf2"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/sha512"
-	"crypto/x509"
 	"encoding/base64"
-	"fmt"
-	"math/big"
 	"strings"
 	"testing"
-	"time"
 )
 
-// exampleVerifier is that of a password, with the salt of RFC 7677's example.
+// exampleVerifier is storedVerifier, read.
 func exampleVerifier(t testing.TB, password string) (v verifier, stored string, clientKey [scramKeySize]byte) {
 	t.Helper()
-	const salt = "W22ZaJ0SNY7soEsUEjb6gQ=="
-	salted := saltedPassword(t, password, salt, 4096)
-	clientKey = *mac(&salted, "Client Key")
-	storedKey := sha256.Sum256(clientKey[:])
-	encode := base64.StdEncoding.EncodeToString
-	stored = "SCRAM-SHA-256$4096:" + salt + "$" + encode(storedKey[:]) + ":" + encode(mac(&salted, "Server Key")[:])
-	var err error
-	if v, err = parseVerifier(stored); err != nil {
+	stored, clientKey = storedVerifier(t, password)
+	v, err := parseVerifier(stored)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return v, stored, clientKey
-}
-
-func saltedPassword(t testing.TB, password, salt string, iterations int) [scramKeySize]byte {
-	t.Helper()
-	raw, err := base64.StdEncoding.DecodeString(salt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	salted, err := pbkdf2.Key(sha256.New, password, raw, iterations, scramKeySize)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return [scramKeySize]byte(salted)
 }
 
 // The example of RFC 7677, section 3.
@@ -108,90 +77,6 @@ func TestSCRAMExampleAsClient(t *testing.T) {
 			t.Errorf("the signature %q is accepted", bad)
 		}
 	}
-}
-
-// TestSCRAMThroughProxy joins both sides as a login does.
-func TestSCRAMThroughProxy(t *testing.T) {
-	_, stored, clientKey := exampleVerifier(t, "pencil")
-	endPoint := []byte("a hash")
-	source := staticVerifiers{"user": stored}
-	cache := newVerifierCache(source)
-	client := newSCRAMLogin(endPoint)
-	end, f := newSCRAMEnd([]byte(client.header+client.first), endPoint)
-	if f != nil {
-		t.Fatal(f)
-	}
-	if err := client.challenged([]byte(end.challenge("W22ZaJ0SNY7soEsUEjb6gQ==", 4096))); err != nil {
-		t.Fatal(err)
-	}
-	v, _ := parseVerifier(stored)
-	if f := end.answered([]byte(client.prove(&clientKey, &v.storedKey))); f != nil {
-		t.Fatal(f)
-	}
-	for range 2 { // looked up, then cached
-		v, key, err := cache.proven(t.Context(), "user", end)
-		if err != nil || v.nobody || key != clientKey {
-			t.Fatalf("%+v, %v", v, err)
-		}
-		if !client.accepts([]byte(end.signature(&v)), &v.serverKey) {
-			t.Error("signature refused")
-		}
-		source["user"] = "" // the server would refuse now; the cache needs not know
-	}
-	if v, _, err := cache.proven(t.Context(), "other", end); err != nil || !v.nobody {
-		t.Errorf("%+v, %v", v, err)
-	}
-	if len(cache.known) != 1 {
-		t.Errorf("%d roles in the cache", len(cache.known))
-	}
-}
-
-// TestVerifiersLeaveMemory: a verifier is forgotten some time after it was read, whether or not anybody logs in
-// again, and the cache is bounded.
-func TestVerifiersLeaveMemory(t *testing.T) {
-	_, stored, _ := exampleVerifier(t, "pencil")
-	v, _ := parseVerifier(stored)
-	cache := newVerifierCache(staticVerifiers{})
-	for i := range mostVerifiers + 10 {
-		cache.keep(fmt.Sprint("role", i), v)
-	}
-	if n := len(cache.known); n != mostVerifiers {
-		t.Errorf("%d roles in the cache", n)
-	}
-	if cache.cached(fmt.Sprint("role", mostVerifiers+9)).nobody {
-		t.Error("the newest one is not in the cache")
-	}
-
-	cache = newVerifierCache(staticVerifiers{})
-	cache.life = time.Millisecond
-	for i := range 10 {
-		cache.keep(fmt.Sprint("role", i), v)
-	}
-	left := func() (int, bool) {
-		cache.mu.Lock()
-		defer cache.mu.Unlock()
-		return len(cache.known), cache.timer != nil
-	}
-	for n, running := left(); n > 0 || running; n, running = left() {
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("%d roles are still in the cache", n)
-		case <-time.After(time.Millisecond):
-		}
-	}
-	// One that is too old is not used, though it is still there.
-	cache.known["role"] = knownVerifier{v, time.Now()}
-	if !cache.cached("role").nobody {
-		t.Error("an old verifier is used")
-	}
-}
-
-type staticVerifiers map[string]string
-
-func (s staticVerifiers) Readable(context.Context) bool { return true }
-
-func (s staticVerifiers) Verifier(_ context.Context, role string) (string, error) {
-	return s[role], nil
 }
 
 func TestParseVerifier(t *testing.T) {
@@ -275,80 +160,4 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 		return s, "", false
 	}
 	return s[:i], s[i+len(sep):], true
-}
-
-// FuzzSASLInitialResponse: what is read can be written again.
-func FuzzSASLInitialResponse(f *testing.F) {
-	f.Add(appendInitialResponse(nil, scramPlus, []byte(exampleFirst))[headerSize:])
-	f.Add([]byte("SCRAM-SHA-256\x00\xff\xff\xff\xff"))
-	f.Add([]byte("X\x00\x7f\xff\xff\xff"))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		m := appendPassword(nil, body)
-		mechanism, data, ok := initialResponse(m)
-		if !ok || data == nil {
-			return
-		}
-		if got := appendInitialResponse(nil, mechanism, data); string(got) != string(m) {
-			t.Fatalf("read %q, %q; written %q", mechanism, data, got)
-		}
-	})
-}
-
-func TestEndPoint(t *testing.T) {
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ecKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, edKey, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum256 := func(b []byte) string { s := sha256.Sum256(b); return string(s[:]) }
-	sum384 := func(b []byte) string { s := sha512.Sum384(b); return string(s[:]) }
-	sum512 := func(b []byte) string { s := sha512.Sum512(b); return string(s[:]) }
-	for _, c := range []struct {
-		algorithm x509.SignatureAlgorithm
-		want      func([]byte) string
-	}{
-		{x509.SHA256WithRSA, sum256},
-		{x509.SHA384WithRSA, sum384},
-		{x509.SHA512WithRSA, sum512},
-		{x509.SHA384WithRSAPSS, sum384},
-		{x509.ECDSAWithSHA256, sum256},
-		{x509.ECDSAWithSHA512, sum512},
-		{x509.PureEd25519, func([]byte) string { return "" }},
-	} {
-		template := &x509.Certificate{SerialNumber: big.NewInt(1), SignatureAlgorithm: c.algorithm}
-		var der []byte
-		switch {
-		case c.algorithm == x509.PureEd25519:
-			der, err = x509.CreateCertificate(rand.Reader, template, template, edKey.Public(), edKey)
-		case strings.HasPrefix(c.algorithm.String(), "ECDSA"):
-			der, err = x509.CreateCertificate(rand.Reader, template, template, ecKey.Public(), ecKey)
-		default:
-			der, err = x509.CreateCertificate(rand.Reader, template, template, rsaKey.Public(), rsaKey)
-		}
-		if err != nil {
-			t.Fatalf("%v: %v", c.algorithm, err)
-		}
-		if got := string(endPoint(der)); got != c.want(der) {
-			t.Errorf("%v: %x, want %x", c.algorithm, got, c.want(der))
-		}
-		if c.algorithm == x509.SHA256WithRSA {
-			// The signature itself plays no part: the same with the algorithms of old written into it.
-			for _, oid := range []string{"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x05", "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x04"} {
-				old := []byte(strings.ReplaceAll(string(der), "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0b", oid))
-				if got := string(endPoint(old)); got != sum256(old) {
-					t.Errorf("SHA-1 or MD5: %x, want SHA-256", got)
-				}
-			}
-		}
-	}
-	if endPoint([]byte("no certificate")) != nil {
-		t.Error("garbage has an end point")
-	}
 }

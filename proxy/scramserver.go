@@ -52,6 +52,11 @@ func (x *scramEnd) answered(message []byte) *fatal {
 	return nil
 }
 
+// proves returns the ClientKey that the client's proof gives, and whether the proof is good for v. The key of a bad one is worth nothing.
+func (x *scramEnd) proves(v *verifier) (key [scramKeySize]byte, good bool) {
+	return v.clientKey(x.authMessage, &x.proof)
+}
+
 // signature returns the server-final-message.
 func (x *scramEnd) signature(v *verifier) string {
 	return "v=" + base64.StdEncoding.EncodeToString(mac(&v.serverKey, x.authMessage)[:])

@@ -114,14 +114,14 @@ func (c *verifierCache) drop(role string) {
 // gives the ClientKey; for a bad proof the verifier is nobody's and the key says nothing.
 func (c *verifierCache) proven(ctx context.Context, role string, x *scramEnd) (verifier, [scramKeySize]byte, error) {
 	v := c.cached(role)
-	if key, ok := v.clientKey(x.authMessage, &x.proof); ok {
+	if key, ok := x.proves(&v); ok {
 		return v, key, nil
 	}
 	v, err := c.fetch(ctx, role)
 	if err != nil {
 		return v, [scramKeySize]byte{}, err
 	}
-	key, ok := v.clientKey(x.authMessage, &x.proof)
+	key, ok := x.proves(&v)
 	if !ok {
 		c.drop(role)
 		return verifier{nobody: true}, key, nil

@@ -64,7 +64,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 		return nil, err
 	}
 	for _, a := range cfg.Listen {
-		if _, err := parseListen(a); err != nil {
+		if err := checkAddress(a); err != nil {
 			return nil, err
 		}
 	}

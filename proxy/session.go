@@ -127,8 +127,7 @@ func (s *session) panicked(direction string, p any) {
 
 // explain logs why a direction ended when that is of interest.
 func (s *session) explain(direction string, err error) {
-	var d *desynced
-	if errors.As(err, &d) || errors.Is(err, errFraming) || errors.Is(err, errUnclear) {
+	if isOutOfStep(err) {
 		s.all.counts.desyncs.Add(1)
 		s.log.Error("session closed: out of step with the server",
 			zap.String("direction", direction), zap.Error(err))

@@ -166,6 +166,15 @@ func (s *sessions) each(f func(*session)) {
 	}
 }
 
+// serverOf returns how to reach the server that gave out a cancel key.
+func (s *sessions) serverOf(key cancelKey) (at target, known bool) { return s.cancels.find(key) }
+
+// cancelHeld is session.cancelHeld for the session with that key.
+func (s *sessions) cancelHeld(ctx context.Context, key cancelKey) (done bool) {
+	sess := s.cancels.session(key)
+	return sess != nil && sess.cancelHeld(ctx)
+}
+
 // keys are the cancel keys of all sessions that run.
 func (s *sessions) keys() (keys []cancelKey) {
 	s.each(func(sess *session) {

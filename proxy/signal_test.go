@@ -4,7 +4,7 @@ import "testing"
 
 // signalling is a plan that counts the transactions it was executed in.
 type signalling struct {
-	markingPlan
+	failure
 	ended int
 }
 

@@ -10,35 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Texts for tests of steps. Each run of countStep adds one to a counter that latePlan's text, and
-// any other, can read; so a step that is missed or runs once too often shows.
-const (
-	counter   = "coalesce(current_setting('mbus4.n', true), '')"
-	countStep = "select set_config('mbus4.n', " + counter + " || 'x', false)"
-	lateText  = "/*late " + countStep + "*/ select " + counter
-)
-
 // exchange is what a test sends in one go, up to the reply it waits for, and what comes.
 type exchange struct {
 	send []pgproto3.FrontendMessage
 	want string // lines
 }
-
-func msgs(m ...pgproto3.FrontendMessage) []pgproto3.FrontendMessage { return m }
-
-func query(text string) pgproto3.FrontendMessage { return &pgproto3.Query{String: text} }
-
-func parse(name, text string) pgproto3.FrontendMessage {
-	return &pgproto3.Parse{Name: name, Query: text}
-}
-
-func bind(portal, statement string) pgproto3.FrontendMessage {
-	return &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement}
-}
-
-func execute(portal string) pgproto3.FrontendMessage { return &pgproto3.Execute{Portal: portal} }
-
-func sync1() pgproto3.FrontendMessage { return &pgproto3.Sync{} }
 
 // ran is the reply to the Execute of lateText after n steps.
 func ran(n int) string {
@@ -383,110 +359,4 @@ func TestStepAfterFailedCopy(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestActsOf(t *testing.T) {
-	for text, want := range map[string]string{
-		"select 1":                "",
-		"prepare":                 "PREPARE",
-		"PREPARE Foo as select 1": "PREPARE foo",
-		"begin;prepare a(int) as select ';prepare x';;; /* /* */ ; */ deallocate -- x\n\"B\"\"c\"; deallocate prepare d": `PREPARE a|DEALLOCATE B"c|DEALLOCATE d`,
-		"deallocate all; deallocate prepare all; deallocate prepare; prepare transaction 'x'; prepare b as select 1":     "DEALLOCATE prepare|PREPARE b",
-		"select $a$; prepare x $b$ $a$; declare c$1 cursor for select 1":                                                 "DECLARE CURSOR c$1",
-		`select E'\'; prepare x as', 'a\'; prepare y as select $1; select ''`:                                            "PREPARE y",
-		"select e'\\\\' \n '\\'; prepare x as '; prepare y as select 1":                                                  "PREPARE y",
-		`select U&'\'; prepare y`:       "PREPARE y",
-		`prepare U&"x" as select 1`:     "PREPARE",
-		"explain prepare x as select 1": "",
-		"select 1.5prepare; select 'deallocate x'; select \"; prepare z\"; prepare": "PREPARE",
-		"select '; prepare x":                              "",
-		"select 1; -- prepare y\rdeclare x":                "DECLARE CURSOR x",
-		"prepare " + strings.Repeat("n", 70) + " as table": "PREPARE " + strings.Repeat("n", 63),
-	} {
-		var got []string
-		for _, a := range actsOf([]byte(text), false) {
-			got = append(got, strings.TrimSpace(a.tag+" "+a.name))
-		}
-		if strings.Join(got, "|") != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-	if got := actsOf([]byte(`select '\'; prepare x'`), true); got != nil {
-		t.Errorf("got %v", got)
-	}
-}
-
-func FuzzActsOf(f *testing.F) {
-	f.Add("prepare a; deallocate \"b\"\"\"; declare c; e'\\' u&\"x\" $a$ /* -- */", true)
-	f.Fuzz(func(t *testing.T, text string, escapes bool) {
-		for _, a := range actsOf([]byte(text), escapes) {
-			if a.tag == "" || len(a.name) > maxName {
-				t.Fatalf("%q: %+v", text, a)
-			}
-		}
-	})
-}
-
-// FuzzValues: what is read is what was sent, and garbage is refused within bounds.
-func FuzzValues(f *testing.F) {
-	whole, _ := (&pgproto3.Bind{ParameterFormatCodes: []int16{0, 1}, Parameters: [][]byte{[]byte("x"), nil}}).Encode(nil)
-	f.Add(whole[headerSize:])
-	f.Add([]byte("\x00\x00\x00\x00\xff\xff"))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		v, ok := ReadValues(body)
-		var m pgproto3.Bind
-		if err := m.Decode(body); err != nil {
-			return // it also refuses what comes behind the values
-		}
-		if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
-			if ok {
-				t.Fatal("wrong number of formats is accepted")
-			}
-			return
-		}
-		if !ok || !v.Known() || v.Len() != len(m.Parameters) {
-			t.Fatalf("ok %t, %d values, want %d", ok, v.Len(), len(m.Parameters))
-		}
-		for i, want := range m.Parameters {
-			got, there := v.Get(i + 1)
-			if !there || got.Null != (want == nil) || !bytes.Equal(got.Bytes, want) {
-				t.Fatalf("value %d: %+v, want %q", i+1, got, want)
-			}
-		}
-		if _, there := v.Get(v.Len() + 1); there {
-			t.Fatal("one too many")
-		}
-	})
-}
-
-// TestStepPieces: where the stream is cut into reads does not show, also around a late Bind.
-func TestStepPieces(t *testing.T) {
-	var input []byte
-	for _, m := range msgs(parse("s", lateText),
-		&pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{bytes.Repeat([]byte("v"), 300)}}, execute(""), execute(""), sync1()) {
-		input, _ = m.Encode(input)
-	}
-	const ours = "own name"
-	flow := func() *clientFlow {
-		return &clientFlow{rewriter: new(stepping), database: "postgres", settings: someSettings(), private: ours}
-	}
-	want, err := stream(flow(), input, len(input))
-	if err != nil || bytes.Count(want, []byte(ours)) != 7 {
-		t.Fatalf("%v: %q", err, want)
-	}
-	for piece := 1; piece < len(input); piece++ {
-		if got, err := stream(flow(), input, piece); err != nil || !bytes.Equal(got, want) {
-			t.Fatalf("in pieces of %d: %v\ngot  %q\nwant %q", piece, err, got, want)
-		}
-	}
-	// A Bind of which only the head is gathered at first.
-	big := &pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{bytes.Repeat([]byte("v"), 3*maxNames)}}
-	input, _ = (&pgproto3.Parse{Name: "s", Query: lateText}).Encode(nil)
-	input, _ = big.Encode(input)
-	input, _ = (&pgproto3.Sync{}).Encode(input)
-	for _, piece := range []int{len(input), 1000, maxNames, maxNames + 100, 2 * maxNames} {
-		if got, err := stream(flow(), input, piece); err != nil || !bytes.Equal(got, input) {
-			t.Fatalf("in pieces of %d: %v, %d bytes of %d", piece, err, len(got), len(input))
-		}
-	}
 }

@@ -1,6 +1,9 @@
 package proxy
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // tracker follows the server's replies through the queue of what it owes. It belongs to the
 // direction server -> client alone.
@@ -85,6 +88,12 @@ type desynced struct {
 
 func (d *desynced) Error() string {
 	return fmt.Sprintf("server sent %q while owing a reply to %s", d.typ, d.head)
+}
+
+// isOutOfStep reports whether an error of a feed means that the proxy has lost track of the session, or that a peer does not speak the
+// protocol, rather than that a connection has ended.
+func isOutOfStep(err error) bool {
+	return errors.As(err, new(*desynced)) || errors.Is(err, errFraming) || errors.Is(err, errUnclear)
 }
 
 // head returns the entry at which the main reading stands, or nil.

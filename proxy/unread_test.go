@@ -147,35 +147,3 @@ func TestNamesInTextsNotLookedAt(t *testing.T) {
 		}
 	})
 }
-
-// TestWordsAcrossPieces: a word is found wherever the text is cut.
-func TestWordsAcrossPieces(t *testing.T) {
-	text := []byte(strings.Repeat("x ", 30) + "DeAllocate " + strings.Repeat("y ", 30))
-	for piece := 1; piece < len(text); piece++ {
-		var u unread
-		for part := range slices.Chunk(text, piece) {
-			u.saw(part)
-		}
-		if !u.acts {
-			t.Errorf("not found in pieces of %d", piece)
-		}
-	}
-}
-
-// TestPiecesWithoutMemory: what is not gathered for want of memory passes as it came, wherever the stream is cut.
-func TestPiecesWithoutMemory(t *testing.T) {
-	long := strings.Repeat("z", 3*maxNames)
-	input := encoded(t, parse("s", lateText), query("select 1 /*hide 0*/"+long), parse("t", long+lateText), query(long),
-		&pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{[]byte(long)}}, sync1(), query("select 'end'"))
-	for _, piece := range []int{len(input), 999, 16 << 10, maxNames, maxNames + 7, 64 << 10} {
-		r := new(stepping)
-		f := &clientFlow{rewriter: r, database: "postgres", settings: someSettings(), gathered: newLongMessages(0).share(nil)}
-		got, err := stream(f, input, piece)
-		if err != nil || string(got) != string(input) {
-			t.Errorf("in pieces of %d: %v, %d bytes of %d", piece, err, len(got), len(input))
-		}
-		if piece < len(input) && len(r.asked) != 1 {
-			t.Errorf("in pieces of %d: %q was asked", piece, r.asked)
-		}
-	}
-}
