@@ -7,45 +7,47 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/proxy/wire"
 )
 
 // knows reports whether a CancelRequest is for one of the sessions.
-func (s *Server) knows(p startupPacket) bool {
-	if len(p) < minCancel || len(p) > maxCancel {
+func (s *Server) knows(p wire.StartupPacket) bool {
+	if len(p) < wire.MinCancel || len(p) > wire.MaxCancel {
 		return false
 	}
-	_, ok := s.sessions.serverOf(cancelKey(p[8:]))
+	_, ok := s.sessions.ServerOf(wire.CancelKey(p[8:]))
 	return ok
 }
 
 // cancel forwards a CancelRequest and returns when the server has closed the connection: by then
 // it has sent the signal, and the client may take our closing for that. A request that matches no
 // session is dropped without a word, as the server does.
-func (s *Server) cancel(ctx context.Context, p startupPacket) {
-	if len(p) < minCancel || len(p) > maxCancel {
+func (s *Server) cancel(ctx context.Context, p wire.StartupPacket) {
+	if len(p) < wire.MinCancel || len(p) > wire.MaxCancel {
 		return
 	}
-	key := cancelKey(p[8:])
-	at, ok := s.sessions.serverOf(key)
+	key := wire.CancelKey(p[8:])
+	at, ok := s.sessions.ServerOf(key)
 	if !ok {
 		return
 	}
-	if s.sessions.cancelHeld(ctx, key) {
+	if s.sessions.CancelHeld(ctx, key) {
 		return
 	}
-	c, err := at.dial(ctx, 0, s.pool, false)
+	c, err := at.Dial(ctx, 0, s.pool, false)
 	if err != nil {
 		s.log.Warn("cancel request could not be forwarded", zap.Error(err))
 		return
 	}
-	defer c.link.close()
-	stop := context.AfterFunc(ctx, c.link.interrupt)
+	defer c.Endpoint.Close()
+	stop := context.AfterFunc(ctx, c.Endpoint.Interrupt)
 	defer stop()
-	if err := c.link.write(p); err != nil {
+	if err := c.Endpoint.Write(p); err != nil {
 		s.log.Warn("cancel request could not be forwarded", zap.Error(err))
 		return
 	}
-	_, _ = io.Copy(io.Discard, c.link.conn)
+	_, _ = io.Copy(io.Discard, c.Endpoint.Conn)
 }
 
 const (
@@ -61,7 +63,7 @@ func (s *Server) cancelAll(ctx context.Context) {
 	defer cancel()
 	var sending sync.WaitGroup
 	slots := make(chan struct{}, cancelsOut)
-	for _, key := range s.sessions.keys() {
+	for _, key := range s.sessions.Keys() {
 		sending.Go(func() {
 			select {
 			case slots <- struct{}{}:
@@ -69,7 +71,7 @@ func (s *Server) cancelAll(ctx context.Context) {
 				return
 			}
 			defer func() { <-slots }()
-			s.cancel(ctx, key.request())
+			s.cancel(ctx, key.Request())
 		})
 	}
 	sending.Wait()

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/proxy/listen"
 )
 
 // A handover goes from a process that ends to one that listens on the same addresses already, both
@@ -29,7 +31,7 @@ func (s *Server) handOver(ctx context.Context) {
 		return
 	}
 	for _, l := range listeners {
-		if err := yield(l); err != nil {
+		if err := listen.Yield(l); err != nil {
 			s.log.Warn("new connections cannot be steered to a successor", zap.Error(err))
 		}
 	}

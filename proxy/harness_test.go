@@ -25,6 +25,9 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"mbusproxy/internal/pgcluster"
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/relay"
 )
 
 // fixture is what all tests of the package share.
@@ -90,7 +93,7 @@ func withCluster(run func() int) (code int, err error) {
 }
 
 func (f *fixture) makeRoles() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), proxytest.Patience)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, f.cluster.DSN("postgres"))
 	if err != nil {
@@ -175,7 +178,7 @@ func (f *fixture) serverTLS() *tls.Config {
 }
 
 func (f *fixture) clientTLS() *tls.Config {
-	return &tls.Config{RootCAs: f.roots, ServerName: "localhost", NextProtos: []string{alpnPostgres}}
+	return &tls.Config{RootCAs: f.roots, ServerName: "localhost", NextProtos: []string{endpoint.ALPN}}
 }
 
 // how names the two ways in which a session's bytes are moved.
@@ -187,7 +190,7 @@ type how struct {
 // eachWay runs f with sessions moved by loops (where the system has them) and by goroutines.
 func eachWay(t *testing.T, f func(t *testing.T, way how)) {
 	ways := []how{{"goroutines", 0}}
-	if defaultLoops() > 0 {
+	if relay.DefaultLoops() > 0 {
 		ways = append(ways, how{"loops", 2})
 	}
 	for _, way := range ways {
@@ -209,7 +212,7 @@ func start(t *testing.T, way how, change func(*Config)) *running {
 	t.Helper()
 	cfg := Config{
 		Listen: []string{"127.0.0.1:0"}, Upstream: shared.upstream("sslmode=disable"),
-		StartupTimeout: patience, DrainTimeout: patience,
+		StartupTimeout: proxytest.Patience, DrainTimeout: proxytest.Patience,
 		Log: zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)),
 	}
 	if change != nil {
@@ -229,7 +232,7 @@ func start(t *testing.T, way how, change func(*Config)) *running {
 			t.Error(err)
 		}
 		r.wait(t)
-		if n := s.sessions.counts.desyncs.Load(); n > 0 {
+		if n := s.sessions.Counts.Desyncs.Load(); n > 0 {
 			t.Errorf("%d sessions were out of step", n)
 		}
 	})
@@ -245,7 +248,7 @@ func (r *running) wait(t *testing.T) {
 			if err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-		case <-time.After(patience):
+		case <-time.After(proxytest.Patience):
 			t.Errorf("Serve does not return\n%s", stacks())
 		}
 	})

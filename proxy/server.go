@@ -10,6 +10,13 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/proxy/auth"
+	"mbusproxy/proxy/listen"
+	"mbusproxy/proxy/relay"
+	"mbusproxy/proxy/startup"
+	"mbusproxy/proxy/upstream"
+	"mbusproxy/proxy/wire"
 )
 
 // Server is the proxy: it accepts clients on its listeners and runs their sessions. Its methods
@@ -18,15 +25,15 @@ type Server struct {
 	cfg       Config                 // but for what limits holds
 	limits    atomic.Pointer[Limits] // in force for new sessions
 	log       *zap.Logger
-	upstreams *upstreams
-	verifiers *verifierCache
-	pool      *bufferPool
-	sessions  *sessions
+	upstreams *upstream.Servers
+	verifiers *auth.Cache
+	pool      *wire.BufferPool
+	sessions  *relay.Sessions
 	panics    atomic.Uint64 // of startups
 	arrived   atomic.Int64  // when the last client came, in nanoseconds since 1970
 	starting  atomic.Int64  // startups under way
-	places    *gate         // of connections in startup
-	logins    *gate         // of those of them that need the server
+	places    *startup.Gate // of connections in startup
+	logins    *startup.Gate // of those of them that need the server
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -55,7 +62,7 @@ func (s serverState) String() string {
 }
 
 // New checks the configuration. It opens nothing.
-func New(cfg Config) (*Server, error) { return newServer(cfg, defaultLoops()) }
+func New(cfg Config) (*Server, error) { return newServer(cfg, relay.DefaultLoops()) }
 
 // newServer is New with the number of loops; without any, each session has goroutines.
 func newServer(cfg Config, loopCount int) (*Server, error) {
@@ -64,25 +71,25 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 		return nil, err
 	}
 	for _, a := range cfg.Listen {
-		if err := checkAddress(a); err != nil {
+		if err := listen.CheckAddress(a); err != nil {
 			return nil, err
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	startups := func() context.Context { return ctx }
-	up, err := parseUpstream(cfg.Upstream, cfg.Admin, cfg.socketOptions().dialer(), startups)
+	up, err := upstream.Parse(cfg.Upstream, cfg.Admin, cfg.socketOptions().Dialer(), startups)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
+		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: auth.NewCache(cfg.Verifiers), pool: wire.NewBufferPool(),
 		startups: startups, cancelStartups: cancel,
 		ended: make(chan struct{}),
 	}
-	s.sessions = newSessions(s.log, s.pool, loopCount)
+	s.sessions = relay.NewSessions(s.log, s.pool, loopCount)
 	s.limits.Store(cfg.limits())
-	s.places, s.logins = newGates(descriptors())
+	s.places, s.logins = startup.NewGates(startup.Descriptors())
 	return s, nil
 }
 
@@ -101,7 +108,7 @@ func (s *Server) Listen() error {
 	if s.state != serverNew {
 		return errListening
 	}
-	listeners, err := listenAll(s.cfg.Listen, s.cfg.socketOptions())
+	listeners, err := listen.All(s.cfg.Listen, s.cfg.socketOptions())
 	if err != nil {
 		return err
 	}
@@ -131,7 +138,7 @@ func (s *Server) Serve() error {
 	}
 	listeners := s.listeners
 	s.mu.Unlock()
-	if err := s.sessions.serve(); err != nil {
+	if err := s.sessions.Serve(); err != nil {
 		return err
 	}
 	var accepting sync.WaitGroup
@@ -167,9 +174,9 @@ func (s *Server) accept(l net.Listener) {
 		s.starting.Add(1)
 		s.arrived.Store(time.Now().UnixNano())
 		ctx, end := context.WithCancelCause(s.startupContext())
-		st := newStartup(conn, end)
+		st := startup.New(conn, end)
 		// Nobody else is accepted while there is no place; the system keeps those that come.
-		admitted := s.places.enter(ctx, st)
+		admitted := s.places.Enter(ctx, st)
 		go func() {
 			defer s.handlers.Done()
 			defer s.starting.Add(-1)
@@ -178,7 +185,7 @@ func (s *Server) accept(l net.Listener) {
 				_ = conn.Close()
 				return
 			}
-			defer s.places.leave(st)
+			defer s.places.Leave(st)
 			s.guard(func() { s.serve(ctx, conn, st) })
 		}()
 	}

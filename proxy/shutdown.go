@@ -3,6 +3,8 @@ package proxy
 import (
 	"context"
 	"time"
+
+	"mbusproxy/proxy/relay"
 )
 
 // Shutdown stops accepting, ends idle sessions with 57P01 and busy ones when they become idle,
@@ -12,11 +14,11 @@ import (
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.handOver(ctx)
 	s.stopAccepting()
-	s.sessions.drain()
+	s.sessions.Drain()
 	done := make(chan struct{})
 	go func() {
 		s.handlers.Wait()
-		s.sessions.close()
+		s.sessions.Close()
 		close(done)
 	}()
 	drained := time.NewTimer(s.limits.Load().DrainTimeout)
@@ -28,16 +30,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-drained.C:
 		s.cancelAll(ctx)
-		s.sessions.expire()
+		s.sessions.Expire()
 		select {
 		case <-done:
 			s.end()
 			return nil
 		case <-ctx.Done():
-		case <-time.After(expireTime):
+		case <-time.After(relay.ExpireTime):
 		}
 	}
-	s.sessions.stop()
+	s.sessions.Stop()
 	<-done
 	s.end()
 	return ctx.Err()
@@ -46,9 +48,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // Close cuts all connections at once and returns when all is released.
 func (s *Server) Close() error {
 	s.stopAccepting()
-	s.sessions.stop()
+	s.sessions.Stop()
 	s.handlers.Wait()
-	s.sessions.close()
+	s.sessions.Close()
 	s.end()
 	return nil
 }
@@ -59,7 +61,7 @@ func (s *Server) stopAccepting() {
 	already := s.state == serverEnding
 	s.state = serverEnding
 	s.mu.Unlock()
-	s.sessions.end()
+	s.sessions.End()
 	if already {
 		return
 	}
