@@ -21,8 +21,8 @@ func TestDatabaseInstallsOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if db.HstoreSchema() != "public" || db.Name() != name {
-				t.Errorf("got database %q with hstore in %q", db.Name(), db.HstoreSchema())
+			if db.Site().HstoreSchema != "public" || db.Name() != name {
+				t.Errorf("got database %q with hstore in %q", db.Name(), db.Site().HstoreSchema)
 			}
 		})
 	}
@@ -211,7 +211,7 @@ func TestServicesGiveWay(t *testing.T) {
 	t.Parallel()
 	name := installed(t)
 	client, service, watch := connect(t, name), connect(t, name), connect(t, name)
-	if err := settle(testContext(t), service); err != nil {
+	if err := settle(testContext(t), service, serviceLockWait); err != nil {
 		t.Fatal(err)
 	}
 	mustExec(t, service, "begin; lock mbus4.message in access share mode")

@@ -4,22 +4,21 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
 
 	"mbusproxy/rewrite/parse"
 )
 
+// codeShuttingDown is admin_shutdown: the program ends.
+const codeShuttingDown = "57P01"
+
 const (
 	defaultSweepInterval = 5 * time.Second
 	failureMemory        = time.Second      // how long a database that failed is not tried again
 	openTimeout          = 30 * time.Second // one attempt: connecting, waiting for another proxy's migration, migrating
-	connectTimeout       = 10 * time.Second // where the DSN sets none
 )
 
 // Options configures an Engine.
@@ -44,7 +43,7 @@ type Options struct {
 
 // Engine keeps the databases that are served. It is safe for concurrent use.
 type Engine struct {
-	admin      *pgx.ConnConfig // copied for each connection
+	server     *adminServer
 	how        preparing
 	log        *zap.Logger
 	sweep      time.Duration
@@ -65,22 +64,24 @@ type entry struct {
 	db    *Database
 	err   error
 	until time.Time // when a failure is forgotten; read after done
+
+	forgotten chan struct{} // closed by Forget, which takes the entry out of the registry
 }
 
 // Open checks the options and that the server lets the admin role in. It installs nothing: that
 // happens database by database, when first asked for.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
-	cfg, err := parseDSN(opt.AdminDSN)
+	server, err := parseDSN(opt.AdminDSN)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := pgx.ConnectConfig(ctx, cfg.Copy())
+	conn, err := server.Connect(ctx, server.Database())
 	if err != nil {
-		return nil, connectError(cfg.Database, err)
+		return nil, err
 	}
 	closeQuietly(ctx, conn)
 	e := &Engine{
-		admin:      cfg,
+		server:     server,
 		how:        preparing{noInit: opt.NoInit, disableBad: opt.DisableBadSelectors, parser: cmp.Or(opt.Parser, parse.New())},
 		log:        opt.Log,
 		sweep:      opt.SweepInterval,
@@ -94,9 +95,6 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	}
 	if e.sweep <= 0 {
 		e.sweep = defaultSweepInterval
-	}
-	if e.semaphores <= 0 {
-		e.semaphores = defaultSemaphoreInterval
 	}
 	return e, nil
 }
@@ -112,13 +110,13 @@ func InitDisablingSelectors(ctx context.Context, dsn string) (Result, error) {
 }
 
 func initialize(ctx context.Context, dsn string, how preparing) (Result, error) {
-	cfg, err := parseDSN(dsn)
+	server, err := parseDSN(dsn)
 	if err != nil {
 		return Result{}, err
 	}
-	conn, err := pgx.ConnectConfig(ctx, cfg)
+	conn, err := server.Connect(ctx, server.Database())
 	if err != nil {
-		return Result{}, connectError(cfg.Database, err)
+		return Result{}, err
 	}
 	defer closeQuietly(ctx, conn)
 	_, res, err := prepare(ctx, conn, how, zap.NewNop())
@@ -162,15 +160,8 @@ func (e *Engine) Forget(name string) {
 	ent := e.registry[name]
 	delete(e.registry, name)
 	e.mu.Unlock()
-	if ent == nil {
-		return
-	}
-	select {
-	case <-ent.done:
-		if ent.db != nil {
-			ent.db.keeper.end()
-		}
-	default: // the attempt under way ends its database itself when it finds itself forgotten
+	if ent != nil {
+		close(ent.forgotten)
 	}
 }
 
@@ -197,7 +188,7 @@ func (e *Engine) lookup(ctx context.Context, name string) (*entry, error) {
 	if ent != nil && !ent.stale(time.Now()) {
 		return ent, nil
 	}
-	ent = &entry{done: make(chan struct{})}
+	ent = &entry{done: make(chan struct{}), forgotten: make(chan struct{})}
 	e.registry[name] = ent
 	// The attempt serves everybody who waits, not just the first: it outlives that one's context.
 	ctx = context.WithoutCancel(ctx)
@@ -214,11 +205,9 @@ func (ent *entry) stale(now time.Time) bool {
 	}
 }
 
-// attempt opens a database, reports through ent and then keeps the database until it ends.
+// attempt opens a database, reports through ent and then has its services run until it is forgotten or gone.
 func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
-	ctx, cancel := e.untilStop(ctx)
-	defer cancel()
-	k, err := e.open(ctx, name)
+	db, err := e.open(ctx, name)
 	if err != nil {
 		e.log.Warn("database not served", zap.String("database", name), zap.Error(err))
 		ent.err = err
@@ -226,37 +215,52 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 		close(ent.done)
 		return
 	}
-	ent.db = &Database{engine: e, name: name, hstoreSchema: k.installed.hstoreSchema, keeper: k}
+	ent.db = db
 	close(ent.done)
-	e.mu.Lock()
-	forgotten := e.registry[name] != ent
-	e.mu.Unlock()
-	if forgotten {
-		k.end()
+	db.granter.Start()
+	db.keeper.Start()
+	select {
+	case <-db.keeper.Done():
+	case <-db.granter.Done():
+	case <-ent.forgotten:
+	case <-e.stop:
 	}
-	k.run(ctx)
+	db.keeper.Stop()
+	db.granter.Stop()
 	e.remove(name, ent)
 }
 
 // open connects to a database, installs what is missing and hands the connection to a keeper.
-func (e *Engine) open(ctx context.Context, name string) (*keeper, error) {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
+	ctx, cancel := e.untilStop(ctx)
 	defer cancel()
-	conn, err := e.connect(ctx, name)
+	ctx, cancelTimeout := context.WithTimeout(ctx, openTimeout)
+	defer cancelTimeout()
+	conn, err := e.server.Connect(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	in, _, err := prepare(ctx, conn, e.how, e.log)
+	features := &features{}
+	if err == nil {
+		err = features.FindSelectors(ctx, conn)
+	}
 	if err != nil {
 		closeQuietly(ctx, conn)
 		return nil, asError("preparing database "+name, err)
 	}
-	k := newKeeper(e, name, in, conn)
-	if err := k.noteSelectors(ctx, conn); err != nil {
-		closeQuietly(ctx, conn)
-		return nil, asError("preparing database "+name, err)
-	}
-	return k, nil
+	log := e.log.With(zap.String("database", name))
+	granter := newGranting(e.server, in, features, e.semaphores, log)
+	return &Database{
+		engine:    e,
+		installed: in,
+		features:  features,
+		selectors: NewSelectors(e.server, name, in.Env(), e.how.parser),
+		granter:   granter,
+		keeper: newKeeper(keeping{
+			Server: e.server, Installation: in, Features: features, Granter: granter, Interval: e.sweep, Log: log,
+		}, conn),
+	}, nil
 }
 
 // remove takes ent out of the registry unless another has taken its place.
@@ -279,56 +283,4 @@ func (e *Engine) untilStop(ctx context.Context) (context.Context, context.Cancel
 		}
 	})
 	return ctx, cancel
-}
-
-// connect opens a connection of the engine's own. Failures are of type *Error.
-func (e *Engine) connect(ctx context.Context, name string) (*pgx.Conn, error) {
-	cfg := e.admin.Copy()
-	cfg.Database = name
-	conn, err := pgx.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return nil, connectError(name, err)
-	}
-	return conn, nil
-}
-
-// pinned gives settings of every session of the engine's from its first statement on, whatever ALTER ROLE and ALTER
-// DATABASE set, which for a database is its owner's to say: names mean what they mean in pg_catalog, and a
-// literal is read as it was written.
-func pinned() map[string]string {
-	return map[string]string{
-		"search_path":                   "pg_catalog, pg_temp",
-		"standard_conforming_strings":   "on",
-		"default_transaction_isolation": "read committed",
-		"lock_timeout":                  "10s", // nobody makes opening a database wait for longer
-	}
-}
-
-func parseDSN(dsn string) (*pgx.ConnConfig, error) {
-	cfg, err := pgx.ParseConfig(dsn) // its errors hide the password
-	if err != nil {
-		return nil, &Error{
-			Code:    codeInvalidDSN,
-			Message: "the DSN of the admin connection cannot be read",
-			Hint:    "For example: host=/var/run/postgresql user=postgres dbname=postgres",
-			Err:     err,
-		}
-	}
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = connectTimeout
-	}
-	cfg.RuntimeParams["client_encoding"] = "UTF8" // what is sent is, and the server's default is the database's encoding
-	maps.Copy(cfg.RuntimeParams, pinned())
-	cfg.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // pgx would keep them all, and everybody may NOTIFY
-	if cfg.RuntimeParams["application_name"] == "" {
-		cfg.RuntimeParams["application_name"] = "mbusproxy"
-	}
-	return cfg, nil
-}
-
-// closeQuietly says goodbye even when ctx has ended; there is nobody left to tell of an error.
-func closeQuietly(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	_ = conn.Close(ctx)
 }

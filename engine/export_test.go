@@ -23,11 +23,7 @@ func TemporaryDSN() (dsn string, remove func()) {
 }
 
 func execAsAdmin(ctx context.Context, sql string) error {
-	cfg, err := parseDSN(cluster.DSN("postgres"))
-	if err != nil {
-		return err
-	}
-	conn, err := pgx.ConnectConfig(ctx, cfg)
+	conn, err := pgx.Connect(ctx, cluster.DSN("postgres"))
 	if err != nil {
 		return err
 	}

@@ -164,6 +164,25 @@ func argColumns(f *sqlfuncs.Func) string {
 	return strings.Join(names, ", ")
 }
 
+// Statement returns a statement of the engine's own that makes one call with the arguments $1, $2, …: a query for columns of
+// mbus4_c. hstoreSchema is needed for functions that deal with messages.
+func (t *CallTexts) Statement(function, columns, hstoreSchema string) string {
+	f := funcNamed(function)
+	args := []string{"select 1::bigint"}
+	for i, p := range f.Params {
+		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(hstoreSchema)))
+	}
+	return t.ownStatement(f, sqlfuncs.Use{}, storedMark, hstoreSchema, columns, strings.Join(args, ", "))
+}
+
+// Posting returns the WITH queries of a statement of the engine's own that posts, with one call for each row of mbus4_c_a, and
+// the columns of that WITH query, which is the statement's own to write before them.
+func (t *CallTexts) Posting(site Site) (columns, ctes string) {
+	f := funcNamed("post")
+	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered, Selective: site.Selective}
+	return argColumns(f), t.ownCTEs(f, use, storedMark, site.HstoreSchema)
+}
+
 // ownCTEs are the WITH queries of a call from mbus4_c_a on. mark goes into the markers of its errors: the
 // call's number and, where there is a session, its secret.
 func (t *CallTexts) ownCTEs(f *sqlfuncs.Func, use sqlfuncs.Use, mark, hstoreSchema string) string {

@@ -115,10 +115,10 @@ func TestFunctions(t *testing.T) {
 		mustExec(t, conn, "insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name in ('q', 'r')")
 		texts := Fragments()
 		missing := map[string]bool{}
-		for _, d := range texts.definitions(schema) {
-			missing[d.name] = true
-			if strings.Contains(strings.NewReplacer(`E' \t'`, "", `E' \t\r\n'`, "").Replace(d.create), `\`) {
-				t.Errorf("%s depends on standard_conforming_strings", d.name)
+		for _, d := range texts.Definitions(schema) {
+			missing[d.Name] = true
+			if strings.Contains(strings.NewReplacer(`E' \t'`, "", `E' \t\r\n'`, "").Replace(d.Create), `\`) {
+				t.Errorf("%s depends on standard_conforming_strings", d.Name)
 			}
 		}
 		var all []evaluated
@@ -288,7 +288,7 @@ func TestFunctionsAreReplaced(t *testing.T) {
 	conn := connect(t, name)
 	const found = `select count(*) from pg_proc where pronamespace = 'mbus4'::regnamespace and proname ~ '^at_'`
 	count := one[int](t, conn, found)
-	if want := len(Fragments().definitions("public")); count != want {
+	if want := len(Fragments().Definitions("public")); count != want {
 		t.Fatalf("%d functions, want %d", count, want)
 	}
 	mustExec(t, conn, "create function mbus4.at_post(text) returns text language sql as 'select $1'")

@@ -7,6 +7,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// SQLSTATEs that only making the ground meets.
+const (
+	codeInvalidSchema       = "3F000" // invalid_schema_name
+	codeDuplicateSchema     = "42P06"
+	codeDuplicateTable      = "42P07"
+	codeUniqueViolation     = "23505"
+	codeUndefinedFile       = "58P01" // an extension's control file, up to Postgres 15
+	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
+)
+
 // groundLockWait is how long whoever creates the schema, or the extension, in a transaction that is still open is
 // waited for.
 const groundLockWait = "set local lock_timeout = '2s'"

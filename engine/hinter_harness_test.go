@@ -46,7 +46,7 @@ func (q *queue) newHinter(t *testing.T, dsn string) {
 	t.Helper()
 	q.hinter = &Hinter{}
 	q.hinting = connectTo(t, dsn)
-	if err := settle(testContext(t), q.hinting); err != nil {
+	if err := settle(testContext(t), q.hinting, serviceLockWait); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the new Hinter leads", func() bool { // the server may not have seen the old one go

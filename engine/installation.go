@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/selector"
 )
 
 // installation is what a database holds of ours.
@@ -22,6 +24,17 @@ type installation struct {
 	major        int    // of the server
 	stale        bool   // selectors are to be compiled again
 	functions    string // fingerprint of the functions that serve calls in place; "": none
+}
+
+// Database is the name of the database.
+func (in installation) Database() string { return in.database }
+
+// HstoreSchema is the name of the schema that the extension hstore lives in, quoted where it has to be.
+func (in installation) HstoreSchema() string { return in.hstoreSchema }
+
+// Env is what selectors of the database are compiled for.
+func (in installation) Env() selector.Env {
+	return selector.Env{HstoreSchema: in.hstoreSchema, Major: in.major}
 }
 
 const inspectSQL = `
@@ -60,7 +73,7 @@ func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 		return in, err
 	}
 	if in.usable && in.version >= selectorRowsVersion {
-		if in.stale, err = selectorsStale(ctx, conn, in); err != nil {
+		if in.stale, err = selectorsStale(ctx, conn, in.major); err != nil {
 			return in, err
 		}
 	}
@@ -98,7 +111,7 @@ func identify(ctx context.Context, conn *pgx.Conn) (installation, error) {
 
 // complete reports whether nothing is left to do for the version of the schema that is wanted.
 func (in installation) complete(want int) bool {
-	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(Fragments().definitions(in.hstoreSchema))
+	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(Fragments().Definitions(in.hstoreSchema))
 }
 
 // check refuses what this program must not work with. want is the version it knows.

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
+
+	"mbusproxy/engine/internal/service"
 )
 
 const (
@@ -23,17 +24,7 @@ const (
 
 	slotsInterval   = time.Second // how long errors of a new consumer's selector may go uncounted
 	collectInterval = time.Minute
-
-	// serviceLockWait is how long a service waits for a lock. It is well below the server's deadlock_timeout
-	// (1 s unless set otherwise): should a service and a client's DDL wait for one another, it is the service
-	// that gives up, before the server looks for somebody to fail.
-	serviceLockWait = 400 * time.Millisecond
-	// callLockWait is the same for what is done on behalf of a call, which would fail with it.
-	callLockWait = 2 * time.Second
 )
-
-// errGone reports that a database is not, or no longer, the one that was opened.
-var errGone = errors.New("database is gone")
 
 // keeper runs the services of one database over one connection, which it holds while the database
 // is in use and closes soon after: an open connection keeps others from dropping the database.
@@ -41,22 +32,13 @@ var errGone = errors.New("database is gone")
 // gets a look now and then, at growing intervals, for what came to pass without our being told:
 // prepared statements are executed without the engine being asked.
 type keeper struct {
-	engine    *Engine
-	name      string
-	installed installation
-	hinter    *Hinter
-	sweeper   *Sweeper
-	releaser  *Releaser
-	selectors *Selectors
-	granting  *granting
-	log       *zap.Logger
+	keeping
+	service  *service.Service
+	hinter   *Hinter
+	sweeper  *Sweeper
+	releaser *Releaser
 
-	wake  chan struct{} // capacity 1: somebody asked for the database
-	ended chan struct{} // closed by end
-	once  sync.Once
-
-	ordered   atomic.Bool // messages wait for others, or did; see Database.Ordered
-	selective atomic.Bool // selectors are in use, or were; see Database.Selective
+	wake chan struct{} // capacity 1: somebody asked for the database
 
 	mu      sync.Mutex
 	state   keeperState
@@ -91,33 +73,49 @@ func (s keeperState) String() string {
 	return [...]string{"connected", "idle", "failing"}[s]
 }
 
+// keeping is what a keeper keeps, and how.
+type keeping struct {
+	Server       *adminServer
+	Installation installation
+	Features     *features
+	Granter      *granting     // told of what is found about semaphores; it is not the keeper's to start and stop
+	Interval     time.Duration // between two sweeps of a database in use
+	Log          *zap.Logger
+}
+
 // activity changes when the database is used. The counters of pg_stat lag by about a second.
 type activity struct {
 	lastID, rows int64
 	semaphores   bool // there are some
 }
 
-func newKeeper(e *Engine, name string, in installation, conn *pgx.Conn) *keeper {
-	k := &keeper{
-		engine:    e,
-		name:      name,
-		installed: in,
-		hinter:    NewHinter(),
-		sweeper:   NewSweeper(),
-		releaser:  NewReleaser(),
-		selectors: NewSelectors(),
-		log:       e.log.With(zap.String("database", name)),
-		wake:      make(chan struct{}, 1),
-		ended:     make(chan struct{}),
-		changed:   make(chan struct{}),
-		conn:      conn,
+// newKeeper makes a keeper that begins with an open session in the database, which is its own from then on.
+func newKeeper(what keeping, conn *pgx.Conn) *keeper {
+	return &keeper{
+		keeping:  what,
+		service:  service.New(),
+		hinter:   NewHinter(),
+		sweeper:  NewSweeper(),
+		releaser: NewReleaser(),
+		wake:     make(chan struct{}, 1),
+		changed:  make(chan struct{}),
+		conn:     conn,
 	}
-	k.granting = newGranting(k)
-	return k
 }
 
-// end makes run return. It does not wait, and may be called more than once.
-func (k *keeper) end() { k.once.Do(func() { close(k.ended) }) }
+// Start begins to keep the database. It does so once; further calls, and calls after Stop, do nothing.
+func (k *keeper) Start() { k.service.Start(k.run) }
+
+// Stop ends the services and waits until they have ended. It may be called more than once, and without Start.
+func (k *keeper) Stop() {
+	k.service.Stop()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.disconnect(context.Background()) // of a keeper that never ran
+}
+
+// Done is closed when the services have ended: by Stop, or because the database is gone.
+func (k *keeper) Done() <-chan struct{} { return k.service.Done() }
 
 // verify returns nil when the database is still the one that was opened, or when that cannot be
 // told (then the caller's own session will find out), and errGone when it is not.
@@ -131,7 +129,7 @@ func (k *keeper) verify(ctx context.Context) error {
 		default:
 		}
 		select {
-		case <-k.ended:
+		case <-k.Done():
 			return errGone
 		default:
 		}
@@ -140,7 +138,7 @@ func (k *keeper) verify(ctx context.Context) error {
 		}
 		select {
 		case <-changed:
-		case <-k.ended:
+		case <-k.Done():
 			return errGone
 		case <-ctx.Done():
 			return ctx.Err()
@@ -159,25 +157,13 @@ func (k *keeper) setState(s keeperState) {
 	k.changed = make(chan struct{})
 }
 
-// run keeps the database until ctx ends, end is called or the database is gone. It begins with the
-// connection newKeeper got.
+// run keeps the database until ctx ends or the database is gone.
 func (k *keeper) run(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	k.engine.running.Go(func() {
-		select {
-		case <-k.ended:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	k.engine.running.Go(func() { k.granting.run(ctx) })
-	defer k.end()
 	defer k.disconnect(ctx)
 
 	k.usedAt = time.Now()
-	err := settle(ctx, k.conn)
-	idle, backoff := k.engine.sweep, firstBackoff
+	err := settle(ctx, k.conn, serviceLockWait)
+	idle, backoff := k.Interval, firstBackoff
 	for {
 		if err == nil {
 			err = k.serve(ctx, &idle)
@@ -189,7 +175,7 @@ func (k *keeper) run(ctx context.Context) {
 		case ctx.Err() != nil || errors.Is(err, errGone):
 			return
 		case err != nil:
-			k.log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
+			k.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			k.setState(keeperFailing)
 			pause, backoff = backoff, min(2*backoff, longestBackoff)
 		default:
@@ -197,7 +183,7 @@ func (k *keeper) run(ctx context.Context) {
 			if k.waiting || k.temporary {
 				pause = min(pause, waitingIdle)
 			}
-			idle = min(2*idle, max(longestIdle, k.engine.sweep))
+			idle = min(2*idle, max(longestIdle, k.Interval))
 		}
 		if !k.sleep(ctx, pause, err == nil) {
 			return
@@ -215,7 +201,7 @@ func (k *keeper) serve(ctx context.Context, idle *time.Duration) error {
 		if time.Since(k.usedAt) >= idleAfter {
 			return nil
 		}
-		*idle = k.engine.sweep
+		*idle = k.Interval
 		if err := k.listen(ctx, tickInterval); err != nil {
 			return err
 		}
@@ -258,7 +244,7 @@ func (k *keeper) listen(ctx context.Context, d time.Duration) error {
 
 // reconnect opens the connection again and makes sure that the database is the same.
 func (k *keeper) reconnect(ctx context.Context) error {
-	conn, err := k.dial(ctx)
+	conn, err := k.Installation.Dial(ctx, k.Server)
 	if err != nil {
 		return err
 	}
@@ -267,58 +253,9 @@ func (k *keeper) reconnect(ctx context.Context) error {
 	return nil
 }
 
-// dial opens a connection for services and makes sure that the database is the one that was opened.
-func (k *keeper) dial(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := k.engine.connect(ctx, k.name)
-	if err != nil {
-		if sqlState(err) == codeInvalidCatalog {
-			return nil, errGone
-		}
-		return nil, err
-	}
-	in, err := identify(ctx, conn)
-	if err == nil && (in.oid != k.installed.oid || in.version != k.installed.version || in.hstoreSchema != k.installed.hstoreSchema) {
-		err = errGone
-	}
-	if err == nil {
-		err = settle(ctx, conn)
-	}
-	if err != nil {
-		closeQuietly(ctx, conn)
-		return nil, err
-	}
-	return conn, nil
-}
-
 func (k *keeper) disconnect(ctx context.Context) {
 	if k.conn != nil {
 		closeQuietly(ctx, k.conn)
 		k.conn = nil
 	}
-}
-
-// settle prepares a session for housekeeping.
-func settle(ctx context.Context, conn *pgx.Conn) error {
-	return settleWaiting(ctx, conn, serviceLockWait)
-}
-
-// settleWaiting prepares a session of the engine's: whatever is set for the role or the database, the queries
-// must see what is committed, use the indexes and not wait for a standby, nor for longer than lockWait for a lock.
-func settleWaiting(ctx context.Context, conn *pgx.Conn, lockWait time.Duration) error {
-	_, err := conn.PgConn().Exec(ctx, fmt.Sprintf(`
-		set search_path = pg_catalog;
-		set timezone = 'UTC';
-		set datestyle = 'ISO';
-		set default_transaction_isolation = 'read committed';
-		set synchronous_commit = off;
-		set lock_timeout = %d;
-		set statement_timeout = '60s';
-		set enable_seqscan = off;
-		set enable_bitmapscan = off;
-		set jit = off;
-		set max_parallel_workers_per_gather = 0`, lockWait.Milliseconds())).ReadAll()
-	if err != nil {
-		return fmt.Errorf("setting up the session: %w", err)
-	}
-	return nil
 }

@@ -149,7 +149,7 @@ func TestNotificationsAreNotKept(t *testing.T) {
 	t.Parallel()
 	name := installed(t)
 	e := openEngine(t, Options{})
-	conn, err := e.connect(testContext(t), name)
+	conn, err := e.server.Connect(testContext(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}

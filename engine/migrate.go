@@ -23,6 +23,9 @@ var migrationFiles embed.FS
 // calls' SQL knows the number too: changing it is a migration.
 const hintSlots = 128
 
+// selectorRowsVersion is the version of the schema from which on selectors are rows.
+const selectorRowsVersion = 13
+
 // Result says what Init did.
 type Result struct {
 	Database     string
@@ -63,7 +66,9 @@ func migrations(how preparing) ([]migration, error) {
 		steps = append(steps, migration{version: version, name: base, text: string(text)})
 	}
 	steps[selectorRowsVersion-1].after = func(ctx context.Context, tx pgx.Tx, in *installation, res *Result) error {
-		return moveSelectors(ctx, tx, in, res, how)
+		warnings, err := moveSelectors(ctx, tx, how.compiling(in))
+		res.Warnings = append(res.Warnings, warnings...)
+		return err
 	}
 	return steps, nil
 }
@@ -97,6 +102,10 @@ type preparing struct {
 	parser     *parse.Parser
 }
 
+func (p preparing) compiling(in *installation) Compiling {
+	return Compiling{Database: in.database, Role: in.role, Env: in.Env(), Parser: p.parser, DisableBad: p.disableBad}
+}
+
 // prepare brings the database conn is connected to up to this program's schema, or with noInit
 // only checks that it has it. Any number may run at once.
 func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger) (installation, Result, error) {
@@ -122,7 +131,12 @@ func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger
 
 	err = upgrade(ctx, conn, steps, &in, &res, log)
 	if err == nil && in.stale {
-		if err = renewSelectors(ctx, conn, &in, &res, how); err != nil {
+		err = inTurn(ctx, conn, func(tx pgx.Tx) error {
+			warnings, err := renewSelectors(ctx, tx, how.compiling(&in))
+			res.Warnings = append(res.Warnings, warnings...)
+			return err
+		})
+		if err != nil {
 			err = asError("compiling the selectors again", err)
 		}
 	}
@@ -190,7 +204,7 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 		}
 	}
 	res.HstoreSchema = in.hstoreSchema
-	if err := createFunctions(ctx, conn, Fragments().definitions(in.hstoreSchema)); err != nil {
+	if err := createFunctions(ctx, conn, Fragments().Definitions(in.hstoreSchema)); err != nil {
 		res.Warnings = append(res.Warnings, fmt.Sprintf("functions for calls in WHERE and the like not created: %v", err))
 	}
 	if !in.granted || res.After != res.Before {

@@ -34,8 +34,8 @@ func (k *keeper) round(ctx context.Context) error {
 		k.turn(&k.nextRelease, tickInterval/2, func() error { return k.release(ctx) }),
 		k.turn(&k.nextReap, reapInterval, func() error { return k.reap(ctx) }),
 		k.turn(&k.nextSlots, slotsInterval, func() error { return assignSlots(ctx, k.conn) }),
-		k.turn(&k.nextCollect, collectInterval, func() error { return k.collect(ctx) }),
-		k.turn(&k.nextSweep, k.engine.sweep, func() error { return k.sweepUp(ctx) }),
+		k.turn(&k.nextCollect, collectInterval, func() error { return collectUnused(ctx, k.conn) }),
+		k.turn(&k.nextSweep, k.Interval, func() error { return k.sweepUp(ctx) }),
 	)
 }
 
@@ -51,7 +51,7 @@ func (k *keeper) turn(due *time.Time, interval time.Duration, work func() error)
 		now := time.Now()
 		if now.Sub(k.heldTold) >= heldInterval {
 			k.heldTold = now
-			k.log.Warn("housekeeping held up by a lock", zap.Error(err))
+			k.Log.Warn("housekeeping held up by a lock", zap.Error(err))
 		}
 		*due, k.usedAt = now.Add(heldPause), now
 		return nil
@@ -64,15 +64,15 @@ func (k *keeper) look(ctx context.Context) error {
 	now := time.Now()
 	seen, err := look(ctx, k.conn)
 	if err != nil {
-		if code := sqlState(err); code == codeUndefinedTable || code == codeInvalidSchema {
-			return errGone // the schema was dropped
+		if dropped(err) {
+			return errGone
 		}
 		return err
 	}
 	if seen != k.activity {
 		k.activity, k.usedAt = seen, now
 	}
-	k.granting.note(seen.semaphores, now.Sub(k.usedAt) < idleAfter)
+	k.Granter.Observe(seen.semaphores, now.Sub(k.usedAt) < idleAfter)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (k *keeper) release(ctx context.Context) error {
 	}
 	k.waiting = released.Waiting
 	if k.waiting {
-		k.ordered.Store(true)
+		k.Features.NoteOrdered()
 	}
 	return nil
 }
@@ -93,37 +93,15 @@ func (k *keeper) reap(ctx context.Context) (err error) {
 	return err
 }
 
-// collect removes the selectors that nobody uses.
-func (k *keeper) collect(ctx context.Context) error {
-	return pgx.BeginFunc(ctx, k.conn, func(tx pgx.Tx) error {
-		_, err := collectSelectors(ctx, tx, selectorLife)
-		return err
-	})
-}
-
 func (k *keeper) sweepUp(ctx context.Context) error {
-	if err := k.noteSelectors(ctx, k.conn); err != nil {
+	if err := k.Features.FindSelectors(ctx, k.conn); err != nil {
 		return err
 	}
 	swept, err := k.sweeper.Sweep(ctx, k.conn)
 	if swept > 0 {
-		k.log.Debug("messages swept", zap.Int64("rows", swept))
+		k.Log.Debug("messages swept", zap.Int64("rows", swept))
 	}
 	return err
-}
-
-// noteSelectors finds out whether selectors are in use.
-func (k *keeper) noteSelectors(ctx context.Context, conn *pgx.Conn) error {
-	if k.selective.Load() {
-		return nil
-	}
-	var selective bool
-	err := conn.QueryRow(ctx, `select exists (select from mbus4.consumer where selector_id is not null)`).Scan(&selective)
-	if err != nil {
-		return fmt.Errorf("looking for selectors: %w", err)
-	}
-	k.selective.Store(selective)
-	return nil
 }
 
 // rest gives the time of a service's next turn, when it began its last one at began.

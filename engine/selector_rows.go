@@ -78,9 +78,9 @@ type beginner interface {
 }
 
 // storeSelector makes the row of a selector, or marks the one that is there as wanted. role is who asks.
-func storeSelector(ctx context.Context, conn beginner, hstoreSchema, role string, row selectorRow) error {
+func storeSelector(ctx context.Context, conn beginner, role string, row selectorRow) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		found, err := refreshSelector(ctx, tx, hstoreSchema, row)
+		found, err := refreshSelector(ctx, tx, row)
 		if err != nil || found {
 			return err
 		}
@@ -89,18 +89,18 @@ func storeSelector(ctx context.Context, conn beginner, hstoreSchema, role string
 		if _, err := tx.Exec(ctx, `lock table mbus4.selector in share row exclusive mode`); err != nil {
 			return fmt.Errorf("waiting to make a selector: %w", err)
 		}
-		if found, err = refreshSelector(ctx, tx, hstoreSchema, row); err != nil || found {
+		if found, err = refreshSelector(ctx, tx, row); err != nil || found {
 			return err
 		}
 		if err := checkRoom(ctx, tx, role); err != nil {
 			return err
 		}
-		return insertSelector(ctx, tx, hstoreSchema, role, row)
+		return insertSelector(ctx, tx, role, row)
 	})
 }
 
 // refreshSelector looks for the row of a selector, and sees that it is the program's own and stays for a while.
-func refreshSelector(ctx context.Context, tx pgx.Tx, hstoreSchema string, row selectorRow) (found bool, err error) {
+func refreshSelector(ctx context.Context, tx pgx.Tx, row selectorRow) (found bool, err error) {
 	var text string
 	var current, fresh bool
 	err = tx.QueryRow(ctx, `
@@ -119,7 +119,7 @@ func refreshSelector(ctx context.Context, tx pgx.Tx, hstoreSchema string, row se
 			Hint:    "Write it in another way, for example with a blank more.",
 		}
 	case !current:
-		return true, updateSelector(ctx, tx, hstoreSchema, row)
+		return true, updateSelector(ctx, tx, row)
 	case fresh:
 		return true, nil
 	}
@@ -148,8 +148,9 @@ func checkRoom(ctx context.Context, tx pgx.Tx, role string) error {
 				message = fmt.Sprintf("role %q has made %d different selectors, which is the most that one role can", role, own)
 			}
 			return &Error{
-				Code: codeProgramLimit, Message: message,
-				Hint: "Drop consumers and triggers that are not needed, or wait: selectors that nobody uses any more make room within minutes.",
+				Code:    "54000", // program_limit_exceeded
+				Message: message,
+				Hint:    "Drop consumers and triggers that are not needed, or wait: selectors that nobody uses any more make room within minutes.",
 			}
 		}
 		if _, err := collectSelectors(ctx, tx, selectorGrace); err != nil {
@@ -165,10 +166,10 @@ func (r selectorRow) values() []any {
 	return []any{r.id, r.text, r.asks["headers"], r.asks["properties"], r.asks["data"], r.condition, r.canFail, r.refused, selector.Version, r.env.Major}
 }
 
-func insertSelector(ctx context.Context, tx pgx.Tx, hstoreSchema, role string, row selectorRow) error {
+func insertSelector(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error {
 	_, err := tx.Exec(ctx, withHstore(`
 		insert into mbus4.selector (id, text, headers, properties, data, condition, can_fail, refused, version, major, maker)
-		values ($1, $2, `+selectorValues+`, $11)`, hstoreSchema), append(row.values(), role)...)
+		values ($1, $2, `+selectorValues+`, $11)`, row.env.HstoreSchema), append(row.values(), role)...)
 	if err != nil {
 		return fmt.Errorf("making a selector: %w", err)
 	}
@@ -176,11 +177,11 @@ func insertSelector(ctx context.Context, tx pgx.Tx, hstoreSchema, role string, r
 }
 
 // updateSelector puts what was compiled again in the place of what another version made, for the consumers too.
-func updateSelector(ctx context.Context, tx pgx.Tx, hstoreSchema string, row selectorRow) error {
+func updateSelector(ctx context.Context, tx pgx.Tx, row selectorRow) error {
 	_, err := tx.Exec(ctx, withHstore(`
 		update mbus4.selector s
 		set (headers, properties, data, condition, can_fail, refused, version, major) = (`+selectorValues+`), wanted = pg_catalog.now()
-		where s.id = $1 and s.text = $2`, hstoreSchema), row.values()...)
+		where s.id = $1 and s.text = $2`, row.env.HstoreSchema), row.values()...)
 	if err == nil {
 		err = spreadSelector(ctx, tx, row.id)
 	}
@@ -219,13 +220,21 @@ func collectSelectors(ctx context.Context, tx pgx.Tx, age time.Duration) (int64,
 		gone = tag.RowsAffected()
 		return err
 	})
-	if sqlState(err) == codeForeignKey { // a consumer came after the snapshot: next time
+	if sqlState(err) == "23503" { // foreign_key_violation: a consumer came after the snapshot: next time
 		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("removing selectors nobody uses: %w", err)
 	}
 	return gone, nil
+}
+
+// collectUnused removes the selectors that nobody uses.
+func collectUnused(ctx context.Context, conn *pgx.Conn) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		_, err := collectSelectors(ctx, tx, selectorLife)
+		return err
+	})
 }
 
 // storeOwnSelector does it in a transaction of the caller's, whose role must be the schema's owner or have its rights.
@@ -243,7 +252,7 @@ func storeOwnSelector(ctx context.Context, tx pgx.Tx, parser *parse.Parser, hsto
 	if _, err := tx.Exec(ctx, "set local search_path = pg_catalog"); err != nil {
 		return fmt.Errorf("setting the search path: %w", err)
 	}
-	if err := storeSelector(ctx, tx, hstoreSchema, role, row); err != nil {
+	if err := storeSelector(ctx, tx, role, row); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, "set local search_path = default"); err != nil {

@@ -8,31 +8,34 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/rewrite/parse"
 	"mbusproxy/selector"
 )
 
-const (
-	selectorRowsVersion = 13 // of the schema: the step from which selectors are rows
-	badSelectorsShown   = 20
-)
+const badSelectorsShown = 20
 
 // withHstore fills in where the extension hstore lives.
 func withHstore(sql, hstoreSchema string) string { return strings.ReplaceAll(sql, "{h}", hstoreSchema) }
 
-// env is what selectors are compiled for.
-func (in installation) env() selector.Env {
-	return selector.Env{HstoreSchema: in.hstoreSchema, Major: in.major}
-}
-
 // selectorsStale reports whether there are selectors that another server or an older program made. What a newer
 // one made is left alone.
-func selectorsStale(ctx context.Context, conn *pgx.Conn, in installation) (stale bool, err error) {
+func selectorsStale(ctx context.Context, conn *pgx.Conn, major int) (stale bool, err error) {
 	err = conn.QueryRow(ctx, `select exists (select from mbus4.selector where version < $1 or major <> $2)`,
-		selector.Version, in.major).Scan(&stale)
+		selector.Version, major).Scan(&stale)
 	if err != nil {
 		return false, fmt.Errorf("looking for selectors of other versions: %w", err)
 	}
 	return stale, nil
+}
+
+// Compiling says for what and how the selectors of a database are compiled.
+type Compiling struct {
+	Database string // its name, for errors
+	Role     string // the engine's own, which makes the rows
+	Env      selector.Env
+	Parser   *parse.Parser
+	// DisableBad has selectors that are refused select nothing from then on; else they make the compiling fail.
+	DisableBad bool
 }
 
 // usedSelector is a text that consumers or triggers use.
@@ -43,50 +46,49 @@ type usedSelector struct {
 
 // moveSelectors makes rows of the selectors whose functions the schema had before, and drops those. It belongs to
 // the step selectorRowsVersion.
-func moveSelectors(ctx context.Context, tx pgx.Tx, in *installation, res *Result, how preparing) error {
-	if err := compileUsed(ctx, tx, in, res, how, `c.selector_id is not null`); err != nil {
-		return err
+func moveSelectors(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, err error) {
+	warnings, err = compileUsed(ctx, tx, how, `c.selector_id is not null`)
+	if err != nil {
+		return nil, err
 	}
 	rows, err := tx.Query(ctx, `
 		select 'drop function ' || p.oid::pg_catalog.regprocedure
 		from pg_catalog.pg_proc p
 		where p.pronamespace = 'mbus4'::regnamespace and p.proname ~ '^selector_[0-9a-f]+$'`)
 	if err != nil {
-		return fmt.Errorf("listing the selectors' functions: %w", err)
+		return nil, fmt.Errorf("listing the selectors' functions: %w", err)
 	}
 	drops, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return fmt.Errorf("listing the selectors' functions: %w", err)
+		return nil, fmt.Errorf("listing the selectors' functions: %w", err)
 	}
 	for _, drop := range drops {
 		if _, err := tx.Exec(ctx, drop); err != nil {
-			return fmt.Errorf("dropping the function of a selector: %w", err)
+			return nil, fmt.Errorf("dropping the function of a selector: %w", err)
 		}
 	}
-	return nil
+	return warnings, nil
 }
 
 // renewSelectors compiles the selectors that another version made. Those that nobody uses go.
-func renewSelectors(ctx context.Context, conn *pgx.Conn, in *installation, res *Result, how preparing) error {
-	return inTurn(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `lock table mbus4.selector in share row exclusive mode`); err != nil {
-			return fmt.Errorf("waiting to make selectors again: %w", err)
-		}
-		_, err := tx.Exec(ctx, `
-			delete from mbus4.selector s
-			where (s.version < $1 or s.major <> $2) and not exists (select from mbus4.consumer c where c.selector_id = s.id)`,
-			selector.Version, in.major)
-		if err != nil {
-			return fmt.Errorf("removing selectors nobody uses: %w", err)
-		}
-		return compileUsed(ctx, tx, in, res, how, fmt.Sprintf(
-			`exists (select from mbus4.selector s where s.id = c.selector_id and (s.version < %d or s.major <> %d))`, selector.Version, in.major))
-	})
+func renewSelectors(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, err error) {
+	if _, err := tx.Exec(ctx, `lock table mbus4.selector in share row exclusive mode`); err != nil {
+		return nil, fmt.Errorf("waiting to make selectors again: %w", err)
+	}
+	_, err = tx.Exec(ctx, `
+		delete from mbus4.selector s
+		where (s.version < $1 or s.major <> $2) and not exists (select from mbus4.consumer c where c.selector_id = s.id)`,
+		selector.Version, how.Env.Major)
+	if err != nil {
+		return nil, fmt.Errorf("removing selectors nobody uses: %w", err)
+	}
+	return compileUsed(ctx, tx, how, fmt.Sprintf(
+		`exists (select from mbus4.selector s where s.id = c.selector_id and (s.version < %d or s.major <> %d))`, selector.Version, how.Env.Major))
 }
 
 // compileUsed compiles the selectors of the consumers that a condition names and stores them. Where some are refused
-// it fails and lists them; with how.disableBad they are stored as what selects nothing, and listed among the warnings.
-func compileUsed(ctx context.Context, tx pgx.Tx, in *installation, res *Result, how preparing, condition string) error {
+// it fails and lists them; with how.DisableBad they are stored as what selects nothing, and listed among the warnings.
+func compileUsed(ctx context.Context, tx pgx.Tx, how Compiling, condition string) (warnings []string, err error) {
 	rows, err := tx.Query(ctx, `
 		select c.selector, (pg_catalog.array_agg(
 		           case when c.target is null then pg_catalog.format('queue %s, consumer %s', c.queue, c.name)
@@ -96,46 +98,46 @@ func compileUsed(ctx context.Context, tx pgx.Tx, in *installation, res *Result, 
 		group by c.selector
 		order by pg_catalog.min(c.id)`)
 	if err != nil {
-		return fmt.Errorf("listing selectors: %w", err)
+		return nil, fmt.Errorf("listing selectors: %w", err)
 	}
 	used, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (u usedSelector, err error) {
 		return u, r.Scan(&u.text, &u.by)
 	})
 	if err != nil {
-		return fmt.Errorf("listing selectors: %w", err)
+		return nil, fmt.Errorf("listing selectors: %w", err)
 	}
 	var bad []string
 	for _, u := range used {
-		row, err := compileSelector(ctx, how.parser, u.text, in.env())
+		row, err := compileSelector(ctx, how.Parser, u.text, how.Env)
 		var refusal *Error
 		if errors.As(err, &refusal) {
 			for _, by := range u.by {
 				bad = append(bad, by+": "+refusal.Message+hinted(refusal.Hint))
 			}
-			row = selectorRow{id: selectorID(u.text), text: u.text, condition: "0", refused: refusal.Message, env: in.env()}
+			row = selectorRow{id: selectorID(u.text), text: u.text, condition: "0", refused: refusal.Message, env: how.Env}
 		} else if err != nil {
-			return err
+			return nil, err
 		}
-		if err := replaceSelector(ctx, tx, in, row); err != nil {
-			return err
+		if err := replaceSelector(ctx, tx, how.Role, row); err != nil {
+			return nil, err
 		}
 	}
 	switch {
 	case len(bad) == 0:
-		return nil
-	case how.disableBad:
+		return warnings, nil
+	case how.DisableBad:
 		for _, b := range bad {
-			res.Warnings = append(res.Warnings, "selects nothing any more: "+b)
+			warnings = append(warnings, "selects nothing any more: "+b)
 		}
-		return nil
+		return warnings, nil
 	}
 	shown := bad
 	if len(shown) > badSelectorsShown {
 		shown = append(shown[:badSelectorsShown:badSelectorsShown], fmt.Sprintf("and %d more", len(bad)-badSelectorsShown))
 	}
-	return &Error{
+	return nil, &Error{
 		Code:    codeNotInRequiredState,
-		Message: fmt.Sprintf("selectors of database %q are not what a selector can be: %s", in.database, strings.Join(shown, "; ")),
+		Message: fmt.Sprintf("selectors of database %q are not what a selector can be: %s", how.Database, strings.Join(shown, "; ")),
 		Hint: "Drop these consumers and triggers and create them anew once this program serves the database, or keep them with --disable-bad-selectors: " +
 			"then they get no more messages.",
 	}
@@ -150,18 +152,18 @@ func hinted(hint string) string {
 
 // replaceSelector stores a row and has its consumers refer to it: before there were rows, the id was of the text in
 // the database's encoding.
-func replaceSelector(ctx context.Context, tx pgx.Tx, in *installation, row selectorRow) error {
+func replaceSelector(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error {
 	var found string
 	err := tx.QueryRow(ctx, `select text from mbus4.selector where id = $1`, row.id).Scan(&found)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		err = insertSelector(ctx, tx, in.hstoreSchema, in.role, row)
+		err = insertSelector(ctx, tx, role, row)
 	case err != nil:
 		err = fmt.Errorf("looking for a selector: %w", err)
 	case found != row.text:
 		err = fmt.Errorf("the selectors %s and %s have the same md5 prefix", found, row.text)
 	default:
-		return updateSelector(ctx, tx, in.hstoreSchema, row)
+		return updateSelector(ctx, tx, row)
 	}
 	if err != nil {
 		return err

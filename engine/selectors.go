@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/rewrite/parse"
+	"mbusproxy/selector"
 )
 
 const (
@@ -16,6 +19,7 @@ const (
 	maxSelectorsOfRole = maxSelectors / 2 // of those that one login role made
 	selectorsAtOnce    = 4                // connections that make them, for each database
 
+	ensureTimeout      = 30 * time.Second // of one check, connecting included
 	selectorRemembered = 20 * time.Second // how long a row that was found is taken for granted
 	selectorRefresh    = time.Minute      // a row older than this is marked as wanted again
 	selectorGrace      = 2 * time.Minute  // what the statement has that wants it, while rows are scarce
@@ -33,15 +37,20 @@ const (
 // Only the schema's owner may write the rows, and they are made only where the session's role may make use of
 // them. Nothing of a client's is evaluated in making one.
 type Selectors struct {
+	server   *adminServer
+	database string
+	env      selector.Env
+	parser   *parse.Parser
+
 	turns chan struct{} // one for each of selectorsAtOnce
 
 	mu      sync.Mutex
 	checked map[string]time.Time // by text: when the row was last seen
 }
 
-// NewSelectors makes Selectors.
-func NewSelectors() *Selectors {
-	return &Selectors{turns: make(chan struct{}, selectorsAtOnce), checked: map[string]time.Time{}}
+// NewSelectors makes Selectors for a database whose schema is installed.
+func NewSelectors(server *adminServer, database string, env selector.Env, parser *parse.Parser) *Selectors {
+	return &Selectors{server: server, database: database, env: env, parser: parser, turns: make(chan struct{}, selectorsAtOnce), checked: map[string]time.Time{}}
 }
 
 // SelectorUse is what a call wants with a selector.
@@ -51,51 +60,55 @@ type SelectorUse struct {
 	Text      string // the selector
 }
 
-// EnsureSelector checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector
-// selects everything and needs no row. Where neither the role nor one that it is a member of may do what the call
-// does, nothing is checked nor made: the server will refuse the call.
-func (d *Database) EnsureSelector(ctx context.Context, use SelectorUse) error {
-	if strings.TrimSpace(use.Text) == "" {
-		return nil
+// Ensure checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector selects everything
+// and needs no row. Where neither the role nor one that it is a member of may do what the call does, nothing is checked nor
+// made: the server will refuse the call. made: the row is there by this call.
+func (s *Selectors) Ensure(ctx context.Context, use SelectorUse) (made bool, err error) {
+	if s.Known(use.Text) {
+		return false, nil
 	}
-	s := d.keeper.selectors
-	if s.known(use.Text) {
-		return nil
-	}
-	ctx, cancel := d.engine.untilStop(ctx)
+	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
 	defer cancel()
-	ctx, cancelTimeout := context.WithTimeout(ctx, openTimeout)
-	defer cancelTimeout()
 	select {
 	case s.turns <- struct{}{}:
 		defer func() { <-s.turns }()
 	case <-ctx.Done():
-		return fmt.Errorf("waiting to check a selector: %w", ctx.Err())
+		return false, fmt.Errorf("waiting to check a selector: %w", ctx.Err())
 	}
-	made := false
-	err := d.withConn(ctx, func(conn *pgx.Conn) error {
-		may, err := mayUseSelector(ctx, conn, use)
-		if err != nil || !may {
-			return err
-		}
-		row, err := compileSelector(ctx, d.engine.how.parser, use.Text, d.keeper.installed.env())
-		if err != nil {
-			return err
-		}
-		made = true
-		return storeSelector(ctx, conn, d.hstoreSchema, use.Role, row)
-	})
-	if err != nil {
-		return asError("checking a selector", err)
+	if made, err = s.ensure(ctx, use); err != nil {
+		return false, asError("checking a selector", err)
 	}
 	if made {
-		d.keeper.selective.Store(true)
 		s.remember(use.Text)
 	}
-	return nil
+	return made, nil
 }
 
-func (s *Selectors) known(text string) bool {
+func (s *Selectors) ensure(ctx context.Context, use SelectorUse) (made bool, err error) {
+	conn, err := s.server.Connect(ctx, s.database)
+	if err != nil {
+		return false, err
+	}
+	defer closeQuietly(ctx, conn)
+	if err := settle(ctx, conn, callLockWait); err != nil {
+		return false, err
+	}
+	may, err := mayUseSelector(ctx, conn, use)
+	if err != nil || !may {
+		return false, err
+	}
+	row, err := compileSelector(ctx, s.parser, use.Text, s.env)
+	if err != nil {
+		return false, err
+	}
+	return true, storeSelector(ctx, conn, use.Role, row)
+}
+
+// Known reports whether a selector needs no row, or has been found to have one just now: then Ensure would do nothing.
+func (s *Selectors) Known(text string) bool {
+	if strings.TrimSpace(text) == "" {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.checked[text]) < selectorRemembered

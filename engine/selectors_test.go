@@ -160,7 +160,7 @@ func TestSelectorRefusals(t *testing.T) {
 	} {
 		err := ensure(t, e, name, text)
 		var refused *Error
-		if !asRefusal(err, &refused) || refused.Code == codeInternal || !strings.Contains(refused.Message, "is refused") {
+		if !asRefusal(err, &refused) || refused.Code == "XX000" || !strings.Contains(refused.Message, "is refused") {
 			t.Errorf("%.40s: %v", text, err)
 		}
 	}
@@ -243,7 +243,7 @@ func TestSelectorsBound(t *testing.T) {
 	wantLimit := func(role, text string) {
 		t.Helper()
 		var refused *Error
-		if err := ensureAs(t, e, name, role, text, false); !asRefusal(err, &refused) || refused.Code != codeProgramLimit || refused.Hint == "" {
+		if err := ensureAs(t, e, name, role, text, false); !asRefusal(err, &refused) || refused.Code != "54000" || refused.Hint == "" {
 			t.Errorf("got %v", err)
 		}
 	}

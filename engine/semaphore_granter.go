@@ -40,10 +40,10 @@ const (
 // A full pass reads everything afresh: at the beginning, each interval, and when the tables' counters move
 // without an entry in the log, which means that somebody wrote to the tables directly.
 type Granter struct {
-	texts     *CallTexts
-	hstore    string // the schema, quoted
-	selective func() bool
-	interval  time.Duration // between two full passes
+	texts    *CallTexts
+	hstore   string // the schema, quoted
+	features *features
+	interval time.Duration // between two full passes
 
 	leads *pgx.Conn // the connection that has the lead; compared, never used
 	term  int64     // of mbus4.semaphore_term, 0: what is remembered is void
@@ -69,9 +69,9 @@ type Granter struct {
 	quietFrom time.Time // last change seen or made
 }
 
-// NewGranter makes a Granter. selective tells whether consumers have selectors, see Database.Selective.
-func NewGranter(hstoreSchema string, selective func() bool, interval time.Duration) *Granter {
-	g := &Granter{texts: Fragments(), hstore: hstoreSchema, selective: selective, interval: interval}
+// NewGranter makes a Granter.
+func NewGranter(hstoreSchema string, f *features, interval time.Duration) *Granter {
+	g := &Granter{texts: Fragments(), hstore: hstoreSchema, features: f, interval: interval}
 	g.forget()
 	return g
 }

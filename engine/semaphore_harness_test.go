@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -29,17 +28,19 @@ func newSemaphoreTest(t *testing.T) *semaphoreTest {
 }
 
 func newTestGranter() *Granter {
-	return NewGranter("public", func() bool { return false }, time.Hour)
+	return NewGranter("public", &features{}, time.Hour)
 }
 
 // granterConn is a connection as a Granter has it.
 func granterConn(t *testing.T, database string) *pgx.Conn {
 	t.Helper()
 	conn := connect(t, database)
-	for _, settle := range []func(context.Context, *pgx.Conn) error{settle, settleGranter} {
-		if err := settle(testContext(t), conn); err != nil {
-			t.Fatal(err)
-		}
+	err := settle(testContext(t), conn, serviceLockWait)
+	if err == nil {
+		err = settleGranter(testContext(t), conn)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	mustExec(t, conn, "set idle_session_timeout = 0")
 	return conn

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"mbusproxy/sqlfuncs"
 )
 
 // SemaphoreEvents is the queue in which semaphores tell of grants and of requests to release.
@@ -82,9 +80,8 @@ order by t.n`
 
 // giveText is giveSQL with the engine's own way of posting.
 func (g *Granter) giveText() string {
-	f := funcNamed("post")
-	return strings.NewReplacer("{columns}", argColumns(f), "{hstore}", g.hstore,
-		"{post}", g.texts.ownCTEs(f, sqlfuncs.Use{Rows: true, Selective: g.selective()}, "0", g.hstore)).Replace(giveSQL)
+	columns, post := g.texts.Posting(Site{HstoreSchema: g.hstore, Selective: g.features.Selective()})
+	return strings.NewReplacer("{columns}", columns, "{hstore}", g.hstore, "{post}", post).Replace(giveSQL)
 }
 
 // give carries out orders. Where it could not, the front says so.

@@ -57,7 +57,7 @@ func TestSemaphoreRemembersRightly(t *testing.T) {
 // many enqueues 150 tasks to semaphore $1, whose last ones have that priority.
 func (s *semaphoreTest) many(priority int) string {
 	args := fmt.Sprintf("select n, $1::text, 1000 + n, (-n %% 3 + %d)::float8 from generate_series(1::bigint, 150) n", priority)
-	text := s.calls.texts.callText("semaphore_enqueue", "1", callSite{})
+	text := s.calls.texts.Statement("semaphore_enqueue", "1", "")
 	const single = "select 1::bigint, $1::pg_catalog.text, $2::bigint, $3::double precision"
 	if strings.Count(text, single) != 1 {
 		s.Fatalf("the text of the call has changed: %s", text)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
+
+	"mbusproxy/engine/internal/service"
 )
 
 const (
@@ -21,15 +24,20 @@ const (
 	grantLongestIdle         = 5 * time.Second
 	grantFirstBackoff        = 50 * time.Millisecond
 	grantLongestBackoff      = 10 * time.Second
+	usedFor                  = 1500 * time.Millisecond // how long a database counts as in use
+	turnTimeout              = 2 * time.Minute
 )
 
 // granting runs the Granter of one database over a connection of its own. A database without semaphores
 // costs nothing. One with semaphores is looked at every grantTick while it is in use or its semaphores are,
 // and every one to five seconds else, without a connection in between: it can be dropped as without a proxy.
 type granting struct {
-	keeper  *keeper
-	granter *Granter
-	bell    bell
+	server    *adminServer
+	installed installation
+	granter   *Granter
+	service   *service.Service
+	log       *zap.Logger
+	bell      bell
 
 	exist  atomic.Bool  // there are semaphores
 	noted  atomic.Bool  // somebody here has committed a change since the last turn
@@ -37,21 +45,33 @@ type granting struct {
 	busyAt time.Time    // when something last happened; of run
 }
 
-func newGranting(k *keeper) *granting {
-	return &granting{keeper: k, busyAt: time.Now(), granter: NewGranter(k.installed.hstoreSchema, k.selective.Load, k.engine.semaphores)}
+// newGranting makes a granting for a database that was prepared. interval is the time between two full passes.
+func newGranting(server *adminServer, in installation, f *features, interval time.Duration, log *zap.Logger) *granting {
+	return &granting{
+		server: server, installed: in, service: service.New(), log: log, busyAt: time.Now(),
+		granter: NewGranter(in.hstoreSchema, f, cmp.Or(interval, defaultSemaphoreInterval)),
+	}
 }
 
-// NoteSemaphores tells that a transaction that called functions of semaphores has committed: what it
-// made possible is granted at once. It does not wait.
-func (d *Database) NoteSemaphores() {
-	s := d.keeper.granting
+// Start begins to grant. It does so once; further calls, and calls after Stop, do nothing.
+func (s *granting) Start() { s.service.Start(s.run) }
+
+// Stop ends granting and waits until it has ended. It may be called more than once, and without Start.
+func (s *granting) Stop() { s.service.Stop() }
+
+// Done is closed when granting has ended: by Stop, or because the database is gone.
+func (s *granting) Done() <-chan struct{} { return s.service.Done() }
+
+// Note tells that a transaction that called functions of semaphores has committed: what it made possible is granted at
+// once. It does not wait.
+func (s *granting) Note() {
 	s.exist.Store(true)
 	s.noted.Store(true)
 	s.bell.ring()
 }
 
-// note tells whether there are semaphores and whether the database is in use.
-func (s *granting) note(exist, used bool) {
+// Observe tells whether there are semaphores and whether the database is in use.
+func (s *granting) Observe(exist, used bool) {
 	ring := exist && !s.exist.Swap(true)
 	if used {
 		ring = ring || !s.inUse()
@@ -63,7 +83,7 @@ func (s *granting) note(exist, used bool) {
 }
 
 func (s *granting) inUse() bool {
-	return time.Since(time.Unix(0, s.usedAt.Load())) < idleAfter
+	return time.Since(time.Unix(0, s.usedAt.Load())) < usedFor
 }
 
 // run grants until ctx ends.
@@ -81,11 +101,10 @@ func (s *granting) run(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case errors.Is(err, errGone):
-			s.keeper.end()
 			return
 		case err != nil:
 			s.granter.forget()
-			s.keeper.log.Warn("granting of semaphores interrupted", zap.Error(err), zap.Duration("again in", backoff))
+			s.log.Warn("granting of semaphores interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			sleep(ctx, backoff)
 			backoff = min(2*backoff, grantLongestBackoff)
 		default:
@@ -97,7 +116,7 @@ func (s *granting) run(ctx context.Context) {
 
 // session works over one connection until nothing has happened for a while. worked: it took a turn.
 func (s *granting) session(ctx context.Context) (worked bool, err error) {
-	conn, err := s.keeper.dial(ctx)
+	conn, err := s.installed.Dial(ctx, s.server)
 	if err != nil {
 		return false, err
 	}
@@ -119,7 +138,7 @@ func (s *granting) session(ctx context.Context) (worked bool, err error) {
 			}
 		}
 		if out.Passed > 0 {
-			s.keeper.log.Debug("semaphores passed over", zap.Int("number", out.Passed), zap.Duration("took", out.Took))
+			s.log.Debug("semaphores passed over", zap.Int("number", out.Passed), zap.Duration("took", out.Took))
 		}
 		now := time.Now()
 		if noted || out.Busy || out.Changes+out.Granted+out.Asked > 0 {
@@ -138,10 +157,10 @@ func (s *granting) session(ctx context.Context) (worked bool, err error) {
 }
 
 func (s *granting) turn(ctx context.Context, conn *pgx.Conn) (Turned, error) {
-	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
 	out, err := s.granter.Turn(ctx, conn)
-	if code := sqlState(err); code == "42P01" || code == codeInvalidSchema { // undefined_table: the schema was dropped
+	if dropped(err) {
 		return out, errGone
 	}
 	return out, err

@@ -79,10 +79,9 @@ func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Sema
 	}
 	create := "select mbus4.create_consumer($1, $2, $3, $4)"
 	if !proxied {
-		at := callSite{hstore: hstore}
-		create = s.texts.callText("create_consumer", "1", at)
-		sub.consume = s.texts.callText("consumen", columns("(mbus4_c.consumen).data"), at)
-		sub.drop = s.texts.callText("drop_consumer", "1", at)
+		create = s.texts.Statement("create_consumer", "1", hstore)
+		sub.consume = s.texts.Statement("consumen", columns("(mbus4_c.consumen).data"), hstore)
+		sub.drop = s.texts.Statement("drop_consumer", "1", hstore)
 	}
 	return sub, s.createConsumer(ctx, create, proxied, hstore, consumer, selector)
 }

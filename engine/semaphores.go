@@ -8,8 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"mbusproxy/sqlfuncs"
 )
 
 // SemaphoreDB is what Semaphores works over: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx satisfies it.
@@ -50,7 +48,7 @@ type Semaphore struct {
 // tasks from the tail may be asked to leave.
 func (s *Semaphores) GetOrCreate(ctx context.Context, key string) (Semaphore, error) {
 	var out Semaphore
-	sql := s.texts.callText("semaphore_get_or_create", "(mbus4_c.semaphore_get_or_create).*", callSite{})
+	sql := s.texts.Statement("semaphore_get_or_create", "(mbus4_c.semaphore_get_or_create).*", "")
 	err := s.db.QueryRow(ctx, sql, key).Scan(&out.ID, &out.Key, &out.Active, &out.TryRelease)
 	return out, semaphoreError("getting semaphore", key, err)
 }
@@ -74,24 +72,8 @@ func (s *Semaphores) Release(ctx context.Context, key string, taskID int64) erro
 }
 
 func (s *Semaphores) call(ctx context.Context, doing, function, key string, args ...any) error {
-	_, err := s.db.Exec(ctx, s.texts.callText(function, "1", callSite{}), append([]any{key}, args...)...)
+	_, err := s.db.Exec(ctx, s.texts.Statement(function, "1", ""), append([]any{key}, args...)...)
 	return semaphoreError(doing, key, err)
-}
-
-// callSite is what the text of a call depends on beside the function.
-type callSite struct {
-	hstore string // schema, quoted; for functions that deal with messages
-	use    sqlfuncs.Use
-}
-
-// callText is a whole statement that makes one call with the arguments $1, $2, …
-func (t *CallTexts) callText(function, columns string, at callSite) string {
-	f := funcNamed(function)
-	args := []string{"select 1::bigint"}
-	for i, p := range f.Params {
-		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(at.hstore)))
-	}
-	return t.ownStatement(f, at.use, "0", at.hstore, columns, strings.Join(args, ", "))
 }
 
 // semaphoreError gives an error that the calls raise the form of an *Error. Over a proxy it has the final
@@ -103,14 +85,14 @@ func semaphoreError(doing, key string, err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		code, message := e.Code, e.Message
-		if _, marked, ok := strings.Cut(message, "mbus4-error 0 "); ok && code == "22P02" { // invalid_text_representation
+		if _, marked, ok := strings.Cut(message, "mbus4-error 0 "); ok && code == codeInvalidText {
 			code, message, _ = strings.Cut(marked, " ")
 			message = strings.TrimRight(message, `"»”'`)
 		}
 		switch code {
 		case codeUndefinedObject:
 			return &Error{Code: code, Message: message, Hint: "Create it with GetOrCreate.", Err: err}
-		case codeNullValue, codeInvalidParameter:
+		case codeNullValue, "22023": // invalid_parameter_value
 			return &Error{Code: code, Message: message, Err: err}
 		}
 	}

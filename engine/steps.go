@@ -25,6 +25,13 @@ func stepTemplates() *template.Template {
 // runBatch is how many messages run_on_<q> takes at once.
 const runBatch = 100
 
+// Site is what the SQL of a call depends on in the database where it runs.
+type Site struct {
+	HstoreSchema string // quoted where it has to be
+	Ordered      bool   // messages wait for others
+	Selective    bool   // consumers or triggers have selectors
+}
+
 // StepCall is a call that takes a statement of its own, which runs on the client's session, in its
 // transaction, before the statement that holds the call.
 type StepCall struct {
@@ -40,27 +47,27 @@ type StepCall struct {
 }
 
 // Step returns the PL/pgSQL code of a step, a block for DoBlock. Refusals are of type *Error.
-func (t *CallTexts) Step(db *Database, call StepCall) (string, error) {
-	code, err := t.step(db, call)
+func (t *CallTexts) Step(site Site, call StepCall) (string, error) {
+	code, err := t.step(site, call)
 	if err == nil && call.Guard != "" {
 		code = "begin\n" + guardBlock(call.Guard) + ";\n" + code + ";\nend"
 	}
 	return code, err
 }
 
-func (t *CallTexts) step(db *Database, call StepCall) (string, error) {
+func (t *CallTexts) step(site Site, call StepCall) (string, error) {
 	switch call.Func.Serves {
 	case "run_on":
-		return t.runOn(db, call)
+		return t.runOn(site, call)
 	case "create_view", "create_view_prop":
-		return t.createView(db, call)
+		return t.createView(site, call)
 	case "process_queue":
 		return t.processQueue(call)
 	}
 	panic("no step for function " + call.Func.Name)
 }
 
-func (t *CallTexts) runOn(db *Database, call StepCall) (string, error) {
+func (t *CallTexts) runOn(site Site, call StepCall) (string, error) {
 	exec := call.Args["exec"]
 	if exec == nil {
 		return "", &Error{Code: codeNullValue, Message: "the statement to run must not be null"}
@@ -69,9 +76,9 @@ func (t *CallTexts) runOn(db *Database, call StepCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	consume := t.statement(db, "consumen", "(mbus4_c.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
+	consume := t.statement(site, "consumen", "(mbus4_c.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
 		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
-	bury := t.statement(db, "post", "mbus4_c.post into mbus4_iid", call.mark(), t.fill("buried", map[string]string{"Hstore": db.hstoreSchema}))
+	bury := t.statement(site, "post", "mbus4_c.post into mbus4_iid", call.mark(), t.fill("buried", map[string]string{"Hstore": site.HstoreSchema}))
 	return t.fill("run_on", map[string]string{
 		"Consume": consume,
 		"Exec":    sqlfuncs.QuoteLiteral(text),
@@ -105,22 +112,22 @@ func processID(text *string) (int64, error) {
 	process, err := strconv.ParseInt(strings.TrimSpace(*text), 10, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, &Error{Code: codeOutOfRange, Message: fmt.Sprintf("value %q is out of range for type integer", *text)}
+		return 0, &Error{Code: "22003", Message: fmt.Sprintf("value %q is out of range for type integer", *text)}
 	case err != nil:
 		return 0, &Error{Code: codeInvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text)}
 	}
 	return process, nil
 }
 
-func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
+func (t *CallTexts) createView(site Site, call StepCall) (string, error) {
 	queue, consumer := strings.ToLower(call.text("qname")), strings.ToLower(call.text("cname"))
 	view, err := call.viewName(queue)
 	if err != nil {
 		return "", err
 	}
-	columns := []viewColumn{{"data", db.hstoreSchema + ".hstore"}}
+	columns := []viewColumn{{"data", site.HstoreSchema + ".hstore"}}
 	if call.Func.Serves == "create_view_prop" {
-		columns = append(columns, viewColumn{"properties", db.hstoreSchema + ".hstore"})
+		columns = append(columns, viewColumn{"properties", site.HstoreSchema + ".hstore"})
 		if isTrue(call.text("with_delay")) {
 			columns = append(columns, viewColumn{"delayed_until", "timestamp"})
 		}
@@ -143,9 +150,9 @@ func (t *CallTexts) createView(db *Database, call StepCall) (string, error) {
 		return otherwise
 	}
 	quoted := sqlfuncs.QuoteLiteral(queue)
-	consume := t.statement(db, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
-	post := t.statement(db, "post", "mbus4_c.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, db.hstoreSchema,
-		or("properties", "null::"+db.hstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
+	consume := t.statement(site, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
+	post := t.statement(site, "post", "mbus4_c.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, site.HstoreSchema,
+		or("properties", "null::"+site.HstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
 	sum := md5.Sum([]byte(view))
 	return t.fill("create_view", map[string]string{
 		"Queue":       quoted,
@@ -204,7 +211,7 @@ func (c StepCall) viewName(queue string) (string, error) {
 	parts := nameParts.FindStringSubmatch(given)
 	if parts == nil {
 		return "", &Error{
-			Code:    codeInvalidName,
+			Code:    "42602", // invalid_name
 			Message: fmt.Sprintf("%q is not a valid name for a view", given),
 			Hint:    "Write it as in SQL: name, schema.name or \"Schema\".\"Name\".",
 		}
@@ -238,13 +245,13 @@ func isTrue(s string) bool {
 
 // statement is a whole statement around the text of a call: a query for columns of the result's row.
 // args selects the arguments, n first.
-func (t *CallTexts) statement(db *Database, serves, columns, mark, args string) string {
+func (t *CallTexts) statement(site Site, serves, columns, mark, args string) string {
 	use := sqlfuncs.Use{
 		Given:     map[string]bool{"headers": true, "iid": true},
-		Ordered:   db.Ordered(),
-		Selective: db.Selective(),
+		Ordered:   site.Ordered,
+		Selective: site.Selective,
 	}
-	return t.ownStatement(funcNamed(serves), use, mark, db.hstoreSchema, columns, args)
+	return t.ownStatement(funcNamed(serves), use, mark, site.HstoreSchema, columns, args)
 }
 
 // fill fills in a text/template of sql/step.

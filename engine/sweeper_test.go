@@ -95,13 +95,12 @@ func TestSweepOnce(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	e := openEngine(t, Options{SweepInterval: time.Hour})
-	db, err := e.Database(testContext(t), name)
-	if err != nil {
+	if _, err := e.Database(testContext(t), name); err != nil {
 		t.Fatal(err)
 	}
 	conn := connect(t, name)
 	mustExec(t, conn, postSQL, one[int](t, conn, newConsumer, "q"), "1 s ago", "a", "")
-	if got, err := db.SweepOnce(testContext(t)); err != nil || got > 1 {
+	if got, err := NewSweeper().Sweep(testContext(t), conn); err != nil || got > 1 {
 		t.Errorf("swept %d, %v", got, err)
 	}
 	if left := one[int](t, conn, "select count(*) from mbus4.message"); left != 0 {

@@ -131,12 +131,9 @@ func (v *Verifiers) ask(ctx context.Context, sql string, args ...string) (string
 // connect makes sure of a connection and puts off its end.
 func (v *Verifiers) connect(ctx context.Context) error {
 	if v.conn == nil {
-		cfg := v.engine.admin.Copy()
-		// Names go to the server byte by byte, as those of startup packets do.
-		cfg.RuntimeParams["client_encoding"] = "SQL_ASCII"
-		conn, err := pgx.ConnectConfig(ctx, cfg)
+		conn, err := v.engine.server.ConnectRaw(ctx)
 		if err != nil {
-			return connectError(cfg.Database, err)
+			return err
 		}
 		v.conn = conn
 	}

@@ -69,7 +69,8 @@ func session(sc proxy.StatementContext) rewrite.Session {
 }
 
 func environment(db *engine.Database) rewrite.Env {
-	return rewrite.Env{HstoreSchema: db.HstoreSchema(), Ordered: db.Ordered(), Selective: db.Selective()}
+	site := db.Site()
+	return rewrite.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered, Selective: site.Selective}
 }
 
 // EditReport edits a report that belongs to no plan.

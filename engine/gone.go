@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// errGone reports that a database is not, or no longer, the one that was opened.
+var errGone = errors.New("database is gone")
+
+// dropped reports whether the server says with err that a table or the schema does not exist. To a service, which works
+// where both were found, it says that the schema was dropped.
+func dropped(err error) bool {
+	code := sqlState(err)
+	return code == "42P01" || code == codeInvalidSchema // undefined_table
+}
+
+// Dial opens a session for a service and makes sure that the database is still the one that was prepared; errGone says that
+// it is not.
+func (in installation) Dial(ctx context.Context, server *adminServer) (*pgx.Conn, error) {
+	conn, err := server.Connect(ctx, in.database)
+	if err != nil {
+		if sqlState(err) == codeInvalidCatalog {
+			return nil, errGone
+		}
+		return nil, err
+	}
+	found, err := identify(ctx, conn)
+	if err == nil && (found.oid != in.oid || found.version != in.version || found.hstoreSchema != in.hstoreSchema) {
+		err = errGone
+	}
+	if err == nil {
+		err = settle(ctx, conn, serviceLockWait)
+	}
+	if err != nil {
+		closeQuietly(ctx, conn)
+		return nil, err
+	}
+	return conn, nil
+}
