@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 )
 
 func TestDatabaseInstallsOnce(t *testing.T) {
@@ -85,7 +88,7 @@ func TestDatabaseDroppedAndMadeAgain(t *testing.T) {
 			return false
 		}
 		conn := connect(t, name)
-		defer closeQuietly(context.Background(), conn)
+		defer admin.Close(context.Background(), conn)
 		return one[bool](t, conn, "select to_regclass('mbus4.message') is not null")
 	})
 }
@@ -187,9 +190,9 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // refused gives err as the *Error with that SQLSTATE that it has to be.
-func refused(t *testing.T, err error, code string) *Error {
+func refused(t *testing.T, err error, code string) *refusal.Error {
 	t.Helper()
-	var e *Error
+	var e *refusal.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("got %v, want an *Error with code %s", err, code)
 	}
@@ -211,7 +214,7 @@ func TestServicesGiveWay(t *testing.T) {
 	t.Parallel()
 	name := installed(t)
 	client, service, watch := connect(t, name), connect(t, name), connect(t, name)
-	if err := settle(testContext(t), service, serviceLockWait); err != nil {
+	if err := admin.Settle(testContext(t), service, admin.ServiceLockWait); err != nil {
 		t.Fatal(err)
 	}
 	mustExec(t, service, "begin; lock mbus4.message in access share mode")
@@ -225,7 +228,7 @@ func TestServicesGiveWay(t *testing.T) {
 		return one[bool](t, watch, "select exists (select from pg_locks where not granted and pid = $1)", client.PgConn().PID())
 	})
 	_, err := service.Exec(testContext(t), "select from mbus4.consumer")
-	if sqlState(err) != codeLockNotAvailable {
+	if refusal.SQLState(err) != refusal.LockNotAvailable {
 		t.Errorf("the service got %v", err)
 	}
 	mustExec(t, service, "rollback")

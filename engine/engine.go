@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 	"mbusproxy/rewrite/parse"
 )
 
@@ -43,7 +45,7 @@ type Options struct {
 
 // Engine keeps the databases that are served. It is safe for concurrent use.
 type Engine struct {
-	server     *adminServer
+	server     *admin.Server
 	how        preparing
 	log        *zap.Logger
 	sweep      time.Duration
@@ -71,7 +73,7 @@ type entry struct {
 // Open checks the options and that the server lets the admin role in. It installs nothing: that
 // happens database by database, when first asked for.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
-	server, err := parseDSN(opt.AdminDSN)
+	server, err := admin.Parse(opt.AdminDSN)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	closeQuietly(ctx, conn)
+	admin.Close(ctx, conn)
 	e := &Engine{
 		server:     server,
 		how:        preparing{noInit: opt.NoInit, disableBad: opt.DisableBadSelectors, parser: cmp.Or(opt.Parser, parse.New())},
@@ -110,7 +112,7 @@ func InitDisablingSelectors(ctx context.Context, dsn string) (Result, error) {
 }
 
 func initialize(ctx context.Context, dsn string, how preparing) (Result, error) {
-	server, err := parseDSN(dsn)
+	server, err := admin.Parse(dsn)
 	if err != nil {
 		return Result{}, err
 	}
@@ -118,10 +120,10 @@ func initialize(ctx context.Context, dsn string, how preparing) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	defer closeQuietly(ctx, conn)
+	defer admin.Close(ctx, conn)
 	_, res, err := prepare(ctx, conn, how, zap.NewNop())
 	if err != nil {
-		return res, asError("installing schema mbus4", err)
+		return res, refusal.Wrap("installing schema mbus4", err)
 	}
 	return res, nil
 }
@@ -182,7 +184,7 @@ func (e *Engine) lookup(ctx context.Context, name string) (*entry, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, &Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
+		return nil, &refusal.Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
 	}
 	ent := e.registry[name]
 	if ent != nil && !ent.stale(time.Now()) {
@@ -246,8 +248,8 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 		err = features.FindSelectors(ctx, conn)
 	}
 	if err != nil {
-		closeQuietly(ctx, conn)
-		return nil, asError("preparing database "+name, err)
+		admin.Close(ctx, conn)
+		return nil, refusal.Wrap("preparing database "+name, err)
 	}
 	log := e.log.With(zap.String("database", name))
 	granter := newGranting(e.server, in, features, e.semaphores, log)
@@ -284,3 +286,6 @@ func (e *Engine) untilStop(ctx context.Context) (context.Context, context.Cancel
 	})
 	return ctx, cancel
 }
+
+// Error is a refusal that a client gets to see as it is.
+type Error = refusal.Error

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
 )
 
 // TemporaryDSN makes a database for an example and gives its DSN; remove drops it.
@@ -27,7 +29,7 @@ func execAsAdmin(ctx context.Context, sql string) error {
 	if err != nil {
 		return err
 	}
-	defer closeQuietly(ctx, conn)
+	defer admin.Close(ctx, conn)
 	_, err = conn.Exec(ctx, sql)
 	return err
 }

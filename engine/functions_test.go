@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"mbusproxy/engine/admin"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -268,7 +269,7 @@ func connectListening(t *testing.T, database string) (*pgx.Conn, *strings.Builde
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closeQuietly(context.Background(), conn) })
+	t.Cleanup(func() { admin.Close(context.Background(), conn) })
 	return conn, notices
 }
 

@@ -5,6 +5,9 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 )
 
 // errGone reports that a database is not, or no longer, the one that was opened.
@@ -13,16 +16,16 @@ var errGone = errors.New("database is gone")
 // dropped reports whether the server says with err that a table or the schema does not exist. To a service, which works
 // where both were found, it says that the schema was dropped.
 func dropped(err error) bool {
-	code := sqlState(err)
+	code := refusal.SQLState(err)
 	return code == "42P01" || code == codeInvalidSchema // undefined_table
 }
 
 // Dial opens a session for a service and makes sure that the database is still the one that was prepared; errGone says that
 // it is not.
-func (in installation) Dial(ctx context.Context, server *adminServer) (*pgx.Conn, error) {
+func (in installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Conn, error) {
 	conn, err := server.Connect(ctx, in.database)
 	if err != nil {
-		if sqlState(err) == codeInvalidCatalog {
+		if refusal.SQLState(err) == refusal.InvalidCatalog {
 			return nil, errGone
 		}
 		return nil, err
@@ -32,10 +35,10 @@ func (in installation) Dial(ctx context.Context, server *adminServer) (*pgx.Conn
 		err = errGone
 	}
 	if err == nil {
-		err = settle(ctx, conn, serviceLockWait)
+		err = admin.Settle(ctx, conn, admin.ServiceLockWait)
 	}
 	if err != nil {
-		closeQuietly(ctx, conn)
+		admin.Close(ctx, conn)
 		return nil, err
 	}
 	return conn, nil

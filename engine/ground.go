@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/refusal"
 )
 
 // SQLSTATEs that only making the ground meets.
@@ -41,22 +43,22 @@ func makeGround(ctx context.Context, conn *pgx.Conn, in *installation) error {
 		_, err := tx.Exec(ctx, `create table mbus4.upgrade_lock ()`)
 		return err
 	})
-	switch sqlState(err) {
+	switch refusal.SQLState(err) {
 	case codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable:
 		return nil // by somebody else: what that is will be looked at
-	case codeLockNotAvailable:
-		return &Error{
-			Code:    codeLockNotAvailable,
+	case refusal.LockNotAvailable:
+		return &refusal.Error{
+			Code:    refusal.LockNotAvailable,
 			Message: fmt.Sprintf("schema mbus4 is being created in database %q by a transaction that is still open", in.database),
 			Hint:    "See who that is (pg_locks, pg_stat_activity).",
 			Err:     err,
 		}
-	case codeLackingRights:
+	case refusal.LackingRights:
 		if in.schema {
 			return lackingRights(*in)
 		}
-		return &Error{
-			Code:    codeLackingRights,
+		return &refusal.Error{
+			Code:    refusal.LackingRights,
 			Message: fmt.Sprintf("role %q may not create schema mbus4 in database %q", in.role, in.database),
 			Hint:    fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s;", pgx.Identifier{in.database}.Sanitize(), pgx.Identifier{in.role}.Sanitize()),
 			Err:     err,
@@ -91,23 +93,23 @@ func findHstore(ctx context.Context, tx pgx.Tx, in *installation, create bool) e
 }
 
 func hstoreError(err error, in *installation) error {
-	if sqlState(err) == codeLockNotAvailable {
-		return &Error{
-			Code:    codeLockNotAvailable,
+	if refusal.SQLState(err) == refusal.LockNotAvailable {
+		return &refusal.Error{
+			Code:    refusal.LockNotAvailable,
 			Message: fmt.Sprintf("extension hstore is being created in database %q by a transaction that is still open", in.database),
 			Hint:    "Commit CREATE EXTENSION before the first call of mbus4.",
 			Err:     err,
 		}
 	}
 	hint := fmt.Sprintf("As a superuser, in database %q: CREATE EXTENSION hstore;", in.database)
-	switch sqlState(err) {
+	switch refusal.SQLState(err) {
 	case codeUndefinedFile, codeFeatureNotSupported:
 		hint = "Install the server's contrib package (postgresql-contrib); hstore is part of it."
 	case codeInvalidSchema: // there is no schema public
 		hint = fmt.Sprintf("In database %q: CREATE EXTENSION hstore SCHEMA <one>;", in.database)
 	}
-	return &Error{
-		Code:    sqlState(err),
+	return &refusal.Error{
+		Code:    refusal.SQLState(err),
 		Message: fmt.Sprintf("role %q cannot create extension hstore in database %q", in.role, in.database),
 		Hint:    hint,
 		Err:     err,

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"mbusproxy/engine/admin"
 	"mbusproxy/internal/pgcluster"
 )
 
@@ -78,7 +79,7 @@ func newDatabase(t *testing.T) string {
 	t.Cleanup(func() {
 		admin := connect(t, "postgres")
 		mustExec(t, admin, "drop database if exists "+name+" with (force)")
-		closeQuietly(context.Background(), admin)
+		admin.Close(context.Background(), admin)
 	})
 	return name
 }
@@ -105,7 +106,7 @@ func connectTo(t *testing.T, dsn string) *pgx.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closeQuietly(context.Background(), conn) })
+	t.Cleanup(func() { admin.Close(context.Background(), conn) })
 	return conn
 }
 

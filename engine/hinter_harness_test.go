@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
 )
 
 // rangeSQL is the range a consume looks at, %d the slot of consumer $1's hint. The volatile functions
@@ -46,7 +48,7 @@ func (q *queue) newHinter(t *testing.T, dsn string) {
 	t.Helper()
 	q.hinter = &Hinter{}
 	q.hinting = connectTo(t, dsn)
-	if err := settle(testContext(t), q.hinting, serviceLockWait); err != nil {
+	if err := admin.Settle(testContext(t), q.hinting, admin.ServiceLockWait); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the new Hinter leads", func() bool { // the server may not have seen the old one go

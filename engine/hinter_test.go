@@ -3,13 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
 )
 
 func TestHintRises(t *testing.T) {
@@ -101,7 +102,7 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 				mustExec(t, poster, "begin")
 				q.post(t, poster, "late")
 				q.busy(t, "a")
-				closeQuietly(context.Background(), q.hinting)
+				admin.Close(context.Background(), q.hinting)
 				q.newHinter(t, cluster.DSN(q.database))
 				q.busy(t, "b")
 			},
@@ -112,7 +113,7 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 				dsn := plainOwner(t, q.database)
 				mustExec(t, poster, "begin")
 				q.post(t, poster, "late")
-				closeQuietly(context.Background(), q.hinting)
+				admin.Close(context.Background(), q.hinting)
 				q.newHinter(t, dsn)
 				q.busy(t, "b")
 			},
@@ -123,7 +124,7 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 				mustExec(t, poster, "begin")
 				q.post(t, poster, "late")
 				mustExec(t, poster, "prepare transaction 'found'")
-				closeQuietly(context.Background(), q.hinting)
+				admin.Close(context.Background(), q.hinting)
 				q.newHinter(t, cluster.DSN(q.database))
 				q.busy(t, "b")
 			},
@@ -299,7 +300,7 @@ func TestHintersTakeTurns(t *testing.T) {
 	if other.leads != nil || other.readAt != 0 {
 		t.Error("two Hinters work at once")
 	}
-	closeQuietly(context.Background(), q.hinting)
+	admin.Close(context.Background(), q.hinting)
 	eventually(t, "the other takes over", func() bool {
 		if err := other.Tick(testContext(t), conn); err != nil {
 			t.Fatal(err)

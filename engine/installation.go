@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/selector"
 )
 
@@ -118,22 +119,22 @@ func (in installation) complete(want int) bool {
 func (in installation) check(want int) error {
 	switch {
 	case in.foreign:
-		return &Error{
-			Code:    codeNotInRequiredState,
+		return &refusal.Error{
+			Code:    refusal.NotInRequiredState,
 			Message: fmt.Sprintf("schema mbus4 of database %q was not made by mbusproxy", in.database),
 			Hint: "Another message bus (mbus4 in PL/pgSQL?) is installed there. Consume what it still holds, " +
 				"then drop or rename the schema; mbusproxy has not touched it.",
 		}
 	case in.version > want:
-		return &Error{
-			Code: codeNotInRequiredState,
+		return &refusal.Error{
+			Code: refusal.NotInRequiredState,
 			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, this mbusproxy knows version %d",
 				in.database, in.version, want),
 			Hint: "Run a newer mbusproxy.",
 		}
 	case in.version == want && in.hstoreSchema == "":
-		return &Error{
-			Code:    codeUndefinedObject,
+		return &refusal.Error{
+			Code:    refusal.UndefinedObject,
 			Message: fmt.Sprintf("extension hstore has gone from database %q", in.database),
 			Hint:    "Schema mbus4 is damaged; restore the database or drop the schema.",
 		}
@@ -144,10 +145,10 @@ func (in installation) check(want int) error {
 }
 
 // lackingRights is the refusal where somebody else's schema mbus4 is closed to the engine's role.
-func lackingRights(in installation) *Error {
+func lackingRights(in installation) *refusal.Error {
 	owner := pgx.Identifier{in.owner}.Sanitize()
-	return &Error{
-		Code:    codeLackingRights,
+	return &refusal.Error{
+		Code:    refusal.LackingRights,
 		Message: fmt.Sprintf("role %q lacks rights on schema mbus4 of database %q", in.role, in.database),
 		Hint: fmt.Sprintf("Let --admin name the schema's owner %s, or GRANT %s TO %s.",
 			owner, owner, pgx.Identifier{in.role}.Sanitize()),

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
+	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/service"
 )
 
@@ -75,7 +76,7 @@ func (s keeperState) String() string {
 
 // keeping is what a keeper keeps, and how.
 type keeping struct {
-	Server       *adminServer
+	Server       *admin.Server
 	Installation installation
 	Features     *features
 	Granter      *granting     // told of what is found about semaphores; it is not the keeper's to start and stop
@@ -162,7 +163,7 @@ func (k *keeper) run(ctx context.Context) {
 	defer k.disconnect(ctx)
 
 	k.usedAt = time.Now()
-	err := settle(ctx, k.conn, serviceLockWait)
+	err := admin.Settle(ctx, k.conn, admin.ServiceLockWait)
 	idle, backoff := k.Interval, firstBackoff
 	for {
 		if err == nil {
@@ -255,7 +256,7 @@ func (k *keeper) reconnect(ctx context.Context) error {
 
 func (k *keeper) disconnect(ctx context.Context) {
 	if k.conn != nil {
-		closeQuietly(ctx, k.conn)
+		admin.Close(ctx, k.conn)
 		k.conn = nil
 	}
 }

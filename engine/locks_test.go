@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 )
 
 // Whoever may connect may take every advisory lock the engine ever used, and those that its sessions hold now: it is
@@ -73,7 +76,7 @@ func TestLead(t *testing.T) {
 	tries(second, false)
 	mustExec(t, super, "rollback")
 
-	closeQuietly(context.Background(), first)
+	admin.Close(context.Background(), first)
 	eventually(t, "the second one leads", func() bool {
 		leads, err := lead(testContext(t), second, serviceHinter)
 		if err != nil {
@@ -136,7 +139,7 @@ func TestServicesSurviveLockedTables(t *testing.T) {
 	for _, table := range []string{"service", "upgrade_lock", "schema_version", "view_insert", "queue", "consumer", "waiting", "semaphore"} {
 		for _, mode := range []string{"exclusive", "share", "access exclusive", "share update exclusive"} {
 			_, err := user.Exec(testContext(t), fmt.Sprintf("begin; lock mbus4.%s in %s mode", table, mode))
-			if sqlState(err) != codeLackingRights {
+			if refusal.SQLState(err) != refusal.LackingRights {
 				t.Errorf("%s in %s mode: %v", table, mode, err)
 			}
 			mustExec(t, user, "rollback")
@@ -153,7 +156,7 @@ func TestNotificationsAreNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeQuietly(context.Background(), conn)
+	defer admin.Close(context.Background(), conn)
 	mustExec(t, conn, "listen "+grantChannel)
 	hostile := connectTo(t, dsnAs(t, name, newRole(t, name)))
 	mustExec(t, hostile, "select pg_notify($1, n::text) from generate_series(1, 1000) n", grantChannel)

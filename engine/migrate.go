@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/rewrite/parse"
 )
 
@@ -137,7 +138,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger
 			return err
 		})
 		if err != nil {
-			err = asError("compiling the selectors again", err)
+			err = refusal.Wrap("compiling the selectors again", err)
 		}
 	}
 	in.stale = in.stale && err != nil
@@ -148,21 +149,21 @@ func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger
 func (in installation) checkWithoutInit(want int) error {
 	switch {
 	case in.version == 0:
-		return &Error{
+		return &refusal.Error{
 			Code:    codeInvalidSchema,
 			Message: fmt.Sprintf("database %q has no schema mbus4", in.database),
 			Hint:    "Create it with: mbusproxy init",
 		}
 	case in.version < want:
-		return &Error{
-			Code: codeNotInRequiredState,
+		return &refusal.Error{
+			Code: refusal.NotInRequiredState,
 			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, this mbusproxy needs version %d",
 				in.database, in.version, want),
 			Hint: "Upgrade it with: mbusproxy init",
 		}
 	case in.stale:
-		return &Error{
-			Code:    codeNotInRequiredState,
+		return &refusal.Error{
+			Code:    refusal.NotInRequiredState,
 			Message: fmt.Sprintf("the selectors in schema mbus4 of database %q were compiled by an older program or for another server", in.database),
 			Hint:    "Have them compiled again with: mbusproxy init",
 		}
@@ -196,7 +197,7 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 			return err
 		})
 		if err != nil {
-			return asError("installing migration "+step.name+" of schema mbus4", err)
+			return refusal.Wrap("installing migration "+step.name+" of schema mbus4", err)
 		}
 		res.After = max(res.After, step.version)
 		if ran {
@@ -260,10 +261,10 @@ func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation, r
 	}
 	// Several statements at once: only the simple protocol takes them.
 	if _, err := tx.Conn().PgConn().Exec(ctx, text).ReadAll(); err != nil {
-		if sqlState(err) == codeLackingRights {
-			refusal := lackingRights(*in)
-			refusal.Err = err
-			return false, refusal
+		if refusal.SQLState(err) == refusal.LackingRights {
+			refused := lackingRights(*in)
+			refused.Err = err
+			return false, refused
 		}
 		return false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/internal/pgcluster"
 )
 
@@ -303,8 +304,8 @@ func TestInitBesideCreateExtension(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Init(testContext(t), cluster.DSN(name))
-	var e *Error
-	if !errors.As(err, &e) || e.Code != codeLockNotAvailable || !strings.Contains(e.Message, "still open") {
+	var e *refusal.Error
+	if !errors.As(err, &e) || e.Code != refusal.LockNotAvailable || !strings.Contains(e.Message, "still open") {
 		t.Errorf("got %v", err)
 	}
 	if err := tx.Commit(testContext(t)); err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/refusal"
 )
 
 //go:embed rights/*.sql
@@ -93,8 +95,8 @@ func createRole(ctx context.Context, conn *pgx.Conn, role string) error {
 		return err
 	}
 	_, err = conn.Exec(ctx, `create role `+pgx.Identifier{role}.Sanitize()+` nologin`)
-	switch sqlState(err) {
-	case codeDuplicateObject, codeUniqueViolation: // somebody was faster
+	switch refusal.SQLState(err) {
+	case refusal.DuplicateObject, codeUniqueViolation: // somebody was faster
 		return nil
 	}
 	return err

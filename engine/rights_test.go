@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 )
 
 // newRole makes a login role that goes with the test; what it owns in the database goes too.
@@ -15,7 +18,7 @@ func newRole(t *testing.T, database string) string {
 	mustExec(t, connect(t, database), "create role "+name+" login")
 	t.Cleanup(func() {
 		conn := connect(t, database)
-		defer closeQuietly(context.Background(), conn)
+		defer admin.Close(context.Background(), conn)
 		mustExec(t, conn, "drop owned by "+name+" cascade")
 		mustExec(t, conn, "drop role "+name)
 	})
@@ -65,10 +68,10 @@ func TestRights(t *testing.T) {
 	for _, c := range cases {
 		for group, may := range map[string]bool{"": false, roleUser: c.user, roleAdmin: c.admin} {
 			_, err := as[group].Exec(testContext(t), c.sql)
-			switch code := sqlState(err); {
+			switch code := refusal.SQLState(err); {
 			case may && err != nil:
 				t.Errorf("%s as %q: %v", c.what, group, err)
-			case !may && code != codeLackingRights:
+			case !may && code != refusal.LackingRights:
 				t.Errorf("%s as %q: got %v, want to be refused", c.what, group, err)
 			}
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
+
+	"mbusproxy/engine/refusal"
 )
 
 const (
@@ -47,7 +49,7 @@ func (k *keeper) turn(due *time.Time, interval time.Duration, work func() error)
 		return nil
 	}
 	err := work()
-	if sqlState(err) == codeLockNotAvailable {
+	if refusal.SQLState(err) == refusal.LockNotAvailable {
 		now := time.Now()
 		if now.Sub(k.heldTold) >= heldInterval {
 			k.heldTold = now

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/selector"
 )
@@ -35,14 +36,14 @@ type selectorRow struct {
 func compileSelector(ctx context.Context, parser *parse.Parser, text string, env selector.Env) (selectorRow, error) {
 	s, err := selector.Compile(ctx, parser, text, env)
 	if err != nil {
-		var refusal *selector.Error
-		if !errors.As(err, &refusal) {
+		var refused *selector.Error
+		if !errors.As(err, &refused) {
 			return selectorRow{}, fmt.Errorf("compiling a selector: %w", err)
 		}
-		return selectorRow{}, &Error{
-			Code:    refusal.Code,
-			Message: fmt.Sprintf("the selector %s is refused: %s", text, refusal.Message),
-			Hint:    refusal.Hint,
+		return selectorRow{}, &refusal.Error{
+			Code:    refused.Code,
+			Message: fmt.Sprintf("the selector %s is refused: %s", text, refused.Message),
+			Hint:    refused.Hint,
 		}
 	}
 	return selectorRow{
@@ -113,8 +114,8 @@ func refreshSelector(ctx context.Context, tx pgx.Tx, row selectorRow) (found boo
 	case err != nil:
 		return false, fmt.Errorf("looking for a selector: %w", err)
 	case text != row.text:
-		return false, &Error{
-			Code:    codeDuplicateObject,
+		return false, &refusal.Error{
+			Code:    refusal.DuplicateObject,
 			Message: fmt.Sprintf("the selector %s has the md5 prefix of another that is in use", row.text),
 			Hint:    "Write it in another way, for example with a blank more.",
 		}
@@ -147,7 +148,7 @@ func checkRoom(ctx context.Context, tx pgx.Tx, role string) error {
 			if all < maxSelectors {
 				message = fmt.Sprintf("role %q has made %d different selectors, which is the most that one role can", role, own)
 			}
-			return &Error{
+			return &refusal.Error{
 				Code:    "54000", // program_limit_exceeded
 				Message: message,
 				Hint:    "Drop consumers and triggers that are not needed, or wait: selectors that nobody uses any more make room within minutes.",
@@ -220,7 +221,7 @@ func collectSelectors(ctx context.Context, tx pgx.Tx, age time.Duration) (int64,
 		gone = tag.RowsAffected()
 		return err
 	})
-	if sqlState(err) == "23503" { // foreign_key_violation: a consumer came after the snapshot: next time
+	if refusal.SQLState(err) == "23503" { // foreign_key_violation: a consumer came after the snapshot: next time
 		return 0, nil
 	}
 	if err != nil {

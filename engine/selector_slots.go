@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/refusal"
 )
 
 // maxSelectorSlots bounds the consumers whose selectors' errors are counted: each takes two sequences.
@@ -26,7 +28,7 @@ func assignSlots(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return changeSlots(ctx, tx) })
-	if err != nil && sqlState(err) != codeLockNotAvailable { // another proxy does it
+	if err != nil && refusal.SQLState(err) != refusal.LockNotAvailable { // another proxy does it
 		return fmt.Errorf("assigning where errors of selectors are counted: %w", err)
 	}
 	return nil

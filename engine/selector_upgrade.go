@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/selector"
 )
@@ -109,12 +110,12 @@ func compileUsed(ctx context.Context, tx pgx.Tx, how Compiling, condition string
 	var bad []string
 	for _, u := range used {
 		row, err := compileSelector(ctx, how.Parser, u.text, how.Env)
-		var refusal *Error
-		if errors.As(err, &refusal) {
+		var refused *refusal.Error
+		if errors.As(err, &refused) {
 			for _, by := range u.by {
-				bad = append(bad, by+": "+refusal.Message+hinted(refusal.Hint))
+				bad = append(bad, by+": "+refused.Message+hinted(refused.Hint))
 			}
-			row = selectorRow{id: selectorID(u.text), text: u.text, condition: "0", refused: refusal.Message, env: how.Env}
+			row = selectorRow{id: selectorID(u.text), text: u.text, condition: "0", refused: refused.Message, env: how.Env}
 		} else if err != nil {
 			return nil, err
 		}
@@ -135,8 +136,8 @@ func compileUsed(ctx context.Context, tx pgx.Tx, how Compiling, condition string
 	if len(shown) > badSelectorsShown {
 		shown = append(shown[:badSelectorsShown:badSelectorsShown], fmt.Sprintf("and %d more", len(bad)-badSelectorsShown))
 	}
-	return nil, &Error{
-		Code:    codeNotInRequiredState,
+	return nil, &refusal.Error{
+		Code:    refusal.NotInRequiredState,
 		Message: fmt.Sprintf("selectors of database %q are not what a selector can be: %s", how.Database, strings.Join(shown, "; ")),
 		Hint: "Drop these consumers and triggers and create them anew once this program serves the database, or keep them with --disable-bad-selectors: " +
 			"then they get no more messages.",

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/selector"
 )
@@ -37,7 +39,7 @@ const (
 // Only the schema's owner may write the rows, and they are made only where the session's role may make use of
 // them. Nothing of a client's is evaluated in making one.
 type Selectors struct {
-	server   *adminServer
+	server   *admin.Server
 	database string
 	env      selector.Env
 	parser   *parse.Parser
@@ -49,7 +51,7 @@ type Selectors struct {
 }
 
 // NewSelectors makes Selectors for a database whose schema is installed.
-func NewSelectors(server *adminServer, database string, env selector.Env, parser *parse.Parser) *Selectors {
+func NewSelectors(server *admin.Server, database string, env selector.Env, parser *parse.Parser) *Selectors {
 	return &Selectors{server: server, database: database, env: env, parser: parser, turns: make(chan struct{}, selectorsAtOnce), checked: map[string]time.Time{}}
 }
 
@@ -76,7 +78,7 @@ func (s *Selectors) Ensure(ctx context.Context, use SelectorUse) (made bool, err
 		return false, fmt.Errorf("waiting to check a selector: %w", ctx.Err())
 	}
 	if made, err = s.ensure(ctx, use); err != nil {
-		return false, asError("checking a selector", err)
+		return false, refusal.Wrap("checking a selector", err)
 	}
 	if made {
 		s.remember(use.Text)
@@ -89,8 +91,8 @@ func (s *Selectors) ensure(ctx context.Context, use SelectorUse) (made bool, err
 	if err != nil {
 		return false, err
 	}
-	defer closeQuietly(ctx, conn)
-	if err := settle(ctx, conn, callLockWait); err != nil {
+	defer admin.Close(ctx, conn)
+	if err := admin.Settle(ctx, conn, admin.CallLockWait); err != nil {
 		return false, err
 	}
 	may, err := mayUseSelector(ctx, conn, use)

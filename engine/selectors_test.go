@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/selector"
 	"mbusproxy/sqlfuncs"
 )
@@ -147,7 +148,7 @@ func TestSelectorsDecide(t *testing.T) {
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-func asRefusal(err error, e **Error) bool { return errors.As(err, e) }
+func asRefusal(err error, e **refusal.Error) bool { return errors.As(err, e) }
 
 // A refused selector leaves nothing, and one that is empty needs nothing.
 func TestSelectorRefusals(t *testing.T) {
@@ -159,7 +160,7 @@ func TestSelectorRefusals(t *testing.T) {
 		strings.Repeat(" ", 20000) + "t.data->'a' = '1'",
 	} {
 		err := ensure(t, e, name, text)
-		var refused *Error
+		var refused *refusal.Error
 		if !asRefusal(err, &refused) || refused.Code == "XX000" || !strings.Contains(refused.Message, "is refused") {
 			t.Errorf("%.40s: %v", text, err)
 		}
@@ -181,8 +182,8 @@ func TestSelectorWithAnothersID(t *testing.T) {
 	const text = "t.data->'a' = '1'"
 	general(t, conn, text, "1", false)
 	mustExec(t, conn, "update mbus4.selector set text = 'other'")
-	var refused *Error
-	if err := ensure(t, e, name, text); !asRefusal(err, &refused) || refused.Code != codeDuplicateObject {
+	var refused *refusal.Error
+	if err := ensure(t, e, name, text); !asRefusal(err, &refused) || refused.Code != refusal.DuplicateObject {
 		t.Errorf("got %v", err)
 	}
 	_, err := conn.Exec(testContext(t), called("create_consumer", "'dmq2', 'c', "+quoted(text)+", false"))
@@ -242,7 +243,7 @@ func TestSelectorsBound(t *testing.T) {
 	}
 	wantLimit := func(role, text string) {
 		t.Helper()
-		var refused *Error
+		var refused *refusal.Error
 		if err := ensureAs(t, e, name, role, text, false); !asRefusal(err, &refused) || refused.Code != "54000" || refused.Hint == "" {
 			t.Errorf("got %v", err)
 		}
@@ -281,7 +282,7 @@ func TestSelectorsAreMadeAgain(t *testing.T) {
 	use("b", bad)
 	mustExec(t, conn, "update mbus4.selector set major = 9")
 	_, err := Init(testContext(t), cluster.DSN(name))
-	var refused *Error
+	var refused *refusal.Error
 	if !asRefusal(err, &refused) || !strings.Contains(err.Error(), "queue dmq, consumer b: the selector mine(t.iid) is refused") {
 		t.Fatalf("got %v", err)
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/refusal"
 )
 
 const (
@@ -130,7 +131,7 @@ func (c *chaos) client(seed uint64) {
 			}
 		}
 		switch {
-		case sqlState(err) == "40P01": // deadlock_detected: among clients, who change rows in any order
+		case refusal.SQLState(err) == "40P01": // deadlock_detected: among clients, who change rows in any order
 			err = tx.Rollback(testContext(c.T))
 		case err != nil:
 		case random.IntN(5) == 0:
@@ -156,7 +157,7 @@ func (c *chaos) engine(seed uint64) {
 		}
 		for range 5 + random.IntN(30) {
 			db, err := e.Database(testContext(c.T), c.name)
-			var refusal *Error
+			var refusal *refusal.Error
 			if errors.As(err, &refusal) && refusal.Code == codeShuttingDown { // its session was ended
 				break
 			}

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 )
 
 // Greater priorities first, equal ones in order of arrival, never more than there are slots.
@@ -194,7 +197,7 @@ func TestSemaphoreLead(t *testing.T) {
 	}
 	s.enqueue("k", 1, 0)
 	s.turn()
-	closeQuietly(testContext(t), s.grants)
+	admin.Close(testContext(t), s.grants)
 	s.enqueue("k", 2, 0)
 	s.grants = granterConn(t, s.name)
 	term := s.granter.term
@@ -202,14 +205,14 @@ func TestSemaphoreLead(t *testing.T) {
 	if s.granter.term != term {
 		t.Error("the Granter has forgotten what it knew")
 	}
-	closeQuietly(testContext(t), s.grants)
+	admin.Close(testContext(t), s.grants)
 	s.enqueue("k", 3, 0)
 	s.enqueue("k", 4, 0)
 	eventually(t, "the second one leads", func() bool {
 		out, err := second.Turn(testContext(t), secondConn)
 		return err == nil && out.Granted == 1
 	})
-	closeQuietly(testContext(t), secondConn)
+	admin.Close(testContext(t), secondConn)
 	s.grants = granterConn(t, s.name)
 	s.release("k", 1)
 	s.want("k", "2+ 3+ 4+", "Acquired k 3, Acquired k 4")
@@ -258,7 +261,7 @@ func TestSemaphoresRefuse(t *testing.T) {
 		"too many":        {s.calls.Update(ctx, "k", 1, 2), "22023"},
 		"negative":        {s.calls.Update(ctx, "k", -1, -1), "22023"},
 	} {
-		var e *Error
+		var e *refusal.Error
 		if !errors.As(c.err, &e) || e.Code != c.code {
 			t.Errorf("%s: %v", what, c.err)
 		}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
 )
 
 // semaphoreTest is a database with a Granter that works when told.
@@ -35,7 +37,7 @@ func newTestGranter() *Granter {
 func granterConn(t *testing.T, database string) *pgx.Conn {
 	t.Helper()
 	conn := connect(t, database)
-	err := settle(testContext(t), conn, serviceLockWait)
+	err := admin.Settle(testContext(t), conn, admin.ServiceLockWait)
 	if err == nil {
 		err = settleGranter(testContext(t), conn)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
+	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/service"
 )
 
@@ -32,7 +33,7 @@ const (
 // costs nothing. One with semaphores is looked at every grantTick while it is in use or its semaphores are,
 // and every one to five seconds else, without a connection in between: it can be dropped as without a proxy.
 type granting struct {
-	server    *adminServer
+	server    *admin.Server
 	installed installation
 	granter   *Granter
 	service   *service.Service
@@ -46,7 +47,7 @@ type granting struct {
 }
 
 // newGranting makes a granting for a database that was prepared. interval is the time between two full passes.
-func newGranting(server *adminServer, in installation, f *features, interval time.Duration, log *zap.Logger) *granting {
+func newGranting(server *admin.Server, in installation, f *features, interval time.Duration, log *zap.Logger) *granting {
 	return &granting{
 		server: server, installed: in, service: service.New(), log: log, busyAt: time.Now(),
 		granter: NewGranter(in.hstoreSchema, f, cmp.Or(interval, defaultSemaphoreInterval)),
@@ -120,7 +121,7 @@ func (s *granting) session(ctx context.Context) (worked bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer closeQuietly(ctx, conn)
+	defer admin.Close(ctx, conn)
 	if err := settleGranter(ctx, conn); err != nil {
 		return false, err
 	}

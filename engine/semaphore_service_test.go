@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
 )
 
 // served is a database with semaphore k that an engine serves.
@@ -91,7 +93,7 @@ func TestSemaphoreServiceLetsGo(t *testing.T) {
 	}
 	dbs[0].NoteSemaphores()
 	eventually(t, "the task is granted", func() bool { return one[int](t, conn, grantedSQL) == 1 })
-	closeQuietly(testContext(t), conn)
+	admin.Close(testContext(t), conn)
 	mustExec(t, connect(t, "postgres"), "drop database "+dbs[0].Name())
 }
 

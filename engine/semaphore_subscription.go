@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
 )
@@ -97,7 +98,7 @@ func (s *Semaphores) proxied(ctx context.Context) (bool, error) {
 	switch err := tx.QueryRow(ctx, `select mbus4.is_msg_exists('')`).Scan(&exists); {
 	case err == nil:
 		return true, nil
-	case sqlState(err) == "42883": // undefined_function
+	case refusal.SQLState(err) == "42883": // undefined_function
 		return false, nil
 	default:
 		return false, err
@@ -114,8 +115,8 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 	err = tx.QueryRow(ctx, `select coalesce(max(selector), '') from mbus4.consumer where queue = $1 and name = lower($2) having count(*) > 0`, SemaphoreEvents, consumer).Scan(&is)
 	if err == nil {
 		if *is != selector {
-			return &Error{
-				Code:    codeDuplicateObject,
+			return &refusal.Error{
+				Code:    refusal.DuplicateObject,
 				Message: fmt.Sprintf("queue %q already has a consumer %q, for other events", SemaphoreEvents, consumer),
 				Hint:    "Drop that one, or choose another name.",
 			}
@@ -127,7 +128,7 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 	}
 	if !proxied && selector != "" {
 		if err := storeOwnSelector(ctx, tx, ownParser(), hstore, selector); err != nil {
-			return asError("subscribing to semaphores", err)
+			return refusal.Wrap("subscribing to semaphores", err)
 		}
 	}
 	if _, err := tx.Exec(ctx, create, SemaphoreEvents, consumer, selector, true); err != nil {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/engine/refusal"
 )
 
 // SemaphoreDB is what Semaphores works over: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx satisfies it.
@@ -85,15 +87,15 @@ func semaphoreError(doing, key string, err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		code, message := e.Code, e.Message
-		if _, marked, ok := strings.Cut(message, "mbus4-error 0 "); ok && code == codeInvalidText {
+		if _, marked, ok := strings.Cut(message, "mbus4-error 0 "); ok && code == refusal.InvalidText {
 			code, message, _ = strings.Cut(marked, " ")
 			message = strings.TrimRight(message, `"»”'`)
 		}
 		switch code {
-		case codeUndefinedObject:
-			return &Error{Code: code, Message: message, Hint: "Create it with GetOrCreate.", Err: err}
-		case codeNullValue, "22023": // invalid_parameter_value
-			return &Error{Code: code, Message: message, Err: err}
+		case refusal.UndefinedObject:
+			return &refusal.Error{Code: code, Message: message, Hint: "Create it with GetOrCreate.", Err: err}
+		case refusal.NullValue, "22023": // invalid_parameter_value
+			return &refusal.Error{Code: code, Message: message, Err: err}
 		}
 	}
 	return fmt.Errorf("%s %q: %w", doing, key, err)

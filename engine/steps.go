@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/template"
 
+	"mbusproxy/engine/refusal"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -70,7 +71,7 @@ func (t *CallTexts) step(site Site, call StepCall) (string, error) {
 func (t *CallTexts) runOn(site Site, call StepCall) (string, error) {
 	exec := call.Args["exec"]
 	if exec == nil {
-		return "", &Error{Code: codeNullValue, Message: "the statement to run must not be null"}
+		return "", &refusal.Error{Code: refusal.NullValue, Message: "the statement to run must not be null"}
 	}
 	text, err := call.Rewrite(*exec)
 	if err != nil {
@@ -107,14 +108,14 @@ func (t *CallTexts) processQueue(call StepCall) (string, error) {
 // processID reads the number of a process as the server would read it.
 func processID(text *string) (int64, error) {
 	if text == nil {
-		return 0, &Error{Code: codeNullValue, Message: "the process must not be null"}
+		return 0, &refusal.Error{Code: refusal.NullValue, Message: "the process must not be null"}
 	}
 	process, err := strconv.ParseInt(strings.TrimSpace(*text), 10, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, &Error{Code: "22003", Message: fmt.Sprintf("value %q is out of range for type integer", *text)}
+		return 0, &refusal.Error{Code: "22003", Message: fmt.Sprintf("value %q is out of range for type integer", *text)}
 	case err != nil:
-		return 0, &Error{Code: codeInvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text)}
+		return 0, &refusal.Error{Code: refusal.InvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text)}
 	}
 	return process, nil
 }
@@ -201,7 +202,7 @@ func (c StepCall) viewName(queue string) (string, error) {
 			schema = "public"
 		}
 		if given == "" {
-			return "", &Error{Code: codeNullValue, Message: "the view must have a name"}
+			return "", &refusal.Error{Code: refusal.NullValue, Message: "the view must have a name"}
 		}
 		return sqlfuncs.QuoteIdent(schema) + "." + sqlfuncs.QuoteIdent(given), nil
 	}
@@ -210,7 +211,7 @@ func (c StepCall) viewName(queue string) (string, error) {
 	}
 	parts := nameParts.FindStringSubmatch(given)
 	if parts == nil {
-		return "", &Error{
+		return "", &refusal.Error{
 			Code:    "42602", // invalid_name
 			Message: fmt.Sprintf("%q is not a valid name for a view", given),
 			Hint:    "Write it as in SQL: name, schema.name or \"Schema\".\"Name\".",

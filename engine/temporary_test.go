@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
 )
 
 // temporaryTest is a database and the sessions of two roles in it: a user of queues and one without rights.
@@ -60,7 +62,7 @@ func TestTemporaryQueueEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	s := newTemporaryTest(t)
 	for what, end := range map[string]func(conn *pgx.Conn){
-		"closed":      func(conn *pgx.Conn) { closeQuietly(context.Background(), conn) },
+		"closed":      func(conn *pgx.Conn) { admin.Close(context.Background(), conn) },
 		"terminated":  func(conn *pgx.Conn) { mustExec(t, s.super, "select pg_terminate_backend($1)", conn.PgConn().PID()) },
 		"discard all": func(conn *pgx.Conn) { mustExec(t, conn, "discard all") },
 		"unlocked":    func(conn *pgx.Conn) { mustExec(t, conn, "select pg_advisory_unlock_all()") },
@@ -159,7 +161,7 @@ func TestTemporaryQueuePrepared(t *testing.T) {
 	mustExec(t, conn, "begin")
 	later := s.create(conn)
 	mustExec(t, conn, "prepare transaction '"+gid+"'")
-	closeQuietly(context.Background(), conn)
+	admin.Close(context.Background(), conn)
 	s.dies(queue)
 	mustExec(t, s.super, "commit prepared '"+gid+"'")
 	s.dies(later)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/refusal"
 )
 
 // What the engine runs in a database it runs with the rights of the admin role. So whatever may be run with it (a
@@ -61,8 +63,8 @@ func checkTrust(ctx context.Context, conn *pgx.Conn, in *installation) error {
 	case err != nil:
 		return fmt.Errorf("looking for the owners of schema mbus4: %w", err)
 	}
-	return &Error{
-		Code: codeLackingRights,
+	return &refusal.Error{
+		Code: refusal.LackingRights,
 		Message: fmt.Sprintf("in database %q %s belongs to role %q, which role %q does not trust",
 			in.database, what, owner, in.role),
 		Hint: fmt.Sprintf("If that is as it should be, let --admin name role %[1]s, or as a superuser GRANT %[1]s TO %[2]s; if not, drop it.",

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 )
 
 // trustTest is a database and a role in it that may create schemas, and would like to have the rights of the admin role.
@@ -33,11 +36,11 @@ func (s *trustTest) refusedFor(what string) {
 	s.Helper()
 	for admin, dsn := range s.admins {
 		_, err := Init(testContext(s.T), dsn)
-		if e := refused(s.T, err, codeLackingRights); !strings.Contains(e.Message, s.role) || e.Hint == "" {
+		if e := refused(s.T, err, refusal.LackingRights); !strings.Contains(e.Message, s.role) || e.Hint == "" {
 			s.Errorf("%s: init as %s: %v", what, admin, e)
 		}
 		_, err = openEngine(s.T, Options{AdminDSN: dsn, NoInit: true}).Database(testContext(s.T), s.name)
-		if e := refused(s.T, err, codeLackingRights); !strings.Contains(e.Message, s.role) {
+		if e := refused(s.T, err, refusal.LackingRights); !strings.Contains(e.Message, s.role) {
 			s.Errorf("%s: serving as %s: %v", what, admin, e)
 		}
 	}
@@ -124,7 +127,7 @@ func TestDefaultPrivileges(t *testing.T) {
 				for _, what := range []string{"tables", "sequences", "schemas"} {
 					mustExec(t, conn, "alter default privileges revoke all on "+what+" from public")
 				}
-				closeQuietly(context.Background(), conn)
+				admin.Close(context.Background(), conn)
 			})
 			if _, err := Init(testContext(t), dsn); err != nil {
 				t.Fatal(err)
@@ -141,7 +144,7 @@ func TestDefaultPrivileges(t *testing.T) {
 				"truncate mbus4.message",
 			}
 			for _, sql := range attacks {
-				if _, err := s.hostile.Exec(testContext(t), sql); sqlState(err) != codeLackingRights {
+				if _, err := s.hostile.Exec(testContext(t), sql); refusal.SQLState(err) != refusal.LackingRights {
 					t.Errorf("%s: %v", sql, err)
 				}
 			}
@@ -153,7 +156,7 @@ func TestDefaultPrivileges(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, sql := range append(attacks[:3:3], attacks[5]) {
-				if _, err := s.hostile.Exec(testContext(t), sql); sqlState(err) != codeLackingRights {
+				if _, err := s.hostile.Exec(testContext(t), sql); refusal.SQLState(err) != refusal.LackingRights {
 					t.Errorf("after a grant: %s: %v", sql, err)
 				}
 			}
@@ -296,7 +299,7 @@ func everything(t *testing.T, name, admin string) {
 	eventually(t, "all is swept", func() bool {
 		return one[bool](t, client, "select not exists (select from mbus4.view_insert) and not exists (select from mbus4.message where expires < now())")
 	})
-	closeQuietly(context.Background(), client)
+	admin.Close(context.Background(), client)
 	eventually(t, "the temporary queue is gone", func() bool {
 		return one[bool](t, watch, "select not exists (select from mbus4.queue where kind = 'temp')")
 	})

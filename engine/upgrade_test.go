@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/engine/refusal"
 )
 
 // A database made by the first version keeps its messages when it is upgraded.
@@ -64,7 +66,7 @@ func TestUpgradeMovesSelectors(t *testing.T) {
 	mustExec(t, conn, `create or replace function mbus4.selects(selector_id bigint, t mbus4.qt_model) returns boolean language sql immutable return `+
 		one[string](t, conn, `select p.oid::regproc::text from pg_proc p where proname like 'selector\_%' limit 1`)+`(t)`)
 
-	var refused *Error
+	var refused *refusal.Error
 	if _, err := Init(testContext(t), cluster.DSN(name)); !asRefusal(err, &refused) || !strings.Contains(refused.Hint, "--disable-bad-selectors") {
 		t.Fatalf("got %v", err)
 	}

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 )
 
 func TestVerifiers(t *testing.T) {
@@ -16,7 +19,7 @@ func TestVerifiers(t *testing.T) {
 	t.Cleanup(func() {
 		admin := connect(t, "postgres")
 		mustExec(t, admin, `drop role verified, "vérifié", unverified`)
-		closeQuietly(context.Background(), admin)
+		admin.Close(context.Background(), admin)
 	})
 	e, err := Open(testContext(t), Options{AdminDSN: cluster.DSN("postgres")})
 	if err != nil {
@@ -77,7 +80,7 @@ func TestVerifiersNeedRights(t *testing.T) {
 		admin := connect(t, database)
 		mustExec(t, admin, `drop owned by verifying`)
 		mustExec(t, admin, `drop role verifying`)
-		closeQuietly(context.Background(), admin)
+		admin.Close(context.Background(), admin)
 	})
 	e, err := Open(testContext(t), Options{AdminDSN: cluster.DSN(database) + " user=verifying"})
 	if err != nil {
@@ -100,7 +103,7 @@ func TestVerifiersNeedRights(t *testing.T) {
 		t.Error(err)
 	}
 	mustExec(t, admin, "revoke select (rolname, rolpassword) on pg_authid from verifying")
-	if _, err := v.Verifier(testContext(t), "verifying"); sqlState(err) != codeLackingRights {
+	if _, err := v.Verifier(testContext(t), "verifying"); refusal.SQLState(err) != refusal.LackingRights {
 		t.Errorf("after revoke: %v", err)
 	}
 	if v.Readable(testContext(t)) {

@@ -1,4 +1,4 @@
-package engine
+package admin
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// serviceLockWait is how long a service waits for a lock. It is well below the server's deadlock_timeout
+	// ServiceLockWait is how long a service waits for a lock. It is well below the server's deadlock_timeout
 	// (1 s unless set otherwise): should a service and a client's DDL wait for one another, it is the service
 	// that gives up, before the server looks for somebody to fail.
-	serviceLockWait = 400 * time.Millisecond
-	// callLockWait is the same for what is done on behalf of a call, which would fail with it.
-	callLockWait = 2 * time.Second
+	ServiceLockWait = 400 * time.Millisecond
+	// CallLockWait is the same for what is done on behalf of a call, which would fail with it.
+	CallLockWait = 2 * time.Second
 )
 
-// settle prepares a session of the engine's: whatever is set for the role or the database, the queries
+// Settle prepares a session of the engine's: whatever is set for the role or the database, the queries
 // must see what is committed, use the indexes and not wait for a standby, nor for longer than lockWait for a lock.
-func settle(ctx context.Context, conn *pgx.Conn, lockWait time.Duration) error {
+func Settle(ctx context.Context, conn *pgx.Conn, lockWait time.Duration) error {
 	_, err := conn.PgConn().Exec(ctx, fmt.Sprintf(`
 		set search_path = pg_catalog;
 		set timezone = 'UTC';

@@ -1,4 +1,4 @@
-package engine
+package refusal
 
 import (
 	"errors"
@@ -9,14 +9,14 @@ import (
 // SQLSTATEs that several rooms of the engine report or look for; one that a room alone knows is declared there.
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
-	codeInvalidText        = "22P02" // invalid_text_representation
-	codeInvalidCatalog     = "3D000" // invalid_catalog_name: there is no such database
-	codeNullValue          = "22004" // null_value_not_allowed
-	codeLackingRights      = "42501" // insufficient_privilege
-	codeUndefinedObject    = "42704"
-	codeDuplicateObject    = "42710"
-	codeNotInRequiredState = "55000" // object_not_in_prerequisite_state
-	codeLockNotAvailable   = "55P03"
+	InvalidText        = "22P02" // invalid_text_representation
+	InvalidCatalog     = "3D000" // invalid_catalog_name: there is no such database
+	NullValue          = "22004" // null_value_not_allowed
+	LackingRights      = "42501" // insufficient_privilege
+	UndefinedObject    = "42704"
+	DuplicateObject    = "42710"
+	NotInRequiredState = "55000" // object_not_in_prerequisite_state
+	LockNotAvailable   = "55P03"
 )
 
 // Error is a refusal the client gets to see as it is.
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// sqlState is the SQLSTATE the server gave with err, or "".
-func sqlState(err error) string {
+// SQLState is the SQLSTATE the server gave with err, or "".
+func SQLState(err error) string {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		return pgErr.Code
@@ -51,13 +51,13 @@ func sqlState(err error) string {
 	return ""
 }
 
-// asError gives err the form a client can be shown, keeping an *Error as it is.
-func asError(doing string, err error) *Error {
+// Wrap gives err the form a client can be shown, keeping an *Error as it is.
+func Wrap(doing string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
 	}
-	code := sqlState(err)
+	code := SQLState(err)
 	if code == "" {
 		code = "XX000" // internal_error
 	}
