@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/engine/schema"
+	"mbusproxy/engine/selectors"
 )
 
 // beyond is an id that no int holds.
@@ -22,7 +25,7 @@ func TestIDsBeyondInt(t *testing.T) {
 		t.Fatal(err)
 	}
 	const selector = "t.data->'n' = '2'"
-	if err := db.EnsureSelector(testContext(t), SelectorUse{Role: "postgres", Text: selector}); err != nil {
+	if err := db.EnsureSelector(testContext(t), selectors.Use{Role: "postgres", Text: selector}); err != nil {
 		t.Fatal(err)
 	}
 	want := func(what, sql string, args ...any) {
@@ -95,19 +98,19 @@ func TestUpgradeToBigint(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	conn := connect(t, name)
-	steps, err := migrations(preparing{})
+	steps, err := schema.migrations(schema.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var old []migration
+	var old []schema.migration
 	for _, s := range steps {
 		if s.version < 15 {
 			old = append(old, s)
 		}
 	}
-	var in installation
-	var res Result
-	if err := upgrade(testContext(t), conn, old, &in, &res, zap.NewNop()); err != nil {
+	var in schema.Installation
+	var res schema.Result
+	if err := schema.upgrade(testContext(t), conn, old, &in, &res, zap.NewNop()); err != nil {
 		t.Fatal(err)
 	}
 	id := one[int](t, conn, newConsumer, "q")

@@ -2,21 +2,25 @@ package engine
 
 import (
 	"context"
+
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/schema"
+	"mbusproxy/engine/selectors"
 )
 
 // Database is one served database. It stays valid after the engine has dropped it, as a name.
 type Database struct {
 	engine    *Engine
-	installed installation
-	features  *features
-	selectors *Selectors
+	installed schema.Installation
+	features  *schema.Features
+	selectors *selectors.Maker
 	granter   *granting
 	keeper    *keeper
 }
 
 // Site is what the SQL of calls in the database depends on, as far as it is known here.
-func (d *Database) Site() Site {
-	return Site{HstoreSchema: d.installed.HstoreSchema(), Ordered: d.features.Ordered(), Selective: d.features.Selective()}
+func (d *Database) Site() calls.Site {
+	return calls.Site{HstoreSchema: d.installed.HstoreSchema(), Ordered: d.features.Ordered(), Selective: d.features.Selective()}
 }
 
 // Name is the database's name.
@@ -32,7 +36,7 @@ func (d *Database) NoteSemaphores() { d.granter.Note() }
 // EnsureSelector checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector
 // selects everything and needs no row. Where neither the role nor one that it is a member of may do what the call
 // does, nothing is checked nor made: the server will refuse the call.
-func (d *Database) EnsureSelector(ctx context.Context, use SelectorUse) error {
+func (d *Database) EnsureSelector(ctx context.Context, use selectors.Use) error {
 	if d.selectors.Known(use.Text) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 )
 
 func TestDatabaseInstallsOnce(t *testing.T) {
@@ -31,7 +32,7 @@ func TestDatabaseInstallsOnce(t *testing.T) {
 	}
 	wg.Wait()
 	conn := connect(t, name)
-	steps, err := migrations(preparing{})
+	steps, err := schema.migrations(schema.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestDatabaseGivesUpWithItsContext(t *testing.T) {
 	mustExec(t, blocker, "create schema mbus4")
 	mustExec(t, blocker, "create table mbus4.upgrade_lock ()")
 	mustExec(t, blocker, "begin")
-	mustExec(t, blocker, lockUpgradeSQL)
+	mustExec(t, blocker, schema.lockUpgradeSQL)
 	e := openEngine(t, Options{})
 	ctx, cancel := context.WithCancel(testContext(t))
 	admin := connect(t, "postgres")

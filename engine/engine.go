@@ -11,6 +11,8 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
+	"mbusproxy/engine/selectors"
 	"mbusproxy/rewrite/parse"
 )
 
@@ -46,7 +48,7 @@ type Options struct {
 // Engine keeps the databases that are served. It is safe for concurrent use.
 type Engine struct {
 	server     *admin.Server
-	how        preparing
+	how        schema.Options
 	log        *zap.Logger
 	sweep      time.Duration
 	semaphores time.Duration // between two full passes
@@ -84,7 +86,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	admin.Close(ctx, conn)
 	e := &Engine{
 		server:     server,
-		how:        preparing{noInit: opt.NoInit, disableBad: opt.DisableBadSelectors, parser: cmp.Or(opt.Parser, parse.New())},
+		how:        schema.Options{NoInit: opt.NoInit, DisableBadSelectors: opt.DisableBadSelectors, Parser: cmp.Or(opt.Parser, parse.New())},
 		log:        opt.Log,
 		sweep:      opt.SweepInterval,
 		semaphores: opt.SemaphoreInterval,
@@ -102,26 +104,26 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 }
 
 // Init creates or upgrades the schema in the database dsn names.
-func Init(ctx context.Context, dsn string) (Result, error) {
-	return initialize(ctx, dsn, preparing{parser: parse.New()})
+func Init(ctx context.Context, dsn string) (schema.Result, error) {
+	return initialize(ctx, dsn, schema.Options{Parser: parse.New()})
 }
 
 // InitDisablingSelectors does it as with Options.DisableBadSelectors. The Result's Warnings name the consumers.
-func InitDisablingSelectors(ctx context.Context, dsn string) (Result, error) {
-	return initialize(ctx, dsn, preparing{disableBad: true, parser: parse.New()})
+func InitDisablingSelectors(ctx context.Context, dsn string) (schema.Result, error) {
+	return initialize(ctx, dsn, schema.Options{DisableBadSelectors: true, Parser: parse.New()})
 }
 
-func initialize(ctx context.Context, dsn string, how preparing) (Result, error) {
+func initialize(ctx context.Context, dsn string, how schema.Options) (schema.Result, error) {
 	server, err := admin.Parse(dsn)
 	if err != nil {
-		return Result{}, err
+		return schema.Result{}, err
 	}
 	conn, err := server.Connect(ctx, server.Database())
 	if err != nil {
-		return Result{}, err
+		return schema.Result{}, err
 	}
 	defer admin.Close(ctx, conn)
-	_, res, err := prepare(ctx, conn, how, zap.NewNop())
+	_, res, err := schema.Prepare(ctx, conn, how, zap.NewNop())
 	if err != nil {
 		return res, refusal.Wrap("installing schema mbus4", err)
 	}
@@ -149,7 +151,7 @@ func (e *Engine) Database(ctx context.Context, name string) (*Database, error) {
 		switch err := ent.db.keeper.verify(ctx); {
 		case err == nil:
 			return ent.db, nil
-		case !errors.Is(err, errGone):
+		case !errors.Is(err, schema.ErrGone):
 			return nil, err
 		}
 		e.remove(name, ent) // and once more, with the database that bears the name now
@@ -242,8 +244,8 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, _, err := prepare(ctx, conn, e.how, e.log)
-	features := &features{}
+	in, _, err := schema.Prepare(ctx, conn, e.how, e.log)
+	features := &schema.Features{}
 	if err == nil {
 		err = features.FindSelectors(ctx, conn)
 	}
@@ -257,7 +259,7 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 		engine:    e,
 		installed: in,
 		features:  features,
-		selectors: NewSelectors(e.server, name, in.Env(), e.how.parser),
+		selectors: selectors.NewMaker(e.server, name, in.Env(), e.how.Parser),
 		granter:   granter,
 		keeper: newKeeper(keeping{
 			Server: e.server, Installation: in, Features: features, Granter: granter, Interval: e.sweep, Log: log,

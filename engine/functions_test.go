@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/calls"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -114,7 +115,7 @@ func TestFunctions(t *testing.T) {
 		}
 		mustExec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
 		mustExec(t, conn, "insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name in ('q', 'r')")
-		texts := Fragments()
+		texts := calls.New()
 		missing := map[string]bool{}
 		for _, d := range texts.Definitions(schema) {
 			missing[d.Name] = true
@@ -136,7 +137,7 @@ func TestFunctions(t *testing.T) {
 			f := functionServing(t, strings.TrimSuffix(strings.TrimSuffix(e.serves, "_full"), "_waking"))
 			params := f.Params
 			if e.serves == "post" {
-				params = slices.DeleteFunc(slices.Clone(params), func(p sqlfuncs.Param) bool { return slices.Contains(plainPost, p.Name) })
+				params = slices.DeleteFunc(slices.Clone(params), func(p sqlfuncs.Param) bool { return slices.Contains(calls.plainPost, p.Name) })
 			}
 			inline := evaluate(t, conn, notices, e, schema, texts.inline(f, params, waking, schema, e.args))
 			args := strings.TrimPrefix(e.args+", '7'", ", ")
@@ -174,7 +175,7 @@ func functionServing(t *testing.T, serves string) *sqlfuncs.Func {
 }
 
 // inline is a statement around the text that serves the call inline.
-func (t *CallTexts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
+func (t *calls.Texts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
 	given := map[string]bool{}
 	for _, p := range params {
 		given[p.Name] = true
@@ -183,7 +184,7 @@ func (t *CallTexts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, waking boo
 }
 
 // inlineUse is it for one use of the call.
-func (t *CallTexts) inlineUse(f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
+func (t *calls.Texts) inlineUse(f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
 	names := []string{"n"}
 	for _, p := range params {
 		names = append(names, sqlfuncs.QuoteIdent(p.Name))
@@ -206,7 +207,7 @@ func (t *CallTexts) inlineUse(f *sqlfuncs.Func, params []sqlfuncs.Param, use sql
 }
 
 // call is the expression that calls the function.
-func (t *CallTexts) call(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
+func (t *calls.Texts) call(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
 	given := map[string]bool{}
 	for _, p := range params {
 		given[p.Name] = true
@@ -289,7 +290,7 @@ func TestFunctionsAreReplaced(t *testing.T) {
 	conn := connect(t, name)
 	const found = `select count(*) from pg_proc where pronamespace = 'mbus4'::regnamespace and proname ~ '^at_'`
 	count := one[int](t, conn, found)
-	if want := len(Fragments().Definitions("public")); count != want {
+	if want := len(calls.New().Definitions("public")); count != want {
 		t.Fatalf("%d functions, want %d", count, want)
 	}
 	mustExec(t, conn, "create function mbus4.at_post(text) returns text language sql as 'select $1'")

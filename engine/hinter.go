@@ -6,13 +6,16 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/schema"
 )
 
 const (
-	hintMargin  = 250 * time.Millisecond // how far hints stay behind what seems safe
-	hintStep    = time.Second            // a smaller rise where no message is live is not worth the WAL of a setval
-	hintSlack   = time.Millisecond       // below a live message, against rounding
-	lowInterval = 10 * time.Second       // between two looks below the hints
+	hintMargin    = 250 * time.Millisecond // how far hints stay behind what seems safe
+	hintStep      = time.Second            // a smaller rise where no message is live is not worth the WAL of a setval
+	hintSlack     = time.Millisecond       // below a live message, against rounding
+	hinterService = "hinter"               // the row of mbus4.service by which one Hinter leads
+	lowInterval   = 10 * time.Second       // between two looks below the hints
 )
 
 // Hinter raises the hints, the sequences mbus4.hint_n, from which consuming starts to look: without
@@ -84,7 +87,7 @@ func (h *Hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 		return true, nil
 	}
 	h.leads = nil
-	leads, err := lead(ctx, conn, serviceHinter)
+	leads, err := schema.Lead(ctx, conn, hinterService)
 	if leads {
 		h.leads, h.hints, h.low = conn, nil, time.Time{}
 	}
@@ -203,7 +206,7 @@ func (h *Hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error
 	hints := map[int32]int64{}
 	var slot int32
 	var hint int64
-	rows, err := conn.Query(ctx, readHintsSQL, hintSlots)
+	rows, err := conn.Query(ctx, readHintsSQL, schema.HintSlots)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&slot, &hint}, func() error {
 			hints[slot] = hint
@@ -303,7 +306,7 @@ func (s *searches) run(ctx context.Context, conn *pgx.Conn) (map[int32]int64, er
 	}
 	var slot int32
 	var at int64
-	rows, err := conn.Query(ctx, lowestSQL, s.slots, s.lows, s.highs, hintSlots)
+	rows, err := conn.Query(ctx, lowestSQL, s.slots, s.lows, s.highs, schema.HintSlots)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&slot, &at}, func() error {
 			found[slot] = at - hintSlack.Microseconds()

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/schema"
 )
 
 // rangeSQL is the range a consume looks at, %d the slot of consumer $1's hint. The volatile functions
@@ -71,7 +72,7 @@ func (q *queue) post(t *testing.T, conn *pgx.Conn, iid string) {
 }
 
 func (q *queue) consumeSQL() string {
-	return fmt.Sprintf(`delete from mbus4.message where ctid = (`+rangeSQL+`) returning iid`, q.consumer%hintSlots)
+	return fmt.Sprintf(`delete from mbus4.message where ctid = (`+rangeSQL+`) returning iid`, q.consumer%schema.HintSlots)
 }
 
 // consume gives the iid of the next message, "" for none.
@@ -88,7 +89,7 @@ func (q *queue) consume(t *testing.T, conn *pgx.Conn) string {
 func (q *queue) hint(t *testing.T) int64 {
 	t.Helper()
 	return one[int64](t, q.conn, fmt.Sprintf(
-		"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0)", q.consumer%hintSlots))
+		"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0)", q.consumer%schema.HintSlots))
 }
 
 // busy posts and consumes, with the Hinter at work, until the hint would have risen far beyond the
@@ -125,7 +126,7 @@ func (q *queue) buffersOnce(t *testing.T) int {
 		}
 	}
 	text := one[string](t, q.conn, "explain (analyze, buffers, format json) "+
-		fmt.Sprintf(rangeSQL, q.consumer%hintSlots), q.consumer)
+		fmt.Sprintf(rangeSQL, q.consumer%schema.HintSlots), q.consumer)
 	if err := json.Unmarshal([]byte(text), &out); err != nil || len(out) != 1 {
 		t.Fatalf("reading the plan: %v\n%s", err, text)
 	}

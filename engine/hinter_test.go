@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/schema"
 )
 
 func TestHintRises(t *testing.T) {
@@ -166,7 +167,7 @@ func plainOwner(t *testing.T, database string) (dsn string) {
 	for _, what := range []string{"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "table mbus4.service", "table mbus4.view_insert", "sequence mbus4.message_id"} {
 		mustExec(t, conn, "alter "+what+" owner to "+role)
 	}
-	for slot := range hintSlots {
+	for slot := range schema.HintSlots {
 		mustExec(t, conn, fmt.Sprintf("alter sequence mbus4.hint_%d owner to %s", slot, role))
 	}
 	return dsnAs(t, database, role)
@@ -276,7 +277,7 @@ func TestHintLowered(t *testing.T) {
 func TestHintInTheFuture(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
-	slot := q.consumer % hintSlots
+	slot := q.consumer % schema.HintSlots
 	future := time.Now().Add(time.Hour).UnixMicro() // the clock was an hour ahead
 	mustExec(t, q.conn, "select setval($1::regclass, $2)", fmt.Sprintf("mbus4.hint_%d", slot), future)
 	q.hinter.hints[int32(slot)] = future

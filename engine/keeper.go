@@ -12,6 +12,7 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/service"
+	"mbusproxy/engine/schema"
 )
 
 const (
@@ -77,8 +78,8 @@ func (s keeperState) String() string {
 // keeping is what a keeper keeps, and how.
 type keeping struct {
 	Server       *admin.Server
-	Installation installation
-	Features     *features
+	Installation schema.Installation
+	Features     *schema.Features
 	Granter      *granting     // told of what is found about semaphores; it is not the keeper's to start and stop
 	Interval     time.Duration // between two sweeps of a database in use
 	Log          *zap.Logger
@@ -131,7 +132,7 @@ func (k *keeper) verify(ctx context.Context) error {
 		}
 		select {
 		case <-k.Done():
-			return errGone
+			return schema.ErrGone
 		default:
 		}
 		if state != keeperIdle {
@@ -140,7 +141,7 @@ func (k *keeper) verify(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-k.Done():
-			return errGone
+			return schema.ErrGone
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -173,7 +174,7 @@ func (k *keeper) run(ctx context.Context) {
 		k.disconnect(ctx)
 		pause := idle
 		switch {
-		case ctx.Err() != nil || errors.Is(err, errGone):
+		case ctx.Err() != nil || errors.Is(err, schema.ErrGone):
 			return
 		case err != nil:
 			k.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))

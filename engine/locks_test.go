@@ -9,6 +9,7 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 )
 
 // Whoever may connect may take every advisory lock the engine ever used, and those that its sessions hold now: it is
@@ -61,7 +62,7 @@ func TestLead(t *testing.T) {
 	super := connect(t, name)
 	tries := func(conn *pgx.Conn, want bool) {
 		t.Helper()
-		if got, err := lead(testContext(t), conn, serviceHinter); err != nil || got != want {
+		if got, err := schema.Lead(testContext(t), conn, schema.serviceHinter); err != nil || got != want {
 			t.Errorf("leads: %v, %v; want %v", got, err, want)
 		}
 	}
@@ -78,7 +79,7 @@ func TestLead(t *testing.T) {
 
 	admin.Close(context.Background(), first)
 	eventually(t, "the second one leads", func() bool {
-		leads, err := lead(testContext(t), second, serviceHinter)
+		leads, err := schema.Lead(testContext(t), second, schema.serviceHinter)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestLeadPinsNothing(t *testing.T) {
 	t.Parallel()
 	name := installed(t)
 	conn := connect(t, name)
-	if leads, err := lead(testContext(t), conn, serviceGranter); err != nil || !leads {
+	if leads, err := schema.Lead(testContext(t), conn, schema.serviceGranter); err != nil || !leads {
 		t.Fatal(leads, err)
 	}
 	if one[bool](t, connect(t, name), `select backend_xmin is not null or backend_xid is not null or state <> 'idle'

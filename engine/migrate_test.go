@@ -13,13 +13,14 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 	"mbusproxy/internal/pgcluster"
 )
 
 func TestInit(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
-	for i, want := range []Result{{Before: 0, After: newest}, {Before: newest, After: newest}} {
+	for i, want := range []schema.Result{{Before: 0, After: newest}, {Before: newest, After: newest}} {
 		res, err := Init(testContext(t), cluster.DSN(name))
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +38,7 @@ func TestInit(t *testing.T) {
 	if got := one[string](t, conn, columns); got != want {
 		t.Errorf("qt_model is (%s)", got)
 	}
-	if n := one[int](t, conn, `select count(*) from pg_sequences where schemaname = 'mbus4' and sequencename ~ '^hint_\d+$'`); n != hintSlots {
+	if n := one[int](t, conn, `select count(*) from pg_sequences where schemaname = 'mbus4' and sequencename ~ '^hint_\d+$'`); n != schema.HintSlots {
 		t.Errorf("%d hints", n)
 	}
 	const others = `select coalesce(string_agg(proname, ' '), '') from pg_proc p join pg_language l on l.oid = prolang
@@ -118,14 +119,14 @@ func TestInitFailingLeavesNothingOfAStep(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	conn := connect(t, name)
-	steps, err := migrations(preparing{})
+	steps, err := schema.migrations(schema.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps = append(steps, migration{version: newest + 1, name: "broken", text: "create table mbus4.half (); select 1/0"})
-	var in installation
-	var res Result
-	wantCode(t, upgrade(testContext(t), conn, steps, &in, &res, zap.NewNop()), "22012")
+	steps = append(steps, schema.migration{version: newest + 1, name: "broken", text: "create table mbus4.half (); select 1/0"})
+	var in schema.Installation
+	var res schema.Result
+	wantCode(t, schema.upgrade(testContext(t), conn, steps, &in, &res, zap.NewNop()), "22012")
 	if res.After != newest {
 		t.Errorf("after: version %d", res.After)
 	}
@@ -232,18 +233,18 @@ func TestInitWithoutRoles(t *testing.T) {
 	if res, err = Init(testContext(t), dsn); err != nil || len(res.Warnings) != 0 {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	if ok, err := granted(testContext(t), conn); !ok || err != nil {
+	if ok, err := schema.granted(testContext(t), conn); !ok || err != nil {
 		t.Errorf("not granted: %v", err)
 	}
 }
 
 func TestHstoreErrorHints(t *testing.T) {
 	t.Parallel()
-	in := &installation{role: "r", database: "d"}
+	in := &schema.Installation{role: "r", database: "d"}
 	for code, want := range map[string]string{
 		"58P01": "contrib", "0A000": "contrib", "3F000": "SCHEMA", "42501": "superuser",
 	} {
-		e := refused(t, hstoreError(&pgconn.PgError{Code: code}, in), code)
+		e := refused(t, schema.hstoreError(&pgconn.PgError{Code: code}, in), code)
 		if !strings.Contains(e.Hint, want) {
 			t.Errorf("%s: hint %q, want %q in it", code, e.Hint, want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 )
 
 // newRole makes a login role that goes with the test; what it owns in the database goes too.
@@ -32,14 +33,14 @@ func TestRights(t *testing.T) {
 	super := connect(t, name)
 	id := one[int](t, super, newConsumer, "q")
 	as := map[string]*pgx.Conn{}
-	for _, group := range []string{"", roleUser, roleAdmin} {
+	for _, group := range []string{"", schema.roleUser, schema.roleAdmin} {
 		role := newRole(t, name)
 		if group != "" {
 			mustExec(t, super, "grant "+group+" to "+role)
 		}
 		as[group] = connectTo(t, dsnAs(t, name, role))
 	}
-	slot := id % hintSlots
+	slot := id % schema.HintSlots
 	cases := []struct {
 		what        string
 		sql         string

@@ -10,6 +10,8 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
+	"mbusproxy/engine/selectors"
 )
 
 const (
@@ -35,8 +37,8 @@ func (k *keeper) round(ctx context.Context) error {
 		k.turn(&k.nextHint, tickInterval/2, func() error { return k.hinter.Tick(ctx, k.conn) }),
 		k.turn(&k.nextRelease, tickInterval/2, func() error { return k.release(ctx) }),
 		k.turn(&k.nextReap, reapInterval, func() error { return k.reap(ctx) }),
-		k.turn(&k.nextSlots, slotsInterval, func() error { return assignSlots(ctx, k.conn) }),
-		k.turn(&k.nextCollect, collectInterval, func() error { return collectUnused(ctx, k.conn) }),
+		k.turn(&k.nextSlots, slotsInterval, func() error { return selectors.AssignSlots(ctx, k.conn) }),
+		k.turn(&k.nextCollect, collectInterval, func() error { return selectors.CollectUnused(ctx, k.conn) }),
 		k.turn(&k.nextSweep, k.Interval, func() error { return k.sweepUp(ctx) }),
 	)
 }
@@ -66,8 +68,8 @@ func (k *keeper) look(ctx context.Context) error {
 	now := time.Now()
 	seen, err := look(ctx, k.conn)
 	if err != nil {
-		if dropped(err) {
-			return errGone
+		if schema.Dropped(err) {
+			return schema.ErrGone
 		}
 		return err
 	}

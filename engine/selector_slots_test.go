@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"testing"
+
+	"mbusproxy/engine/selectors"
 )
 
 // Errors are counted for each consumer, by posts that are rolled back as well, and fail nobody.
@@ -23,7 +25,7 @@ func TestSelectorErrorsAreCounted(t *testing.T) {
 		return one[int64](t, conn, `select last_value from mbus4.message_id`)
 	}
 	post() // nobody counts yet, and nothing fails
-	if err := assignSlots(testContext(t), conn); err != nil {
+	if err := selectors.AssignSlots(testContext(t), conn); err != nil {
 		t.Fatal(err)
 	}
 	if got := one[string](t, conn, counts); got != "a 0, b 0, h" {
@@ -42,7 +44,7 @@ func TestSelectorErrorsAreCounted(t *testing.T) {
 	// Another consumer takes the place of one that is gone, and begins with none.
 	mustExec(t, conn, called("drop_consumer", "'q', 'a'"))
 	mustExec(t, conn, called("create_consumer", "'q', 'z', 'fails', false"))
-	if err := assignSlots(testContext(t), conn); err != nil {
+	if err := selectors.AssignSlots(testContext(t), conn); err != nil {
 		t.Fatal(err)
 	}
 	last = post()
@@ -60,21 +62,21 @@ func TestSelectorSlotsBound(t *testing.T) {
 	name := installed(t)
 	conn := connect(t, name)
 	general(t, conn, "fails", "-1", true)
-	mustExec(t, conn, `insert into mbus4.selector_slot (slot, consumer_id, base) select n, null, 0 from generate_series(0, $1::int) n`, maxSelectorSlots-1)
+	mustExec(t, conn, `insert into mbus4.selector_slot (slot, consumer_id, base) select n, null, 0 from generate_series(0, $1::int) n`, selectors.maxSlots-1)
 	mustExec(t, conn, `insert into mbus4.consumer (queue_id, queue, name, selector, selector_id)
-		select q.id, q.name, 'c' || n, 'fails', $1 from mbus4.queue q, generate_series(0, $2::int) n where q.name = 'dmq'`, selectorID("fails"), maxSelectorSlots)
-	mustExec(t, conn, `do $$ begin for n in 0..`+fmt.Sprint(maxSelectorSlots-1)+` loop
+		select q.id, q.name, 'c' || n, 'fails', $1 from mbus4.queue q, generate_series(0, $2::int) n where q.name = 'dmq'`, selectors.rowID("fails"), selectors.maxSlots)
+	mustExec(t, conn, `do $$ begin for n in 0..`+fmt.Sprint(selectors.maxSlots-1)+` loop
 		execute 'create sequence mbus4.selector_errors_' || n; execute 'create sequence mbus4.selector_message_' || n; end loop; end $$`)
 	for range 2 {
-		if err := assignSlots(testContext(t), conn); err != nil {
+		if err := selectors.AssignSlots(testContext(t), conn); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := one[int](t, conn, `select count(consumer_id) from mbus4.selector_slot`); n != maxSelectorSlots {
+	if n := one[int](t, conn, `select count(consumer_id) from mbus4.selector_slot`); n != selectors.maxSlots {
 		t.Errorf("%d places", n)
 	}
 	mustExec(t, conn, `select mbus4.at_post('dmq', 'a=>1', null, null, null, '1')`)
-	if n := one[int](t, conn, `select count(*) from mbus4.selector_errors where errors = 1`); n != maxSelectorSlots {
+	if n := one[int](t, conn, `select count(*) from mbus4.selector_errors where errors = 1`); n != selectors.maxSlots {
 		t.Errorf("%d consumers with an error", n)
 	}
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/calls"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/selectors"
 	"mbusproxy/selector"
 	"mbusproxy/sqlfuncs"
 )
@@ -27,14 +29,14 @@ func ensureAs(t *testing.T, e *Engine, database, role, text string, temporary bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db.EnsureSelector(testContext(t), SelectorUse{Role: role, Temporary: temporary, Text: text})
+	return db.EnsureSelector(testContext(t), selectors.Use{Role: role, Temporary: temporary, Text: text})
 }
 
 // general makes a row for a selector that takes a condition of the test's own.
 func general(t *testing.T, conn *pgx.Conn, text, condition string, canFail bool) {
 	t.Helper()
 	mustExec(t, conn, `insert into mbus4.selector (id, text, condition, can_fail, version, major, maker) values ($1, $2, $3, $4, $5, $6, 'postgres')`,
-		selectorID(text), text, condition, canFail, selector.Version, serverMajor(t, conn))
+		selectors.rowID(text), text, condition, canFail, selector.Version, serverMajor(t, conn))
 }
 
 func serverMajor(t *testing.T, conn *pgx.Conn) int {
@@ -110,8 +112,8 @@ func TestSelectorsDecide(t *testing.T) {
 			where c.queue = 'q' and c.name <> 'default' and exists (select from mbus4.message m where m.consumer_id = c.id)), '')
 		|| '|' || coalesce((select string_agg(c.queue, ' ' order by c.queue) from mbus4.consumer c
 			where c.queue like 'far_' and exists (select from mbus4.message m where m.consumer_id = c.id)), '')`
-	texts, post := Fragments(), funcNamed("post")
-	plain := slices.DeleteFunc(slices.Clone(post.Params), func(p sqlfuncs.Param) bool { return slices.Contains(plainPost, p.Name) })
+	texts, post := calls.New(), calls.funcNamed("post")
+	plain := slices.DeleteFunc(slices.Clone(post.Params), func(p sqlfuncs.Param) bool { return slices.Contains(calls.plainPost, p.Name) })
 	for _, c := range []struct{ data, properties, want string }{
 		{"n=>4", "p=>1", "c1|far1"},
 		{"d=>x", "p=>1", "c0 c1|far0 far1"},
@@ -202,15 +204,15 @@ func TestSelectorsOutOfUse(t *testing.T) {
 	}
 	mustExec(t, conn, "update mbus4.selector set wanted = now() - interval '2 hours' where text <> 'young'")
 	const use = `insert into mbus4.consumer (queue_id, queue, name, selector_id) select id, name, $2, $1 from mbus4.queue where name = 'dmq'`
-	mustExec(t, conn, use, selectorID("used"), "used")
+	mustExec(t, conn, use, selectors.rowID("used"), "used")
 	other := connect(t, name)
 	mustExec(t, other, "begin")
-	mustExec(t, other, use, selectorID("held"), "held") // not committed
+	mustExec(t, other, use, selectors.rowID("held"), "held") // not committed
 	collect := func() int64 {
 		t.Helper()
 		var gone int64
 		err := pgx.BeginFunc(testContext(t), conn, func(tx pgx.Tx) (err error) {
-			gone, err = collectSelectors(testContext(t), tx, selectorLife)
+			gone, err = selectors.collect(testContext(t), tx, selectors.selectorLife)
 			return err
 		})
 		if err != nil {
@@ -248,9 +250,9 @@ func TestSelectorsBound(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	fill("postgres", 1, maxSelectorsOfRole)
+	fill("postgres", 1, selectors.maxSelectorsOfRole)
 	wantLimit("postgres", "t.data->'a' = '1'")
-	fill("somebody", maxSelectorsOfRole+1, maxSelectors-1)
+	fill("somebody", selectors.maxSelectorsOfRole+1, selectors.maxSelectors-1)
 	mustExec(t, conn, "update mbus4.selector set maker = 'nobody' where id = 1")
 	if err := ensure(t, e, name, "t.data->'a' = '2'"); err != nil {
 		t.Errorf("one below the bound: %v", err)
@@ -276,7 +278,7 @@ func TestSelectorsAreMadeAgain(t *testing.T) {
 	use := func(consumer, text string) {
 		t.Helper()
 		mustExec(t, conn, `insert into mbus4.consumer (queue_id, queue, name, selector, selector_id) select id, name, $1, $2, $3 from mbus4.queue where name = 'dmq'`,
-			consumer, text, selectorID(text))
+			consumer, text, selectors.rowID(text))
 	}
 	use("g", good)
 	use("b", bad)
@@ -402,7 +404,7 @@ func TestSelectorsChangeNoCatalogue(t *testing.T) {
 	before := one[string](t, conn, catalogues)
 	for i := range 20 {
 		text := fmt.Sprintf("(t.data->'n')::int > %d", i)
-		if err := db.EnsureSelector(testContext(t), SelectorUse{Role: "postgres", Temporary: true, Text: text}); err != nil {
+		if err := db.EnsureSelector(testContext(t), selectors.Use{Role: "postgres", Temporary: true, Text: text}); err != nil {
 			t.Fatal(err)
 		}
 		mustExec(t, conn, "select mbus4.new_temporary_consumer('q', $1, 1)", text)

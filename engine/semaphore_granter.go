@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/schema"
 )
 
 const (
@@ -21,6 +24,7 @@ const (
 	quietEnough    = 3 * time.Second        // after a change: counters that move now tell of direct writes
 	busyInterval   = 50 * time.Millisecond  // until what was locked is tried again
 	leadInterval   = 150 * time.Millisecond // between two questions whether the one that leads is gone
+	granterService = "granter"              // the row of mbus4.service by which one Granter leads
 	grantChannel   = "mbus4_semaphore"      // for NOTIFY among Granters
 )
 
@@ -40,9 +44,9 @@ const (
 // A full pass reads everything afresh: at the beginning, each interval, and when the tables' counters move
 // without an entry in the log, which means that somebody wrote to the tables directly.
 type Granter struct {
-	texts    *CallTexts
+	texts    *calls.Texts
 	hstore   string // the schema, quoted
-	features *features
+	features *schema.Features
 	interval time.Duration // between two full passes
 
 	leads *pgx.Conn // the connection that has the lead; compared, never used
@@ -70,8 +74,8 @@ type Granter struct {
 }
 
 // NewGranter makes a Granter.
-func NewGranter(hstoreSchema string, f *features, interval time.Duration) *Granter {
-	g := &Granter{texts: Fragments(), hstore: hstoreSchema, features: f, interval: interval}
+func NewGranter(hstoreSchema string, f *schema.Features, interval time.Duration) *Granter {
+	g := &Granter{texts: calls.New(), hstore: hstoreSchema, features: f, interval: interval}
 	g.forget()
 	return g
 }
@@ -224,7 +228,7 @@ func (g *Granter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if time.Since(g.refusedAt) < leadInterval {
 		return false, nil
 	}
-	if leads, err := lead(ctx, conn, serviceGranter); err != nil || !leads {
+	if leads, err := schema.Lead(ctx, conn, granterService); err != nil || !leads {
 		g.refusedAt = time.Now()
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/schema"
 )
 
 // semaphoreTest is a database with a Granter that works when told.
@@ -30,7 +31,7 @@ func newSemaphoreTest(t *testing.T) *semaphoreTest {
 }
 
 func newTestGranter() *Granter {
-	return NewGranter("public", &features{}, time.Hour)
+	return NewGranter("public", &schema.Features{}, time.Hour)
 }
 
 // granterConn is a connection as a Granter has it.

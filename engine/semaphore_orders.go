@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/calls"
 )
 
 // SemaphoreEvents is the queue in which semaphores tell of grants and of requests to release.
@@ -80,7 +82,7 @@ order by t.n`
 
 // giveText is giveSQL with the engine's own way of posting.
 func (g *Granter) giveText() string {
-	columns, post := g.texts.Posting(Site{HstoreSchema: g.hstore, Selective: g.features.Selective()})
+	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore, Selective: g.features.Selective()})
 	return strings.NewReplacer("{columns}", columns, "{hstore}", g.hstore, "{post}", post).Replace(giveSQL)
 }
 

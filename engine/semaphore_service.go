@@ -14,6 +14,7 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/service"
+	"mbusproxy/engine/schema"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 // and every one to five seconds else, without a connection in between: it can be dropped as without a proxy.
 type granting struct {
 	server    *admin.Server
-	installed installation
+	installed schema.Installation
 	granter   *Granter
 	service   *service.Service
 	log       *zap.Logger
@@ -47,10 +48,10 @@ type granting struct {
 }
 
 // newGranting makes a granting for a database that was prepared. interval is the time between two full passes.
-func newGranting(server *admin.Server, in installation, f *features, interval time.Duration, log *zap.Logger) *granting {
+func newGranting(server *admin.Server, in schema.Installation, f *schema.Features, interval time.Duration, log *zap.Logger) *granting {
 	return &granting{
 		server: server, installed: in, service: service.New(), log: log, busyAt: time.Now(),
-		granter: NewGranter(in.hstoreSchema, f, cmp.Or(interval, defaultSemaphoreInterval)),
+		granter: NewGranter(in.HstoreSchema(), f, cmp.Or(interval, defaultSemaphoreInterval)),
 	}
 }
 
@@ -101,7 +102,7 @@ func (s *granting) run(ctx context.Context) {
 		}
 		switch {
 		case ctx.Err() != nil:
-		case errors.Is(err, errGone):
+		case errors.Is(err, schema.ErrGone):
 			return
 		case err != nil:
 			s.granter.forget()
@@ -161,8 +162,8 @@ func (s *granting) turn(ctx context.Context, conn *pgx.Conn) (Turned, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
 	out, err := s.granter.Turn(ctx, conn)
-	if dropped(err) {
-		return out, errGone
+	if schema.Dropped(err) {
+		return out, schema.ErrGone
 	}
 	return out, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/selectors"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
 )
@@ -127,7 +128,7 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 		return fmt.Errorf("subscribing to semaphores: %w", err)
 	}
 	if !proxied && selector != "" {
-		if err := storeOwnSelector(ctx, tx, ownParser(), hstore, selector); err != nil {
+		if err := selectors.StoreOwn(ctx, tx, ownParser(), hstore, selector); err != nil {
 			return refusal.Wrap("subscribing to semaphores", err)
 		}
 	}

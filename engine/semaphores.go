@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"mbusproxy/engine/calls"
 	"mbusproxy/engine/refusal"
 )
 
@@ -32,11 +33,11 @@ type SemaphoreDB interface {
 // out of bounds. It is as safe for concurrent use as what it works over.
 type Semaphores struct {
 	db    SemaphoreDB
-	texts *CallTexts
+	texts *calls.Texts
 }
 
 // NewSemaphores makes Semaphores over a pool, a connection or a transaction, which stays the caller's.
-func NewSemaphores(db SemaphoreDB) *Semaphores { return &Semaphores{db: db, texts: Fragments()} }
+func NewSemaphores(db SemaphoreDB) *Semaphores { return &Semaphores{db: db, texts: calls.New()} }
 
 // Semaphore is a semaphore's row.
 type Semaphore struct {

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 )
 
 // A database made by the first version keeps its messages when it is upgraded.
@@ -14,13 +15,13 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	conn := connect(t, name)
-	steps, err := migrations(preparing{})
+	steps, err := schema.migrations(schema.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in installation
-	var old Result
-	if err := upgrade(testContext(t), conn, steps[:1], &in, &old, zap.NewNop()); err != nil || old.After != 1 {
+	var in schema.Installation
+	var old schema.Result
+	if err := schema.upgrade(testContext(t), conn, steps[:1], &in, &old, zap.NewNop()); err != nil || old.After != 1 {
 		t.Fatalf("%+v, %v", old, err)
 	}
 	id := one[int](t, conn, newConsumer, "q")
@@ -40,13 +41,13 @@ func TestUpgradeMovesSelectors(t *testing.T) {
 	t.Parallel()
 	name := newDatabase(t)
 	conn := connect(t, name)
-	steps, err := migrations(preparing{})
+	steps, err := schema.migrations(schema.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in installation
-	var old Result
-	if err := upgrade(testContext(t), conn, steps[:selectorRowsVersion-1], &in, &old, zap.NewNop()); err != nil {
+	var in schema.Installation
+	var old schema.Result
+	if err := schema.upgrade(testContext(t), conn, steps[:schema.selectorRowsVersion-1], &in, &old, zap.NewNop()); err != nil {
 		t.Fatal(err)
 	}
 	mustExec(t, conn, `create domain public.dom as int check (value > 0)`)
@@ -75,7 +76,7 @@ func TestUpgradeMovesSelectors(t *testing.T) {
 			t.Errorf("the list lacks %q: %s", want, refused.Message)
 		}
 	}
-	if n := one[int](t, conn, "select max(version) from mbus4.schema_version"); n != selectorRowsVersion-1 {
+	if n := one[int](t, conn, "select max(version) from mbus4.schema_version"); n != schema.selectorRowsVersion-1 {
 		t.Errorf("stopped at version %d", n)
 	}
 	res, err := InitDisablingSelectors(testContext(t), cluster.DSN(name))

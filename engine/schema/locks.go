@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"context"
@@ -15,12 +15,6 @@ import (
 //   - A row of mbus4.service is locked for a moment by a session that takes the lead in a service. The row then
 //     names the session, which keeps the lead for as long as it lives: see migrations/0016_sessions.sql.
 //     Another row is locked while a selector is made.
-
-// The services of which one works at a time, by the names of their rows.
-const (
-	serviceHinter  = "hinter"
-	serviceGranter = "granter"
-)
 
 // lockUpgradeSQL lets one transaction at a time change the schema. Readers are not held up.
 const lockUpgradeSQL = `lock table mbus4.upgrade_lock in exclusive mode`
@@ -47,9 +41,9 @@ cross join lateral (
 where s.name = v.name and me.owner is not null
 returning true`
 
-// lead tries to take the lead in a service for the session, and reports whether it has it. The session keeps it
+// Lead tries to take the lead in a service for the session, and reports whether it has it. The session keeps it
 // until it ends.
-func lead(ctx context.Context, conn *pgx.Conn, service string) (bool, error) {
+func Lead(ctx context.Context, conn *pgx.Conn, service string) (bool, error) {
 	var leads bool
 	err := conn.QueryRow(ctx, leadSQL, service).Scan(&leads)
 	if errors.Is(err, pgx.ErrNoRows) {

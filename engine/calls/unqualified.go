@@ -1,4 +1,4 @@
-package engine
+package calls
 
 import (
 	"strconv"
@@ -7,15 +7,15 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// UnqualifiedCall is what decides whether a call without the schema means a function of ours.
-type UnqualifiedCall struct {
+// Unqualified is what decides whether a call without the schema means a function of ours.
+type Unqualified struct {
 	Name  string
 	Args  int      // how many arguments
 	Named []string // the names of those given by name
 }
 
 // fill puts what is known of the call into a text of sql/name.
-func (c UnqualifiedCall) fill(text string) string {
+func (c Unqualified) fill(text string) string {
 	named := make([]string, len(c.Named))
 	for i, name := range c.Named {
 		named[i] = sqlfuncs.QuoteLiteral(name)
@@ -26,7 +26,7 @@ func (c UnqualifiedCall) fill(text string) string {
 
 // Question returns the query whose answer is a text with a 1 for each of the calls that means a function of
 // ours in the session which runs it, and a 0 for each that does not.
-func (t *CallTexts) Question(calls []UnqualifiedCall) string {
+func (t *Texts) Question(calls []Unqualified) string {
 	parts := make([]string, len(calls))
 	for i, c := range calls {
 		parts[i] = "case when " + c.fill(t.ours) + " then '1' else '0' end"
@@ -35,8 +35,8 @@ func (t *CallTexts) Question(calls []UnqualifiedCall) string {
 }
 
 // Guard returns an expression that is true where such a call means a function of ours, and else fails.
-func (t *CallTexts) Guard(name string, args int, named []string) string {
-	c := UnqualifiedCall{name, args, named}
+func (t *Texts) Guard(name string, args int, named []string) string {
+	c := Unqualified{name, args, named}
 	return c.fill(strings.ReplaceAll(t.guard, "{ours}", t.ours))
 }
 

@@ -1,4 +1,4 @@
-package engine
+package calls
 
 import (
 	"crypto/md5"
@@ -48,7 +48,7 @@ type StepCall struct {
 }
 
 // Step returns the PL/pgSQL code of a step, a block for DoBlock. Refusals are of type *Error.
-func (t *CallTexts) Step(site Site, call StepCall) (string, error) {
+func (t *Texts) Step(site Site, call StepCall) (string, error) {
 	code, err := t.step(site, call)
 	if err == nil && call.Guard != "" {
 		code = "begin\n" + guardBlock(call.Guard) + ";\n" + code + ";\nend"
@@ -56,7 +56,7 @@ func (t *CallTexts) Step(site Site, call StepCall) (string, error) {
 	return code, err
 }
 
-func (t *CallTexts) step(site Site, call StepCall) (string, error) {
+func (t *Texts) step(site Site, call StepCall) (string, error) {
 	switch call.Func.Serves {
 	case "run_on":
 		return t.runOn(site, call)
@@ -68,7 +68,7 @@ func (t *CallTexts) step(site Site, call StepCall) (string, error) {
 	panic("no step for function " + call.Func.Name)
 }
 
-func (t *CallTexts) runOn(site Site, call StepCall) (string, error) {
+func (t *Texts) runOn(site Site, call StepCall) (string, error) {
 	exec := call.Args["exec"]
 	if exec == nil {
 		return "", &refusal.Error{Code: refusal.NullValue, Message: "the statement to run must not be null"}
@@ -89,7 +89,7 @@ func (t *CallTexts) runOn(site Site, call StepCall) (string, error) {
 	}), nil
 }
 
-func (t *CallTexts) processQueue(call StepCall) (string, error) {
+func (t *Texts) processQueue(call StepCall) (string, error) {
 	process, err := processID(call.Args["current_process_id"])
 	if err != nil {
 		return "", err
@@ -120,7 +120,7 @@ func processID(text *string) (int64, error) {
 	return process, nil
 }
 
-func (t *CallTexts) createView(site Site, call StepCall) (string, error) {
+func (t *Texts) createView(site Site, call StepCall) (string, error) {
 	queue, consumer := strings.ToLower(call.text("qname")), strings.ToLower(call.text("cname"))
 	view, err := call.viewName(queue)
 	if err != nil {
@@ -246,7 +246,7 @@ func isTrue(s string) bool {
 
 // statement is a whole statement around the text of a call: a query for columns of the result's row.
 // args selects the arguments, n first.
-func (t *CallTexts) statement(site Site, serves, columns, mark, args string) string {
+func (t *Texts) statement(site Site, serves, columns, mark, args string) string {
 	use := sqlfuncs.Use{
 		Given:     map[string]bool{"headers": true, "iid": true},
 		Ordered:   site.Ordered,
@@ -256,7 +256,7 @@ func (t *CallTexts) statement(site Site, serves, columns, mark, args string) str
 }
 
 // fill fills in a text/template of sql/step.
-func (t *CallTexts) fill(name string, values map[string]string) string {
+func (t *Texts) fill(name string, values map[string]string) string {
 	var b strings.Builder
 	if err := t.steps.ExecuteTemplate(&b, name+".sql", values); err != nil {
 		panic(fmt.Sprintf("filling in SQL of step %s: %v", name, err))

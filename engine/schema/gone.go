@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"context"
@@ -10,29 +10,29 @@ import (
 	"mbusproxy/engine/refusal"
 )
 
-// errGone reports that a database is not, or no longer, the one that was opened.
-var errGone = errors.New("database is gone")
+// ErrGone reports that a database is not, or no longer, the one that was opened.
+var ErrGone = errors.New("database is gone")
 
-// dropped reports whether the server says with err that a table or the schema does not exist. To a service, which works
+// Dropped reports whether the server says with err that a table or the schema does not exist. To a service, which works
 // where both were found, it says that the schema was dropped.
-func dropped(err error) bool {
+func Dropped(err error) bool {
 	code := refusal.SQLState(err)
 	return code == "42P01" || code == codeInvalidSchema // undefined_table
 }
 
 // Dial opens a session for a service and makes sure that the database is still the one that was prepared; errGone says that
 // it is not.
-func (in installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Conn, error) {
+func (in Installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Conn, error) {
 	conn, err := server.Connect(ctx, in.database)
 	if err != nil {
 		if refusal.SQLState(err) == refusal.InvalidCatalog {
-			return nil, errGone
+			return nil, ErrGone
 		}
 		return nil, err
 	}
 	found, err := identify(ctx, conn)
 	if err == nil && (found.oid != in.oid || found.version != in.version || found.hstoreSchema != in.hstoreSchema) {
-		err = errGone
+		err = ErrGone
 	}
 	if err == nil {
 		err = admin.Settle(ctx, conn, admin.ServiceLockWait)

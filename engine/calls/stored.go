@@ -1,4 +1,4 @@
-package engine
+package calls
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 //
 // What a function gives must not change under its name, for Postgres does not replace a function by one of another type.
 
-// functionPrefix starts the names of the functions; no call that is served does.
-const functionPrefix = "at_"
+// FunctionPrefix starts the names of the functions; no call that is served does.
+const FunctionPrefix = "at_"
 
 // variant is one of the functions for a text. There is more than one where most calls need little of what
 // some do.
@@ -31,7 +31,7 @@ type variant struct {
 var plainPost = []string{"headers", "iid"}
 
 // variants lists the functions for f, the plainest first.
-func (t *CallTexts) variants(f *sqlfuncs.Func) []variant {
+func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	switch {
 	case f.Serves == "post":
 		return []variant{{without: plainPost}, {suffix: "_full"}}
@@ -42,7 +42,7 @@ func (t *CallTexts) variants(f *sqlfuncs.Func) []variant {
 }
 
 // variant chooses the function for a call: the plainest that has all that is given.
-func (t *CallTexts) variant(f *sqlfuncs.Func, use sqlfuncs.Use) variant {
+func (t *Texts) variant(f *sqlfuncs.Func, use sqlfuncs.Use) variant {
 	var fit []variant
 	for _, v := range t.variants(f) {
 		if !slices.ContainsFunc(v.without, func(p string) bool { return use.Given[p] }) {
@@ -55,8 +55,8 @@ func (t *CallTexts) variant(f *sqlfuncs.Func, use sqlfuncs.Use) variant {
 	return fit[0] // order makes no difference to it
 }
 
-// definition is a function as it is to be created.
-type definition struct {
+// Definition is a function as it is to be created.
+type Definition struct {
 	Name      string // without the schema
 	Signature string // as for drop function
 	Create    string
@@ -64,7 +64,7 @@ type definition struct {
 
 // functionCall is the expression that calls the function. The arguments are placeholders, in the words
 // of f's parameters.
-func (t *CallTexts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
+func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 	if f.Serves == "dyn_consume" && !use.Given["selector"] {
 		match, _ := sqlfuncs.Lookup("consume") // its parameters are among the other's
 		f = match.Func
@@ -76,7 +76,7 @@ func (t *CallTexts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 			args = append(args, "{"+p.Name+"}")
 		}
 	}
-	call := sqlfuncs.Schema + "." + functionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "'{k}'"), ", ") + ")"
+	call := sqlfuncs.Schema + "." + FunctionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "'{k}'"), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
 		return "coalesce(" + call + ", ''::pg_catalog.void)" // SQL gives null, all other languages do not
 	}
@@ -84,8 +84,8 @@ func (t *CallTexts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 }
 
 // Definitions lists the functions for all texts that serve calls.
-func (t *CallTexts) Definitions(hstoreSchema string) []definition {
-	var out []definition
+func (t *Texts) Definitions(hstoreSchema string) []Definition {
+	var out []Definition
 	seen := map[string]bool{}
 	for _, f := range sqlfuncs.All() {
 		if f.Effect == sqlfuncs.Native || seen[f.Serves] {
@@ -99,7 +99,7 @@ func (t *CallTexts) Definitions(hstoreSchema string) []definition {
 	return out
 }
 
-func (t *CallTexts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string) definition {
+func (t *Texts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string) Definition {
 	var types, names, values []string
 	fills := []string{"{hstore}", hstoreSchema, "{c}", "mbus4_c", "{name}", sqlfuncs.QuoteIdent(f.Serves)}
 	given := map[string]bool{}
@@ -130,7 +130,7 @@ func (t *CallTexts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string)
 	}
 	body = strings.NewReplacer(fills...).Replace(numbered(body, number))
 
-	d := definition{Name: functionPrefix + f.Serves + v.suffix}
+	d := Definition{Name: FunctionPrefix + f.Serves + v.suffix}
 	d.Signature = sqlfuncs.Schema + "." + d.Name + "(" + strings.Join(types, ", ") + ")"
 	returns, rows := f.Result.SQL(hstoreSchema), ""
 	if f.Set {

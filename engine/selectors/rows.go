@@ -1,4 +1,4 @@
-package engine
+package selectors
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"mbusproxy/selector"
 )
 
-// selectorID is the key of a selector's row; see the macro selector_row.sql.
-func selectorID(text string) int64 {
+// rowID is the key of a selector's row; see the macro selector_row.sql.
+func rowID(text string) int64 {
 	sum := md5.Sum([]byte(text))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
@@ -32,8 +32,8 @@ type selectorRow struct {
 	env       selector.Env
 }
 
-// compileSelector has a text compiled. A refusal is an *Error.
-func compileSelector(ctx context.Context, parser *parse.Parser, text string, env selector.Env) (selectorRow, error) {
+// compile has a text compiled. A refusal is an *Error.
+func compile(ctx context.Context, parser *parse.Parser, text string, env selector.Env) (selectorRow, error) {
 	s, err := selector.Compile(ctx, parser, text, env)
 	if err != nil {
 		var refused *selector.Error
@@ -47,7 +47,7 @@ func compileSelector(ctx context.Context, parser *parse.Parser, text string, env
 		}
 	}
 	return selectorRow{
-		id: selectorID(text), text: text, asks: asked(s.Simple), condition: s.Condition, canFail: s.CanFail, env: env,
+		id: rowID(text), text: text, asks: asked(s.Simple), condition: s.Condition, canFail: s.CanFail, env: env,
 	}, nil
 }
 
@@ -78,10 +78,10 @@ type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// storeSelector makes the row of a selector, or marks the one that is there as wanted. role is who asks.
-func storeSelector(ctx context.Context, conn beginner, role string, row selectorRow) error {
+// store makes the row of a selector, or marks the one that is there as wanted. role is who asks.
+func store(ctx context.Context, conn beginner, role string, row selectorRow) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		found, err := refreshSelector(ctx, tx, row)
+		found, err := refresh(ctx, tx, row)
 		if err != nil || found {
 			return err
 		}
@@ -90,18 +90,18 @@ func storeSelector(ctx context.Context, conn beginner, role string, row selector
 		if _, err := tx.Exec(ctx, `lock table mbus4.selector in share row exclusive mode`); err != nil {
 			return fmt.Errorf("waiting to make a selector: %w", err)
 		}
-		if found, err = refreshSelector(ctx, tx, row); err != nil || found {
+		if found, err = refresh(ctx, tx, row); err != nil || found {
 			return err
 		}
 		if err := checkRoom(ctx, tx, role); err != nil {
 			return err
 		}
-		return insertSelector(ctx, tx, role, row)
+		return insert(ctx, tx, role, row)
 	})
 }
 
-// refreshSelector looks for the row of a selector, and sees that it is the program's own and stays for a while.
-func refreshSelector(ctx context.Context, tx pgx.Tx, row selectorRow) (found bool, err error) {
+// refresh looks for the row of a selector, and sees that it is the program's own and stays for a while.
+func refresh(ctx context.Context, tx pgx.Tx, row selectorRow) (found bool, err error) {
 	var text string
 	var current, fresh bool
 	err = tx.QueryRow(ctx, `
@@ -120,7 +120,7 @@ func refreshSelector(ctx context.Context, tx pgx.Tx, row selectorRow) (found boo
 			Hint:    "Write it in another way, for example with a blank more.",
 		}
 	case !current:
-		return true, updateSelector(ctx, tx, row)
+		return true, update(ctx, tx, row)
 	case fresh:
 		return true, nil
 	}
@@ -154,7 +154,7 @@ func checkRoom(ctx context.Context, tx pgx.Tx, role string) error {
 				Hint:    "Drop consumers and triggers that are not needed, or wait: selectors that nobody uses any more make room within minutes.",
 			}
 		}
-		if _, err := collectSelectors(ctx, tx, selectorGrace); err != nil {
+		if _, err := collect(ctx, tx, selectorGrace); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (r selectorRow) values() []any {
 	return []any{r.id, r.text, r.asks["headers"], r.asks["properties"], r.asks["data"], r.condition, r.canFail, r.refused, selector.Version, r.env.Major}
 }
 
-func insertSelector(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error {
+func insert(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error {
 	_, err := tx.Exec(ctx, withHstore(`
 		insert into mbus4.selector (id, text, headers, properties, data, condition, can_fail, refused, version, major, maker)
 		values ($1, $2, `+selectorValues+`, $11)`, row.env.HstoreSchema), append(row.values(), role)...)
@@ -177,14 +177,14 @@ func insertSelector(ctx context.Context, tx pgx.Tx, role string, row selectorRow
 	return nil
 }
 
-// updateSelector puts what was compiled again in the place of what another version made, for the consumers too.
-func updateSelector(ctx context.Context, tx pgx.Tx, row selectorRow) error {
+// update puts what was compiled again in the place of what another version made, for the consumers too.
+func update(ctx context.Context, tx pgx.Tx, row selectorRow) error {
 	_, err := tx.Exec(ctx, withHstore(`
 		update mbus4.selector s
 		set (headers, properties, data, condition, can_fail, refused, version, major) = (`+selectorValues+`), wanted = pg_catalog.now()
 		where s.id = $1 and s.text = $2`, row.env.HstoreSchema), row.values()...)
 	if err == nil {
-		err = spreadSelector(ctx, tx, row.id)
+		err = spread(ctx, tx, row.id)
 	}
 	if err != nil {
 		return fmt.Errorf("making a selector again: %w", err)
@@ -192,8 +192,8 @@ func updateSelector(ctx context.Context, tx pgx.Tx, row selectorRow) error {
 	return nil
 }
 
-// spreadSelector writes what a selector asks for into the rows of its consumers.
-func spreadSelector(ctx context.Context, tx pgx.Tx, id int64) error {
+// spread writes what a selector asks for into the rows of its consumers.
+func spread(ctx context.Context, tx pgx.Tx, id int64) error {
 	_, err := tx.Exec(ctx, `
 		update mbus4.consumer c
 		set asks_headers = s.headers, asks_properties = s.properties, asks_data = s.data
@@ -203,8 +203,8 @@ func spreadSelector(ctx context.Context, tx pgx.Tx, id int64) error {
 	return err
 }
 
-// collectSelectors removes the rows that no consumer uses and that were last asked for longer than age ago.
-func collectSelectors(ctx context.Context, tx pgx.Tx, age time.Duration) (int64, error) {
+// collect removes the rows that no consumer uses and that were last asked for longer than age ago.
+func collect(ctx context.Context, tx pgx.Tx, age time.Duration) (int64, error) {
 	var gone int64
 	err := pgx.BeginFunc(ctx, tx, func(try pgx.Tx) error {
 		// A consumer's foreign key holds the row locked until its transaction ends.
@@ -230,30 +230,30 @@ func collectSelectors(ctx context.Context, tx pgx.Tx, age time.Duration) (int64,
 	return gone, nil
 }
 
-// collectUnused removes the selectors that nobody uses.
-func collectUnused(ctx context.Context, conn *pgx.Conn) error {
+// CollectUnused removes the selectors that nobody uses.
+func CollectUnused(ctx context.Context, conn *pgx.Conn) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		_, err := collectSelectors(ctx, tx, selectorLife)
+		_, err := collect(ctx, tx, selectorLife)
 		return err
 	})
 }
 
-// storeOwnSelector does it in a transaction of the caller's, whose role must be the schema's owner or have its rights.
-func storeOwnSelector(ctx context.Context, tx pgx.Tx, parser *parse.Parser, hstoreSchema, text string) error {
+// StoreOwn does it in a transaction of the caller's, whose role must be the schema's owner or have its rights.
+func StoreOwn(ctx context.Context, tx pgx.Tx, parser *parse.Parser, hstoreSchema, text string) error {
 	env := selector.Env{HstoreSchema: hstoreSchema}
 	var role string
 	err := tx.QueryRow(ctx, `select session_user::text, pg_catalog.current_setting('server_version_num')::int / 10000`).Scan(&role, &env.Major)
 	if err != nil {
 		return fmt.Errorf("asking for the server's version: %w", err)
 	}
-	row, err := compileSelector(ctx, parser, text, env)
+	row, err := compile(ctx, parser, text, env)
 	if err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, "set local search_path = pg_catalog"); err != nil {
 		return fmt.Errorf("setting the search path: %w", err)
 	}
-	if err := storeSelector(ctx, tx, role, row); err != nil {
+	if err := store(ctx, tx, role, row); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, "set local search_path = default"); err != nil {

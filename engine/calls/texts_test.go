@@ -1,4 +1,4 @@
-package engine
+package calls
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // Every function of the catalogue has its SQL in each use, with all placeholders known.
 func TestFragments(t *testing.T) {
 	t.Parallel()
-	texts := Fragments()
+	texts := New()
 	for _, f := range sqlfuncs.All() {
 		for _, use := range []sqlfuncs.Use{
 			{},
@@ -42,7 +42,7 @@ func TestFragments(t *testing.T) {
 // In place every function but the steps has an expression that holds each argument once.
 func TestFragmentsInPlace(t *testing.T) {
 	t.Parallel()
-	texts := Fragments()
+	texts := New()
 	for _, f := range sqlfuncs.All() {
 		given := map[string]bool{}
 		for _, p := range f.Params {
@@ -68,7 +68,7 @@ func TestFragmentsInPlace(t *testing.T) {
 // Waking what waits is left out where nothing does, and only there.
 func TestFragmentsWake(t *testing.T) {
 	t.Parallel()
-	texts := Fragments()
+	texts := New()
 	woke := 0
 	for _, f := range sqlfuncs.All() {
 		plain, ordered := texts.Fragment(f, sqlfuncs.Use{}).CTEs, texts.Fragment(f, sqlfuncs.Use{Ordered: true}).CTEs

@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"context"
@@ -8,27 +8,27 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// features tells which features a database uses that make the SQL of calls dearer, as far as this program knows. What is in
+// Features tells which features a database uses that make the SQL of calls dearer, as far as this program knows. What is in
 // use stays so. It is safe for concurrent use.
-type features struct {
+type Features struct {
 	ordered   atomic.Bool
 	selective atomic.Bool
 }
 
 // Ordered reports whether messages wait for others, or did.
-func (f *features) Ordered() bool { return f.ordered.Load() }
+func (f *Features) Ordered() bool { return f.ordered.Load() }
 
 // NoteOrdered tells that messages wait for others, or may soon.
-func (f *features) NoteOrdered() { f.ordered.Store(true) }
+func (f *Features) NoteOrdered() { f.ordered.Store(true) }
 
 // Selective reports whether consumers or triggers have selectors, or had.
-func (f *features) Selective() bool { return f.selective.Load() }
+func (f *Features) Selective() bool { return f.selective.Load() }
 
 // NoteSelective tells that a consumer or a trigger has a selector, or may soon.
-func (f *features) NoteSelective() { f.selective.Store(true) }
+func (f *Features) NoteSelective() { f.selective.Store(true) }
 
 // FindSelectors finds out whether selectors are in use.
-func (f *features) FindSelectors(ctx context.Context, conn *pgx.Conn) error {
+func (f *Features) FindSelectors(ctx context.Context, conn *pgx.Conn) error {
 	if f.Selective() {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package engine
+package selectors
 
 import (
 	"context"
@@ -18,9 +18,9 @@ const badSelectorsShown = 20
 // withHstore fills in where the extension hstore lives.
 func withHstore(sql, hstoreSchema string) string { return strings.ReplaceAll(sql, "{h}", hstoreSchema) }
 
-// selectorsStale reports whether there are selectors that another server or an older program made. What a newer
+// Stale reports whether there are selectors that another server or an older program made. What a newer
 // one made is left alone.
-func selectorsStale(ctx context.Context, conn *pgx.Conn, major int) (stale bool, err error) {
+func Stale(ctx context.Context, conn *pgx.Conn, major int) (stale bool, err error) {
 	err = conn.QueryRow(ctx, `select exists (select from mbus4.selector where version < $1 or major <> $2)`,
 		selector.Version, major).Scan(&stale)
 	if err != nil {
@@ -45,9 +45,9 @@ type usedSelector struct {
 	by   []string // "queue q, consumer c", at most badSelectorsShown
 }
 
-// moveSelectors makes rows of the selectors whose functions the schema had before, and drops those. It belongs to
+// MakeRows makes rows of the selectors whose functions the schema had before, and drops those. It belongs to
 // the step selectorRowsVersion.
-func moveSelectors(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, err error) {
+func MakeRows(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, err error) {
 	warnings, err = compileUsed(ctx, tx, how, `c.selector_id is not null`)
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func moveSelectors(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []st
 	return warnings, nil
 }
 
-// renewSelectors compiles the selectors that another version made. Those that nobody uses go.
-func renewSelectors(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, err error) {
+// Renew compiles the selectors that another version made. Those that nobody uses go.
+func Renew(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, err error) {
 	if _, err := tx.Exec(ctx, `lock table mbus4.selector in share row exclusive mode`); err != nil {
 		return nil, fmt.Errorf("waiting to make selectors again: %w", err)
 	}
@@ -109,17 +109,17 @@ func compileUsed(ctx context.Context, tx pgx.Tx, how Compiling, condition string
 	}
 	var bad []string
 	for _, u := range used {
-		row, err := compileSelector(ctx, how.Parser, u.text, how.Env)
+		row, err := compile(ctx, how.Parser, u.text, how.Env)
 		var refused *refusal.Error
 		if errors.As(err, &refused) {
 			for _, by := range u.by {
 				bad = append(bad, by+": "+refused.Message+hinted(refused.Hint))
 			}
-			row = selectorRow{id: selectorID(u.text), text: u.text, condition: "0", refused: refused.Message, env: how.Env}
+			row = selectorRow{id: rowID(u.text), text: u.text, condition: "0", refused: refused.Message, env: how.Env}
 		} else if err != nil {
 			return nil, err
 		}
-		if err := replaceSelector(ctx, tx, how.Role, row); err != nil {
+		if err := replace(ctx, tx, how.Role, row); err != nil {
 			return nil, err
 		}
 	}
@@ -151,20 +151,20 @@ func hinted(hint string) string {
 	return " (" + hint + ")"
 }
 
-// replaceSelector stores a row and has its consumers refer to it: before there were rows, the id was of the text in
+// replace stores a row and has its consumers refer to it: before there were rows, the id was of the text in
 // the database's encoding.
-func replaceSelector(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error {
+func replace(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error {
 	var found string
 	err := tx.QueryRow(ctx, `select text from mbus4.selector where id = $1`, row.id).Scan(&found)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		err = insertSelector(ctx, tx, role, row)
+		err = insert(ctx, tx, role, row)
 	case err != nil:
 		err = fmt.Errorf("looking for a selector: %w", err)
 	case found != row.text:
 		err = fmt.Errorf("the selectors %s and %s have the same md5 prefix", found, row.text)
 	default:
-		return updateSelector(ctx, tx, row)
+		return update(ctx, tx, row)
 	}
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func replaceSelector(ctx context.Context, tx pgx.Tx, role string, row selectorRo
 	if _, err := tx.Exec(ctx, `update mbus4.consumer set selector_id = $1 where selector = $2 and selector_id is not null`, row.id, row.text); err != nil {
 		return fmt.Errorf("making consumers refer to a selector: %w", err)
 	}
-	if err := spreadSelector(ctx, tx, row.id); err != nil {
+	if err := spread(ctx, tx, row.id); err != nil {
 		return fmt.Errorf("making consumers refer to a selector: %w", err)
 	}
 	return nil

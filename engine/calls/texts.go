@@ -1,4 +1,4 @@
-package engine
+package calls
 
 import (
 	"embed"
@@ -16,9 +16,9 @@ var sqlFiles embed.FS
 //go:embed readme.txt
 var readme string
 
-// CallTexts holds the SQL that serves each function of the catalogue. It is immutable and safe for
+// Texts holds the SQL that serves each function of the catalogue. It is immutable and safe for
 // concurrent use.
-type CallTexts struct {
+type Texts struct {
 	texts map[string]string // by file name without extension
 	steps *template.Template
 	ours  string // sql/name
@@ -28,11 +28,11 @@ type CallTexts struct {
 // comment is a whole line of comment: it explains the file, the server need not read it.
 var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 
-// Fragments returns the SQL of all calls. It panics when a file is missing from the program, which
+// New returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
-func Fragments() *CallTexts {
+func New() *Texts {
 	macros, texts, names := readTexts("sql/macro"), readTexts("sql"), readTexts("sql/name")
-	t := &CallTexts{texts: map[string]string{}, steps: stepTemplates(), ours: names["ours"], guard: names["guard"]}
+	t := &Texts{texts: map[string]string{}, steps: stepTemplates(), ours: names["ours"], guard: names["guard"]}
 	for name, text := range texts {
 		t.texts[name] = expandMacros(text, macros)
 	}
@@ -65,7 +65,7 @@ func readTexts(folder string) map[string]string {
 var marked = regexp.MustCompile(`\{k\.(\w+)\}`)
 
 // Fragment returns the SQL of one call, or of several with use.Numbered.
-func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+func (t *Texts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
 	fragment := t.fragment(f, use)
 	mark := "{k}"
 	if use.Numbered {
@@ -76,7 +76,7 @@ func (t *CallTexts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragme
 	return fragment
 }
 
-func (t *CallTexts) fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+func (t *Texts) fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
 	if use.InPlace && f.Effect != sqlfuncs.Native {
 		return sqlfuncs.Fragment{Expr: t.functionCall(f, use)}
 	}
@@ -166,7 +166,7 @@ func argColumns(f *sqlfuncs.Func) string {
 
 // Statement returns a statement of the engine's own that makes one call with the arguments $1, $2, …: a query for columns of
 // mbus4_c. hstoreSchema is needed for functions that deal with messages.
-func (t *CallTexts) Statement(function, columns, hstoreSchema string) string {
+func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 	f := funcNamed(function)
 	args := []string{"select 1::bigint"}
 	for i, p := range f.Params {
@@ -177,7 +177,7 @@ func (t *CallTexts) Statement(function, columns, hstoreSchema string) string {
 
 // Posting returns the WITH queries of a statement of the engine's own that posts, with one call for each row of mbus4_c_a, and
 // the columns of that WITH query, which is the statement's own to write before them.
-func (t *CallTexts) Posting(site Site) (columns, ctes string) {
+func (t *Texts) Posting(site Site) (columns, ctes string) {
 	f := funcNamed("post")
 	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered, Selective: site.Selective}
 	return argColumns(f), t.ownCTEs(f, use, storedMark, site.HstoreSchema)
@@ -185,20 +185,20 @@ func (t *CallTexts) Posting(site Site) (columns, ctes string) {
 
 // ownCTEs are the WITH queries of a call from mbus4_c_a on. mark goes into the markers of its errors: the
 // call's number and, where there is a session, its secret.
-func (t *CallTexts) ownCTEs(f *sqlfuncs.Func, use sqlfuncs.Use, mark, hstoreSchema string) string {
+func (t *Texts) ownCTEs(f *sqlfuncs.Func, use sqlfuncs.Use, mark, hstoreSchema string) string {
 	return strings.NewReplacer("{c}", "mbus4_c", "{k}", mark, "{hstore}", hstoreSchema).Replace(t.Fragment(f, use).CTEs)
 }
 
 // ownStatement is a whole statement around a call: a query for columns of mbus4_c. args selects the arguments,
 // n first.
-func (t *CallTexts) ownStatement(f *sqlfuncs.Func, use sqlfuncs.Use, mark, hstoreSchema, columns, args string) string {
+func (t *Texts) ownStatement(f *sqlfuncs.Func, use sqlfuncs.Use, mark, hstoreSchema, columns, args string) string {
 	return fmt.Sprintf("with mbus4_c_a (%s) as (%s), %s select %s from mbus4_c",
 		argColumns(f), args, t.ownCTEs(f, use, mark, hstoreSchema), columns)
 }
 
 // ImpliedArgs returns SQL for what the name of a call gives: the queue, and for some the consumer.
 // A name that can be split in several ways is decided by which queue and consumer exist.
-func (t *CallTexts) ImpliedArgs(m sqlfuncs.Match) []string {
+func (t *Texts) ImpliedArgs(m sqlfuncs.Match) []string {
 	if len(m.Readings) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const groundLockWait = "set local lock_timeout = '2s'"
 
 // makeGround makes what upgrades are done in turns by: the schema with the table that they lock. Two that do so at
 // once collide in the catalogue, and then it is there.
-func makeGround(ctx context.Context, conn *pgx.Conn, in *installation) error {
+func makeGround(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 	const there = `select pg_catalog.to_regclass('mbus4.upgrade_lock') is not null`
 	var done bool
 	if err := conn.QueryRow(ctx, there).Scan(&done); err != nil || done {
@@ -71,7 +71,7 @@ func makeGround(ctx context.Context, conn *pgx.Conn, in *installation) error {
 }
 
 // findHstore finds out where the extension is, and creates it where that is wanted and it is nowhere.
-func findHstore(ctx context.Context, tx pgx.Tx, in *installation, create bool) error {
+func findHstore(ctx context.Context, tx pgx.Tx, in *Installation, create bool) error {
 	const where = `select coalesce(pg_catalog.min(pg_catalog.quote_ident(n.nspname)), '') from pg_catalog.pg_extension e
 		join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`
 	if err := tx.QueryRow(ctx, where).Scan(&in.hstoreSchema); err != nil {
@@ -92,7 +92,7 @@ func findHstore(ctx context.Context, tx pgx.Tx, in *installation, create bool) e
 	return nil
 }
 
-func hstoreError(err error, in *installation) error {
+func hstoreError(err error, in *Installation) error {
 	if refusal.SQLState(err) == refusal.LockNotAvailable {
 		return &refusal.Error{
 			Code:    refusal.LockNotAvailable,

@@ -1,4 +1,4 @@
-package engine
+package calls
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"context"
@@ -54,7 +54,7 @@ order by x.place, x.what
 limit 1`
 
 // checkTrust refuses a schema that somebody has made, or changed, whom the engine's role has no reason to trust.
-func checkTrust(ctx context.Context, conn *pgx.Conn, in *installation) error {
+func checkTrust(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 	var what, owner string
 	err := conn.QueryRow(ctx, untrustedSQL).Scan(&what, &owner)
 	switch {

@@ -1,4 +1,4 @@
-package engine
+package selectors
 
 import (
 	"context"
@@ -28,7 +28,7 @@ const (
 	selectorLife       = time.Hour        // a row that no consumer uses goes after this
 )
 
-// Selectors makes the rows of the selectors that consumers and triggers use. It is safe for concurrent use.
+// Maker makes the rows of the selectors that consumers and triggers use. It is safe for concurrent use.
 //
 // A selector is compiled in Go and its row made, and committed, before the call that uses it runs. A row's
 // condition never changes what it means, so there is nothing that could be stale: who sees a consumer's row sees the
@@ -38,7 +38,7 @@ const (
 //
 // Only the schema's owner may write the rows, and they are made only where the session's role may make use of
 // them. Nothing of a client's is evaluated in making one.
-type Selectors struct {
+type Maker struct {
 	server   *admin.Server
 	database string
 	env      selector.Env
@@ -50,13 +50,13 @@ type Selectors struct {
 	checked map[string]time.Time // by text: when the row was last seen
 }
 
-// NewSelectors makes Selectors for a database whose schema is installed.
-func NewSelectors(server *admin.Server, database string, env selector.Env, parser *parse.Parser) *Selectors {
-	return &Selectors{server: server, database: database, env: env, parser: parser, turns: make(chan struct{}, selectorsAtOnce), checked: map[string]time.Time{}}
+// NewMaker makes Selectors for a database whose schema is installed.
+func NewMaker(server *admin.Server, database string, env selector.Env, parser *parse.Parser) *Maker {
+	return &Maker{server: server, database: database, env: env, parser: parser, turns: make(chan struct{}, selectorsAtOnce), checked: map[string]time.Time{}}
 }
 
-// SelectorUse is what a call wants with a selector.
-type SelectorUse struct {
+// Use is what a call wants with a selector.
+type Use struct {
 	Role      string // the session's login role
 	Temporary bool   // the call is create_temporary_consumer, which takes less rights
 	Text      string // the selector
@@ -65,7 +65,7 @@ type SelectorUse struct {
 // Ensure checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector selects everything
 // and needs no row. Where neither the role nor one that it is a member of may do what the call does, nothing is checked nor
 // made: the server will refuse the call. made: the row is there by this call.
-func (s *Selectors) Ensure(ctx context.Context, use SelectorUse) (made bool, err error) {
+func (s *Maker) Ensure(ctx context.Context, use Use) (made bool, err error) {
 	if s.Known(use.Text) {
 		return false, nil
 	}
@@ -86,7 +86,7 @@ func (s *Selectors) Ensure(ctx context.Context, use SelectorUse) (made bool, err
 	return made, nil
 }
 
-func (s *Selectors) ensure(ctx context.Context, use SelectorUse) (made bool, err error) {
+func (s *Maker) ensure(ctx context.Context, use Use) (made bool, err error) {
 	conn, err := s.server.Connect(ctx, s.database)
 	if err != nil {
 		return false, err
@@ -95,19 +95,19 @@ func (s *Selectors) ensure(ctx context.Context, use SelectorUse) (made bool, err
 	if err := admin.Settle(ctx, conn, admin.CallLockWait); err != nil {
 		return false, err
 	}
-	may, err := mayUseSelector(ctx, conn, use)
+	may, err := mayUse(ctx, conn, use)
 	if err != nil || !may {
 		return false, err
 	}
-	row, err := compileSelector(ctx, s.parser, use.Text, s.env)
+	row, err := compile(ctx, s.parser, use.Text, s.env)
 	if err != nil {
 		return false, err
 	}
-	return true, storeSelector(ctx, conn, use.Role, row)
+	return true, store(ctx, conn, use.Role, row)
 }
 
 // Known reports whether a selector needs no row, or has been found to have one just now: then Ensure would do nothing.
-func (s *Selectors) Known(text string) bool {
+func (s *Maker) Known(text string) bool {
 	if strings.TrimSpace(text) == "" {
 		return true
 	}
@@ -116,7 +116,7 @@ func (s *Selectors) Known(text string) bool {
 	return time.Since(s.checked[text]) < selectorRemembered
 }
 
-func (s *Selectors) remember(text string) {
+func (s *Maker) remember(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.checked) >= 1000 {
@@ -126,7 +126,7 @@ func (s *Selectors) remember(text string) {
 }
 
 // Whether the role itself or one that it can become has the right to do what a call with a selector does.
-const mayUseSelectorSQL = `
+const mayUseSQL = `
 select exists (
 	select from pg_catalog.pg_roles r
 	where pg_catalog.pg_has_role(u.oid, r.oid, 'member')
@@ -139,8 +139,8 @@ select exists (
 from pg_catalog.pg_roles u
 where u.rolname = $1::name`
 
-func mayUseSelector(ctx context.Context, conn *pgx.Conn, use SelectorUse) (may bool, err error) {
-	err = conn.QueryRow(ctx, mayUseSelectorSQL, use.Role, use.Temporary).Scan(&may)
+func mayUse(ctx context.Context, conn *pgx.Conn, use Use) (may bool, err error) {
+	err = conn.QueryRow(ctx, mayUseSQL, use.Role, use.Temporary).Scan(&may)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}

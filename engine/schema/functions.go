@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/calls"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -15,7 +16,7 @@ import (
 // of the schema: whenever those found are not the program's own, they are replaced.
 
 // fingerprint tells these definitions from others.
-func fingerprint(list []definition) string {
+func fingerprint(list []calls.Definition) string {
 	h := md5.New()
 	for _, d := range list {
 		h.Write([]byte(d.Create + ";\n"))
@@ -41,7 +42,7 @@ func functionsFound(ctx context.Context, conn *pgx.Conn) (string, error) {
 
 // createFunctions makes the functions, unless they are there, and drops those of the prefix that are not among
 // them.
-func createFunctions(ctx context.Context, conn *pgx.Conn, list []definition) error {
+func createFunctions(ctx context.Context, conn *pgx.Conn, list []calls.Definition) error {
 	return inTurn(ctx, conn, func(tx pgx.Tx) error {
 		if found, err := functionsFound(ctx, conn); err != nil || found == fingerprint(list) {
 			return err
@@ -64,7 +65,7 @@ func createFunctions(ctx context.Context, conn *pgx.Conn, list []definition) err
 			from pg_catalog.pg_proc p
 			where p.pronamespace = pg_catalog.to_regnamespace('mbus4') and pg_catalog.starts_with(p.proname, $1)
 			  and p.oid <> all (array(select pg_catalog.to_regprocedure(s)::oid from pg_catalog.unnest($2::text[]) s))`,
-			functionPrefix, signatures)
+			calls.FunctionPrefix, signatures)
 		if err != nil {
 			return fmt.Errorf("looking for old functions: %w", err)
 		}

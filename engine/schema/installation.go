@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"context"
@@ -6,12 +6,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/calls"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/selectors"
 	"mbusproxy/selector"
 )
 
-// installation is what a database holds of ours.
-type installation struct {
+// Installation is what a database holds of ours.
+type Installation struct {
 	database     string
 	oid          uint32 // of the database: another one means it was dropped and made again
 	role         string // the engine's own
@@ -28,13 +30,13 @@ type installation struct {
 }
 
 // Database is the name of the database.
-func (in installation) Database() string { return in.database }
+func (in Installation) Database() string { return in.database }
 
 // HstoreSchema is the name of the schema that the extension hstore lives in, quoted where it has to be.
-func (in installation) HstoreSchema() string { return in.hstoreSchema }
+func (in Installation) HstoreSchema() string { return in.hstoreSchema }
 
 // Env is what selectors of the database are compiled for.
-func (in installation) Env() selector.Env {
+func (in Installation) Env() selector.Env {
 	return selector.Env{HstoreSchema: in.hstoreSchema, Major: in.major}
 }
 
@@ -59,7 +61,7 @@ left join pg_catalog.pg_class v on v.relnamespace = n.oid and v.relname = 'schem
 where d.datname = pg_catalog.current_database()`
 
 // inspect looks at what is installed. It changes nothing and needs no rights.
-func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
+func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	in, err := identify(ctx, conn)
 	if err != nil {
 		return in, err
@@ -74,7 +76,7 @@ func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 		return in, err
 	}
 	if in.usable && in.version >= selectorRowsVersion {
-		if in.stale, err = selectorsStale(ctx, conn, in.major); err != nil {
+		if in.stale, err = selectors.Stale(ctx, conn, in.major); err != nil {
 			return in, err
 		}
 	}
@@ -83,8 +85,8 @@ func inspect(ctx context.Context, conn *pgx.Conn) (installation, error) {
 }
 
 // identify does it as far as to tell which installation it is.
-func identify(ctx context.Context, conn *pgx.Conn) (installation, error) {
-	var in installation
+func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
+	var in Installation
 	var versioned, readable bool
 	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign,
 		&versioned, &in.hstoreSchema, &in.owner, &readable, &in.major)
@@ -111,12 +113,12 @@ func identify(ctx context.Context, conn *pgx.Conn) (installation, error) {
 }
 
 // complete reports whether nothing is left to do for the version of the schema that is wanted.
-func (in installation) complete(want int) bool {
-	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(Fragments().Definitions(in.hstoreSchema))
+func (in Installation) complete(want int) bool {
+	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(calls.New().Definitions(in.hstoreSchema))
 }
 
 // check refuses what this program must not work with. want is the version it knows.
-func (in installation) check(want int) error {
+func (in Installation) check(want int) error {
 	switch {
 	case in.foreign:
 		return &refusal.Error{
@@ -145,7 +147,7 @@ func (in installation) check(want int) error {
 }
 
 // lackingRights is the refusal where somebody else's schema mbus4 is closed to the engine's role.
-func lackingRights(in installation) *refusal.Error {
+func lackingRights(in Installation) *refusal.Error {
 	owner := pgx.Identifier{in.owner}.Sanitize()
 	return &refusal.Error{
 		Code:    refusal.LackingRights,

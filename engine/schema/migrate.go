@@ -1,4 +1,4 @@
-package engine
+package schema
 
 import (
 	"context"
@@ -13,16 +13,18 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
+	"mbusproxy/engine/calls"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/selectors"
 	"mbusproxy/rewrite/parse"
 )
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// hintSlots is the number of hint sequences; consumers share them by id modulo this number. The
+// HintSlots is the number of hint sequences; consumers share them by id modulo this number. The
 // calls' SQL knows the number too: changing it is a migration.
-const hintSlots = 128
+const HintSlots = 128
 
 // selectorRowsVersion is the version of the schema from which on selectors are rows.
 const selectorRowsVersion = 13
@@ -42,12 +44,12 @@ type migration struct {
 	name    string // of its file, for messages
 	text    string // a text/template of several statements
 	// after does what SQL alone cannot, in the step's transaction; nil: nothing.
-	after func(ctx context.Context, tx pgx.Tx, in *installation, res *Result) error
+	after func(ctx context.Context, tx pgx.Tx, in *Installation, res *Result) error
 }
 
 // migrations lists all steps in order. The files are named <version>_<what>.sql, without gaps. how is
 // for those that compile selectors.
-func migrations(how preparing) ([]migration, error) {
+func migrations(how Options) ([]migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
 		return nil, fmt.Errorf("listing migrations: %w", err)
@@ -66,8 +68,8 @@ func migrations(how preparing) ([]migration, error) {
 		}
 		steps = append(steps, migration{version: version, name: base, text: string(text)})
 	}
-	steps[selectorRowsVersion-1].after = func(ctx context.Context, tx pgx.Tx, in *installation, res *Result) error {
-		warnings, err := moveSelectors(ctx, tx, how.compiling(in))
+	steps[selectorRowsVersion-1].after = func(ctx context.Context, tx pgx.Tx, in *Installation, res *Result) error {
+		warnings, err := selectors.MakeRows(ctx, tx, how.compiling(in))
 		res.Warnings = append(res.Warnings, warnings...)
 		return err
 	}
@@ -82,7 +84,7 @@ type templateData struct {
 
 func expand(name, text, hstoreSchema string) (string, error) {
 	data := templateData{Hstore: hstoreSchema}
-	for slot := range hintSlots {
+	for slot := range HintSlots {
 		data.Slots = append(data.Slots, slot)
 	}
 	parsed, err := template.New(name).Parse(text)
@@ -96,23 +98,23 @@ func expand(name, text, hstoreSchema string) (string, error) {
 	return b.String(), nil
 }
 
-// preparing says what may be done to a database.
-type preparing struct {
-	noInit     bool // nothing
-	disableBad bool // selectors that are none any more select nothing
-	parser     *parse.Parser
+// Options says what may be done to a database.
+type Options struct {
+	NoInit     bool // nothing
+	DisableBadSelectors bool // selectors that are none any more select nothing
+	Parser     *parse.Parser
 }
 
-func (p preparing) compiling(in *installation) Compiling {
-	return Compiling{Database: in.database, Role: in.role, Env: in.Env(), Parser: p.parser, DisableBad: p.disableBad}
+func (p Options) compiling(in *Installation) selectors.Compiling {
+	return selectors.Compiling{Database: in.database, Role: in.role, Env: in.Env(), Parser: p.Parser, DisableBad: p.DisableBadSelectors}
 }
 
-// prepare brings the database conn is connected to up to this program's schema, or with noInit
+// Prepare brings the database conn is connected to up to this program's schema, or with noInit
 // only checks that it has it. Any number may run at once.
-func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger) (installation, Result, error) {
+func Prepare(ctx context.Context, conn *pgx.Conn, how Options, log *zap.Logger) (Installation, Result, error) {
 	steps, err := migrations(how)
 	if err != nil {
-		return installation{}, Result{}, err
+		return Installation{}, Result{}, err
 	}
 	want := steps[len(steps)-1].version
 	in, err := inspect(ctx, conn)
@@ -123,7 +125,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger
 	if err := in.check(want); err != nil {
 		return in, res, err
 	}
-	if how.noInit {
+	if how.NoInit {
 		return in, res, in.checkWithoutInit(want)
 	}
 	if in.complete(want) {
@@ -133,7 +135,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger
 	err = upgrade(ctx, conn, steps, &in, &res, log)
 	if err == nil && in.stale {
 		err = inTurn(ctx, conn, func(tx pgx.Tx) error {
-			warnings, err := renewSelectors(ctx, tx, how.compiling(&in))
+			warnings, err := selectors.Renew(ctx, tx, how.compiling(&in))
 			res.Warnings = append(res.Warnings, warnings...)
 			return err
 		})
@@ -146,7 +148,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, how preparing, log *zap.Logger
 }
 
 // checkWithoutInit refuses a schema that is missing or old where creating it is forbidden.
-func (in installation) checkWithoutInit(want int) error {
+func (in Installation) checkWithoutInit(want int) error {
 	switch {
 	case in.version == 0:
 		return &refusal.Error{
@@ -173,7 +175,7 @@ func (in installation) checkWithoutInit(want int) error {
 
 // upgrade runs the missing steps, each in its own transaction, and grants what is missing. Any number of
 // proxies may do so at once: the transactions take turns, and each looks first what others have done.
-func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *installation, res *Result, log *zap.Logger) error {
+func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *Installation, res *Result, log *zap.Logger) error {
 	if err := makeGround(ctx, conn, in); err != nil {
 		return err
 	}
@@ -205,7 +207,7 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *install
 		}
 	}
 	res.HstoreSchema = in.hstoreSchema
-	if err := createFunctions(ctx, conn, Fragments().Definitions(in.hstoreSchema)); err != nil {
+	if err := createFunctions(ctx, conn, calls.New().Definitions(in.hstoreSchema)); err != nil {
 		res.Warnings = append(res.Warnings, fmt.Sprintf("functions for calls in WHERE and the like not created: %v", err))
 	}
 	if !in.granted || res.After != res.Before {
@@ -236,7 +238,7 @@ func inTurn(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
 }
 
 // runStep runs a step, unless that was done before.
-func runStep(ctx context.Context, tx pgx.Tx, step migration, in *installation, res *Result) (ran bool, err error) {
+func runStep(ctx context.Context, tx pgx.Tx, step migration, in *Installation, res *Result) (ran bool, err error) {
 	var done bool
 	if err := tx.QueryRow(ctx, `select pg_catalog.to_regclass('mbus4.schema_version') is not null`).Scan(&done); err != nil {
 		return false, fmt.Errorf("looking for schema mbus4: %w", err)

@@ -1,4 +1,4 @@
-package engine
+package selectors
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 	"mbusproxy/engine/refusal"
 )
 
-// maxSelectorSlots bounds the consumers whose selectors' errors are counted: each takes two sequences.
-const maxSelectorSlots = 500
+// maxSlots bounds the consumers whose selectors' errors are counted: each takes two sequences.
+const maxSlots = 500
 
-// assignSlots gives a place to count errors to the consumers whose selectors can fail, and takes it back from
+// AssignSlots gives a place to count errors to the consumers whose selectors can fail, and takes it back from
 // those that are gone. The sequences of a slot stay and serve the next consumer.
-func assignSlots(ctx context.Context, conn *pgx.Conn) error {
+func AssignSlots(ctx context.Context, conn *pgx.Conn) error {
 	const due = `
 		select exists (select from mbus4.selector_slot s
 		               where s.consumer_id is not null and not exists (select from mbus4.consumer c where c.id = s.consumer_id))
 		    or (select pg_catalog.count(*) < $1 or pg_catalog.bool_or(s.consumer_id is null) from mbus4.selector_slot s)
 		       and exists (` + withoutSlotSQL + `)`
 	var is bool
-	if err := conn.QueryRow(ctx, due, maxSelectorSlots).Scan(&is); err != nil {
+	if err := conn.QueryRow(ctx, due, maxSlots).Scan(&is); err != nil {
 		return fmt.Errorf("looking for selectors whose errors are to be counted: %w", err)
 	}
 	if !is {
@@ -50,7 +50,7 @@ func changeSlots(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, withoutSlotSQL+` order by 1 limit $1`, maxSelectorSlots)
+	rows, err := tx.Query(ctx, withoutSlotSQL+` order by 1 limit $1`, maxSlots)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func giveSlot(ctx context.Context, tx pgx.Tx, consumer int64) (bool, error) {
 		return err == nil, err
 	}
 	var slot int
-	if err := tx.QueryRow(ctx, `select pg_catalog.count(*) from mbus4.selector_slot`).Scan(&slot); err != nil || slot >= maxSelectorSlots {
+	if err := tx.QueryRow(ctx, `select pg_catalog.count(*) from mbus4.selector_slot`).Scan(&slot); err != nil || slot >= maxSlots {
 		return false, err
 	}
 	_, err = tx.Exec(ctx, fmt.Sprintf(`create sequence mbus4.selector_errors_%d as bigint cycle`, slot))
