@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"mbusproxy/engine/calls"
+	"mbusproxy/engine/housekeeping"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
+	"mbusproxy/engine/semaphore"
 )
 
 // Database is one served database. It stays valid after the engine has dropped it, as a name.
@@ -14,8 +16,8 @@ type Database struct {
 	installed schema.Installation
 	features  *schema.Features
 	selectors *selectors.Maker
-	granter   *granting
-	keeper    *keeper
+	granter   *semaphore.Granter
+	keeper    *housekeeping.Keeper
 }
 
 // Site is what the SQL of calls in the database depends on, as far as it is known here.

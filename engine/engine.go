@@ -10,9 +10,11 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/housekeeping"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
+	"mbusproxy/engine/semaphore"
 	"mbusproxy/rewrite/parse"
 )
 
@@ -148,7 +150,7 @@ func (e *Engine) Database(ctx context.Context, name string) (*Database, error) {
 		if ent.err != nil {
 			return nil, ent.err
 		}
-		switch err := ent.db.keeper.verify(ctx); {
+		switch err := ent.db.keeper.Verify(ctx); {
 		case err == nil:
 			return ent.db, nil
 		case !errors.Is(err, schema.ErrGone):
@@ -254,14 +256,14 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 		return nil, refusal.Wrap("preparing database "+name, err)
 	}
 	log := e.log.With(zap.String("database", name))
-	granter := newGranting(e.server, in, features, e.semaphores, log)
+	granter := semaphore.NewGranter(e.server, in, features, e.semaphores, log)
 	return &Database{
 		engine:    e,
 		installed: in,
 		features:  features,
 		selectors: selectors.NewMaker(e.server, name, in.Env(), e.how.Parser),
 		granter:   granter,
-		keeper: newKeeper(keeping{
+		keeper: housekeeping.NewKeeper(housekeeping.Config{
 			Server: e.server, Installation: in, Features: features, Granter: granter, Interval: e.sweep, Log: log,
 		}, conn),
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/housekeeping"
 	"mbusproxy/engine/schema"
 )
 
@@ -30,7 +31,7 @@ type queue struct {
 	database string
 	consumer int
 	conn     *pgx.Conn // autocommit
-	hinter   *Hinter
+	hinter   *housekeeping.Hinter
 	hinting  *pgx.Conn // the Hinter's
 }
 
@@ -47,7 +48,7 @@ func newQueue(t *testing.T) *queue {
 
 func (q *queue) newHinter(t *testing.T, dsn string) {
 	t.Helper()
-	q.hinter = &Hinter{}
+	q.hinter = &housekeeping.Hinter{}
 	q.hinting = connectTo(t, dsn)
 	if err := admin.Settle(testContext(t), q.hinting, admin.ServiceLockWait); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/housekeeping"
 	"mbusproxy/engine/schema"
 )
 
@@ -291,7 +292,7 @@ func TestHintInTheFuture(t *testing.T) {
 func TestHintersTakeTurns(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
-	other := &Hinter{}
+	other := &housekeeping.Hinter{}
 	conn := connect(t, q.database)
 	for range 3 {
 		if err := other.Tick(testContext(t), conn); err != nil {

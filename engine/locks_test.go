@@ -10,6 +10,7 @@ import (
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
+	"mbusproxy/engine/semaphore"
 )
 
 // Whoever may connect may take every advisory lock the engine ever used, and those that its sessions hold now: it is
@@ -27,7 +28,7 @@ func TestAdvisoryLocksOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn := connect(t, name)
-		calls := NewSemaphores(conn)
+		calls := semaphore.New(conn)
 		if _, err := calls.GetOrCreate(testContext(t), "s"); err != nil {
 			t.Fatal(err)
 		}
@@ -158,9 +159,9 @@ func TestNotificationsAreNotKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer admin.Close(context.Background(), conn)
-	mustExec(t, conn, "listen "+grantChannel)
+	mustExec(t, conn, "listen "+semaphore.grantChannel)
 	hostile := connectTo(t, dsnAs(t, name, newRole(t, name)))
-	mustExec(t, hostile, "select pg_notify($1, n::text) from generate_series(1, 1000) n", grantChannel)
+	mustExec(t, hostile, "select pg_notify($1, n::text) from generate_series(1, 1000) n", semaphore.grantChannel)
 	n, err := conn.WaitForNotification(testContext(t)) // the wait ends all the same
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/housekeeping"
 )
 
 // waitSQL parks a message of consumer $1 with iid $2 behind the iids $3.
@@ -29,7 +31,7 @@ func TestRelease(t *testing.T) {
 	mustExec(t, conn, waitSQL, id, "behind_gone", []string{"gone", "expired"})
 	mustExec(t, conn, waitSQL, id, "behind_other", []string{"behind_gone"})
 
-	r := NewReleaser()
+	r := housekeeping.NewReleaser()
 	release := func(woken int64, parked string) {
 		t.Helper()
 		got, err := r.Release(testContext(t), conn)
@@ -69,7 +71,7 @@ func TestReleaseStepsAroundLocks(t *testing.T) {
 	if _, err := tx.Exec(testContext(t), "delete from mbus4.message where iid = 'm'"); err != nil {
 		t.Fatal(err)
 	}
-	r := NewReleaser()
+	r := housekeeping.NewReleaser()
 	if got, err := r.Release(testContext(t), conn); err != nil || got.Woken != 0 {
 		t.Errorf("while it is taken: %+v, %v", got, err)
 	}
@@ -94,9 +96,9 @@ with m as (
 	returning consumer_id, id, after
 )
 insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_id, m.id from m`
-	mustExec(t, conn, bulk, id, 2*releaseScan+10, "each")
-	mustExec(t, conn, bulk, id, 2*releaseBatch+10, "one")
-	r := NewReleaser()
+	mustExec(t, conn, bulk, id, 2*housekeeping.releaseScan+10, "each")
+	mustExec(t, conn, bulk, id, 2*housekeeping.releaseBatch+10, "one")
+	r := housekeeping.NewReleaser()
 	var woken int64
 	for range 4 {
 		got, err := r.Release(testContext(t), conn)
@@ -105,7 +107,7 @@ insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_i
 		}
 		woken += got.Woken
 	}
-	if want := int64(2*releaseScan + 2*releaseBatch + 20); woken != want {
+	if want := int64(2*housekeeping.releaseScan + 2*housekeeping.releaseBatch + 20); woken != want {
 		t.Errorf("%d woken, want %d", woken, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/semaphore"
 )
 
 const (
@@ -58,7 +59,7 @@ func TestSemaphoreChaos(t *testing.T) {
 	c := &chaos{T: t, name: installed(t), keys: []string{"a", "b", "c"}}
 	conn := connect(t, c.name)
 	for _, key := range c.keys {
-		calls := NewSemaphores(conn)
+		calls := semaphore.New(conn)
 		if _, err := calls.GetOrCreate(testContext(t), key); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +111,7 @@ func (c *chaos) client(seed uint64) {
 			c.Error(err)
 			return
 		}
-		calls := NewSemaphores(tx)
+		calls := semaphore.New(tx)
 		for range 1 + random.IntN(3) {
 			key, task := c.keys[random.IntN(len(c.keys))], random.Int64N(chaosTasks)
 			switch random.IntN(20) {
@@ -166,7 +167,7 @@ func (c *chaos) engine(seed uint64) {
 				break
 			}
 			db.NoteSemaphores()
-			sleep(testContext(c.T), time.Duration(random.IntN(80))*time.Millisecond)
+			semaphore.sleep(testContext(c.T), time.Duration(random.IntN(80))*time.Millisecond)
 		}
 		e.Close()
 		c.ends.Add(1)
@@ -180,7 +181,7 @@ func (c *chaos) terminate() {
 		mustExec(c.T, conn, `select pg_terminate_backend(pid) from pg_stat_activity
 			where datname = current_database() and application_name = 'mbusproxy' order by random() limit 1`)
 		c.ends.Add(1)
-		sleep(testContext(c.T), 300*time.Millisecond)
+		semaphore.sleep(testContext(c.T), 300*time.Millisecond)
 	}
 }
 
@@ -188,7 +189,7 @@ func (c *chaos) terminate() {
 func (c *chaos) observe() {
 	conn := connect(c.T, c.name)
 	for !c.over() {
-		sleep(testContext(c.T), 5*time.Millisecond)
+		semaphore.sleep(testContext(c.T), 5*time.Millisecond)
 		if n := one[int](c.T, conn, `select coalesce(max(n), 0) from (
 			select count(*) as n from mbus4.semaphore_task where status <> 'WAIT' group by semaphore_id) s`); n > 7 {
 			c.Errorf("%d tasks run at once", n)
@@ -199,7 +200,7 @@ func (c *chaos) observe() {
 // rest releases those that are asked to, until nothing is left to do.
 func (c *chaos) rest(conn *pgx.Conn) {
 	ctx, limit := testContext(c.T), time.Now().Add(15*time.Second)
-	calls := NewSemaphores(conn)
+	calls := semaphore.New(conn)
 	for _, key := range c.keys {
 		for {
 			var active, tryRelease int
@@ -207,7 +208,7 @@ func (c *chaos) rest(conn *pgx.Conn) {
 				c.Fatal(err)
 			}
 			running, waiting := c.tasks(ctx, conn, key)
-			asked := slices.IndexFunc(running, func(t slotTask) bool { return t.asked })
+			asked := slices.IndexFunc(running, func(t semaphore.slotTask) bool { return t.asked })
 			problem := unrest(active, tryRelease, running, waiting)
 			if problem == "" && asked < 0 {
 				break
@@ -220,18 +221,18 @@ func (c *chaos) rest(conn *pgx.Conn) {
 					c.Fatal(err)
 				}
 			}
-			sleep(ctx, 5*time.Millisecond)
+			semaphore.sleep(ctx, 5*time.Millisecond)
 		}
 	}
 }
 
-func (c *chaos) tasks(ctx context.Context, conn *pgx.Conn, key string) (running, waiting []slotTask) {
+func (c *chaos) tasks(ctx context.Context, conn *pgx.Conn, key string) (running, waiting []semaphore.slotTask) {
 	rows, err := conn.Query(ctx, `select t.task_id, t.priority, t.arrival, t.status::text from mbus4.semaphore_task t
 		join mbus4.semaphore s on s.id = t.semaphore_id where s.key = $1`, key)
 	if err != nil {
 		c.Fatal(err)
 	}
-	var t slotTask
+	var t semaphore.slotTask
 	var status string
 	_, err = pgx.ForEachRow(rows, []any{&t.id, &t.priority, &t.arrival, &status}, func() error {
 		if t.asked = status == "TRY_RELEASE"; status == "WAIT" {
@@ -244,8 +245,8 @@ func (c *chaos) tasks(ctx context.Context, conn *pgx.Conn, key string) (running,
 	if err != nil {
 		c.Fatal(err)
 	}
-	slices.SortFunc(running, slotTask.compare)
-	slices.SortFunc(waiting, slotTask.compare)
+	slices.SortFunc(running, semaphore.slotTask.compare)
+	slices.SortFunc(waiting, semaphore.slotTask.compare)
 	return running, waiting
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/semaphore"
 )
 
 // fill makes tasks wait, as many as to, directly but as the calls would tell of it.
@@ -56,10 +58,10 @@ func (s *semaphoreTest) frontPages(key string) (remembered, afresh int) {
 	if known == nil {
 		s.Fatalf("nothing is known of semaphore %s", key)
 	}
-	pages := func(from place) int {
-		return s.touched(s.grants, frontsSQL, []int32{id}, []float64{from.priority}, []int64{from.arrival}, []int32{int32(len(known.running))}, []int32{1}, 10, []int32{}, []int64{})
+	pages := func(from semaphore.place) int {
+		return s.touched(s.grants, semaphore.frontsSQL, []int32{id}, []float64{from.priority}, []int64{from.arrival}, []int32{int32(len(known.running))}, []int32{1}, 10, []int32{}, []int64{})
 	}
-	return pages(known.floor), pages(firstPlace)
+	return pages(known.floor), pages(semaphore.firstPlace)
 }
 
 // What one look at a semaphore costs depends neither on how many tasks wait nor, under an old snapshot, on
@@ -93,7 +95,7 @@ func TestSemaphoreCost(t *testing.T) {
 		}
 	}
 	held, afresh := s.frontPages("large")
-	log := s.touched(s.grants, followSQL, s.granter.seen)
+	log := s.touched(s.grants, semaphore.followSQL, s.granter.seen)
 	t.Logf("under an old snapshot, after 20,000 grants: %d pages from where the granter remembers, %d from the beginning; %d for the log", held, afresh, log)
 	if held > small+5 || log > 10 {
 		t.Errorf("an old snapshot makes it dearer: %d pages, %d for the log", held, log)
@@ -134,10 +136,10 @@ func TestSemaphorePlans(t *testing.T) {
 			sql  string
 			args []any
 		}{
-			"changes": {followSQL, []any{s.granter.seen}},
-			"running": {loadRunningSQL, []any{[]int32{1}}},
-			"front":   {frontsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, 10, []int32{1}, []int64{5}}},
-			"rivals":  {rivalsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []float64{-1}, []int32{5}}},
+			"changes": {semaphore.followSQL, []any{s.granter.seen}},
+			"running": {semaphore.loadRunningSQL, []any{[]int32{1}}},
+			"front":   {semaphore.frontsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, 10, []int32{1}, []int64{5}}},
+			"rivals":  {semaphore.rivalsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []float64{-1}, []int32{5}}},
 			"give":    {s.granter.giveText(), []any{[]int32{1}, []int32{10}, []int32{1}, []int64{77}, []bool{true}}},
 		} {
 			if n := s.touched(s.grants, c.sql, c.args...); n > 60 {

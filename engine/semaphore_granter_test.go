@@ -8,6 +8,7 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/semaphore"
 )
 
 // Greater priorities first, equal ones in order of arrival, never more than there are slots.
@@ -117,19 +118,19 @@ func TestSemaphoreStepsAroundLocks(t *testing.T) {
 	s.want("k", "3+ 2 1", "Acquired k 3")
 
 	other := connect(t, s.name)
-	inTx := func(do func(*Semaphores) error) pgx.Tx {
+	inTx := func(do func(*semaphore.Semaphores) error) pgx.Tx {
 		tx, err := other.Begin(testContext(t))
 		s.do(err)
-		s.do(do(NewSemaphores(tx)))
+		s.do(do(semaphore.New(tx)))
 		return tx
 	}
-	tx := inTx(func(c *Semaphores) error { return c.Release(testContext(t), "k", 3) })
+	tx := inTx(func(c *semaphore.Semaphores) error { return c.Release(testContext(t), "k", 3) })
 	s.want("k", "3+ 2 1", "")
 	s.do(tx.Rollback(testContext(t)))
 	s.want("k", "3+ 2 1", "")
 
 	// The first one is held by a transaction: the next one gets the slot, and it is not forgotten.
-	tx = inTx(func(c *Semaphores) error { return c.Enqueue(testContext(t), "k", 2, 4) })
+	tx = inTx(func(c *semaphore.Semaphores) error { return c.Enqueue(testContext(t), "k", 2, 4) })
 	s.release("k", 3)
 	s.want("k", "2 1+", "Acquired k 1")
 	s.do(tx.Rollback(testContext(t)))
@@ -139,7 +140,7 @@ func TestSemaphoreStepsAroundLocks(t *testing.T) {
 
 	// A held task alone: no sign comes with the rollback, yet it is granted.
 	s.enqueue("k", 1, 1)
-	tx = inTx(func(c *Semaphores) error { return c.Release(testContext(t), "k", 1) })
+	tx = inTx(func(c *semaphore.Semaphores) error { return c.Release(testContext(t), "k", 1) })
 	s.release("k", 2)
 	s.want("k", "1", "")
 	s.do(tx.Rollback(testContext(t)))
@@ -147,7 +148,7 @@ func TestSemaphoreStepsAroundLocks(t *testing.T) {
 	one[string](t, s.conn, eventsSQL)
 
 	// While limits change nothing is granted.
-	tx = inTx(func(c *Semaphores) error { return c.Update(testContext(t), "k", 0, 0) })
+	tx = inTx(func(c *semaphore.Semaphores) error { return c.Update(testContext(t), "k", 0, 0) })
 	s.release("k", 1)
 	s.enqueue("k", 4, 1)
 	s.want("k", "4", "")
@@ -167,7 +168,7 @@ func TestSemaphoreFollowsTransactions(t *testing.T) {
 	for task := range int64(5) {
 		tx, err := connect(t, s.name).Begin(testContext(t))
 		s.do(err)
-		s.do(NewSemaphores(tx).Enqueue(testContext(t), "k", task, 0))
+		s.do(semaphore.New(tx).Enqueue(testContext(t), "k", task, 0))
 		open = append(open, tx)
 		s.enqueue("k", 10+task, 0)
 		if got := s.turn(); got.Granted != 1 || got.Changes != 1 {

@@ -8,6 +8,7 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/schema"
+	"mbusproxy/engine/semaphore"
 )
 
 // semaphoreTest is a database with a Granter that works when told.
@@ -15,8 +16,8 @@ type semaphoreTest struct {
 	*testing.T
 	name    string
 	conn    *pgx.Conn
-	calls   *Semaphores
-	granter *Granter
+	calls   *semaphore.Semaphores
+	granter *semaphore.allocator
 	grants  *pgx.Conn // the granter's
 }
 
@@ -24,14 +25,14 @@ func newSemaphoreTest(t *testing.T) *semaphoreTest {
 	t.Helper()
 	s := &semaphoreTest{T: t, name: installed(t)}
 	s.conn = connect(t, s.name)
-	s.calls = NewSemaphores(s.conn)
+	s.calls = semaphore.New(s.conn)
 	s.granter = newTestGranter()
 	s.grants = granterConn(t, s.name)
 	return s
 }
 
-func newTestGranter() *Granter {
-	return NewGranter("public", &schema.Features{}, time.Hour)
+func newTestGranter() *semaphore.allocator {
+	return semaphore.newAllocator("public", &schema.Features{}, time.Hour)
 }
 
 // granterConn is a connection as a Granter has it.
@@ -40,7 +41,7 @@ func granterConn(t *testing.T, database string) *pgx.Conn {
 	conn := connect(t, database)
 	err := admin.Settle(testContext(t), conn, admin.ServiceLockWait)
 	if err == nil {
-		err = settleGranter(testContext(t), conn)
+		err = semaphore.settleGranter(testContext(t), conn)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +78,10 @@ func (s *semaphoreTest) release(key string, task int64) {
 
 // turn has the granter do all it can now, and returns what it did in all. It waits until the granter leads: the
 // lock of a connection that was closed goes when its server process has noticed.
-func (s *semaphoreTest) turn() Turned {
+func (s *semaphoreTest) turn() semaphore.turned {
 	s.Helper()
-	var all Turned
-	once := func() Turned {
+	var all semaphore.turned
+	once := func() semaphore.turned {
 		s.Helper()
 		out, err := s.granter.Turn(testContext(s.T), s.grants)
 		if err != nil {
@@ -91,7 +92,7 @@ func (s *semaphoreTest) turn() Turned {
 		all.Changes += out.Changes
 		return out
 	}
-	var out Turned
+	var out semaphore.turned
 	eventually(s.T, "the granter leads", func() bool {
 		out = once()
 		return out.Leads

@@ -2,9 +2,10 @@ package engine
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"mbusproxy/engine/semaphore"
 )
 
 // After any calls the Granter, who remembers, has left nothing to do that one who reads all would do; and
@@ -70,7 +71,7 @@ func (s *semaphoreTest) checkOracle(oracle *chaos, key string, before map[string
 	var active, tryRelease int
 	s.do(s.conn.QueryRow(testContext(s.T), `select active, try_release from mbus4.semaphore where key = $1`, key).Scan(&active, &tryRelease))
 	running, waiting := oracle.tasks(testContext(s.T), s.conn, key)
-	if grant, ask := decide(active, tryRelease, running, waiting, nil); len(grant)+len(ask) > 0 {
+	if grant, ask := semaphore.decide(active, tryRelease, running, waiting, nil); len(grant)+len(ask) > 0 {
 		s.Errorf("semaphore %s: left to grant %+v, to ask %+v", key, grant, ask)
 	}
 	for _, r := range running {

@@ -9,10 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/semaphore"
 )
 
 // served is a database with semaphore k that an engine serves.
-func servedSemaphore(t *testing.T, engines int, opt Options) (dbs []*Database, conn *pgx.Conn, calls *Semaphores) {
+func servedSemaphore(t *testing.T, engines int, opt Options) (dbs []*Database, conn *pgx.Conn, calls *semaphore.Semaphores) {
 	t.Helper()
 	name := newDatabase(t)
 	for range engines {
@@ -23,7 +24,7 @@ func servedSemaphore(t *testing.T, engines int, opt Options) (dbs []*Database, c
 		dbs = append(dbs, db)
 	}
 	conn = connect(t, name)
-	calls = NewSemaphores(conn)
+	calls = semaphore.New(conn)
 	if _, err := calls.GetOrCreate(testContext(t), "k"); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func TestSemaphoreSubscription(t *testing.T) {
 		}
 	}
 	failed := false
-	fail := func(context.Context, pgx.Tx, SemaphoreEvent) error {
+	fail := func(context.Context, pgx.Tx, semaphore.Event) error {
 		failed = true
 		return fmt.Errorf("handling failed")
 	}
@@ -151,15 +152,15 @@ func TestSemaphoreSubscription(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	run, stop := context.WithCancel(ctx)
-	got := map[SemaphoreEvent]int{}
-	err = mine.Run(run, func(ctx context.Context, tx pgx.Tx, e SemaphoreEvent) error {
+	got := map[semaphore.Event]int{}
+	err = mine.Run(run, func(ctx context.Context, tx pgx.Tx, e semaphore.Event) error {
 		got[e]++
-		if e.Kind == TryRelease {
-			if err := NewSemaphores(tx).Release(ctx, e.Key, e.TaskID); err != nil {
+		if e.Kind == semaphore.TryRelease {
+			if err := semaphore.New(tx).Release(ctx, e.Key, e.TaskID); err != nil {
 				return err
 			}
 		}
-		if e == (SemaphoreEvent{Acquired, "k", 3}) {
+		if e == (semaphore.Event{semaphore.Acquired, "k", 3}) {
 			stop()
 		}
 		return nil

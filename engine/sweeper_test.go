@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"mbusproxy/engine/housekeeping"
 )
 
 // postSQL puts one message where post would: consumer, expires as an interval ("" for none), iid,
@@ -28,15 +30,15 @@ func TestSweepExpired(t *testing.T) {
 	dmq := one[int](t, conn, "select id from mbus4.consumer where queue = 'dmq'")
 	mustExec(t, conn, postSQL, dmq, "1 s ago", "dead", "")
 
-	sweep := func(s *Sweeper, want int64) {
+	sweep := func(s *housekeeping.Sweeper, want int64) {
 		t.Helper()
 		if got, err := s.Sweep(testContext(t), conn); err != nil || got != want {
 			t.Errorf("swept %d, %v; want %d", got, err, want)
 		}
 	}
-	sweep(NewSweeper(), 1)
-	sweep(NewSweeper(), 0)
-	late := &Sweeper{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }}
+	sweep(housekeeping.NewSweeper(), 1)
+	sweep(housekeeping.NewSweeper(), 0)
+	late := &housekeeping.Sweeper{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }}
 	sweep(late, 1)
 	if left := one[string](t, conn, "select string_agg(iid, ' ' order by iid) from mbus4.message"); left != "dead lasting" {
 		t.Errorf("left: %s", left)
@@ -48,7 +50,7 @@ func TestSweepManyInBatches(t *testing.T) {
 	name := installed(t)
 	conn := connect(t, name)
 	id := one[int](t, conn, newConsumer, "q")
-	const many = 2*sweepBatch + 500
+	const many = 2*housekeeping.sweepBatch + 500
 	mustExec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, expires)
 		select n, $1, now(), now(), 'i' || n, now() - interval '1 s' from generate_series(1, $2::int) n`, id, many)
 
@@ -61,13 +63,13 @@ func TestSweepManyInBatches(t *testing.T) {
 	if _, err := tx.Exec(testContext(t), "select from mbus4.message where id = 7 for update"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := NewSweeper().Sweep(testContext(t), conn); err != nil || got != many-1 {
+	if got, err := housekeeping.NewSweeper().Sweep(testContext(t), conn); err != nil || got != many-1 {
 		t.Errorf("swept %d, %v; want %d", got, err, many-1)
 	}
 	if err := tx.Rollback(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := NewSweeper().Sweep(testContext(t), conn); err != nil || got != 1 {
+	if got, err := housekeeping.NewSweeper().Sweep(testContext(t), conn); err != nil || got != 1 {
 		t.Errorf("swept %d, %v; want 1", got, err)
 	}
 }
@@ -83,7 +85,7 @@ func TestSweepOrphans(t *testing.T) {
 			from generate_series(1, 1500) n`, id)
 	}
 	mustExec(t, conn, "delete from mbus4.queue where name = 'dropped'") // its consumer goes with it
-	if got, err := NewSweeper().Sweep(testContext(t), conn); err != nil || got != 3000 {
+	if got, err := housekeeping.NewSweeper().Sweep(testContext(t), conn); err != nil || got != 3000 {
 		t.Errorf("swept %d, %v; want 3000", got, err)
 	}
 	if left := one[int](t, conn, "select count(*) from mbus4.message where consumer_id = $1", kept); left != 1500 {
@@ -100,7 +102,7 @@ func TestSweepOnce(t *testing.T) {
 	}
 	conn := connect(t, name)
 	mustExec(t, conn, postSQL, one[int](t, conn, newConsumer, "q"), "1 s ago", "a", "")
-	if got, err := NewSweeper().Sweep(testContext(t), conn); err != nil || got > 1 {
+	if got, err := housekeeping.NewSweeper().Sweep(testContext(t), conn); err != nil || got > 1 {
 		t.Errorf("swept %d, %v", got, err)
 	}
 	if left := one[int](t, conn, "select count(*) from mbus4.message"); left != 0 {
@@ -124,7 +126,7 @@ func TestSweepViewInserts(t *testing.T) {
 		}
 		mustExec(t, client, "begin")
 		mustExec(t, client, "insert into mbus4.view_insert (iid) values ('of an open transaction')")
-		if _, err := NewSweeper().Sweep(testContext(t), conn); err != nil {
+		if _, err := housekeeping.NewSweeper().Sweep(testContext(t), conn); err != nil {
 			t.Fatal(err)
 		}
 		mustExec(t, client, "commit")
@@ -132,13 +134,13 @@ func TestSweepViewInserts(t *testing.T) {
 	if last > 2*first+8192*4 { // what was deleted beside an open transaction is there for another round
 		t.Errorf("it grows: %d bytes, then %d", first, last)
 	}
-	if _, err := NewSweeper().Sweep(testContext(t), conn); err != nil {
+	if _, err := housekeeping.NewSweeper().Sweep(testContext(t), conn); err != nil {
 		t.Fatal(err)
 	}
 	if n := one[int](t, conn, "select count(*) from mbus4.view_insert"); n != 0 {
 		t.Errorf("%d rows are left", n)
 	}
-	if n := one[int64](t, conn, size); n > 8192*viewInsertPages {
+	if n := one[int64](t, conn, size); n > 8192*housekeeping.viewInsertPages {
 		t.Errorf("%d bytes are left", n)
 	}
 
@@ -148,7 +150,7 @@ func TestSweepViewInserts(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustExec(t, client, "insert into mbus4.view_insert (iid) values ('x')")
-	if _, err := tx.Exec(testContext(t), sweepViewInsertsSQL, "(0,0)", sweepBatch); err != nil {
+	if _, err := tx.Exec(testContext(t), housekeeping.sweepViewInsertsSQL, "(0,0)", housekeeping.sweepBatch); err != nil {
 		t.Fatal(err)
 	}
 	mustExec(t, client, "set lock_timeout = '5s'")

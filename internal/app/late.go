@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"mbusproxy/engine/calls"
 	"mbusproxy/engine"
+	"mbusproxy/engine/selectors"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
 	"mbusproxy/sqlfuncs"
@@ -60,7 +62,7 @@ func (l *late) checkSelectors(ctx context.Context, sc proxy.StatementContext, p 
 				Hint:    "Set client_encoding to UTF8 to create it.",
 			})
 		}
-		use := engine.SelectorUse{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
+		use := selectors.Use{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
 		if err := l.db.EnsureSelector(ctx, use); err != nil {
 			return p.Refuse(v.Offset, *refusal(err))
 		}
@@ -123,7 +125,7 @@ func (l *late) addSteps(ctx context.Context, sc proxy.StatementContext, p *rewri
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
 		}
-		texts[i] = engine.DoBlock(text)
+		texts[i] = calls.DoBlock(text)
 	}
 	return p.WithSteps(texts)
 }
@@ -157,7 +159,7 @@ func (l *late) makeSteps(ctx context.Context, sc proxy.StatementContext, p *rewr
 		}
 		texts[i] = text
 	}
-	return rewrite.StepPlan(p, steps[0].Call, engine.DoBlock(texts...))
+	return rewrite.StepPlan(p, steps[0].Call, calls.DoBlock(texts...))
 }
 
 // step returns the code of one step.
@@ -166,7 +168,7 @@ func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.St
 	for _, p := range s.Func.Params {
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
 	}
-	text, err := l.texts.Step(l.db.Site(), engine.StepCall{
+	text, err := l.texts.Step(l.db.Site(), calls.StepCall{
 		Func: s.Func, Args: args, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) { return l.nested(ctx, sc, text) },
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/engine/calls"
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
@@ -17,12 +18,12 @@ import (
 type rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
-	texts   *engine.CallTexts
+	texts   *calls.Texts
 }
 
 // newRewriter returns a rewriter, which is an asker where calls without the schema are served.
 func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) proxy.Rewriter {
-	texts := engine.Fragments()
+	texts := calls.New()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
 		return asker{r}

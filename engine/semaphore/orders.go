@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"mbusproxy/engine/calls"
 )
 
-// SemaphoreEvents is the queue in which semaphores tell of grants and of requests to release.
-const SemaphoreEvents = "semaphore_events"
+// Events is the queue in which semaphores tell of grants and of requests to release.
+const Events = "semaphore_events"
 
 // orders are grants and requests to be carried out in one transaction.
 type orders struct {
@@ -70,7 +70,7 @@ with mbus4_s as materialized (
 	where t.ctid = w.tid
 	returning w.n, w.key, t.semaphore_id, t.task_id, t.priority, t.arrival, t.status = 'TRY_RELEASE' as asked
 ), mbus4_c_a ({columns}) as (
-	select t.n, '` + SemaphoreEvents + `'::text,
+	select t.n, '` + Events + `'::text,
 	       {hstore}.hstore(array['event', case when t.asked then 'TryRelease' else 'Acquired' end, 'semaphore_key', t.key, 'task_id', t.task_id::text]),
 	       null::{hstore}.hstore, null::{hstore}.hstore, null::timestamp, null::timestamp, null::text
 	from (select * from mbus4_t order by n) t
@@ -81,13 +81,13 @@ left join mbus4_t t on t.semaphore_id = s.id
 order by t.n`
 
 // giveText is giveSQL with the engine's own way of posting.
-func (g *Granter) giveText() string {
+func (g *allocator) giveText() string {
 	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore, Selective: g.features.Selective()})
 	return strings.NewReplacer("{columns}", columns, "{hstore}", g.hstore, "{post}", post).Replace(giveSQL)
 }
 
 // give carries out orders. Where it could not, the front says so.
-func (g *Granter) give(ctx context.Context, conn *pgx.Conn, o *orders, out *Turned) error {
+func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *turned) error {
 	var (
 		id            int32
 		task, arrival *int64

@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"mbusproxy/engine/refusal"
 )
 
-// SemaphoreDB is what Semaphores works over: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx satisfies it.
-type SemaphoreDB interface {
+// DB is what Semaphores works over: a *pgxpool.Pool, a *pgx.Conn or a pgx.Tx satisfies it.
+type DB interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
@@ -32,12 +32,12 @@ type SemaphoreDB interface {
 // What is wrong with a call comes as *Error: 42704 for a semaphore that does not exist, 22023 for a value
 // out of bounds. It is as safe for concurrent use as what it works over.
 type Semaphores struct {
-	db    SemaphoreDB
+	db    DB
 	texts *calls.Texts
 }
 
-// NewSemaphores makes Semaphores over a pool, a connection or a transaction, which stays the caller's.
-func NewSemaphores(db SemaphoreDB) *Semaphores { return &Semaphores{db: db, texts: calls.New()} }
+// New makes Semaphores over a pool, a connection or a transaction, which stays the caller's.
+func New(db DB) *Semaphores { return &Semaphores{db: db, texts: calls.New()} }
 
 // Semaphore is a semaphore's row.
 type Semaphore struct {
@@ -53,7 +53,7 @@ func (s *Semaphores) GetOrCreate(ctx context.Context, key string) (Semaphore, er
 	var out Semaphore
 	sql := s.texts.Statement("semaphore_get_or_create", "(mbus4_c.semaphore_get_or_create).*", "")
 	err := s.db.QueryRow(ctx, sql, key).Scan(&out.ID, &out.Key, &out.Active, &out.TryRelease)
-	return out, semaphoreError("getting semaphore", key, err)
+	return out, callError("getting semaphore", key, err)
 }
 
 // Update sets the limits of a semaphore: 0 <= tryRelease <= active. When there are too many running tasks
@@ -76,12 +76,12 @@ func (s *Semaphores) Release(ctx context.Context, key string, taskID int64) erro
 
 func (s *Semaphores) call(ctx context.Context, doing, function, key string, args ...any) error {
 	_, err := s.db.Exec(ctx, s.texts.Statement(function, "1", ""), append([]any{key}, args...)...)
-	return semaphoreError(doing, key, err)
+	return callError(doing, key, err)
 }
 
-// semaphoreError gives an error that the calls raise the form of an *Error. Over a proxy it has the final
+// callError gives an error that the calls raise the form of an *Error. Over a proxy it has the final
 // SQLSTATE already.
-func semaphoreError(doing, key string, err error) error {
+func callError(doing, key string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package engine
+package housekeeping
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/service"
 	"mbusproxy/engine/schema"
+	"mbusproxy/engine/semaphore"
 )
 
 const (
@@ -28,17 +29,17 @@ const (
 	collectInterval = time.Minute
 )
 
-// keeper runs the services of one database over one connection, which it holds while the database
+// Keeper runs the services of one database over one connection, which it holds while the database
 // is in use and closes soon after: an open connection keeps others from dropping the database.
 // (DROP DATABASE itself waits up to 5 s for connections to go, which is enough.) An idle database
 // gets a look now and then, at growing intervals, for what came to pass without our being told:
 // prepared statements are executed without the engine being asked.
-type keeper struct {
-	keeping
+type Keeper struct {
+	config   Config
 	service  *service.Service
-	hinter   *Hinter
-	sweeper  *Sweeper
-	releaser *Releaser
+	hinter   *hinter
+	sweeper  *sweeper
+	releaser *releaser
 
 	wake chan struct{} // capacity 1: somebody asked for the database
 
@@ -75,13 +76,13 @@ func (s keeperState) String() string {
 	return [...]string{"connected", "idle", "failing"}[s]
 }
 
-// keeping is what a keeper keeps, and how.
-type keeping struct {
+// Config is what a keeper keeps, and how.
+type Config struct {
 	Server       *admin.Server
 	Installation schema.Installation
 	Features     *schema.Features
-	Granter      *granting     // told of what is found about semaphores; it is not the keeper's to start and stop
-	Interval     time.Duration // between two sweeps of a database in use
+	Granter      *semaphore.Granter // told of what is found about semaphores; it is not the keeper's to start and stop
+	Interval     time.Duration      // between two sweeps of a database in use
 	Log          *zap.Logger
 }
 
@@ -91,14 +92,14 @@ type activity struct {
 	semaphores   bool // there are some
 }
 
-// newKeeper makes a keeper that begins with an open session in the database, which is its own from then on.
-func newKeeper(what keeping, conn *pgx.Conn) *keeper {
-	return &keeper{
-		keeping:  what,
+// NewKeeper makes a keeper that begins with an open session in the database, which is its own from then on.
+func NewKeeper(what Config, conn *pgx.Conn) *Keeper {
+	return &Keeper{
+		config:   what,
 		service:  service.New(),
-		hinter:   NewHinter(),
-		sweeper:  NewSweeper(),
-		releaser: NewReleaser(),
+		hinter:   newHinter(),
+		sweeper:  newSweeper(),
+		releaser: newReleaser(),
 		wake:     make(chan struct{}, 1),
 		changed:  make(chan struct{}),
 		conn:     conn,
@@ -106,10 +107,10 @@ func newKeeper(what keeping, conn *pgx.Conn) *keeper {
 }
 
 // Start begins to keep the database. It does so once; further calls, and calls after Stop, do nothing.
-func (k *keeper) Start() { k.service.Start(k.run) }
+func (k *Keeper) Start() { k.service.Start(k.run) }
 
 // Stop ends the services and waits until they have ended. It may be called more than once, and without Start.
-func (k *keeper) Stop() {
+func (k *Keeper) Stop() {
 	k.service.Stop()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,11 +118,11 @@ func (k *keeper) Stop() {
 }
 
 // Done is closed when the services have ended: by Stop, or because the database is gone.
-func (k *keeper) Done() <-chan struct{} { return k.service.Done() }
+func (k *Keeper) Done() <-chan struct{} { return k.service.Done() }
 
-// verify returns nil when the database is still the one that was opened, or when that cannot be
+// Verify returns nil when the database is still the one that was opened, or when that cannot be
 // told (then the caller's own session will find out), and errGone when it is not.
-func (k *keeper) verify(ctx context.Context) error {
+func (k *Keeper) Verify(ctx context.Context) error {
 	for {
 		k.mu.Lock()
 		state, changed := k.state, k.changed
@@ -148,7 +149,7 @@ func (k *keeper) verify(ctx context.Context) error {
 	}
 }
 
-func (k *keeper) setState(s keeperState) {
+func (k *Keeper) setState(s keeperState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.state == s {
@@ -160,12 +161,12 @@ func (k *keeper) setState(s keeperState) {
 }
 
 // run keeps the database until ctx ends or the database is gone.
-func (k *keeper) run(ctx context.Context) {
+func (k *Keeper) run(ctx context.Context) {
 	defer k.disconnect(ctx)
 
 	k.usedAt = time.Now()
 	err := admin.Settle(ctx, k.conn, admin.ServiceLockWait)
-	idle, backoff := k.Interval, firstBackoff
+	idle, backoff := k.config.Interval, firstBackoff
 	for {
 		if err == nil {
 			err = k.serve(ctx, &idle)
@@ -177,7 +178,7 @@ func (k *keeper) run(ctx context.Context) {
 		case ctx.Err() != nil || errors.Is(err, schema.ErrGone):
 			return
 		case err != nil:
-			k.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
+			k.config.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			k.setState(keeperFailing)
 			pause, backoff = backoff, min(2*backoff, longestBackoff)
 		default:
@@ -185,7 +186,7 @@ func (k *keeper) run(ctx context.Context) {
 			if k.waiting || k.temporary {
 				pause = min(pause, waitingIdle)
 			}
-			idle = min(2*idle, max(longestIdle, k.Interval))
+			idle = min(2*idle, max(longestIdle, k.config.Interval))
 		}
 		if !k.sleep(ctx, pause, err == nil) {
 			return
@@ -195,7 +196,7 @@ func (k *keeper) run(ctx context.Context) {
 }
 
 // serve runs rounds on the open connection until the database has been idle for a while.
-func (k *keeper) serve(ctx context.Context, idle *time.Duration) error {
+func (k *Keeper) serve(ctx context.Context, idle *time.Duration) error {
 	for {
 		if err := k.round(ctx); err != nil {
 			return err
@@ -203,7 +204,7 @@ func (k *keeper) serve(ctx context.Context, idle *time.Duration) error {
 		if time.Since(k.usedAt) >= idleAfter {
 			return nil
 		}
-		*idle = k.Interval
+		*idle = k.config.Interval
 		if err := k.listen(ctx, tickInterval); err != nil {
 			return err
 		}
@@ -211,7 +212,7 @@ func (k *keeper) serve(ctx context.Context, idle *time.Duration) error {
 }
 
 // sleep waits with no connection; a wake-up ends it early where that is wanted. False: ctx ended.
-func (k *keeper) sleep(ctx context.Context, d time.Duration, wakeable bool) bool {
+func (k *Keeper) sleep(ctx context.Context, d time.Duration, wakeable bool) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	wake := k.wake
@@ -229,7 +230,7 @@ func (k *keeper) sleep(ctx context.Context, d time.Duration, wakeable bool) bool
 }
 
 // listen lets d pass on the open connection, noticing at once when the server ends it.
-func (k *keeper) listen(ctx context.Context, d time.Duration) error {
+func (k *Keeper) listen(ctx context.Context, d time.Duration) error {
 	wait, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	for {
@@ -245,8 +246,8 @@ func (k *keeper) listen(ctx context.Context, d time.Duration) error {
 }
 
 // reconnect opens the connection again and makes sure that the database is the same.
-func (k *keeper) reconnect(ctx context.Context) error {
-	conn, err := k.Installation.Dial(ctx, k.Server)
+func (k *Keeper) reconnect(ctx context.Context) error {
+	conn, err := k.config.Installation.Dial(ctx, k.config.Server)
 	if err != nil {
 		return err
 	}
@@ -255,7 +256,7 @@ func (k *keeper) reconnect(ctx context.Context) error {
 	return nil
 }
 
-func (k *keeper) disconnect(ctx context.Context) {
+func (k *Keeper) disconnect(ctx context.Context) {
 	if k.conn != nil {
 		admin.Close(ctx, k.conn)
 		k.conn = nil

@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"context"
@@ -35,7 +35,7 @@ left join lateral (
 ) t on true`
 
 // follow reads the log on, and gives the number of its entries.
-func (g *Granter) follow(ctx context.Context, conn *pgx.Conn) (entries int, err error) {
+func (g *allocator) follow(ctx context.Context, conn *pgx.Conn) (entries int, err error) {
 	var (
 		semaphore, task       *int64
 		priority, nowPriority *float64
@@ -84,7 +84,7 @@ from unnest(array['mbus4.semaphore', 'mbus4.semaphore_task']::regclass[]) t`
 
 // watch begins a full pass when its time has come, or when the tables' counters move though the log has
 // told of nothing for a while. The counters lag by a second and more: a pass too many is all the harm.
-func (g *Granter) watch(ctx context.Context, conn *pgx.Conn) error {
+func (g *allocator) watch(ctx context.Context, conn *pgx.Conn) error {
 	now := time.Now()
 	direct := false
 	if now.Sub(g.countedAt) >= countInterval {
@@ -106,7 +106,7 @@ func (g *Granter) watch(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // nextOfPass gives the next semaphores of a full pass, at most limit.
-func (g *Granter) nextOfPass(ctx context.Context, conn *pgx.Conn, limit int) ([]int32, error) {
+func (g *allocator) nextOfPass(ctx context.Context, conn *pgx.Conn, limit int) ([]int32, error) {
 	if !g.passing || limit <= 0 {
 		return nil, nil
 	}
@@ -130,7 +130,7 @@ func (g *Granter) nextOfPass(ctx context.Context, conn *pgx.Conn, limit int) ([]
 
 // pace adapts how many semaphores of a pass are looked at in one turn, so that grants elsewhere do not
 // wait for long.
-func (g *Granter) pace(took time.Duration, passed int) {
+func (g *allocator) pace(took time.Duration, passed int) {
 	if passed > 0 {
 		g.passWork += took
 		g.passRest = time.Now().Add(passDuty * g.passWork)

@@ -1,4 +1,4 @@
-package engine
+package housekeeping
 
 import (
 	"context"
@@ -18,7 +18,7 @@ const (
 	lowInterval   = 10 * time.Second       // between two looks below the hints
 )
 
-// Hinter raises the hints, the sequences mbus4.hint_n, from which consuming starts to look: without
+// hinter raises the hints, the sequences mbus4.hint_n, from which consuming starts to look: without
 // them every consume walks all index entries of messages that are gone but that some old snapshot
 // keeps from being vacuumed.
 //
@@ -38,7 +38,7 @@ const (
 // the look below the hints, every ten seconds, finds what is hidden.
 //
 // One Hinter per database works at a time: see lead. Its memory is a help only.
-type Hinter struct {
+type hinter struct {
 	// hintMargin and hintStep; tests that want to see the rest work alone take them away.
 	margin, step time.Duration
 
@@ -52,12 +52,12 @@ type Hinter struct {
 	holders map[string]int64 // by virtual transaction: nothing of theirs is older
 }
 
-// NewHinter makes a Hinter.
-func NewHinter() *Hinter { return &Hinter{margin: hintMargin, step: hintStep} }
+// newHinter makes a Hinter.
+func newHinter() *hinter { return &hinter{margin: hintMargin, step: hintStep} }
 
 // Tick raises the hints to what is safe, and lowers them where they are wrong. It does nothing while
 // another Hinter leads; once leading, it does so until conn is closed.
-func (h *Hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
+func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if leads, err := h.lead(ctx, conn); err != nil || !leads {
 		return err
 	}
@@ -82,7 +82,7 @@ func (h *Hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // lead tries to become the one Hinter of the database.
-func (h *Hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
+func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if h.leads == conn {
 		return true, nil
 	}
@@ -113,7 +113,7 @@ from pg_catalog.pg_stat_activity
 where pid = any ($1) and xact_start is not null`
 
 // readFloor brings what is known of the posting transactions up to date and gives the server's time.
-func (h *Hinter) readFloor(ctx context.Context, conn *pgx.Conn) (now int64, err error) {
+func (h *hinter) readFloor(ctx context.Context, conn *pgx.Conn) (now int64, err error) {
 	type holder struct {
 		pid         int32 // 0: a prepared transaction
 		transaction string
@@ -202,7 +202,7 @@ select pg_catalog.setval(('mbus4.hint_' || slot)::regclass, hint)
 from unnest($1::int[], $2::bigint[]) h (slot, hint)`
 
 // lookBelow reads the hints afresh and lowers those that hide a message or lie in the future.
-func (h *Hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error {
+func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error {
 	hints := map[int32]int64{}
 	var slot int32
 	var hint int64
@@ -244,7 +244,7 @@ func (h *Hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error
 }
 
 // raise moves the hints up, as far as nothing lies or can come to lie below.
-func (h *Hinter) raise(ctx context.Context, conn *pgx.Conn) error {
+func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 	safe := h.safe()
 	var search searches
 	for slot, hint := range h.hints {
@@ -271,9 +271,9 @@ func (h *Hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // safe is the floor with its margin: nothing will appear below.
-func (h *Hinter) safe() int64 { return h.floor - h.margin.Microseconds() }
+func (h *hinter) safe() int64 { return h.floor - h.margin.Microseconds() }
 
-func (h *Hinter) set(ctx context.Context, conn *pgx.Conn, to searches) error {
+func (h *hinter) set(ctx context.Context, conn *pgx.Conn, to searches) error {
 	if len(to.slots) == 0 {
 		return nil
 	}

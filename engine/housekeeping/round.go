@@ -1,4 +1,4 @@
-package engine
+package housekeeping
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const (
 )
 
 // round does what is due.
-func (k *keeper) round(ctx context.Context) error {
+func (k *Keeper) round(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
 	select {
@@ -39,13 +39,13 @@ func (k *keeper) round(ctx context.Context) error {
 		k.turn(&k.nextReap, reapInterval, func() error { return k.reap(ctx) }),
 		k.turn(&k.nextSlots, slotsInterval, func() error { return selectors.AssignSlots(ctx, k.conn) }),
 		k.turn(&k.nextCollect, collectInterval, func() error { return selectors.CollectUnused(ctx, k.conn) }),
-		k.turn(&k.nextSweep, k.Interval, func() error { return k.sweepUp(ctx) }),
+		k.turn(&k.nextSweep, k.config.Interval, func() error { return k.sweepUp(ctx) }),
 	)
 }
 
 // turn lets a service work if its turn has come. Whoever may delete messages may lock their table: then there is
 // nothing wrong with the connection, the service works in another turn, and the others in theirs.
-func (k *keeper) turn(due *time.Time, interval time.Duration, work func() error) error {
+func (k *Keeper) turn(due *time.Time, interval time.Duration, work func() error) error {
 	began := time.Now()
 	if began.Before(*due) || k.conn.IsClosed() {
 		return nil
@@ -55,7 +55,7 @@ func (k *keeper) turn(due *time.Time, interval time.Duration, work func() error)
 		now := time.Now()
 		if now.Sub(k.heldTold) >= heldInterval {
 			k.heldTold = now
-			k.Log.Warn("housekeeping held up by a lock", zap.Error(err))
+			k.config.Log.Warn("housekeeping held up by a lock", zap.Error(err))
 		}
 		*due, k.usedAt = now.Add(heldPause), now
 		return nil
@@ -64,7 +64,7 @@ func (k *keeper) turn(due *time.Time, interval time.Duration, work func() error)
 	return err
 }
 
-func (k *keeper) look(ctx context.Context) error {
+func (k *Keeper) look(ctx context.Context) error {
 	now := time.Now()
 	seen, err := look(ctx, k.conn)
 	if err != nil {
@@ -76,34 +76,34 @@ func (k *keeper) look(ctx context.Context) error {
 	if seen != k.activity {
 		k.activity, k.usedAt = seen, now
 	}
-	k.Granter.Observe(seen.semaphores, now.Sub(k.usedAt) < idleAfter)
+	k.config.Granter.Observe(seen.semaphores, now.Sub(k.usedAt) < idleAfter)
 	return nil
 }
 
-func (k *keeper) release(ctx context.Context) error {
+func (k *Keeper) release(ctx context.Context) error {
 	released, err := k.releaser.Release(ctx, k.conn)
 	if err != nil {
 		return err
 	}
 	k.waiting = released.Waiting
 	if k.waiting {
-		k.Features.NoteOrdered()
+		k.config.Features.NoteOrdered()
 	}
 	return nil
 }
 
-func (k *keeper) reap(ctx context.Context) (err error) {
+func (k *Keeper) reap(ctx context.Context) (err error) {
 	k.temporary, err = reapTemporary(ctx, k.conn)
 	return err
 }
 
-func (k *keeper) sweepUp(ctx context.Context) error {
-	if err := k.Features.FindSelectors(ctx, k.conn); err != nil {
+func (k *Keeper) sweepUp(ctx context.Context) error {
+	if err := k.config.Features.FindSelectors(ctx, k.conn); err != nil {
 		return err
 	}
 	swept, err := k.sweeper.Sweep(ctx, k.conn)
 	if swept > 0 {
-		k.Log.Debug("messages swept", zap.Int64("rows", swept))
+		k.config.Log.Debug("messages swept", zap.Int64("rows", swept))
 	}
 	return err
 }

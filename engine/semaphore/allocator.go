@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"context"
@@ -28,7 +28,7 @@ const (
 	grantChannel   = "mbus4_semaphore"      // for NOTIFY among Granters
 )
 
-// Granter gives the slots of semaphores to the tasks that wait and asks running ones to leave.
+// allocator gives the slots of semaphores to the tasks that wait and asks running ones to leave.
 //
 // One Granter per database works at a time, by the lead that its session has for as long as it lives, and its
 // transactions end with the session: so none grants twice, and what it remembers is true. It follows the log of changes
@@ -43,7 +43,7 @@ const (
 //
 // A full pass reads everything afresh: at the beginning, each interval, and when the tables' counters move
 // without an entry in the log, which means that somebody wrote to the tables directly.
-type Granter struct {
+type allocator struct {
 	texts    *calls.Texts
 	hstore   string // the schema, quoted
 	features *schema.Features
@@ -73,15 +73,15 @@ type Granter struct {
 	quietFrom time.Time // last change seen or made
 }
 
-// NewGranter makes a Granter.
-func NewGranter(hstoreSchema string, f *schema.Features, interval time.Duration) *Granter {
-	g := &Granter{texts: calls.New(), hstore: hstoreSchema, features: f, interval: interval}
+// newAllocator makes a Granter.
+func newAllocator(hstoreSchema string, f *schema.Features, interval time.Duration) *allocator {
+	g := &allocator{texts: calls.New(), hstore: hstoreSchema, features: f, interval: interval}
 	g.forget()
 	return g
 }
 
-// Turned is what one turn of a Granter did.
-type Turned struct {
+// turned is what one turn of a Granter did.
+type turned struct {
 	Leads   bool // this is the Granter that works
 	Changes int  // entries of the log read
 	Granted int
@@ -94,7 +94,7 @@ type Turned struct {
 
 // Turn takes one turn, which is short: several may be needed, see Turned.More. It does nothing while
 // another Granter leads. After an error what is remembered is void.
-func (g *Granter) Turn(ctx context.Context, conn *pgx.Conn) (Turned, error) {
+func (g *allocator) Turn(ctx context.Context, conn *pgx.Conn) (turned, error) {
 	out, err := g.turn(ctx, conn)
 	if err != nil {
 		g.forget()
@@ -102,7 +102,7 @@ func (g *Granter) Turn(ctx context.Context, conn *pgx.Conn) (Turned, error) {
 	return out, err
 }
 
-func (g *Granter) turn(ctx context.Context, conn *pgx.Conn) (out Turned, err error) {
+func (g *allocator) turn(ctx context.Context, conn *pgx.Conn) (out turned, err error) {
 	if out.Leads, err = g.lead(ctx, conn); err != nil || !out.Leads {
 		return out, err
 	}
@@ -154,7 +154,7 @@ func (g *Granter) turn(ctx context.Context, conn *pgx.Conn) (out Turned, err err
 }
 
 // serve brings the semaphores up to date.
-func (g *Granter) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out *Turned) error {
+func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out *turned) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (g *Granter) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out *T
 }
 
 // settleFront notes where the waiting tasks of a semaphore begin now, and whether to look at it again.
-func (g *Granter) settleFront(f *front) {
+func (g *allocator) settleFront(f *front) {
 	s := f.slots
 	s.busy = f.refused
 	if f.closed || len(f.refused) > 0 {
@@ -212,7 +212,7 @@ func (g *Granter) settleFront(f *front) {
 }
 
 // forget makes everything that is remembered void.
-func (g *Granter) forget() {
+func (g *allocator) forget() {
 	g.leads, g.term, g.seen, g.size = nil, 0, "", 0
 	g.known, g.changed, g.busy = map[int32]*slots{}, map[int32]struct{}{}, map[int32]time.Time{}
 	g.passing, g.passedAt, g.passRest = false, time.Time{}, time.Time{}
@@ -220,7 +220,7 @@ func (g *Granter) forget() {
 }
 
 // lead tries to become the one Granter of the database.
-func (g *Granter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
+func (g *allocator) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if g.leads == conn {
 		return true, nil
 	}
@@ -255,7 +255,7 @@ const beginTermSQL = `
 with gone as (delete from mbus4.semaphore_change returning 1)
 select pg_catalog.nextval('mbus4.semaphore_term'), pg_catalog.pg_current_snapshot()::text, (select count(*) from gone)`
 
-func (g *Granter) beginTerm(ctx context.Context, conn *pgx.Conn) error {
+func (g *allocator) beginTerm(ctx context.Context, conn *pgx.Conn) error {
 	g.forget()
 	if err := conn.QueryRow(ctx, beginTermSQL).Scan(&g.term, &g.seen, nil); err != nil {
 		return fmt.Errorf("beginning to lead: %w", err)

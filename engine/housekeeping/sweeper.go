@@ -1,4 +1,4 @@
-package engine
+package housekeeping
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 
 const sweepBatch = 1000 // rows per transaction
 
-// Sweeper removes the messages nobody will get: expired ones, but not from dmq, and those of
+// sweeper removes the messages nobody will get: expired ones, but not from dmq, and those of
 // consumers that were dropped. It also removes the rows that inserts into views leave behind. It works in small transactions and steps around locked rows, so any
 // number of proxies may sweep at once; a locked row is for the next sweep.
-type Sweeper struct {
+type sweeper struct {
 	Now func() time.Time // nil: the server's clock
 }
 
-// NewSweeper makes a Sweeper with the server's clock.
-func NewSweeper() *Sweeper { return &Sweeper{} }
+// newSweeper makes a Sweeper with the server's clock.
+func newSweeper() *sweeper { return &sweeper{} }
 
 // Sweep removes everything that is to be removed now and gives the number of rows.
-func (s *Sweeper) Sweep(ctx context.Context, conn *pgx.Conn) (int64, error) {
+func (s *sweeper) Sweep(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	expired, err := s.sweepExpired(ctx, conn)
 	if err != nil {
 		return expired, err
@@ -51,7 +51,7 @@ with due as materialized (
 )
 select count(*), coalesce(max(expires)::text, '') from gone`
 
-func (s *Sweeper) sweepExpired(ctx context.Context, conn *pgx.Conn) (int64, error) {
+func (s *sweeper) sweepExpired(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	var asOf *time.Time
 	if s.Now != nil {
 		now := s.Now()

@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"context"
@@ -22,28 +22,28 @@ const (
 	eventPoll  = 50 * time.Millisecond // between two looks at an empty queue
 )
 
-// SemaphoreEventKind says what happened to a task.
-type SemaphoreEventKind string
+// EventKind says what happened to a task.
+type EventKind string
 
 // The kinds of events.
 const (
 	// Acquired: the task has got a slot, which it holds until it is released.
-	Acquired SemaphoreEventKind = "Acquired"
+	Acquired EventKind = "Acquired"
 	// TryRelease: a better task waits, or there are too many; the task should be released soon.
-	TryRelease SemaphoreEventKind = "TryRelease"
+	TryRelease EventKind = "TryRelease"
 )
 
-// SemaphoreEvent tells of one task.
-type SemaphoreEvent struct {
-	Kind   SemaphoreEventKind
+// Event tells of one task.
+type Event struct {
+	Kind   EventKind
 	Key    string // of the semaphore
 	TaskID int64
 }
 
-// SemaphoreSubscription gets events, as a consumer of the queue semaphore_events. Any number of programs may
+// Subscription gets events, as a consumer of the queue semaphore_events. Any number of programs may
 // have the same one: each event goes to one of them.
-type SemaphoreSubscription struct {
-	db       SemaphoreDB
+type Subscription struct {
+	db       DB
 	consumer string
 	consume  string // statement
 	drop     string
@@ -55,7 +55,7 @@ type SemaphoreSubscription struct {
 //
 // Over a direct connection a subscription to one semaphore takes the rights of the schema's owner: its
 // selector becomes a function.
-func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*SemaphoreSubscription, error) {
+func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Subscription, error) {
 	var hstore string
 	err := s.db.QueryRow(ctx, `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e
 		join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`).Scan(&hstore)
@@ -74,7 +74,7 @@ func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Sema
 		field := func(name string) string { return message + " operator(" + hstore + ".->) '" + name + "'::text" }
 		return field("event") + ", " + field("semaphore_key") + ", (" + field("task_id") + ")::bigint"
 	}
-	sub := &SemaphoreSubscription{
+	sub := &Subscription{
 		db: s.db, consumer: consumer,
 		consume: "select " + columns("m.data") + " from mbus4.consumen($1, $2, $3) m",
 		drop:    "select mbus4.drop_consumer($1, $2)",
@@ -113,12 +113,12 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // after a commit it does nothing
 	var is *string
-	err = tx.QueryRow(ctx, `select coalesce(max(selector), '') from mbus4.consumer where queue = $1 and name = lower($2) having count(*) > 0`, SemaphoreEvents, consumer).Scan(&is)
+	err = tx.QueryRow(ctx, `select coalesce(max(selector), '') from mbus4.consumer where queue = $1 and name = lower($2) having count(*) > 0`, Events, consumer).Scan(&is)
 	if err == nil {
 		if *is != selector {
 			return &refusal.Error{
 				Code:    refusal.DuplicateObject,
-				Message: fmt.Sprintf("queue %q already has a consumer %q, for other events", SemaphoreEvents, consumer),
+				Message: fmt.Sprintf("queue %q already has a consumer %q, for other events", Events, consumer),
 				Hint:    "Drop that one, or choose another name.",
 			}
 		}
@@ -132,8 +132,8 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 			return refusal.Wrap("subscribing to semaphores", err)
 		}
 	}
-	if _, err := tx.Exec(ctx, create, SemaphoreEvents, consumer, selector, true); err != nil {
-		return semaphoreError("subscribing to", SemaphoreEvents, err)
+	if _, err := tx.Exec(ctx, create, Events, consumer, selector, true); err != nil {
+		return callError("subscribing to", Events, err)
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("subscribing to semaphores: %w", err)
@@ -145,7 +145,7 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 // it finishes the batch under way and returns nil) or something fails. The events of a batch, a hundred at
 // most, are consumed in one transaction, which handle gets and may use: when handle fails, or the program
 // ends, they are consumed again. So what handle does in the transaction happens exactly once.
-func (s *SemaphoreSubscription) Run(ctx context.Context, handle func(ctx context.Context, tx pgx.Tx, e SemaphoreEvent) error) error {
+func (s *Subscription) Run(ctx context.Context, handle func(ctx context.Context, tx pgx.Tx, e Event) error) error {
 	for ctx.Err() == nil {
 		// Cancelling a statement would cost the connection.
 		n, err := s.batch(context.WithoutCancel(ctx), handle)
@@ -159,13 +159,13 @@ func (s *SemaphoreSubscription) Run(ctx context.Context, handle func(ctx context
 	return nil
 }
 
-func (s *SemaphoreSubscription) batch(ctx context.Context, handle func(ctx context.Context, tx pgx.Tx, e SemaphoreEvent) error) (n int, err error) {
+func (s *Subscription) batch(ctx context.Context, handle func(ctx context.Context, tx pgx.Tx, e Event) error) (n int, err error) {
 	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, s.consume, SemaphoreEvents, s.consumer, eventBatch)
+		rows, err := tx.Query(ctx, s.consume, Events, s.consumer, eventBatch)
 		if err != nil {
 			return fmt.Errorf("consuming semaphore events: %w", err)
 		}
-		events, err := pgx.CollectRows(rows, pgx.RowToStructByPos[SemaphoreEvent])
+		events, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Event])
 		if err != nil {
 			return fmt.Errorf("consuming semaphore events: %w", err)
 		}
@@ -181,9 +181,9 @@ func (s *SemaphoreSubscription) batch(ctx context.Context, handle func(ctx conte
 }
 
 // Drop removes the consumer, with the events that nobody got.
-func (s *SemaphoreSubscription) Drop(ctx context.Context) error {
-	if _, err := s.db.Exec(ctx, s.drop, SemaphoreEvents, s.consumer); err != nil {
-		return semaphoreError("dropping a subscription to", SemaphoreEvents, err)
+func (s *Subscription) Drop(ctx context.Context) error {
+	if _, err := s.db.Exec(ctx, s.drop, Events, s.consumer); err != nil {
+		return callError("dropping a subscription to", Events, err)
 	}
 	return nil
 }

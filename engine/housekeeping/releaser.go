@@ -1,4 +1,4 @@
-package engine
+package housekeeping
 
 import (
 	"context"
@@ -12,7 +12,7 @@ const (
 	releaseBatch = 1000 // waiting messages woken in one transaction
 )
 
-// Releaser wakes the messages that wait for others (consume_after) when those are gone.
+// releaser wakes the messages that wait for others (consume_after) when those are gone.
 //
 // Consuming wakes what waited for the message itself, in its own transaction, and that is the usual
 // way. It cannot see everything: two of the messages somebody waits for, consumed at the same moment
@@ -23,15 +23,15 @@ const (
 // for progress only: what is delivered is decided when it is consumed.
 //
 // Any number of Releasers may work at once; they step around locked rows.
-type Releaser struct {
+type releaser struct {
 	from string // the iid after which the next turn looks
 }
 
-// NewReleaser makes a Releaser.
-func NewReleaser() *Releaser { return &Releaser{} }
+// newReleaser makes a Releaser.
+func newReleaser() *releaser { return &releaser{} }
 
-// Released is what one turn of a Releaser did.
-type Released struct {
+// released is what one turn of a Releaser did.
+type released struct {
 	Woken   int64
 	Waiting bool // there are messages that wait
 }
@@ -103,8 +103,8 @@ select (select count(*) from woken), (select count(*) from done)`
 
 // Release takes one turn: it looks at some thousand iids and wakes all that waited for those that
 // are gone.
-func (r *Releaser) Release(ctx context.Context, conn *pgx.Conn) (Released, error) {
-	var out Released
+func (r *releaser) Release(ctx context.Context, conn *pgx.Conn) (released, error) {
+	var out released
 	rows, err := conn.Query(ctx, waitedForSQL, r.from, releaseScan)
 	if err != nil {
 		return out, fmt.Errorf("looking for iids waited for: %w", err)

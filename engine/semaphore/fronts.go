@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"context"
@@ -70,7 +70,7 @@ cross join lateral (
 order by q.id, -t.priority, t.arrival, t.task_id`
 
 // load reads the running tasks of those semaphores that are not known.
-func (g *Granter) load(ctx context.Context, conn *pgx.Conn, ids []int32) error {
+func (g *allocator) load(ctx context.Context, conn *pgx.Conn, ids []int32) error {
 	var missing []int32
 	for _, id := range ids {
 		if g.known[id] == nil {
@@ -124,7 +124,7 @@ cross join lateral (
 where t.status = 'WAIT'`
 
 // fronts reads the limits and the first waiting tasks of semaphores that are loaded.
-func (g *Granter) fronts(ctx context.Context, conn *pgx.Conn, ids []int32) ([]*front, error) {
+func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32) ([]*front, error) {
 	var (
 		priorities        []float64
 		arrivals          []int64
@@ -201,7 +201,7 @@ cross join lateral (
 ) w`
 
 // addRivals reads more waiting tasks where they may displace running ones.
-func (g *Granter) addRivals(ctx context.Context, conn *pgx.Conn, fronts []*front) error {
+func (g *allocator) addRivals(ctx context.Context, conn *pgx.Conn, fronts []*front) error {
 	var (
 		ids, most        []int32
 		priorities, last []float64

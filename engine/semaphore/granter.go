@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"cmp"
@@ -30,13 +30,13 @@ const (
 	turnTimeout              = 2 * time.Minute
 )
 
-// granting runs the Granter of one database over a connection of its own. A database without semaphores
+// Granter runs the Granter of one database over a connection of its own. A database without semaphores
 // costs nothing. One with semaphores is looked at every grantTick while it is in use or its semaphores are,
 // and every one to five seconds else, without a connection in between: it can be dropped as without a proxy.
-type granting struct {
+type Granter struct {
 	server    *admin.Server
 	installed schema.Installation
-	granter   *Granter
+	granter   *allocator
 	service   *service.Service
 	log       *zap.Logger
 	bell      bell
@@ -47,33 +47,33 @@ type granting struct {
 	busyAt time.Time    // when something last happened; of run
 }
 
-// newGranting makes a granting for a database that was prepared. interval is the time between two full passes.
-func newGranting(server *admin.Server, in schema.Installation, f *schema.Features, interval time.Duration, log *zap.Logger) *granting {
-	return &granting{
+// NewGranter makes a granting for a database that was prepared. interval is the time between two full passes.
+func NewGranter(server *admin.Server, in schema.Installation, f *schema.Features, interval time.Duration, log *zap.Logger) *Granter {
+	return &Granter{
 		server: server, installed: in, service: service.New(), log: log, busyAt: time.Now(),
-		granter: NewGranter(in.HstoreSchema(), f, cmp.Or(interval, defaultSemaphoreInterval)),
+		granter: newAllocator(in.HstoreSchema(), f, cmp.Or(interval, defaultSemaphoreInterval)),
 	}
 }
 
 // Start begins to grant. It does so once; further calls, and calls after Stop, do nothing.
-func (s *granting) Start() { s.service.Start(s.run) }
+func (s *Granter) Start() { s.service.Start(s.run) }
 
 // Stop ends granting and waits until it has ended. It may be called more than once, and without Start.
-func (s *granting) Stop() { s.service.Stop() }
+func (s *Granter) Stop() { s.service.Stop() }
 
 // Done is closed when granting has ended: by Stop, or because the database is gone.
-func (s *granting) Done() <-chan struct{} { return s.service.Done() }
+func (s *Granter) Done() <-chan struct{} { return s.service.Done() }
 
 // Note tells that a transaction that called functions of semaphores has committed: what it made possible is granted at
 // once. It does not wait.
-func (s *granting) Note() {
+func (s *Granter) Note() {
 	s.exist.Store(true)
 	s.noted.Store(true)
 	s.bell.ring()
 }
 
 // Observe tells whether there are semaphores and whether the database is in use.
-func (s *granting) Observe(exist, used bool) {
+func (s *Granter) Observe(exist, used bool) {
 	ring := exist && !s.exist.Swap(true)
 	if used {
 		ring = ring || !s.inUse()
@@ -84,12 +84,12 @@ func (s *granting) Observe(exist, used bool) {
 	}
 }
 
-func (s *granting) inUse() bool {
+func (s *Granter) inUse() bool {
 	return time.Since(time.Unix(0, s.usedAt.Load())) < usedFor
 }
 
 // run grants until ctx ends.
-func (s *granting) run(ctx context.Context) {
+func (s *Granter) run(ctx context.Context) {
 	backoff := grantFirstBackoff
 	for ctx.Err() == nil {
 		if !s.exist.Load() {
@@ -117,7 +117,7 @@ func (s *granting) run(ctx context.Context) {
 }
 
 // session works over one connection until nothing has happened for a while. worked: it took a turn.
-func (s *granting) session(ctx context.Context) (worked bool, err error) {
+func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 	conn, err := s.installed.Dial(ctx, s.server)
 	if err != nil {
 		return false, err
@@ -158,7 +158,7 @@ func (s *granting) session(ctx context.Context) (worked bool, err error) {
 	}
 }
 
-func (s *granting) turn(ctx context.Context, conn *pgx.Conn) (Turned, error) {
+func (s *Granter) turn(ctx context.Context, conn *pgx.Conn) (turned, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
 	out, err := s.granter.Turn(ctx, conn)
