@@ -100,9 +100,9 @@ func expand(name, text, hstoreSchema string) (string, error) {
 
 // Options says what may be done to a database.
 type Options struct {
-	NoInit     bool // nothing
+	NoInit              bool // nothing
 	DisableBadSelectors bool // selectors that are none any more select nothing
-	Parser     *parse.Parser
+	Parser              *parse.Parser
 }
 
 func (p Options) compiling(in *Installation) selectors.Compiling {

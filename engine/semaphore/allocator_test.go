@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/refusal"
-	"mbusproxy/engine/semaphore"
 )
 
 // Greater priorities first, equal ones in order of arrival, never more than there are slots.
@@ -92,7 +92,7 @@ func TestSemaphoreLimitLowered(t *testing.T) {
 		s.enqueue("k", task, float64(-task))
 	}
 	s.want("k", "0+ 1+ 2+ 3+ 4 5", "Acquired k 0, Acquired k 1, Acquired k 2, Acquired k 3")
-	s.do(s.calls.Update(testContext(t), "k", 2, 0))
+	s.do(s.calls.Update(enginetest.Context(t), "k", 2, 0))
 	s.want("k", "0+ 1+ 2! 3! 4 5", "TryRelease k 3, TryRelease k 2")
 	s.enqueue("k", 6, 10)
 	s.release("k", 0)
@@ -101,9 +101,9 @@ func TestSemaphoreLimitLowered(t *testing.T) {
 	s.want("k", "6 1+ 3! 4 5", "")
 	s.release("k", 3)
 	s.want("k", "6+ 1+ 4 5", "Acquired k 6")
-	s.do(s.calls.Update(testContext(t), "k", 0, 0))
+	s.do(s.calls.Update(enginetest.Context(t), "k", 0, 0))
 	s.want("k", "6! 1! 4 5", "TryRelease k 1, TryRelease k 6")
-	s.do(s.calls.Update(testContext(t), "k", 3, 3))
+	s.do(s.calls.Update(enginetest.Context(t), "k", 3, 3))
 	s.want("k", "6! 1! 4+ 5", "Acquired k 4")
 }
 
@@ -117,45 +117,45 @@ func TestSemaphoreStepsAroundLocks(t *testing.T) {
 	s.enqueue("k", 3, 3)
 	s.want("k", "3+ 2 1", "Acquired k 3")
 
-	other := connect(t, s.name)
-	inTx := func(do func(*semaphore.Semaphores) error) pgx.Tx {
-		tx, err := other.Begin(testContext(t))
+	other := enginetest.Connect(t, s.name)
+	inTx := func(do func(*Semaphores) error) pgx.Tx {
+		tx, err := other.Begin(enginetest.Context(t))
 		s.do(err)
-		s.do(do(semaphore.New(tx)))
+		s.do(do(New(tx)))
 		return tx
 	}
-	tx := inTx(func(c *semaphore.Semaphores) error { return c.Release(testContext(t), "k", 3) })
+	tx := inTx(func(c *Semaphores) error { return c.Release(enginetest.Context(t), "k", 3) })
 	s.want("k", "3+ 2 1", "")
-	s.do(tx.Rollback(testContext(t)))
+	s.do(tx.Rollback(enginetest.Context(t)))
 	s.want("k", "3+ 2 1", "")
 
 	// The first one is held by a transaction: the next one gets the slot, and it is not forgotten.
-	tx = inTx(func(c *semaphore.Semaphores) error { return c.Enqueue(testContext(t), "k", 2, 4) })
+	tx = inTx(func(c *Semaphores) error { return c.Enqueue(enginetest.Context(t), "k", 2, 4) })
 	s.release("k", 3)
 	s.want("k", "2 1+", "Acquired k 1")
-	s.do(tx.Rollback(testContext(t)))
+	s.do(tx.Rollback(enginetest.Context(t)))
 	s.release("k", 1)
-	eventually(t, "the task that was held gets its slot", func() bool { return s.turn().Granted == 1 })
+	enginetest.Eventually(t, "the task that was held gets its slot", func() bool { return s.turn().Granted == 1 })
 	s.want("k", "2+", "Acquired k 2")
 
 	// A held task alone: no sign comes with the rollback, yet it is granted.
 	s.enqueue("k", 1, 1)
-	tx = inTx(func(c *semaphore.Semaphores) error { return c.Release(testContext(t), "k", 1) })
+	tx = inTx(func(c *Semaphores) error { return c.Release(enginetest.Context(t), "k", 1) })
 	s.release("k", 2)
 	s.want("k", "1", "")
-	s.do(tx.Rollback(testContext(t)))
-	eventually(t, "the task that was held gets its slot", func() bool { return s.turn().Granted == 1 })
-	one[string](t, s.conn, eventsSQL)
+	s.do(tx.Rollback(enginetest.Context(t)))
+	enginetest.Eventually(t, "the task that was held gets its slot", func() bool { return s.turn().Granted == 1 })
+	enginetest.One[string](t, s.conn, eventsSQL)
 
 	// While limits change nothing is granted.
-	tx = inTx(func(c *semaphore.Semaphores) error { return c.Update(testContext(t), "k", 0, 0) })
+	tx = inTx(func(c *Semaphores) error { return c.Update(enginetest.Context(t), "k", 0, 0) })
 	s.release("k", 1)
 	s.enqueue("k", 4, 1)
 	s.want("k", "4", "")
-	s.do(tx.Commit(testContext(t)))
+	s.do(tx.Commit(enginetest.Context(t)))
 	s.want("k", "4", "")
-	s.do(s.calls.Update(testContext(t), "k", 1, 0))
-	eventually(t, "the task gets its slot", func() bool { return s.turn().Granted == 1 })
+	s.do(s.calls.Update(enginetest.Context(t), "k", 1, 0))
+	enginetest.Eventually(t, "the task gets its slot", func() bool { return s.turn().Granted == 1 })
 }
 
 // A long transaction that writes hides nothing of others, and its own change is seen when it commits.
@@ -166,9 +166,9 @@ func TestSemaphoreFollowsTransactions(t *testing.T) {
 	s.turn()
 	var open []pgx.Tx
 	for task := range int64(5) {
-		tx, err := connect(t, s.name).Begin(testContext(t))
+		tx, err := enginetest.Connect(t, s.name).Begin(enginetest.Context(t))
 		s.do(err)
-		s.do(semaphore.New(tx).Enqueue(testContext(t), "k", task, 0))
+		s.do(New(tx).Enqueue(enginetest.Context(t), "k", task, 0))
 		open = append(open, tx)
 		s.enqueue("k", 10+task, 0)
 		if got := s.turn(); got.Granted != 1 || got.Changes != 1 {
@@ -176,12 +176,12 @@ func TestSemaphoreFollowsTransactions(t *testing.T) {
 		}
 	}
 	for i := range open {
-		s.do(open[len(open)-1-i].Commit(testContext(t)))
+		s.do(open[len(open)-1-i].Commit(enginetest.Context(t)))
 		if got := s.turn(); got.Granted != 1 || got.Changes != 1 {
 			t.Errorf("%+v", got)
 		}
 	}
-	if n := one[int](t, s.conn, "select count(*) from mbus4.semaphore_change"); n != 0 {
+	if n := enginetest.One[int](t, s.conn, "select count(*) from mbus4.semaphore_change"); n != 0 {
 		t.Errorf("%d entries are left", n)
 	}
 }
@@ -193,12 +193,12 @@ func TestSemaphoreLead(t *testing.T) {
 	s.semaphore("k", 3, 0)
 	s.turn()
 	second, secondConn := newTestGranter(), granterConn(t, s.name)
-	if out, err := second.Turn(testContext(t), secondConn); err != nil || out.Leads {
+	if out, err := second.Turn(enginetest.Context(t), secondConn); err != nil || out.Leads {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	s.enqueue("k", 1, 0)
 	s.turn()
-	admin.Close(testContext(t), s.grants)
+	admin.Close(enginetest.Context(t), s.grants)
 	s.enqueue("k", 2, 0)
 	s.grants = granterConn(t, s.name)
 	term := s.granter.term
@@ -206,14 +206,14 @@ func TestSemaphoreLead(t *testing.T) {
 	if s.granter.term != term {
 		t.Error("the Granter has forgotten what it knew")
 	}
-	admin.Close(testContext(t), s.grants)
+	admin.Close(enginetest.Context(t), s.grants)
 	s.enqueue("k", 3, 0)
 	s.enqueue("k", 4, 0)
-	eventually(t, "the second one leads", func() bool {
-		out, err := second.Turn(testContext(t), secondConn)
+	enginetest.Eventually(t, "the second one leads", func() bool {
+		out, err := second.Turn(enginetest.Context(t), secondConn)
 		return err == nil && out.Granted == 1
 	})
-	admin.Close(testContext(t), secondConn)
+	admin.Close(enginetest.Context(t), secondConn)
 	s.grants = granterConn(t, s.name)
 	s.release("k", 1)
 	s.want("k", "2+ 3+ 4+", "Acquired k 3, Acquired k 4")
@@ -228,11 +228,11 @@ func TestSemaphoreDirectWrites(t *testing.T) {
 	s := newSemaphoreTest(t)
 	s.semaphore("k", 1, 1)
 	s.turn()
-	mustExec(t, s.conn, `insert into mbus4.semaphore_task (semaphore_id, task_id, priority) select id, 7, 1 from mbus4.semaphore`)
+	enginetest.Exec(t, s.conn, `insert into mbus4.semaphore_task (semaphore_id, task_id, priority) select id, 7, 1 from mbus4.semaphore`)
 	s.want("k", "7", "")
 	s.granter.passedAt, s.granter.passRest = s.granter.passedAt.Add(-s.granter.interval), s.granter.passedAt
 	s.want("k", "7+", "Acquired k 7")
-	mustExec(t, s.conn, `delete from mbus4.semaphore_task`)
+	enginetest.Exec(t, s.conn, `delete from mbus4.semaphore_task`)
 	s.enqueue("k", 8, 0)
 	s.want("k", "8", "")
 	s.granter.passedAt, s.granter.passRest = s.granter.passedAt.Add(-s.granter.interval), s.granter.passedAt
@@ -242,7 +242,7 @@ func TestSemaphoreDirectWrites(t *testing.T) {
 func TestSemaphoresRefuse(t *testing.T) {
 	t.Parallel()
 	s := newSemaphoreTest(t)
-	ctx := testContext(t)
+	ctx := enginetest.Context(t)
 	made, err := s.calls.GetOrCreate(ctx, "k")
 	if err != nil || made.Key != "k" || made.Active != 1000 || made.TryRelease != 900 {
 		t.Errorf("%+v, %v", made, err)

@@ -1,4 +1,4 @@
-package engine_test
+package semaphore_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"mbusproxy/engine"
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/semaphore"
 )
 
 // Two tasks may run at once; then a better one comes.
@@ -18,7 +20,7 @@ func ExampleSemaphores() {
 			panic(err)
 		}
 	}
-	dsn, remove := engine.TemporaryDSN()
+	dsn, remove := enginetest.TemporaryDSN()
 	defer remove()
 
 	// Somebody must grant the slots. A running mbusproxy does; here the program does so itself.
@@ -31,7 +33,7 @@ func ExampleSemaphores() {
 	_, err = granting.Database(ctx, pool.Config().ConnConfig.Database)
 	must(err)
 
-	semaphores := engine.NewSemaphores(pool)
+	semaphores := semaphore.New(pool)
 	_, err = semaphores.GetOrCreate(ctx, "labelling")
 	must(err)
 	must(semaphores.Update(ctx, "labelling", 2, 1)) // two slots, and one task may be asked to leave
@@ -40,22 +42,22 @@ func ExampleSemaphores() {
 
 	must(pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { // all or none
 		for task, priority := range map[int64]float64{1: 10, 2: 5, 3: 1} {
-			if err := engine.NewSemaphores(tx).Enqueue(ctx, "labelling", task, priority); err != nil {
+			if err := semaphore.New(tx).Enqueue(ctx, "labelling", task, priority); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
 
-	err = events.Run(ctx, func(ctx context.Context, tx pgx.Tx, e engine.SemaphoreEvent) error {
+	err = events.Run(ctx, func(ctx context.Context, tx pgx.Tx, e semaphore.Event) error {
 		fmt.Println(e.Kind, e.TaskID)
-		inTx := engine.NewSemaphores(tx)
+		inTx := semaphore.New(tx)
 		switch {
-		case e.Kind == engine.Acquired && e.TaskID == 2:
+		case e.Kind == semaphore.Acquired && e.TaskID == 2:
 			return inTx.Enqueue(ctx, "labelling", 4, 20) // better than both
-		case e.Kind == engine.TryRelease:
+		case e.Kind == semaphore.TryRelease:
 			return inTx.Release(ctx, "labelling", e.TaskID)
-		case e.Kind == engine.Acquired && e.TaskID == 4:
+		case e.Kind == semaphore.Acquired && e.TaskID == 4:
 			stop()
 		}
 		return nil

@@ -1,11 +1,12 @@
-package engine
+package semaphore
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"mbusproxy/engine/semaphore"
+	"mbusproxy/engine/internal/enginetest"
 )
 
 // After any calls the Granter, who remembers, has left nothing to do that one who reads all would do; and
@@ -18,11 +19,10 @@ func TestSemaphoreRemembersRightly(t *testing.T) {
 	for _, key := range keys {
 		s.semaphore(key, 3, 2)
 	}
-	oracle := &chaos{T: t}
 	for step := range 400 {
 		before := map[string]bool{}
 		for _, key := range keys {
-			running, _ := oracle.tasks(testContext(t), s.conn, key)
+			running, _ := ReadTasks(t, s.conn, key)
 			for _, r := range running {
 				before[fmt.Sprint(key, r.id)] = true
 			}
@@ -32,22 +32,22 @@ func TestSemaphoreRemembersRightly(t *testing.T) {
 			switch random.IntN(30) {
 			case 0:
 				active := random.IntN(6)
-				s.do(s.calls.Update(testContext(t), key, active, random.IntN(active+1)))
+				s.do(s.calls.Update(enginetest.Context(t), key, active, random.IntN(active+1)))
 			case 1, 2, 3, 4, 5, 6, 7, 8, 9:
-				task = one[int64](t, s.conn, runningTaskSQL, key, task)
+				task = enginetest.One[int64](t, s.conn, RunningTaskSQL, key, task)
 				fallthrough
 			case 10, 11:
 				delete(before, fmt.Sprint(key, task))
 				s.release(key, task)
 			case 12: // more than are named one by one
-				mustExec(t, s.conn, s.many(random.IntN(5)), key)
+				enginetest.Exec(t, s.conn, s.many(random.IntN(5)), key)
 			default:
 				s.enqueue(key, task, float64(random.IntN(8)))
 			}
 		}
 		s.turn()
 		for _, key := range keys {
-			s.checkOracle(oracle, key, before)
+			s.checkOracle(key, before)
 		}
 		if t.Failed() {
 			t.Fatalf("step %d", step)
@@ -66,12 +66,12 @@ func (s *semaphoreTest) many(priority int) string {
 	return strings.Replace(text, single, args, 1)
 }
 
-func (s *semaphoreTest) checkOracle(oracle *chaos, key string, before map[string]bool) {
+func (s *semaphoreTest) checkOracle(key string, before map[string]bool) {
 	s.Helper()
 	var active, tryRelease int
-	s.do(s.conn.QueryRow(testContext(s.T), `select active, try_release from mbus4.semaphore where key = $1`, key).Scan(&active, &tryRelease))
-	running, waiting := oracle.tasks(testContext(s.T), s.conn, key)
-	if grant, ask := semaphore.decide(active, tryRelease, running, waiting, nil); len(grant)+len(ask) > 0 {
+	s.do(s.conn.QueryRow(enginetest.Context(s.T), `select active, try_release from mbus4.semaphore where key = $1`, key).Scan(&active, &tryRelease))
+	running, waiting := ReadTasks(s.T, s.conn, key)
+	if grant, ask := decide(active, tryRelease, running, waiting, nil); len(grant)+len(ask) > 0 {
 		s.Errorf("semaphore %s: left to grant %+v, to ask %+v", key, grant, ask)
 	}
 	for _, r := range running {

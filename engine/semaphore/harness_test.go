@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/schema"
-	"mbusproxy/engine/semaphore"
 )
 
 // semaphoreTest is a database with a Granter that works when told.
@@ -16,47 +16,47 @@ type semaphoreTest struct {
 	*testing.T
 	name    string
 	conn    *pgx.Conn
-	calls   *semaphore.Semaphores
-	granter *semaphore.allocator
+	calls   *Semaphores
+	granter *allocator
 	grants  *pgx.Conn // the granter's
 }
 
 func newSemaphoreTest(t *testing.T) *semaphoreTest {
 	t.Helper()
-	s := &semaphoreTest{T: t, name: installed(t)}
-	s.conn = connect(t, s.name)
-	s.calls = semaphore.New(s.conn)
+	s := &semaphoreTest{T: t, name: enginetest.Installed(t)}
+	s.conn = enginetest.Connect(t, s.name)
+	s.calls = New(s.conn)
 	s.granter = newTestGranter()
 	s.grants = granterConn(t, s.name)
 	return s
 }
 
-func newTestGranter() *semaphore.allocator {
-	return semaphore.newAllocator("public", &schema.Features{}, time.Hour)
+func newTestGranter() *allocator {
+	return newAllocator("public", &schema.Features{}, time.Hour)
 }
 
 // granterConn is a connection as a Granter has it.
 func granterConn(t *testing.T, database string) *pgx.Conn {
 	t.Helper()
-	conn := connect(t, database)
-	err := admin.Settle(testContext(t), conn, admin.ServiceLockWait)
+	conn := enginetest.Connect(t, database)
+	err := admin.Settle(enginetest.Context(t), conn, admin.ServiceLockWait)
 	if err == nil {
-		err = semaphore.settleGranter(testContext(t), conn)
+		err = settleGranter(enginetest.Context(t), conn)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustExec(t, conn, "set idle_session_timeout = 0")
+	enginetest.Exec(t, conn, "set idle_session_timeout = 0")
 	return conn
 }
 
 // semaphore makes a semaphore with these limits.
 func (s *semaphoreTest) semaphore(key string, active, tryRelease int) {
 	s.Helper()
-	if _, err := s.calls.GetOrCreate(testContext(s.T), key); err != nil {
+	if _, err := s.calls.GetOrCreate(enginetest.Context(s.T), key); err != nil {
 		s.Fatal(err)
 	}
-	s.do(s.calls.Update(testContext(s.T), key, active, tryRelease))
+	s.do(s.calls.Update(enginetest.Context(s.T), key, active, tryRelease))
 }
 
 func (s *semaphoreTest) do(err error) {
@@ -68,22 +68,22 @@ func (s *semaphoreTest) do(err error) {
 
 func (s *semaphoreTest) enqueue(key string, task int64, priority float64) {
 	s.Helper()
-	s.do(s.calls.Enqueue(testContext(s.T), key, task, priority))
+	s.do(s.calls.Enqueue(enginetest.Context(s.T), key, task, priority))
 }
 
 func (s *semaphoreTest) release(key string, task int64) {
 	s.Helper()
-	s.do(s.calls.Release(testContext(s.T), key, task))
+	s.do(s.calls.Release(enginetest.Context(s.T), key, task))
 }
 
 // turn has the granter do all it can now, and returns what it did in all. It waits until the granter leads: the
 // lock of a connection that was closed goes when its server process has noticed.
-func (s *semaphoreTest) turn() semaphore.turned {
+func (s *semaphoreTest) turn() turned {
 	s.Helper()
-	var all semaphore.turned
-	once := func() semaphore.turned {
+	var all turned
+	once := func() turned {
 		s.Helper()
-		out, err := s.granter.Turn(testContext(s.T), s.grants)
+		out, err := s.granter.Turn(enginetest.Context(s.T), s.grants)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -92,8 +92,8 @@ func (s *semaphoreTest) turn() semaphore.turned {
 		all.Changes += out.Changes
 		return out
 	}
-	var out semaphore.turned
-	eventually(s.T, "the granter leads", func() bool {
+	var out turned
+	enginetest.Eventually(s.T, "the granter leads", func() bool {
 		out = once()
 		return out.Leads
 	})
@@ -116,10 +116,10 @@ const (
 func (s *semaphoreTest) want(key, tasks, events string) {
 	s.Helper()
 	s.turn()
-	if got := one[string](s.T, s.conn, statusSQL, key); got != tasks {
+	if got := enginetest.One[string](s.T, s.conn, statusSQL, key); got != tasks {
 		s.Errorf("tasks: %s; want %s", got, tasks)
 	}
-	if got := one[string](s.T, s.conn, eventsSQL); got != events {
+	if got := enginetest.One[string](s.T, s.conn, eventsSQL); got != events {
 		s.Errorf("events: %s; want %s", got, events)
 	}
 }

@@ -1,8 +1,8 @@
-package engine
+package semaphore_test
 
 import (
-	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine"
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/semaphore"
 )
@@ -38,10 +41,6 @@ begin
 end $$;
 create trigger audit after update of status on mbus4.semaphore_task for each row execute function audit()`
 
-// runningTaskSQL gives a running task of semaphore $1, or $2.
-const runningTaskSQL = `select coalesce((select t.task_id from mbus4.semaphore_task t join mbus4.semaphore s on s.id = t.semaphore_id
-	where s.key = $1 and t.status <> 'WAIT' order by random() limit 1), $2::bigint)`
-
 // chaos is a test in which clients and engines come and go.
 type chaos struct {
 	*testing.T
@@ -56,18 +55,18 @@ type chaos struct {
 // every request has exactly one event, and at rest the best ones run.
 func TestSemaphoreChaos(t *testing.T) {
 	t.Parallel()
-	c := &chaos{T: t, name: installed(t), keys: []string{"a", "b", "c"}}
-	conn := connect(t, c.name)
+	c := &chaos{T: t, name: enginetest.Installed(t), keys: []string{"a", "b", "c"}}
+	conn := enginetest.Connect(t, c.name)
 	for _, key := range c.keys {
 		calls := semaphore.New(conn)
-		if _, err := calls.GetOrCreate(testContext(t), key); err != nil {
+		if _, err := calls.GetOrCreate(enginetest.Context(t), key); err != nil {
 			t.Fatal(err)
 		}
-		if err := calls.Update(testContext(t), key, 5, 3); err != nil {
+		if err := calls.Update(enginetest.Context(t), key, 5, 3); err != nil {
 			t.Fatal(err)
 		}
 	}
-	mustExec(t, conn, auditSQL)
+	enginetest.Exec(t, conn, auditSQL)
 	c.began = time.Now()
 	var wg sync.WaitGroup
 	for i := range chaosClients {
@@ -80,15 +79,15 @@ func TestSemaphoreChaos(t *testing.T) {
 	wg.Go(c.observe)
 	wg.Wait()
 
-	e := openEngine(t, Options{})
-	if _, err := e.Database(testContext(t), c.name); err != nil {
+	e := served.Open(t, engine.Options{})
+	if _, err := e.Database(enginetest.Context(t), c.name); err != nil {
 		t.Fatal(err)
 	}
 	c.rest(conn)
 	e.Close()
 	c.checkAudit(conn)
-	grants := one[int](t, conn, `select count(*) from audit where status = 'ACQUIRED'`)
-	asks := one[int](t, conn, `select count(*) from audit where status = 'TRY_RELEASE'`)
+	grants := enginetest.One[int](t, conn, `select count(*) from audit where status = 'ACQUIRED'`)
+	asks := enginetest.One[int](t, conn, `select count(*) from audit where status = 'TRY_RELEASE'`)
 	t.Logf("%d operations, %d ends of engines and sessions, %d grants, %d requests", c.ops.Load(), c.ends.Load(), grants, asks)
 	if grants == 0 {
 		t.Error("nothing happened")
@@ -103,10 +102,10 @@ func (c *chaos) over() bool {
 // client does what clients do, in transactions of one to three calls that may be rolled back.
 func (c *chaos) client(seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 7))
-	conn := connect(c.T, c.name)
-	mustExec(c.T, conn, "set deadlock_timeout = '20ms'")
+	conn := enginetest.Connect(c.T, c.name)
+	enginetest.Exec(c.T, conn, "set deadlock_timeout = '20ms'")
 	for !c.over() {
-		tx, err := conn.Begin(testContext(c.T))
+		tx, err := conn.Begin(enginetest.Context(c.T))
 		if err != nil {
 			c.Error(err)
 			return
@@ -117,14 +116,14 @@ func (c *chaos) client(seed uint64) {
 			switch random.IntN(20) {
 			case 0:
 				active := random.IntN(8)
-				err = calls.Update(testContext(c.T), key, active, random.IntN(active+1))
+				err = calls.Update(enginetest.Context(c.T), key, active, random.IntN(active+1))
 			case 1, 2, 3, 4, 5, 6:
 				if random.IntN(4) > 0 { // one that runs
-					task = one[int64](c.T, conn, runningTaskSQL, key, task)
+					task = enginetest.One[int64](c.T, conn, semaphore.RunningTaskSQL, key, task)
 				}
-				err = calls.Release(testContext(c.T), key, task)
+				err = calls.Release(enginetest.Context(c.T), key, task)
 			default:
-				err = calls.Enqueue(testContext(c.T), key, task, float64(random.IntN(5)))
+				err = calls.Enqueue(enginetest.Context(c.T), key, task, float64(random.IntN(5)))
 			}
 			c.ops.Add(1)
 			if err != nil {
@@ -133,12 +132,12 @@ func (c *chaos) client(seed uint64) {
 		}
 		switch {
 		case refusal.SQLState(err) == "40P01": // deadlock_detected: among clients, who change rows in any order
-			err = tx.Rollback(testContext(c.T))
+			err = tx.Rollback(enginetest.Context(c.T))
 		case err != nil:
 		case random.IntN(5) == 0:
-			err = tx.Rollback(testContext(c.T))
+			err = tx.Rollback(enginetest.Context(c.T))
 		default:
-			err = tx.Commit(testContext(c.T))
+			err = tx.Commit(enginetest.Context(c.T))
 		}
 		if err != nil {
 			c.Error(err)
@@ -151,15 +150,15 @@ func (c *chaos) client(seed uint64) {
 func (c *chaos) engine(seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 8))
 	for !c.over() {
-		e, err := Open(testContext(c.T), Options{AdminDSN: cluster.DSN("postgres")})
+		e, err := engine.Open(enginetest.Context(c.T), engine.Options{AdminDSN: enginetest.DSN("postgres")})
 		if err != nil {
 			c.Error(err)
 			return
 		}
 		for range 5 + random.IntN(30) {
-			db, err := e.Database(testContext(c.T), c.name)
-			var refusal *refusal.Error
-			if errors.As(err, &refusal) && refusal.Code == codeShuttingDown { // its session was ended
+			db, err := e.Database(enginetest.Context(c.T), c.name)
+			var refused *refusal.Error
+			if errors.As(err, &refused) && refused.Code == "57P01" { // admin_shutdown: its session was ended
 				break
 			}
 			if err != nil {
@@ -167,7 +166,7 @@ func (c *chaos) engine(seed uint64) {
 				break
 			}
 			db.NoteSemaphores()
-			semaphore.sleep(testContext(c.T), time.Duration(random.IntN(80))*time.Millisecond)
+			semaphore.Sleep(enginetest.Context(c.T), time.Duration(random.IntN(80))*time.Millisecond)
 		}
 		e.Close()
 		c.ends.Add(1)
@@ -176,21 +175,21 @@ func (c *chaos) engine(seed uint64) {
 
 // terminate ends sessions of engines, in whatever they are doing.
 func (c *chaos) terminate() {
-	conn := connect(c.T, c.name)
+	conn := enginetest.Connect(c.T, c.name)
 	for !c.over() {
-		mustExec(c.T, conn, `select pg_terminate_backend(pid) from pg_stat_activity
+		enginetest.Exec(c.T, conn, `select pg_terminate_backend(pid) from pg_stat_activity
 			where datname = current_database() and application_name = 'mbusproxy' order by random() limit 1`)
 		c.ends.Add(1)
-		semaphore.sleep(testContext(c.T), 300*time.Millisecond)
+		semaphore.Sleep(enginetest.Context(c.T), 300*time.Millisecond)
 	}
 }
 
 // observe looks from outside: no more run than may ever run.
 func (c *chaos) observe() {
-	conn := connect(c.T, c.name)
+	conn := enginetest.Connect(c.T, c.name)
 	for !c.over() {
-		semaphore.sleep(testContext(c.T), 5*time.Millisecond)
-		if n := one[int](c.T, conn, `select coalesce(max(n), 0) from (
+		semaphore.Sleep(enginetest.Context(c.T), 5*time.Millisecond)
+		if n := enginetest.One[int](c.T, conn, `select coalesce(max(n), 0) from (
 			select count(*) as n from mbus4.semaphore_task where status <> 'WAIT' group by semaphore_id) s`); n > 7 {
 			c.Errorf("%d tasks run at once", n)
 		}
@@ -199,7 +198,7 @@ func (c *chaos) observe() {
 
 // rest releases those that are asked to, until nothing is left to do.
 func (c *chaos) rest(conn *pgx.Conn) {
-	ctx, limit := testContext(c.T), time.Now().Add(15*time.Second)
+	ctx, limit := enginetest.Context(c.T), time.Now().Add(15*time.Second)
 	calls := semaphore.New(conn)
 	for _, key := range c.keys {
 		for {
@@ -207,9 +206,9 @@ func (c *chaos) rest(conn *pgx.Conn) {
 			if err := conn.QueryRow(ctx, `select active, try_release from mbus4.semaphore where key = $1`, key).Scan(&active, &tryRelease); err != nil {
 				c.Fatal(err)
 			}
-			running, waiting := c.tasks(ctx, conn, key)
-			asked := slices.IndexFunc(running, func(t semaphore.slotTask) bool { return t.asked })
-			problem := unrest(active, tryRelease, running, waiting)
+			running, waiting := semaphore.ReadTasks(c.T, conn, key)
+			asked := slices.IndexFunc(running, func(t semaphore.SlotTask) bool { return t.Asked() })
+			problem := semaphore.Unrest(active, tryRelease, running, waiting)
 			if problem == "" && asked < 0 {
 				break
 			}
@@ -217,37 +216,13 @@ func (c *chaos) rest(conn *pgx.Conn) {
 				c.Fatalf("semaphore %s never rests: %s; running %+v, waiting %+v", key, problem, running, waiting)
 			}
 			if asked >= 0 {
-				if err := calls.Release(ctx, key, running[asked].id); err != nil {
+				if err := calls.Release(ctx, key, running[asked].ID()); err != nil {
 					c.Fatal(err)
 				}
 			}
-			semaphore.sleep(ctx, 5*time.Millisecond)
+			semaphore.Sleep(ctx, 5*time.Millisecond)
 		}
 	}
-}
-
-func (c *chaos) tasks(ctx context.Context, conn *pgx.Conn, key string) (running, waiting []semaphore.slotTask) {
-	rows, err := conn.Query(ctx, `select t.task_id, t.priority, t.arrival, t.status::text from mbus4.semaphore_task t
-		join mbus4.semaphore s on s.id = t.semaphore_id where s.key = $1`, key)
-	if err != nil {
-		c.Fatal(err)
-	}
-	var t semaphore.slotTask
-	var status string
-	_, err = pgx.ForEachRow(rows, []any{&t.id, &t.priority, &t.arrival, &status}, func() error {
-		if t.asked = status == "TRY_RELEASE"; status == "WAIT" {
-			waiting = append(waiting, t)
-		} else {
-			running = append(running, t)
-		}
-		return nil
-	})
-	if err != nil {
-		c.Fatal(err)
-	}
-	slices.SortFunc(running, semaphore.slotTask.compare)
-	slices.SortFunc(waiting, semaphore.slotTask.compare)
-	return running, waiting
 }
 
 // checkAudit compares what the server noted with the rules and with the events.
@@ -264,12 +239,12 @@ func (c *chaos) checkAudit(conn *pgx.Conn) {
 				(select m.data->'semaphore_key', m.data->'task_id', m.data->'event', count(*)
 				 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events' group by 1, 2, 3)) d`,
 	} {
-		if got := one[string](c.T, conn, sql); got != "" {
+		if got := enginetest.One[string](c.T, conn, sql); got != "" {
 			c.Errorf("%s: %s", what, got)
 		}
 	}
-	events := one[int](c.T, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events'`)
-	if changes := one[int](c.T, conn, `select count(*) from audit`); changes != events {
+	events := enginetest.One[int](c.T, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events'`)
+	if changes := enginetest.One[int](c.T, conn, `select count(*) from audit`); changes != events {
 		c.Errorf("%d events for %d changes", events, changes)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package semaphore
 
 import (
 	"encoding/json"
@@ -7,15 +7,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mbusproxy/engine/semaphore"
+	"mbusproxy/engine/internal/enginetest"
 )
 
 // fill makes tasks wait, as many as to, directly but as the calls would tell of it.
 func (s *semaphoreTest) fill(key string, from, to int) {
 	s.Helper()
-	mustExec(s.T, s.conn, `insert into mbus4.semaphore_task (semaphore_id, task_id, priority)
+	enginetest.Exec(s.T, s.conn, `insert into mbus4.semaphore_task (semaphore_id, task_id, priority)
 		select s.id, n, (n * 7919) % 100000 from mbus4.semaphore s, generate_series($2::int, $3::int) n where s.key = $1`, key, from, to)
-	mustExec(s.T, s.conn, `insert into mbus4.semaphore_change (semaphore_id, priority, arrival)
+	enginetest.Exec(s.T, s.conn, `insert into mbus4.semaphore_change (semaphore_id, priority, arrival)
 		select id, 1e9, 0 from mbus4.semaphore where key = $1`, key)
 }
 
@@ -39,10 +39,10 @@ func (s *semaphoreTest) touchedOnce(conn *pgx.Conn, sql string, args ...any) int
 			Read int `json:"Shared Read Blocks"`
 		}
 	}
-	tx, err := conn.Begin(testContext(s.T))
+	tx, err := conn.Begin(enginetest.Context(s.T))
 	s.do(err)
-	defer tx.Rollback(testContext(s.T))
-	s.do(tx.QueryRow(testContext(s.T), "explain (analyze, buffers, format json) "+sql, args...).Scan(&text))
+	defer tx.Rollback(enginetest.Context(s.T))
+	s.do(tx.QueryRow(enginetest.Context(s.T), "explain (analyze, buffers, format json) "+sql, args...).Scan(&text))
 	s.do(json.Unmarshal([]byte(text), &plan))
 	pages := plan[0].Plan.Hit + plan[0].Plan.Read
 	if pages > 50 {
@@ -53,15 +53,15 @@ func (s *semaphoreTest) touchedOnce(conn *pgx.Conn, sql string, args ...any) int
 
 func (s *semaphoreTest) frontPages(key string) (remembered, afresh int) {
 	s.Helper()
-	id := one[int32](s.T, s.conn, "select id from mbus4.semaphore where key = $1", key)
+	id := enginetest.One[int32](s.T, s.conn, "select id from mbus4.semaphore where key = $1", key)
 	known := s.granter.known[id]
 	if known == nil {
 		s.Fatalf("nothing is known of semaphore %s", key)
 	}
-	pages := func(from semaphore.place) int {
-		return s.touched(s.grants, semaphore.frontsSQL, []int32{id}, []float64{from.priority}, []int64{from.arrival}, []int32{int32(len(known.running))}, []int32{1}, 10, []int32{}, []int64{})
+	pages := func(from place) int {
+		return s.touched(s.grants, frontsSQL, []int32{id}, []float64{from.priority}, []int64{from.arrival}, []int32{int32(len(known.running))}, []int32{1}, 10, []int32{}, []int64{})
 	}
-	return pages(known.floor), pages(semaphore.firstPlace)
+	return pages(known.floor), pages(firstPlace)
 }
 
 // What one look at a semaphore costs depends neither on how many tasks wait nor, under an old snapshot, on
@@ -81,13 +81,13 @@ func TestSemaphoreCost(t *testing.T) {
 		t.Errorf("%d pages with 100,000 waiting, %d with 1,000", large, small)
 	}
 
-	old, err := connect(t, s.name).BeginTx(testContext(t), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	old, err := enginetest.Connect(t, s.name).BeginTx(enginetest.Context(t), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	s.do(err)
-	defer old.Rollback(testContext(t))
-	_, err = old.Exec(testContext(t), "select count(*) from mbus4.semaphore")
+	defer old.Rollback(enginetest.Context(t))
+	_, err = old.Exec(enginetest.Context(t), "select count(*) from mbus4.semaphore")
 	s.do(err)
 	for range 200 {
-		mustExec(t, s.conn, `with gone as (delete from mbus4.semaphore_task t using mbus4.semaphore s
+		enginetest.Exec(t, s.conn, `with gone as (delete from mbus4.semaphore_task t using mbus4.semaphore s
 				where s.id = t.semaphore_id and s.key = 'large' and t.status <> 'WAIT' returning t.semaphore_id, t.task_id)
 			insert into mbus4.semaphore_change (semaphore_id, tasks) select semaphore_id, array_agg(task_id) from gone group by 1`)
 		if got := s.turn(); got.Granted != 100 {
@@ -95,7 +95,7 @@ func TestSemaphoreCost(t *testing.T) {
 		}
 	}
 	held, afresh := s.frontPages("large")
-	log := s.touched(s.grants, semaphore.followSQL, s.granter.seen)
+	log := s.touched(s.grants, followSQL, s.granter.seen)
 	t.Logf("under an old snapshot, after 20,000 grants: %d pages from where the granter remembers, %d from the beginning; %d for the log", held, afresh, log)
 	if held > small+5 || log > 10 {
 		t.Errorf("an old snapshot makes it dearer: %d pages, %d for the log", held, log)
@@ -106,7 +106,7 @@ func TestSemaphoreCost(t *testing.T) {
 	// Better tasks that come while worse ones wait: between the two lies all that was granted.
 	for n := range int64(5) {
 		s.enqueue("large", 200000+n, 1e6+float64(n))
-		s.release("large", one[int64](t, s.conn, runningTaskSQL, "large", 0))
+		s.release("large", enginetest.One[int64](t, s.conn, RunningTaskSQL, "large", 0))
 		if got := s.turn(); got.Granted != 1 {
 			t.Fatalf("%+v", got)
 		}
@@ -116,8 +116,8 @@ func TestSemaphoreCost(t *testing.T) {
 			t.Errorf("after a better task came, %d pages", held)
 		}
 	}
-	s.do(s.calls.Enqueue(testContext(t), "large", 300000, 1e6))
-	s.release("large", one[int64](t, s.conn, runningTaskSQL, "large", 0))
+	s.do(s.calls.Enqueue(enginetest.Context(t), "large", 300000, 1e6))
+	s.release("large", enginetest.One[int64](t, s.conn, RunningTaskSQL, "large", 0))
 	began := time.Now()
 	if got := s.turn(); got.Granted != 1 {
 		t.Errorf("%+v", got)
@@ -136,10 +136,10 @@ func TestSemaphorePlans(t *testing.T) {
 			sql  string
 			args []any
 		}{
-			"changes": {semaphore.followSQL, []any{s.granter.seen}},
-			"running": {semaphore.loadRunningSQL, []any{[]int32{1}}},
-			"front":   {semaphore.frontsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, 10, []int32{1}, []int64{5}}},
-			"rivals":  {semaphore.rivalsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []float64{-1}, []int32{5}}},
+			"changes": {followSQL, []any{s.granter.seen}},
+			"running": {loadRunningSQL, []any{[]int32{1}}},
+			"front":   {frontsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, 10, []int32{1}, []int64{5}}},
+			"rivals":  {rivalsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []float64{-1}, []int32{5}}},
 			"give":    {s.granter.giveText(), []any{[]int32{1}, []int32{10}, []int32{1}, []int64{77}, []bool{true}}},
 		} {
 			if n := s.touched(s.grants, c.sql, c.args...); n > 60 {
@@ -149,11 +149,11 @@ func TestSemaphorePlans(t *testing.T) {
 	}
 	check("empty")
 	s.semaphore("k", 0, 0)
-	mustExec(t, s.conn, "analyze mbus4.semaphore_task, mbus4.semaphore_change, mbus4.semaphore")
+	enginetest.Exec(t, s.conn, "analyze mbus4.semaphore_task, mbus4.semaphore_change, mbus4.semaphore")
 	check("analyzed while empty")
 	s.fill("k", 1, 100000)
 	check("filled")
-	mustExec(t, s.conn, "vacuum analyze mbus4.semaphore_task")
+	enginetest.Exec(t, s.conn, "vacuum analyze mbus4.semaphore_task")
 	check("analyzed while full")
 	// The calls, too.
 	for _, c := range []struct {
@@ -169,7 +169,7 @@ func TestSemaphorePlans(t *testing.T) {
 			t.Errorf("%s touches %d pages", c.function, n)
 		}
 	}
-	mustExec(t, s.conn, "insert into mbus4.semaphore (key) select 'x' || n from generate_series(1, 5000) n")
+	enginetest.Exec(t, s.conn, "insert into mbus4.semaphore (key) select 'x' || n from generate_series(1, 5000) n")
 	if n := s.touched(s.conn, s.calls.texts.Statement("semaphore_enqueue", "1", ""), "x77", 5, 1); n > 40 {
 		t.Errorf("enqueuing with 5,000 semaphores touches %d pages", n)
 	}

@@ -1,9 +1,9 @@
-package engine
+package housekeeping
 
 import (
 	"context"
 	"fmt"
-	"net/url"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
-	"mbusproxy/engine/housekeeping"
+	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/schema"
 )
 
@@ -26,7 +26,7 @@ func TestHintRises(t *testing.T) {
 	}
 	// A live message holds it.
 	q.post(t, q.conn, "live")
-	at := one[int64](t, q.conn, "select (extract(epoch from available_at) * 1000000)::bigint from mbus4.message")
+	at := enginetest.One[int64](t, q.conn, "select (extract(epoch from available_at) * 1000000)::bigint from mbus4.message")
 	for range 5 {
 		q.tick(t)
 		if now := q.hint(t); now > at || now < middle {
@@ -51,7 +51,7 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 	}{
 		"plain": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
-				mustExec(t, poster, "begin")
+				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")
 				q.busy(t, "a")
 			},
@@ -59,8 +59,8 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 		},
 		"idle before it posts": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
-				mustExec(t, poster, "begin isolation level repeatable read")
-				mustExec(t, poster, "select count(*) from mbus4.message")
+				enginetest.Exec(t, poster, "begin isolation level repeatable read")
+				enginetest.Exec(t, poster, "select count(*) from mbus4.message")
 				q.busy(t, "a")
 				q.post(t, poster, "late")
 				q.busy(t, "b")
@@ -69,11 +69,11 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 		},
 		"after a savepoint rolled back": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
-				mustExec(t, poster, "begin")
-				mustExec(t, poster, "savepoint s")
+				enginetest.Exec(t, poster, "begin")
+				enginetest.Exec(t, poster, "savepoint s")
 				q.post(t, poster, "never")
 				q.busy(t, "a")
-				mustExec(t, poster, "rollback to s")
+				enginetest.Exec(t, poster, "rollback to s")
 				q.post(t, poster, "late")
 				q.busy(t, "b")
 			},
@@ -81,10 +81,10 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 		},
 		"prepared while the Hinter looks": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
-				mustExec(t, poster, "begin")
+				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")
 				q.busy(t, "a")
-				mustExec(t, poster, "prepare transaction 'late'")
+				enginetest.Exec(t, poster, "prepare transaction 'late'")
 				q.busy(t, "b")
 			},
 			commit: "commit prepared 'late'",
@@ -92,28 +92,28 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 		"prepared unseen": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
 				q.busy(t, "a")
-				mustExec(t, poster, "begin")
+				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")
-				mustExec(t, poster, "prepare transaction 'unseen'")
+				enginetest.Exec(t, poster, "prepare transaction 'unseen'")
 				q.busy(t, "b")
 			},
 			commit: "commit prepared 'unseen'",
 		},
 		"another Hinter takes over": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
-				mustExec(t, poster, "begin")
+				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")
 				q.busy(t, "a")
 				admin.Close(context.Background(), q.hinting)
-				q.newHinter(t, cluster.DSN(q.database))
+				q.newHinter(t, enginetest.DSN(q.database))
 				q.busy(t, "b")
 			},
 			commit: "commit",
 		},
 		"another Hinter that may not see activity": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
-				dsn := plainOwner(t, q.database)
-				mustExec(t, poster, "begin")
+				dsn := enginetest.PlainOwner(t, q.database)
+				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")
 				admin.Close(context.Background(), q.hinting)
 				q.newHinter(t, dsn)
@@ -123,11 +123,11 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 		},
 		"another Hinter finds it prepared": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
-				mustExec(t, poster, "begin")
+				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")
-				mustExec(t, poster, "prepare transaction 'found'")
+				enginetest.Exec(t, poster, "prepare transaction 'found'")
 				admin.Close(context.Background(), q.hinting)
-				q.newHinter(t, cluster.DSN(q.database))
+				q.newHinter(t, enginetest.DSN(q.database))
 				q.busy(t, "b")
 			},
 			commit: "commit prepared 'found'",
@@ -137,9 +137,9 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			q := newQueue(t)
-			poster := connect(t, q.database)
+			poster := enginetest.Connect(t, q.database)
 			way.post(t, q, poster)
-			mustExec(t, poster, way.commit)
+			enginetest.Exec(t, poster, way.commit)
 			q.tick(t)
 			if got := q.consume(t, q.conn); got != "late" {
 				t.Errorf("consumed %q: the message is hidden", got)
@@ -153,38 +153,6 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 	}
 }
 
-// plainOwner makes a role that owns the schema and sees nobody else's activity.
-func plainOwner(t *testing.T, database string) (dsn string) {
-	t.Helper()
-	conn := connect(t, database)
-	role := "owner_of_" + database
-	mustExec(t, conn, "create role "+role+" login")
-	t.Cleanup(func() {
-		conn := connect(t, database)
-		mustExec(t, conn, "reassign owned by "+role+" to postgres")
-		mustExec(t, conn, "drop owned by "+role)
-		mustExec(t, conn, "drop role "+role)
-	})
-	for _, what := range []string{"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "table mbus4.service", "table mbus4.view_insert", "sequence mbus4.message_id"} {
-		mustExec(t, conn, "alter "+what+" owner to "+role)
-	}
-	for slot := range schema.HintSlots {
-		mustExec(t, conn, fmt.Sprintf("alter sequence mbus4.hint_%d owner to %s", slot, role))
-	}
-	return dsnAs(t, database, role)
-}
-
-// dsnAs names the cluster's database as another role.
-func dsnAs(t *testing.T, database, role string) string {
-	t.Helper()
-	cfg, err := pgx.ParseConfig(cluster.DSN(database))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := url.URL{Scheme: "postgres", User: url.User(role), Host: fmt.Sprintf("%s:%d", cfg.Host, cfg.Port), Path: database}
-	return u.String() + "?sslmode=disable"
-}
-
 // Whatever the order of posts, commits and rollbacks, nothing is left hidden.
 func TestHintUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -194,19 +162,19 @@ func TestHintUnderLoad(t *testing.T) {
 	var mu sync.Mutex
 	posted, consumed := map[string]bool{}, map[string]bool{}
 	for p := range posters {
-		conn := connect(t, q.database)
+		conn := enginetest.Connect(t, q.database)
 		random := rand.New(rand.NewPCG(uint64(p), 1))
 		posting.Go(func() {
 			for i := range rounds {
 				iid := fmt.Sprintf("%d.%d", p, i)
-				mustExec(t, conn, "begin")
+				enginetest.Exec(t, conn, "begin")
 				q.post(t, conn, iid)
-				mustExec(t, conn, "select pg_sleep($1)", random.Float64()/20)
+				enginetest.Exec(t, conn, "select pg_sleep($1)", random.Float64()/20)
 				if random.IntN(4) == 0 {
-					mustExec(t, conn, "rollback")
+					enginetest.Exec(t, conn, "rollback")
 					continue
 				}
-				mustExec(t, conn, "commit")
+				enginetest.Exec(t, conn, "commit")
 				mu.Lock()
 				posted[iid] = true
 				mu.Unlock()
@@ -215,7 +183,7 @@ func TestHintUnderLoad(t *testing.T) {
 	}
 	done := make(chan struct{})
 	for range 2 {
-		conn := connect(t, q.database)
+		conn := enginetest.Connect(t, q.database)
 		all.Go(func() {
 			for {
 				if iid := q.consume(t, conn); iid != "" {
@@ -262,7 +230,7 @@ func TestHintLowered(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
 	q.busy(t, "a")
-	mustExec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
+	enginetest.Exec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
 		select nextval('mbus4.message_id'), $1, now() - interval '1 day', now(), 'early'`, q.consumer)
 	q.tick(t)
 	if got := q.consume(t, q.conn); got != "" {
@@ -280,7 +248,7 @@ func TestHintInTheFuture(t *testing.T) {
 	q := newQueue(t)
 	slot := q.consumer % schema.HintSlots
 	future := time.Now().Add(time.Hour).UnixMicro() // the clock was an hour ahead
-	mustExec(t, q.conn, "select setval($1::regclass, $2)", fmt.Sprintf("mbus4.hint_%d", slot), future)
+	enginetest.Exec(t, q.conn, "select setval($1::regclass, $2)", fmt.Sprintf("mbus4.hint_%d", slot), future)
 	q.hinter.hints[int32(slot)] = future
 	q.post(t, q.conn, "now")
 	q.tick(t)
@@ -292,10 +260,10 @@ func TestHintInTheFuture(t *testing.T) {
 func TestHintersTakeTurns(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
-	other := &housekeeping.Hinter{}
-	conn := connect(t, q.database)
+	other := &hinter{}
+	conn := enginetest.Connect(t, q.database)
 	for range 3 {
-		if err := other.Tick(testContext(t), conn); err != nil {
+		if err := other.Tick(enginetest.Context(t), conn); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -303,29 +271,11 @@ func TestHintersTakeTurns(t *testing.T) {
 		t.Error("two Hinters work at once")
 	}
 	admin.Close(context.Background(), q.hinting)
-	eventually(t, "the other takes over", func() bool {
-		if err := other.Tick(testContext(t), conn); err != nil {
+	enginetest.Eventually(t, "the other takes over", func() bool {
+		if err := other.Tick(enginetest.Context(t), conn); err != nil {
 			t.Fatal(err)
 		}
 		return other.leads == conn
-	})
-}
-
-// The services do it by themselves.
-func TestHinterRuns(t *testing.T) {
-	t.Parallel()
-	name := newDatabase(t)
-	e := openEngine(t, Options{})
-	if _, err := e.Database(testContext(t), name); err != nil {
-		t.Fatal(err)
-	}
-	q := &queue{database: name, conn: connect(t, name)}
-	q.consumer = one[int](t, q.conn, newConsumer, "q")
-	eventually(t, "the hint rises", func() bool {
-		if _, err := e.Database(testContext(t), name); err != nil { // in use
-			t.Fatal(err)
-		}
-		return q.hint(t) > 0
 	})
 }
 
@@ -334,15 +284,15 @@ func TestHintSparesDeadRows(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
 	const dead = 100_000
-	mustExec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
+	enginetest.Exec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
 		select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), 'i' || n, hstore('n', n::text)
 		from generate_series(1, $2::int) n`, q.consumer, dead)
-	old := connect(t, q.database)
-	mustExec(t, old, "begin isolation level repeatable read")
-	if n := one[int](t, old, "select count(*) from mbus4.message"); n != dead {
+	old := enginetest.Connect(t, q.database)
+	enginetest.Exec(t, old, "begin isolation level repeatable read")
+	if n := enginetest.One[int](t, old, "select count(*) from mbus4.message"); n != dead {
 		t.Fatalf("%d messages", n)
 	}
-	mustExec(t, q.conn, "delete from mbus4.message")
+	enginetest.Exec(t, q.conn, "delete from mbus4.message")
 	for i := range 10 {
 		q.post(t, q.conn, fmt.Sprint("live", i))
 	}

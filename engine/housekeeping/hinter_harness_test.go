@@ -1,4 +1,4 @@
-package engine
+package housekeeping
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/admin"
-	"mbusproxy/engine/housekeeping"
+	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/schema"
 )
 
@@ -31,7 +31,7 @@ type queue struct {
 	database string
 	consumer int
 	conn     *pgx.Conn // autocommit
-	hinter   *housekeeping.Hinter
+	hinter   *hinter
 	hinting  *pgx.Conn // the Hinter's
 }
 
@@ -39,21 +39,21 @@ type queue struct {
 // stays hidden.
 func newQueue(t *testing.T) *queue {
 	t.Helper()
-	name := installed(t)
-	q := &queue{database: name, conn: connect(t, name)}
-	q.consumer = one[int](t, q.conn, newConsumer, "q")
-	q.newHinter(t, cluster.DSN(name))
+	name := enginetest.Installed(t)
+	q := &queue{database: name, conn: enginetest.Connect(t, name)}
+	q.consumer = enginetest.One[int](t, q.conn, enginetest.NewConsumer, "q")
+	q.newHinter(t, enginetest.DSN(name))
 	return q
 }
 
 func (q *queue) newHinter(t *testing.T, dsn string) {
 	t.Helper()
-	q.hinter = &housekeeping.Hinter{}
-	q.hinting = connectTo(t, dsn)
-	if err := admin.Settle(testContext(t), q.hinting, admin.ServiceLockWait); err != nil {
+	q.hinter = &hinter{}
+	q.hinting = enginetest.ConnectTo(t, dsn)
+	if err := admin.Settle(enginetest.Context(t), q.hinting, admin.ServiceLockWait); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new Hinter leads", func() bool { // the server may not have seen the old one go
+	enginetest.Eventually(t, "the new Hinter leads", func() bool { // the server may not have seen the old one go
 		q.tick(t)
 		return q.hinter.leads == q.hinting
 	})
@@ -62,14 +62,14 @@ func (q *queue) newHinter(t *testing.T, dsn string) {
 
 func (q *queue) tick(t *testing.T) {
 	t.Helper()
-	if err := q.hinter.Tick(testContext(t), q.hinting); err != nil {
+	if err := q.hinter.Tick(enginetest.Context(t), q.hinting); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (q *queue) post(t *testing.T, conn *pgx.Conn, iid string) {
 	t.Helper()
-	mustExec(t, conn, postSQL, q.consumer, "", iid, "")
+	enginetest.Exec(t, conn, enginetest.PostSQL, q.consumer, "", iid, "")
 }
 
 func (q *queue) consumeSQL() string {
@@ -80,7 +80,7 @@ func (q *queue) consumeSQL() string {
 func (q *queue) consume(t *testing.T, conn *pgx.Conn) string {
 	t.Helper()
 	var iid string
-	err := conn.QueryRow(testContext(t), q.consumeSQL(), q.consumer).Scan(&iid)
+	err := conn.QueryRow(enginetest.Context(t), q.consumeSQL(), q.consumer).Scan(&iid)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func (q *queue) consume(t *testing.T, conn *pgx.Conn) string {
 
 func (q *queue) hint(t *testing.T) int64 {
 	t.Helper()
-	return one[int64](t, q.conn, fmt.Sprintf(
+	return enginetest.One[int64](t, q.conn, fmt.Sprintf(
 		"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0)", q.consumer%schema.HintSlots))
 }
 
@@ -126,7 +126,7 @@ func (q *queue) buffersOnce(t *testing.T) int {
 			Read int `json:"Shared Read Blocks"`
 		}
 	}
-	text := one[string](t, q.conn, "explain (analyze, buffers, format json) "+
+	text := enginetest.One[string](t, q.conn, "explain (analyze, buffers, format json) "+
 		fmt.Sprintf(rangeSQL, q.consumer%schema.HintSlots), q.consumer)
 	if err := json.Unmarshal([]byte(text), &out); err != nil || len(out) != 1 {
 		t.Fatalf("reading the plan: %v\n%s", err, text)

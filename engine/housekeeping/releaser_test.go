@@ -1,4 +1,4 @@
-package engine
+package housekeeping
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mbusproxy/engine/housekeeping"
+	"mbusproxy/engine/internal/enginetest"
 )
 
 // waitSQL parks a message of consumer $1 with iid $2 behind the iids $3.
@@ -23,36 +23,36 @@ const parkedSQL = "select coalesce(string_agg(iid, ' ' order by iid), '') from m
 
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, installed(t))
-	id := one[int](t, conn, newConsumer, "q")
-	mustExec(t, conn, postSQL, id, "", "x", "")
-	mustExec(t, conn, postSQL, id, "-1 s", "expired", "")
-	mustExec(t, conn, waitSQL, id, "behind_x", []string{"x", "gone"})
-	mustExec(t, conn, waitSQL, id, "behind_gone", []string{"gone", "expired"})
-	mustExec(t, conn, waitSQL, id, "behind_other", []string{"behind_gone"})
+	conn := enginetest.Connect(t, enginetest.Installed(t))
+	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
+	enginetest.Exec(t, conn, enginetest.PostSQL, id, "", "x", "")
+	enginetest.Exec(t, conn, enginetest.PostSQL, id, "-1 s", "expired", "")
+	enginetest.Exec(t, conn, waitSQL, id, "behind_x", []string{"x", "gone"})
+	enginetest.Exec(t, conn, waitSQL, id, "behind_gone", []string{"gone", "expired"})
+	enginetest.Exec(t, conn, waitSQL, id, "behind_other", []string{"behind_gone"})
 
-	r := housekeeping.NewReleaser()
+	r := newReleaser()
 	release := func(woken int64, parked string) {
 		t.Helper()
-		got, err := r.Release(testContext(t), conn)
+		got, err := r.Release(enginetest.Context(t), conn)
 		if err != nil || got.Woken != woken || got.Waiting != true {
 			t.Errorf("got %+v, %v; want %d woken", got, err, woken)
 		}
-		if left := one[string](t, conn, parkedSQL); left != parked {
+		if left := enginetest.One[string](t, conn, parkedSQL); left != parked {
 			t.Errorf("parked: %s; want %s", left, parked)
 		}
 	}
 	release(1, "behind_other behind_x")
 	release(0, "behind_other behind_x")
-	mustExec(t, conn, "delete from mbus4.message where iid = 'x'")
+	enginetest.Exec(t, conn, "delete from mbus4.message where iid = 'x'")
 	release(1, "behind_other")
 	// What is left of a message that was taken is removed.
-	mustExec(t, conn, "delete from mbus4.message where iid in ('behind_gone', 'behind_other')")
+	enginetest.Exec(t, conn, "delete from mbus4.message where iid in ('behind_gone', 'behind_other')")
 	release(0, "")
-	if n := one[int](t, conn, "select count(*) from mbus4.waiting"); n != 0 {
+	if n := enginetest.One[int](t, conn, "select count(*) from mbus4.waiting"); n != 0 {
 		t.Errorf("%d rows of waiting are left", n)
 	}
-	if got, err := r.Release(testContext(t), conn); err != nil || got.Waiting {
+	if got, err := r.Release(enginetest.Context(t), conn); err != nil || got.Waiting {
 		t.Errorf("with nothing waiting: %+v, %v", got, err)
 	}
 }
@@ -60,25 +60,25 @@ func TestRelease(t *testing.T) {
 // A message that somebody takes is left to the next turn, without waiting.
 func TestReleaseStepsAroundLocks(t *testing.T) {
 	t.Parallel()
-	name := installed(t)
-	conn, taker := connect(t, name), connect(t, name)
-	id := one[int](t, conn, newConsumer, "q")
-	mustExec(t, conn, waitSQL, id, "m", []string{"gone"})
-	tx, err := taker.Begin(testContext(t))
+	name := enginetest.Installed(t)
+	conn, taker := enginetest.Connect(t, name), enginetest.Connect(t, name)
+	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
+	enginetest.Exec(t, conn, waitSQL, id, "m", []string{"gone"})
+	tx, err := taker.Begin(enginetest.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(testContext(t), "delete from mbus4.message where iid = 'm'"); err != nil {
+	if _, err := tx.Exec(enginetest.Context(t), "delete from mbus4.message where iid = 'm'"); err != nil {
 		t.Fatal(err)
 	}
-	r := housekeeping.NewReleaser()
-	if got, err := r.Release(testContext(t), conn); err != nil || got.Woken != 0 {
+	r := newReleaser()
+	if got, err := r.Release(enginetest.Context(t), conn); err != nil || got.Woken != 0 {
 		t.Errorf("while it is taken: %+v, %v", got, err)
 	}
 	if err := tx.Rollback(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.Release(testContext(t), conn); err != nil || got.Woken != 1 {
+	if got, err := r.Release(enginetest.Context(t), conn); err != nil || got.Woken != 1 {
 		t.Errorf("after it came back: %+v, %v", got, err)
 	}
 }
@@ -86,8 +86,8 @@ func TestReleaseStepsAroundLocks(t *testing.T) {
 // More iids than one turn looks at, and more messages behind one than one transaction wakes.
 func TestReleaseMany(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, installed(t))
-	id := one[int](t, conn, newConsumer, "q")
+	conn := enginetest.Connect(t, enginetest.Installed(t))
+	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
 	const bulk = `
 with m as (
 	insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
@@ -96,18 +96,18 @@ with m as (
 	returning consumer_id, id, after
 )
 insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_id, m.id from m`
-	mustExec(t, conn, bulk, id, 2*housekeeping.releaseScan+10, "each")
-	mustExec(t, conn, bulk, id, 2*housekeeping.releaseBatch+10, "one")
-	r := housekeeping.NewReleaser()
+	enginetest.Exec(t, conn, bulk, id, 2*releaseScan+10, "each")
+	enginetest.Exec(t, conn, bulk, id, 2*releaseBatch+10, "one")
+	r := newReleaser()
 	var woken int64
 	for range 4 {
-		got, err := r.Release(testContext(t), conn)
+		got, err := r.Release(enginetest.Context(t), conn)
 		if err != nil {
 			t.Fatal(err)
 		}
 		woken += got.Woken
 	}
-	if want := int64(2*housekeeping.releaseScan + 2*housekeeping.releaseBatch + 20); woken != want {
+	if want := int64(2*releaseScan + 2*releaseBatch + 20); woken != want {
 		t.Errorf("%d woken, want %d", woken, want)
 	}
 }
@@ -115,16 +115,16 @@ insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_i
 // Whatever ANALYZE saw, and however many messages wait for one, the Releaser finds its way by indexes.
 func TestReleaserPlans(t *testing.T) {
 	t.Parallel()
-	name := installed(t)
-	conn := connect(t, name)
-	id := one[int](t, conn, newConsumer, "q")
+	name := enginetest.Installed(t)
+	conn := enginetest.Connect(t, name)
+	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
 	explain := func(state string) {
 		t.Helper()
 		for sql, args := range map[string]string{waitedForSQL: "('', 5000)", releaseSQL: "('gone', 1000)"} {
 			for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
-				mustExec(t, conn, "set plan_cache_mode = "+mode)
-				mustExec(t, conn, "prepare p as "+sql)
-				rows, err := conn.Query(testContext(t), "explain execute p"+args)
+				enginetest.Exec(t, conn, "set plan_cache_mode = "+mode)
+				enginetest.Exec(t, conn, "prepare p as "+sql)
+				rows, err := conn.Query(enginetest.Context(t), "explain execute p"+args)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -132,7 +132,7 @@ func TestReleaserPlans(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				mustExec(t, conn, "deallocate p")
+				enginetest.Exec(t, conn, "deallocate p")
 				if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Seq Scan on waiting") || strings.Contains(plan, "Seq Scan on message") || strings.Contains(plan, "JIT") {
 					t.Errorf("%s, %s:\n%s", state, mode, plan)
 				}
@@ -140,14 +140,14 @@ func TestReleaserPlans(t *testing.T) {
 		}
 	}
 	const analyze = "analyze mbus4.waiting, mbus4.message, mbus4.consumer"
-	mustExec(t, conn, analyze)
+	enginetest.Exec(t, conn, analyze)
 	explain("empty")
-	mustExec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
+	enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
 		select n, $1, 'infinity', now(), 'm' || n, '{gone}' from generate_series(1, 100000) n`, id)
-	mustExec(t, conn, "insert into mbus4.waiting (dep, consumer_id, id) select 'gone', $1, n from generate_series(1, 100000) n", id)
+	enginetest.Exec(t, conn, "insert into mbus4.waiting (dep, consumer_id, id) select 'gone', $1, n from generate_series(1, 100000) n", id)
 	explain("full, analyzed when empty")
-	mustExec(t, conn, analyze)
+	enginetest.Exec(t, conn, analyze)
 	explain("full")
-	mustExec(t, conn, "vacuum analyze mbus4.waiting, mbus4.message")
+	enginetest.Exec(t, conn, "vacuum analyze mbus4.waiting, mbus4.message")
 	explain("full, vacuumed")
 }

@@ -1,18 +1,16 @@
-package engine
+package calls_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"mbusproxy/engine/admin"
+	"mbusproxy/engine"
 	"mbusproxy/engine/calls"
+	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -71,14 +69,14 @@ var evaluations = []evaluated{
 	{"get_next_message", "17", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
 	{"get_next_message", "null", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
 	{"complete_message", "1", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
-	{"semaphore_get_or_create", "'k'", semaphore},
+	{"semaphore_get_or_create", "'k'", semaphoreRow},
 	{"semaphore_get_or_create", "''", ""},
-	{"semaphore_update", "'k', 3, 1", semaphore},
-	{"semaphore_update", "'k', 1, 3", semaphore},
-	{"semaphore_enqueue", "'k', 5, 2.5", semaphore},
-	{"semaphore_enqueue", "'none', 5, 2.5", semaphore},
-	{"semaphore_release", "'k', 4", semaphore},
-	{"semaphore_release", "'none', 4", semaphore},
+	{"semaphore_update", "'k', 3, 1", semaphoreRow},
+	{"semaphore_update", "'k', 1, 3", semaphoreRow},
+	{"semaphore_enqueue", "'k', 5, 2.5", semaphoreRow},
+	{"semaphore_enqueue", "'none', 5, 2.5", semaphoreRow},
+	{"semaphore_release", "'k', 4", semaphoreRow},
+	{"semaphore_release", "'none', 4", semaphoreRow},
 	{"release_messages", "17", "insert into mbus4.work_queue (payload, process_id) values ('1', 17), ('2', 17)"},
 }
 
@@ -86,7 +84,7 @@ const fill = `insert into mbus4.message (id, consumer_id, available_at, added, i
 	select n, c.id, '2020-01-01', '2020-01-01', 'i' || n, {hstore}.hstore('n', n::text)
 	from generate_series(1, 3) n, mbus4.consumer c where c.queue = 'q'`
 
-const semaphore = `with s as (insert into mbus4.semaphore (id, key) values (77, 'k') returning id)
+const semaphoreRow = `with s as (insert into mbus4.semaphore (id, key) values (77, 'k') returning id)
 	insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select id, 4, 1, -1 from s`
 
 // state is all that the calls change, but for what is another value each time.
@@ -104,17 +102,17 @@ const state = `select concat_ws(' / ',
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{"public", `"Odd ""one"`} {
-		name := newDatabase(t)
-		conn, notices := connectListening(t, name)
+		name := enginetest.NewDatabase(t)
+		conn, notices := enginetest.ConnectListening(t, name)
 		if schema != "public" {
-			mustExec(t, conn, "create schema "+schema)
+			enginetest.Exec(t, conn, "create schema "+schema)
 		}
-		mustExec(t, conn, "create extension hstore schema "+schema)
-		if res, err := Init(testContext(t), cluster.DSN(name)); err != nil || len(res.Warnings) > 0 {
+		enginetest.Exec(t, conn, "create extension hstore schema "+schema)
+		if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil || len(res.Warnings) > 0 {
 			t.Fatalf("%+v, %v", res, err)
 		}
-		mustExec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
-		mustExec(t, conn, "insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name in ('q', 'r')")
+		enginetest.Exec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
+		enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name in ('q', 'r')")
 		texts := calls.New()
 		missing := map[string]bool{}
 		for _, d := range texts.Definitions(schema) {
@@ -134,14 +132,14 @@ func TestFunctions(t *testing.T) {
 		for _, e := range all {
 			delete(missing, "at_"+e.serves)
 			waking := strings.HasSuffix(e.serves, "_waking")
-			f := functionServing(t, strings.TrimSuffix(strings.TrimSuffix(e.serves, "_full"), "_waking"))
+			f := enginetest.FunctionServing(t, strings.TrimSuffix(strings.TrimSuffix(e.serves, "_full"), "_waking"))
 			params := f.Params
 			if e.serves == "post" {
-				params = slices.DeleteFunc(slices.Clone(params), func(p sqlfuncs.Param) bool { return slices.Contains(calls.plainPost, p.Name) })
+				params = enginetest.PlainPost(t)
 			}
-			inline := evaluate(t, conn, notices, e, schema, texts.inline(f, params, waking, schema, e.args))
+			inline := evaluate(t, conn, notices, e, schema, enginetest.Inline(texts, f, params, waking, schema, e.args))
 			args := strings.TrimPrefix(e.args+", '7'", ", ")
-			call := texts.call(f, params, waking, args)
+			call := callInPlace(texts, f, params, waking, args)
 			function := evaluate(t, conn, notices, e, schema, "select f from "+call+" f")
 			listed := evaluate(t, conn, notices, e, schema, "select "+call)
 			if f.Result.Composite() { // in FROM, null is a row of nulls
@@ -163,51 +161,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-func functionServing(t *testing.T, serves string) *sqlfuncs.Func {
-	t.Helper()
-	for _, f := range sqlfuncs.All() {
-		if f.Serves == serves {
-			return f
-		}
-	}
-	t.Fatalf("no function serves as %s", serves)
-	return nil
-}
-
-// inline is a statement around the text that serves the call inline.
-func (t *calls.Texts) inline(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
-	given := map[string]bool{}
-	for _, p := range params {
-		given[p.Name] = true
-	}
-	return t.inlineUse(f, params, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true}, hstoreSchema, args)
-}
-
-// inlineUse is it for one use of the call.
-func (t *calls.Texts) inlineUse(f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
-	names := []string{"n"}
-	for _, p := range params {
-		names = append(names, sqlfuncs.QuoteIdent(p.Name))
-	}
-	fragment := t.Fragment(f, use)
-	fills := []string{"{c}", "c", "{k}", "7", "{name}", f.Serves, "{hstore}", hstoreSchema}
-	var values []string
-	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
-		if i < len(params) {
-			values = append(values, "("+value+")::"+params[i].Type.SQL(hstoreSchema))
-			fills = append(fills, "{"+params[i].Name+"}", values[i])
-		}
-	}
-	sql := "select " + fragment.Expr
-	if fragment.CTEs != "" {
-		sql = fmt.Sprintf("with {c}_a (%s) as (select %s), %s select {c}.%s from {c}", strings.Join(names, ", "),
-			strings.Join(append([]string{"1::bigint"}, values...), ", "), fragment.CTEs, f.Serves)
-	}
-	return strings.NewReplacer(fills...).Replace(sql)
-}
-
-// call is the expression that calls the function.
-func (t *calls.Texts) call(f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
+// callInPlace is the expression that calls the function.
+func callInPlace(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
 	given := map[string]bool{}
 	for _, p := range params {
 		given[p.Name] = true
@@ -224,16 +179,16 @@ func (t *calls.Texts) call(f *sqlfuncs.Func, params []sqlfuncs.Param, waking boo
 func evaluate(t *testing.T, conn *pgx.Conn, notices *strings.Builder, e evaluated, hstoreSchema, sql string) string {
 	t.Helper()
 	var said strings.Builder
-	ctx := testContext(t)
+	ctx := enginetest.Context(t)
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
 	if e.before != "" {
-		mustExec(t, conn, "alter sequence mbus4.work_queue_id_seq restart; "+strings.ReplaceAll(e.before, "{hstore}", hstoreSchema), pgx.QueryExecModeSimpleProtocol)
+		enginetest.Exec(t, conn, "alter sequence mbus4.work_queue_id_seq restart; "+strings.ReplaceAll(e.before, "{hstore}", hstoreSchema), pgx.QueryExecModeSimpleProtocol)
 	}
-	mustExec(t, conn, "set local search_path = pg_catalog")
+	enginetest.Exec(t, conn, "set local search_path = pg_catalog")
 	notices.Reset()
 	rows, err := tx.Query(ctx, sql, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
@@ -254,24 +209,7 @@ func evaluate(t *testing.T, conn *pgx.Conn, notices *strings.Builder, e evaluate
 	if err := rows.Err(); err != nil {
 		return describeError(err)
 	}
-	return said.String() + notices.String() + one[string](t, conn, state)
-}
-
-// connectListening is connect, with a place where the server's notices go.
-func connectListening(t *testing.T, database string) (*pgx.Conn, *strings.Builder) {
-	t.Helper()
-	cfg, err := pgx.ParseConfig(cluster.DSN(database))
-	if err != nil {
-		t.Fatal(err)
-	}
-	notices := &strings.Builder{}
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices.WriteString(n.Message + "\n") }
-	conn, err := pgx.ConnectConfig(testContext(t), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { admin.Close(context.Background(), conn) })
-	return conn, notices
+	return said.String() + notices.String() + enginetest.One[string](t, conn, state)
 }
 
 func describeError(err error) string {
@@ -280,42 +218,4 @@ func describeError(err error) string {
 		return err.Error()
 	}
 	return e.Code + " " + e.Message
-}
-
-// Another program's functions are replaced, those it had besides are dropped, and a role that may not do
-// it says so and goes on.
-func TestFunctionsAreReplaced(t *testing.T) {
-	t.Parallel()
-	name := installed(t)
-	conn := connect(t, name)
-	const found = `select count(*) from pg_proc where pronamespace = 'mbus4'::regnamespace and proname ~ '^at_'`
-	count := one[int](t, conn, found)
-	if want := len(calls.New().Definitions("public")); count != want {
-		t.Fatalf("%d functions, want %d", count, want)
-	}
-	mustExec(t, conn, "create function mbus4.at_post(text) returns text language sql as 'select $1'")
-	mustExec(t, conn, "create or replace function mbus4.at_take(text, text) returns mbus4.qt_model language sql as 'select null::mbus4.qt_model'")
-	mustExec(t, conn, "comment on function mbus4.at_post(text, hstore, hstore, timestamp, timestamp, text) is 'old'")
-	if res, err := Init(testContext(t), cluster.DSN(name)); err != nil || len(res.Warnings) > 0 {
-		t.Fatalf("%+v, %v", res, err)
-	}
-	if n := one[int](t, conn, found); n != count {
-		t.Errorf("%d functions, want %d", n, count)
-	}
-	if one[bool](t, conn, "select prosrc !~ 'delete' from pg_proc where proname = 'at_take'") {
-		t.Error("at_take is the old one")
-	}
-	mustExec(t, conn, "comment on function mbus4.at_post(text, hstore, hstore, timestamp, timestamp, text) is 'old'")
-	role := newRole(t, name)
-	owner := one[string](t, conn, "select current_user::text")
-	if _, err := Init(testContext(t), dsnAs(t, name, role)); err == nil {
-		t.Errorf("%s serves what belongs to %s", role, owner)
-	}
-	mustExec(t, conn, "grant select, insert, delete, update on all tables in schema mbus4 to "+role)
-	mustExec(t, conn, "grant select, update on all sequences in schema mbus4 to "+role)
-	mustExec(t, conn, "grant usage on schema mbus4 to "+role)
-	res, err := Init(testContext(t), dsnAs(t, name, role))
-	if err != nil || len(res.Warnings) == 0 || !strings.Contains(res.Warnings[0], "functions for calls") {
-		t.Errorf("%+v, %v", res, err)
-	}
 }

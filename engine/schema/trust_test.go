@@ -1,4 +1,4 @@
-package engine
+package schema_test
 
 import (
 	"context"
@@ -8,7 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine"
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/refusal"
 )
 
@@ -22,12 +25,12 @@ type trustTest struct {
 
 func newTrustTest(t *testing.T, name string) *trustTest {
 	t.Helper()
-	s := &trustTest{T: t, name: name, super: connect(t, name), role: newRole(t, name)}
-	mustExec(t, s.super, fmt.Sprintf("grant create on database %s to %s", name, s.role))
-	s.hostile = connectTo(t, dsnAs(t, name, s.role))
-	plain := newRole(t, name)
-	mustExec(t, s.super, fmt.Sprintf("grant create on database %s to %s", name, plain))
-	s.admins = map[string]string{"superuser": cluster.DSN(name), "plain role": dsnAs(t, name, plain)}
+	s := &trustTest{T: t, name: name, super: enginetest.Connect(t, name), role: enginetest.NewRole(t, name)}
+	enginetest.Exec(t, s.super, fmt.Sprintf("grant create on database %s to %s", name, s.role))
+	s.hostile = enginetest.ConnectTo(t, enginetest.DSNAs(t, name, s.role))
+	plain := enginetest.NewRole(t, name)
+	enginetest.Exec(t, s.super, fmt.Sprintf("grant create on database %s to %s", name, plain))
+	s.admins = map[string]string{"superuser": enginetest.DSN(name), "plain role": enginetest.DSNAs(t, name, plain)}
 	return s
 }
 
@@ -35,12 +38,12 @@ func newTrustTest(t *testing.T, name string) *trustTest {
 func (s *trustTest) refusedFor(what string) {
 	s.Helper()
 	for admin, dsn := range s.admins {
-		_, err := Init(testContext(s.T), dsn)
-		if e := refused(s.T, err, refusal.LackingRights); !strings.Contains(e.Message, s.role) || e.Hint == "" {
+		_, err := engine.Init(enginetest.Context(s.T), dsn)
+		if e := enginetest.Refused(s.T, err, refusal.LackingRights); !strings.Contains(e.Message, s.role) || e.Hint == "" {
 			s.Errorf("%s: init as %s: %v", what, admin, e)
 		}
-		_, err = openEngine(s.T, Options{AdminDSN: dsn, NoInit: true}).Database(testContext(s.T), s.name)
-		if e := refused(s.T, err, refusal.LackingRights); !strings.Contains(e.Message, s.role) {
+		_, err = served.Open(s.T, engine.Options{AdminDSN: dsn, NoInit: true}).Database(enginetest.Context(s.T), s.name)
+		if e := enginetest.Refused(s.T, err, refusal.LackingRights); !strings.Contains(e.Message, s.role) {
 			s.Errorf("%s: serving as %s: %v", what, admin, e)
 		}
 	}
@@ -57,32 +60,23 @@ func TestSchemaPreparedByOthers(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			s := newTrustTest(t, newDatabase(t))
+			s := newTrustTest(t, enginetest.NewDatabase(t))
 			for _, sql := range prepare {
-				mustExec(t, s.hostile, sql)
+				enginetest.Exec(t, s.hostile, sql)
 			}
 			if what == "a schema for views" {
-				mustExec(t, s.super, "create schema mbus4")
-				mustExec(t, s.super, "alter schema mbus4 owner to "+roleOf(t, s.admins["plain role"]))
+				enginetest.Exec(t, s.super, "create schema mbus4")
+				enginetest.Exec(t, s.super, "alter schema mbus4 owner to "+enginetest.RoleOf(t, s.admins["plain role"]))
 				delete(s.admins, "superuser")
 			}
 			s.refusedFor(what)
 			// Whoever may administer its maker can grant it: that is no reason to trust it.
-			helper := newRole(t, s.name)
-			mustExec(t, s.super, "grant "+s.role+" to "+helper+" with admin option")
-			mustExec(t, connectTo(t, dsnAs(t, s.name, helper)), "grant "+s.role+" to "+roleOf(t, s.admins["plain role"]))
+			helper := enginetest.NewRole(t, s.name)
+			enginetest.Exec(t, s.super, "grant "+s.role+" to "+helper+" with admin option")
+			enginetest.Exec(t, enginetest.ConnectTo(t, enginetest.DSNAs(t, s.name, helper)), "grant "+s.role+" to "+enginetest.RoleOf(t, s.admins["plain role"]))
 			s.refusedFor(what + ", with its maker granted")
 		})
 	}
-}
-
-func roleOf(t *testing.T, dsn string) string {
-	t.Helper()
-	cfg, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg.User
 }
 
 // The same in a schema that is there.
@@ -97,12 +91,12 @@ func TestSchemaChangedByOthers(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			s := newTrustTest(t, installed(t))
+			s := newTrustTest(t, enginetest.Installed(t))
 			delete(s.admins, "plain role") // it has no rights
-			mustExec(t, s.super, "grant usage, create on schema mbus4 to "+s.role)
-			mustExec(t, s.super, "grant trigger on mbus4.message to "+s.role)
+			enginetest.Exec(t, s.super, "grant usage, create on schema mbus4 to "+s.role)
+			enginetest.Exec(t, s.super, "grant trigger on mbus4.message to "+s.role)
 			for _, sql := range change {
-				mustExec(t, s.hostile, sql)
+				enginetest.Exec(t, s.hostile, sql)
 			}
 			s.refusedFor(what)
 		})
@@ -113,27 +107,27 @@ func TestSchemaChangedByOthers(t *testing.T) {
 // need.
 func TestDefaultPrivileges(t *testing.T) {
 	t.Parallel()
-	for _, admin := range []string{"superuser", "plain role"} {
-		t.Run(admin, func(t *testing.T) {
+	for _, who := range []string{"superuser", "plain role"} {
+		t.Run(who, func(t *testing.T) {
 			t.Parallel()
-			s := newTrustTest(t, newDatabase(t))
-			dsn := s.admins[admin]
-			conn := connectTo(t, dsn)
+			s := newTrustTest(t, enginetest.NewDatabase(t))
+			dsn := s.admins[who]
+			conn := enginetest.ConnectTo(t, dsn)
 			for _, what := range []string{"tables", "sequences", "schemas"} {
-				mustExec(t, conn, "alter default privileges grant all on "+what+" to public")
+				enginetest.Exec(t, conn, "alter default privileges grant all on "+what+" to public")
 			}
 			t.Cleanup(func() {
-				conn := connectTo(t, dsn)
+				conn := enginetest.ConnectTo(t, dsn)
 				for _, what := range []string{"tables", "sequences", "schemas"} {
-					mustExec(t, conn, "alter default privileges revoke all on "+what+" from public")
+					enginetest.Exec(t, conn, "alter default privileges revoke all on "+what+" from public")
 				}
 				admin.Close(context.Background(), conn)
 			})
-			if _, err := Init(testContext(t), dsn); err != nil {
+			if _, err := engine.Init(enginetest.Context(t), dsn); err != nil {
 				t.Fatal(err)
 			}
-			mustExec(t, s.hostile, "create schema s")
-			mustExec(t, s.hostile, "create function s.f() returns trigger language plpgsql as 'begin return new; end'")
+			enginetest.Exec(t, s.hostile, "create schema s")
+			enginetest.Exec(t, s.hostile, "create function s.f() returns trigger language plpgsql as 'begin return new; end'")
 			attacks := []string{
 				"create trigger t before insert on mbus4.message for each row execute function s.f()",
 				"create table s.t (id bigint references mbus4.queue)",
@@ -144,19 +138,19 @@ func TestDefaultPrivileges(t *testing.T) {
 				"truncate mbus4.message",
 			}
 			for _, sql := range attacks {
-				if _, err := s.hostile.Exec(testContext(t), sql); refusal.SQLState(err) != refusal.LackingRights {
+				if _, err := s.hostile.Exec(enginetest.Context(t), sql); refusal.SQLState(err) != refusal.LackingRights {
 					t.Errorf("%s: %v", sql, err)
 				}
 			}
 			// Nor later, what can hurt others, by a grant.
-			mustExec(t, conn, "grant trigger, references on all tables in schema mbus4 to public")
-			mustExec(t, conn, "grant create, usage on schema mbus4 to public")
-			mustExec(t, conn, "grant update on mbus4.service to public")
-			if _, err := Init(testContext(t), dsn); err != nil {
+			enginetest.Exec(t, conn, "grant trigger, references on all tables in schema mbus4 to public")
+			enginetest.Exec(t, conn, "grant create, usage on schema mbus4 to public")
+			enginetest.Exec(t, conn, "grant update on mbus4.service to public")
+			if _, err := engine.Init(enginetest.Context(t), dsn); err != nil {
 				t.Fatal(err)
 			}
 			for _, sql := range append(attacks[:3:3], attacks[5]) {
-				if _, err := s.hostile.Exec(testContext(t), sql); refusal.SQLState(err) != refusal.LackingRights {
+				if _, err := s.hostile.Exec(enginetest.Context(t), sql); refusal.SQLState(err) != refusal.LackingRights {
 					t.Errorf("after a grant: %s: %v", sql, err)
 				}
 			}
@@ -216,25 +210,25 @@ $do$`
 // shadow makes them; operators go to the schema in.
 func shadow(t *testing.T, conn *pgx.Conn, in string) {
 	t.Helper()
-	mustExec(t, conn, "create extension if not exists hstore schema public")
-	mustExec(t, conn, strings.NewReplacer("{hstore}", "public", "{in}", in).Replace(shadows))
+	enginetest.Exec(t, conn, "create extension if not exists hstore schema public")
+	enginetest.Exec(t, conn, strings.NewReplacer("{hstore}", "public", "{in}", in).Replace(shadows))
 }
 
 // The owner of a database can set a search path for all its sessions: nothing of the engine's looks anything up in it.
 func TestSearchPathOfDatabase(t *testing.T) {
 	t.Parallel()
-	for _, admin := range []string{"superuser", "plain role"} {
-		t.Run(admin, func(t *testing.T) {
+	for _, who := range []string{"superuser", "plain role"} {
+		t.Run(who, func(t *testing.T) {
 			t.Parallel()
-			s := newTrustTest(t, newDatabase(t))
+			s := newTrustTest(t, enginetest.NewDatabase(t))
 			shadow(t, s.super, "shadow")
-			mustExec(t, s.super, fmt.Sprintf("alter database %s set search_path = shadow, pg_catalog, public", s.name))
-			mustExec(t, s.super, fmt.Sprintf("alter database %s set standard_conforming_strings = off", s.name))
-			_, err := connect(t, s.name).Exec(testContext(t), "select lower('X')")
+			enginetest.Exec(t, s.super, fmt.Sprintf("alter database %s set search_path = shadow, pg_catalog, public", s.name))
+			enginetest.Exec(t, s.super, fmt.Sprintf("alter database %s set standard_conforming_strings = off", s.name))
+			_, err := enginetest.Connect(t, s.name).Exec(enginetest.Context(t), "select lower('X')")
 			if err == nil || !strings.Contains(err.Error(), "caught: lower") {
 				t.Fatalf("this is no test: %v", err)
 			}
-			everything(t, s.name, s.admins[admin])
+			everything(t, s.name, s.admins[who])
 		})
 	}
 }
@@ -242,66 +236,66 @@ func TestSearchPathOfDatabase(t *testing.T) {
 // Where hstore's schema is one that others may create in, the engine's calls of hstore mean the extension's all the same.
 func TestShadowsBesideHstore(t *testing.T) {
 	t.Parallel()
-	for _, admin := range []string{"superuser", "plain role"} {
-		t.Run(admin, func(t *testing.T) {
+	for _, who := range []string{"superuser", "plain role"} {
+		t.Run(who, func(t *testing.T) {
 			t.Parallel()
-			s := newTrustTest(t, newDatabase(t))
+			s := newTrustTest(t, enginetest.NewDatabase(t))
 			shadow(t, s.super, "public")
 			for _, args := range []string{"text, varchar", "varchar, text", "varchar, varchar", "name, text", "text, name", "public.hstore, text", "varchar[]", "name[]"} {
-				mustExec(t, s.super, fmt.Sprintf("create function public.hstore(%s) returns public.hstore language plpgsql as 'begin perform shadow.caught(''hstore''); return null; end'", args))
+				enginetest.Exec(t, s.super, fmt.Sprintf("create function public.hstore(%s) returns public.hstore language plpgsql as 'begin perform shadow.caught(''hstore''); return null; end'", args))
 			}
-			everything(t, s.name, s.admins[admin])
+			everything(t, s.name, s.admins[who])
 		})
 	}
 }
 
 // everything installs the schema as admin and lets all services work once, and functions that clients call. These have
 // a search path without what others made: with it they have themselves to thank for what they get.
-func everything(t *testing.T, name, admin string) {
+func everything(t *testing.T, name, adminDSN string) {
 	t.Helper()
-	if res, err := Init(testContext(t), admin); err != nil {
+	if res, err := engine.Init(enginetest.Context(t), adminDSN); err != nil {
 		t.Fatal(err, res)
 	}
-	log, seen, lines := watchLog()
-	e := openEngine(t, Options{AdminDSN: admin, SweepInterval: 1, Log: log})
-	db, err := e.Database(testContext(t), name)
+	log, seen, lines := enginetest.WatchLog()
+	e := served.Open(t, engine.Options{AdminDSN: adminDSN, SweepInterval: 1, Log: log})
+	db, err := e.Database(enginetest.Context(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, watch := connect(t, name), connect(t, name)
+	client, watch := enginetest.Connect(t, name), enginetest.Connect(t, name)
 	for _, conn := range []*pgx.Conn{client, watch} {
-		mustExec(t, conn, "set search_path = pg_catalog")
-		mustExec(t, conn, "set standard_conforming_strings = on")
+		enginetest.Exec(t, conn, "set search_path = pg_catalog")
+		enginetest.Exec(t, conn, "set standard_conforming_strings = on")
 	}
-	mustExec(t, client, "select mbus4.at_create_queue('q', 1, '1'), mbus4.at_create_queue('r', 1, '1')")
-	mustExec(t, client, "select mbus4.at_create_trigger('semaphore_events', 'r', null, '1')")
-	mustExec(t, client, "select mbus4.at_create_trigger('q', 'r', null, '1')")
-	mustExec(t, client, "select mbus4.at_post_full('q', 'a=>1', null, null, null, null, 'first', '1')")
-	mustExec(t, client, "select mbus4.at_post_full('q', 'a=>1', 'consume_after=>{first}, seenby=>{x}', null, null, null, 'then', '1')")
-	mustExec(t, client, "select mbus4.at_post('q', 'a=>1', null, null, now()::timestamp + interval '1 millisecond', '1')")
-	mustExec(t, client, "select mbus4.new_temporary_consumer('q', null, 1)")
-	if got := one[string](t, client, "select iid || (headers operator(public.->) 'destination'::text) from mbus4.at_consume('q', 'default', '1')"); got != "firstq" {
+	enginetest.Exec(t, client, "select mbus4.at_create_queue('q', 1, '1'), mbus4.at_create_queue('r', 1, '1')")
+	enginetest.Exec(t, client, "select mbus4.at_create_trigger('semaphore_events', 'r', null, '1')")
+	enginetest.Exec(t, client, "select mbus4.at_create_trigger('q', 'r', null, '1')")
+	enginetest.Exec(t, client, "select mbus4.at_post_full('q', 'a=>1', null, null, null, null, 'first', '1')")
+	enginetest.Exec(t, client, "select mbus4.at_post_full('q', 'a=>1', 'consume_after=>{first}, seenby=>{x}', null, null, null, 'then', '1')")
+	enginetest.Exec(t, client, "select mbus4.at_post('q', 'a=>1', null, null, now()::timestamp + interval '1 millisecond', '1')")
+	enginetest.Exec(t, client, "select mbus4.new_temporary_consumer('q', null, 1)")
+	if got := enginetest.One[string](t, client, "select iid || (headers operator(public.->) 'destination'::text) from mbus4.at_consume('q', 'default', '1')"); got != "firstq" {
 		t.Errorf("consumed %s", got)
 	}
-	eventually(t, "the Releaser wakes what waited", func() bool {
-		return one[bool](t, client, "select not exists (select from mbus4.waiting)")
+	enginetest.Eventually(t, "the Releaser wakes what waited", func() bool {
+		return enginetest.One[bool](t, client, "select not exists (select from mbus4.waiting)")
 	})
-	if got := one[string](t, client, "select iid from mbus4.at_dyn_consume('q', 't.iid = ''then''', 'default', '1')"); got != "then" {
+	if got := enginetest.One[string](t, client, "select iid from mbus4.at_dyn_consume('q', 't.iid = ''then''', 'default', '1')"); got != "then" {
 		t.Errorf("consumed %s", got)
 	}
-	mustExec(t, client, "insert into mbus4.view_insert (iid) values ('x')")
-	mustExec(t, client, "insert into mbus4.semaphore (key) values ('s')")
-	mustExec(t, client, "select mbus4.at_semaphore_enqueue('s', 1, 1, '1')")
+	enginetest.Exec(t, client, "insert into mbus4.view_insert (iid) values ('x')")
+	enginetest.Exec(t, client, "insert into mbus4.semaphore (key) values ('s')")
+	enginetest.Exec(t, client, "select mbus4.at_semaphore_enqueue('s', 1, 1, '1')")
 	db.NoteSemaphores()
-	eventually(t, "the task gets a slot, of which is told", func() bool {
-		return one[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'r' and m.data operator(public.->) 'event'::text = 'Acquired')")
+	enginetest.Eventually(t, "the task gets a slot, of which is told", func() bool {
+		return enginetest.One[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'r' and m.data operator(public.->) 'event'::text = 'Acquired')")
 	})
-	eventually(t, "all is swept", func() bool {
-		return one[bool](t, client, "select not exists (select from mbus4.view_insert) and not exists (select from mbus4.message where expires < now())")
+	enginetest.Eventually(t, "all is swept", func() bool {
+		return enginetest.One[bool](t, client, "select not exists (select from mbus4.view_insert) and not exists (select from mbus4.message where expires < now())")
 	})
 	admin.Close(context.Background(), client)
-	eventually(t, "the temporary queue is gone", func() bool {
-		return one[bool](t, watch, "select not exists (select from mbus4.queue where kind = 'temp')")
+	enginetest.Eventually(t, "the temporary queue is gone", func() bool {
+		return enginetest.One[bool](t, watch, "select not exists (select from mbus4.queue where kind = 'temp')")
 	})
 	for _, trouble := range []string{"interrupted", "not complete", "held up"} {
 		if seen(trouble) {

@@ -1,4 +1,4 @@
-package engine
+package semaphore_test
 
 import (
 	"context"
@@ -8,24 +8,27 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine"
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/semaphore"
 )
 
 // served is a database with semaphore k that an engine serves.
-func servedSemaphore(t *testing.T, engines int, opt Options) (dbs []*Database, conn *pgx.Conn, calls *semaphore.Semaphores) {
+func servedSemaphore(t *testing.T, engines int, opt engine.Options) (dbs []*engine.Database, conn *pgx.Conn, calls *semaphore.Semaphores) {
 	t.Helper()
-	name := newDatabase(t)
+	name := enginetest.NewDatabase(t)
 	for range engines {
-		db, err := openEngine(t, opt).Database(testContext(t), name)
+		db, err := served.Open(t, opt).Database(enginetest.Context(t), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		dbs = append(dbs, db)
 	}
-	conn = connect(t, name)
+	conn = enginetest.Connect(t, name)
 	calls = semaphore.New(conn)
-	if _, err := calls.GetOrCreate(testContext(t), "k"); err != nil {
+	if _, err := calls.GetOrCreate(enginetest.Context(t), "k"); err != nil {
 		t.Fatal(err)
 	}
 	return dbs, conn, calls
@@ -36,19 +39,19 @@ const grantedSQL = `select count(*) from mbus4.semaphore_task where status = 'AC
 // A commit that the proxy tells of is acted upon at once, whichever proxy grants; others are found soon.
 func TestSemaphoreServiceIsPrompt(t *testing.T) {
 	t.Parallel()
-	dbs, conn, calls := servedSemaphore(t, 2, Options{})
-	granted := func(n int) func() bool { return func() bool { return one[int](t, conn, grantedSQL) == n } }
+	dbs, conn, calls := servedSemaphore(t, 2, engine.Options{})
+	granted := func(n int) func() bool { return func() bool { return enginetest.One[int](t, conn, grantedSQL) == n } }
 	for _, db := range dbs {
 		db.NoteSemaphores()
 	}
-	if err := calls.Enqueue(testContext(t), "k", 0, 0); err != nil {
+	if err := calls.Enqueue(enginetest.Context(t), "k", 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the first task is granted", granted(1))
+	enginetest.Eventually(t, "the first task is granted", granted(1))
 	var worst [3]time.Duration
 	for i := range 30 {
 		began := time.Now()
-		if err := calls.Enqueue(testContext(t), "k", int64(i+1), 0); err != nil {
+		if err := calls.Enqueue(enginetest.Context(t), "k", int64(i+1), 0); err != nil {
 			t.Fatal(err)
 		}
 		if i%3 < 2 {
@@ -72,45 +75,45 @@ func TestSemaphoreServiceIsPrompt(t *testing.T) {
 // Without our being told, direct calls and direct writes to an idle database are found.
 func TestSemaphoreServiceFindsByItself(t *testing.T) {
 	t.Parallel()
-	_, conn, calls := servedSemaphore(t, 1, Options{SemaphoreInterval: time.Second})
+	_, conn, calls := servedSemaphore(t, 1, engine.Options{SemaphoreInterval: time.Second})
 	backends := func() int {
-		return one[int](t, conn, `select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`)
+		return enginetest.One[int](t, conn, `select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`)
 	}
-	eventually(t, "the services have let go", func() bool { return backends() == 0 })
-	if err := calls.Enqueue(testContext(t), "k", 1, 0); err != nil {
+	enginetest.Eventually(t, "the services have let go", func() bool { return backends() == 0 })
+	if err := calls.Enqueue(enginetest.Context(t), "k", 1, 0); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the task is granted", func() bool { return one[int](t, conn, grantedSQL) == 1 })
-	mustExec(t, conn, `insert into mbus4.semaphore_task (semaphore_id, task_id, priority) select id, 2, 0 from mbus4.semaphore`)
-	eventually(t, "the task that was written directly is granted", func() bool { return one[int](t, conn, grantedSQL) == 2 })
+	enginetest.Eventually(t, "the task is granted", func() bool { return enginetest.One[int](t, conn, grantedSQL) == 1 })
+	enginetest.Exec(t, conn, `insert into mbus4.semaphore_task (semaphore_id, task_id, priority) select id, 2, 0 from mbus4.semaphore`)
+	enginetest.Eventually(t, "the task that was written directly is granted", func() bool { return enginetest.One[int](t, conn, grantedSQL) == 2 })
 }
 
 // An idle database with semaphores can be dropped while it is served.
 func TestSemaphoreServiceLetsGo(t *testing.T) {
 	t.Parallel()
-	dbs, conn, calls := servedSemaphore(t, 1, Options{})
-	if err := calls.Enqueue(testContext(t), "k", 1, 0); err != nil {
+	dbs, conn, calls := servedSemaphore(t, 1, engine.Options{})
+	if err := calls.Enqueue(enginetest.Context(t), "k", 1, 0); err != nil {
 		t.Fatal(err)
 	}
 	dbs[0].NoteSemaphores()
-	eventually(t, "the task is granted", func() bool { return one[int](t, conn, grantedSQL) == 1 })
-	admin.Close(testContext(t), conn)
-	mustExec(t, connect(t, "postgres"), "drop database "+dbs[0].Name())
+	enginetest.Eventually(t, "the task is granted", func() bool { return enginetest.One[int](t, conn, grantedSQL) == 1 })
+	admin.Close(enginetest.Context(t), conn)
+	enginetest.Exec(t, enginetest.Connect(t, "postgres"), "drop database "+dbs[0].Name())
 }
 
 // A Granter whose session ends is followed by another, or comes back.
 func TestSemaphoreServiceSurvivesItsSession(t *testing.T) {
 	t.Parallel()
-	dbs, conn, calls := servedSemaphore(t, 2, Options{})
+	dbs, conn, calls := servedSemaphore(t, 2, engine.Options{})
 	for i := range 4 {
-		mustExec(t, conn, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`)
-		if err := calls.Enqueue(testContext(t), "k", int64(i), 0); err != nil {
+		enginetest.Exec(t, conn, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`)
+		if err := calls.Enqueue(enginetest.Context(t), "k", int64(i), 0); err != nil {
 			t.Fatal(err)
 		}
 		dbs[i%2].NoteSemaphores()
-		eventually(t, "the task is granted", func() bool { return one[int](t, conn, grantedSQL) == i+1 })
+		enginetest.Eventually(t, "the task is granted", func() bool { return enginetest.One[int](t, conn, grantedSQL) == i+1 })
 	}
-	if n := one[int](t, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events'`); n != 4 {
+	if n := enginetest.One[int](t, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events'`); n != 4 {
 		t.Errorf("%d events of 4 grants", n)
 	}
 }
@@ -118,8 +121,8 @@ func TestSemaphoreServiceSurvivesItsSession(t *testing.T) {
 // Subscriptions get the events of their semaphore, in order, and once.
 func TestSemaphoreSubscription(t *testing.T) {
 	t.Parallel()
-	_, conn, calls := servedSemaphore(t, 1, Options{})
-	ctx := testContext(t)
+	_, conn, calls := servedSemaphore(t, 1, engine.Options{})
+	ctx := enginetest.Context(t)
 	mine, err := calls.Subscribe(ctx, "mine", "k")
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +131,7 @@ func TestSemaphoreSubscription(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = calls.Subscribe(ctx, "mine", "")
-	wantCode(t, err, "42710")
+	enginetest.WantCode(t, err, "42710")
 	if _, err := calls.GetOrCreate(ctx, "other"); err != nil {
 		t.Fatal(err)
 	}
@@ -176,8 +179,8 @@ func TestSemaphoreSubscription(t *testing.T) {
 	if err := mine.Drop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, mine.Drop(ctx), "42704")
-	if n := one[int](t, conn, `select count(*) from mbus4.consumer where queue = 'semaphore_events'`); n != 1 {
+	enginetest.WantCode(t, mine.Drop(ctx), "42704")
+	if n := enginetest.One[int](t, conn, `select count(*) from mbus4.consumer where queue = 'semaphore_events'`); n != 1 {
 		t.Errorf("%d consumers", n)
 	}
 }

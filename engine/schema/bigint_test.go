@@ -1,12 +1,13 @@
-package engine
+package schema_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"go.uber.org/zap"
-
+	"mbusproxy/engine"
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 )
@@ -17,26 +18,26 @@ const beyond = int64(1)<<31 + 5
 // Everything works with ids of queues and consumers that no int holds.
 func TestIDsBeyondInt(t *testing.T) {
 	t.Parallel()
-	name := installed(t)
-	conn := connect(t, name)
-	mustExec(t, conn, fmt.Sprintf("alter sequence mbus4.queue_id_seq restart %d; alter sequence mbus4.consumer_id_seq restart %[1]d", beyond))
-	db, err := openEngine(t, Options{SweepInterval: 1}).Database(testContext(t), name)
+	name := enginetest.Installed(t)
+	conn := enginetest.Connect(t, name)
+	enginetest.Exec(t, conn, fmt.Sprintf("alter sequence mbus4.queue_id_seq restart %d; alter sequence mbus4.consumer_id_seq restart %[1]d", beyond))
+	db, err := served.Open(t, engine.Options{SweepInterval: 1}).Database(enginetest.Context(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const selector = "t.data->'n' = '2'"
-	if err := db.EnsureSelector(testContext(t), selectors.Use{Role: "postgres", Text: selector}); err != nil {
+	if err := db.EnsureSelector(enginetest.Context(t), selectors.Use{Role: "postgres", Text: selector}); err != nil {
 		t.Fatal(err)
 	}
 	want := func(what, sql string, args ...any) {
 		t.Helper()
-		if got := one[string](t, conn, sql, args...); got != what {
+		if got := enginetest.One[string](t, conn, sql, args...); got != what {
 			t.Errorf("%s gave %s, want %s", sql, got, what)
 		}
 	}
 	void := func(sql string, args ...any) {
 		t.Helper()
-		mustExec(t, conn, sql, args...)
+		enginetest.Exec(t, conn, sql, args...)
 	}
 	void("select mbus4.at_create_queue('q', 1, '1'), mbus4.at_create_queue('r', 1, '1')")
 	void("select mbus4.at_create_consumer('q', 'c', $1, true, '1')", selector)
@@ -52,19 +53,19 @@ func TestIDsBeyondInt(t *testing.T) {
 	want("m2", "select iid from mbus4.at_dyn_consume('q', 't.data->''n'' = ''2''', 'default', '1')")
 	want("m1 m3", "select string_agg(iid, ' ') from mbus4.at_consumen('q', 'default', 2, '1')")
 	want("2", "select (data->'n') from mbus4.at_consume('q', 'default', '1')")
-	eventually(t, "the Releaser wakes what waited", func() bool {
-		return one[bool](t, conn, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id and c.queue = 'q' where m.iid = 'm4' and m.available_at < 'infinity')")
+	enginetest.Eventually(t, "the Releaser wakes what waited", func() bool {
+		return enginetest.One[bool](t, conn, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id and c.queue = 'q' where m.iid = 'm4' and m.available_at < 'infinity')")
 	})
-	eventually(t, "a hint rises", func() bool {
-		return one[bool](t, conn, "select max(last_value) > 0 from pg_sequences where schemaname = 'mbus4' and sequencename ~ '^hint_'")
+	enginetest.Eventually(t, "a hint rises", func() bool {
+		return enginetest.One[bool](t, conn, "select max(last_value) > 0 from pg_sequences where schemaname = 'mbus4' and sequencename ~ '^hint_'")
 	})
 	want("m4", "select (mbus4.at_take_from('q', 'default', 'm4', '1')).iid")
 	void("select mbus4.at_drop_consumer('q', 'c', '1')")
 	void("select mbus4.at_drop_queue('r', '1')")
-	eventually(t, "what is left of both is swept", func() bool {
-		return one[bool](t, conn, "select not exists (select from mbus4.message m where not exists (select from mbus4.consumer c where c.id = m.consumer_id))")
+	enginetest.Eventually(t, "what is left of both is swept", func() bool {
+		return enginetest.One[bool](t, conn, "select not exists (select from mbus4.message m where not exists (select from mbus4.consumer c where c.id = m.consumer_id))")
 	})
-	queue := one[string](t, conn, "select mbus4.new_temporary_queue()")
+	queue := enginetest.One[string](t, conn, "select mbus4.new_temporary_queue()")
 	void("select mbus4.at_post($1, 'a=>1', null, null, null, '1')", queue)
 	want("1", "select count(*)::text from mbus4.at_consume($1, 'default', '1')", queue)
 }
@@ -72,12 +73,12 @@ func TestIDsBeyondInt(t *testing.T) {
 // No column, no parameter and no result is left that holds the id of a queue or a consumer as an int.
 func TestNoIDIsInt(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, installed(t))
+	conn := enginetest.Connect(t, enginetest.Installed(t))
 	const columns = `select coalesce(string_agg(c.relname || '.' || a.attname, ' '), '')
 		from pg_attribute a join pg_class c on c.oid = a.attrelid and c.relnamespace = 'mbus4'::regnamespace and c.relkind = 'r'
 		where a.attnum > 0 and a.atttypid in ('int4'::regtype, 'int4[]'::regtype)`
 	// What is not such an id: numbers of consumers, processes of clients, limits of semaphores, columns of the contract.
-	for _, left := range strings.Fields(one[string](t, conn, columns)) {
+	for _, left := range strings.Fields(enginetest.One[string](t, conn, columns)) {
 		switch left {
 		case "schema_version.version", "selector.version", "selector.major", "selector_slot.slot", "queue.consumers_cnt", "message.received", "work_queue.process_id", "work_queue.attempts",
 			"semaphore.id", "semaphore.active", "semaphore.try_release", "semaphore_task.semaphore_id", "semaphore_change.semaphore_id":
@@ -88,7 +89,7 @@ func TestNoIDIsInt(t *testing.T) {
 	const functions = `select coalesce(string_agg(oid::regprocedure::text, ', '), '') from pg_proc
 		where pronamespace = 'mbus4'::regnamespace and proargnames && array['consumer_id', 'consumers', 'queue_id']
 		and (proargtypes::oid[] && array['int4'::regtype::oid, 'int4[]'::regtype] or prorettype in ('int4'::regtype, 'int4[]'::regtype))`
-	if left := one[string](t, conn, functions); left != "" {
+	if left := enginetest.One[string](t, conn, functions); left != "" {
 		t.Errorf("functions with ints: %s", left)
 	}
 }
@@ -96,43 +97,31 @@ func TestNoIDIsInt(t *testing.T) {
 // What was there before is there afterwards.
 func TestUpgradeToBigint(t *testing.T) {
 	t.Parallel()
-	name := newDatabase(t)
-	conn := connect(t, name)
-	steps, err := schema.migrations(schema.Options{})
-	if err != nil {
+	name := enginetest.NewDatabase(t)
+	conn := enginetest.Connect(t, name)
+	if _, err := schema.InstallOld(enginetest.Context(t), conn, 14); err != nil {
 		t.Fatal(err)
 	}
-	var old []schema.migration
-	for _, s := range steps {
-		if s.version < 15 {
-			old = append(old, s)
-		}
-	}
-	var in schema.Installation
-	var res schema.Result
-	if err := schema.upgrade(testContext(t), conn, old, &in, &res, zap.NewNop()); err != nil {
-		t.Fatal(err)
-	}
-	id := one[int](t, conn, newConsumer, "q")
-	mustExec(t, conn, postSQL, id, "", "kept", "text")
-	mustExec(t, conn, "insert into mbus4.waiting (dep, consumer_id, id) values ('other', $1, 1)", id)
-	mustExec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind, owner) values ('temp.dead', 1, 'temp', 1)")
-	if res, err := Init(testContext(t), cluster.DSN(name)); err != nil || res.After != newest || len(res.Warnings) > 0 {
+	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
+	enginetest.Exec(t, conn, enginetest.PostSQL, id, "", "kept", "text")
+	enginetest.Exec(t, conn, "insert into mbus4.waiting (dep, consumer_id, id) values ('other', $1, 1)", id)
+	enginetest.Exec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind, owner) values ('temp.dead', 1, 'temp', 1)")
+	if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil || res.After != enginetest.Newest || len(res.Warnings) > 0 {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	if got := one[string](t, conn, "select string_agg(iid, ' ') || (select string_agg(dep, ' ') from mbus4.waiting) from mbus4.message"); got != "keptother" {
+	if got := enginetest.One[string](t, conn, "select string_agg(iid, ' ') || (select string_agg(dep, ' ') from mbus4.waiting) from mbus4.message"); got != "keptother" {
 		t.Errorf("left: %s", got)
 	}
-	if got := one[string](t, conn, "select iid from mbus4.at_consume('q', 'default', '1')"); got != "kept" {
+	if got := enginetest.One[string](t, conn, "select iid from mbus4.at_consume('q', 'default', '1')"); got != "kept" {
 		t.Errorf("consumed %s", got)
 	}
 	for _, table := range []string{"message", "waiting"} {
-		if n := one[int](t, conn, "select pg_relation_size('mbus4.' || $1) / 8192", table); n < 10 {
+		if n := enginetest.One[int](t, conn, "select pg_relation_size('mbus4.' || $1) / 8192", table); n < 10 {
 			t.Errorf("%s has %d pages: plans may be made that read all of it", table, n)
 		}
 	}
-	mustExec(t, conn, "select mbus4.drop_dead_temporary_queues()")
-	if one[bool](t, conn, "select exists (select from mbus4.queue where kind = 'temp')") {
+	enginetest.Exec(t, conn, "select mbus4.drop_dead_temporary_queues()")
+	if enginetest.One[bool](t, conn, "select exists (select from mbus4.queue where kind = 'temp')") {
 		t.Error("a dead temporary queue is left")
 	}
 }

@@ -1,44 +1,29 @@
-package engine
+package schema_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
-	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 )
 
-// newRole makes a login role that goes with the test; what it owns in the database goes too.
-func newRole(t *testing.T, database string) string {
-	t.Helper()
-	name := fmt.Sprintf("role_%s_%d", database, databases.Add(1))
-	mustExec(t, connect(t, database), "create role "+name+" login")
-	t.Cleanup(func() {
-		conn := connect(t, database)
-		defer admin.Close(context.Background(), conn)
-		mustExec(t, conn, "drop owned by "+name+" cascade")
-		mustExec(t, conn, "drop role "+name)
-	})
-	return name
-}
-
 // What each role may do, and what not. The statements are those the calls are made of.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	name := installed(t)
-	super := connect(t, name)
-	id := one[int](t, super, newConsumer, "q")
+	name := enginetest.Installed(t)
+	super := enginetest.Connect(t, name)
+	id := enginetest.One[int](t, super, enginetest.NewConsumer, "q")
 	as := map[string]*pgx.Conn{}
-	for _, group := range []string{"", schema.roleUser, schema.roleAdmin} {
-		role := newRole(t, name)
+	for _, group := range []string{"", schema.RoleUser, schema.RoleAdmin} {
+		role := enginetest.NewRole(t, name)
 		if group != "" {
-			mustExec(t, super, "grant "+group+" to "+role)
+			enginetest.Exec(t, super, "grant "+group+" to "+role)
 		}
-		as[group] = connectTo(t, dsnAs(t, name, role))
+		as[group] = enginetest.ConnectTo(t, enginetest.DSNAs(t, name, role))
 	}
 	slot := id % schema.HintSlots
 	cases := []struct {
@@ -67,8 +52,8 @@ func TestRights(t *testing.T) {
 		{"touch the version", "delete from mbus4.schema_version", false, false},
 	}
 	for _, c := range cases {
-		for group, may := range map[string]bool{"": false, roleUser: c.user, roleAdmin: c.admin} {
-			_, err := as[group].Exec(testContext(t), c.sql)
+		for group, may := range map[string]bool{"": false, schema.RoleUser: c.user, schema.RoleAdmin: c.admin} {
+			_, err := as[group].Exec(enginetest.Context(t), c.sql)
 			switch code := refusal.SQLState(err); {
 			case may && err != nil:
 				t.Errorf("%s as %q: %v", c.what, group, err)

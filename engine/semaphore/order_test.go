@@ -1,11 +1,10 @@
-package engine
+package semaphore
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"mbusproxy/engine/semaphore"
 )
 
 // What decide does holds the rules, and where it does nothing more, the holders are the best ones but for
@@ -16,9 +15,9 @@ func TestSemaphoreDecide(t *testing.T) {
 	for range 20000 {
 		active := random.IntN(8)
 		tryRelease := random.IntN(active + 1)
-		var all, running, waiting []semaphore.slotTask
+		var all, running, waiting []slotTask
 		for id := range int64(random.IntN(14)) {
-			all = append(all, semaphore.slotTask{id: id, place: semaphore.place{float64(random.IntN(6)), random.Int64N(50)}})
+			all = append(all, slotTask{id: id, place: place{float64(random.IntN(6)), random.Int64N(50)}})
 		}
 		for _, task := range all {
 			if random.IntN(2) == 0 {
@@ -28,8 +27,8 @@ func TestSemaphoreDecide(t *testing.T) {
 				waiting = append(waiting, task)
 			}
 		}
-		slices.SortFunc(running, semaphore.slotTask.compare)
-		slices.SortFunc(waiting, semaphore.slotTask.compare)
+		slices.SortFunc(running, slotTask.compare)
+		slices.SortFunc(waiting, slotTask.compare)
 		checkDecision(t, active, tryRelease, running, waiting)
 		if t.Failed() {
 			t.Fatalf("active %d, try_release %d\nrunning %+v\nwaiting %+v", active, tryRelease, running, waiting)
@@ -37,9 +36,9 @@ func TestSemaphoreDecide(t *testing.T) {
 	}
 }
 
-func checkDecision(t *testing.T, active, tryRelease int, running, waiting []semaphore.slotTask) {
+func checkDecision(t *testing.T, active, tryRelease int, running, waiting []slotTask) {
 	t.Helper()
-	grant, ask := semaphore.decide(active, tryRelease, running, waiting, nil)
+	grant, ask := decide(active, tryRelease, running, waiting, nil)
 	if len(grant) > 0 && len(running)+len(grant) > active {
 		t.Errorf("granted %+v", grant)
 	}
@@ -65,17 +64,17 @@ func checkDecision(t *testing.T, active, tryRelease int, running, waiting []sema
 		}
 		asked[i].asked = true
 	}
-	if _, again := semaphore.decide(active, tryRelease, asked, waiting, nil); len(again) > 0 {
+	if _, again := decide(active, tryRelease, asked, waiting, nil); len(again) > 0 {
 		t.Errorf("asked %+v, and then %+v", ask, again)
 	}
 	// When everybody who was asked has left and slots are filled, over and over, the best ones hold them.
 	for range 50 {
-		left := slices.DeleteFunc(slices.Clone(asked), func(t semaphore.slotTask) bool { return t.asked })
-		grant, _ := semaphore.decide(active, tryRelease, left, waiting, nil)
+		left := slices.DeleteFunc(slices.Clone(asked), func(t slotTask) bool { return t.asked })
+		grant, _ := decide(active, tryRelease, left, waiting, nil)
 		left = append(left, grant...)
-		slices.SortFunc(left, semaphore.slotTask.compare)
+		slices.SortFunc(left, slotTask.compare)
 		rest := waiting[len(grant):]
-		_, ask := semaphore.decide(active, tryRelease, left, rest, nil)
+		_, ask := decide(active, tryRelease, left, rest, nil)
 		if len(ask) == 0 {
 			if problem := unrest(active, tryRelease, left, rest); problem != "" {
 				t.Error(problem)
@@ -92,7 +91,7 @@ func checkDecision(t *testing.T, active, tryRelease int, running, waiting []sema
 
 // unrest tells what is not as it must be at rest, when everybody who was asked has left: all slots are
 // given, and a better one waits only for those of the head. "": nothing.
-func unrest(active, tryRelease int, running, waiting []semaphore.slotTask) string {
+func unrest(active, tryRelease int, running, waiting []slotTask) string {
 	if len(running) > active || len(running) < active && len(waiting) > 0 {
 		return fmt.Sprintf("%d run of %d", len(running), active)
 	}
