@@ -13,11 +13,7 @@ import (
 func TestNotificationsAreNotKept(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)
-	server, err := admin.Parse(enginetest.DSN("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := server.Connect(enginetest.Context(t), name)
+	conn, err := enginetest.Server(t).Connect(enginetest.Context(t), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,11 +98,29 @@ func Installed(t *testing.T) string {
 	t.Helper()
 	name := NewDatabase(t)
 	conn := Connect(t, name)
-	if _, _, err := schema.Prepare(Context(t), conn, schema.Options{Parser: parse.New()}, zap.NewNop()); err != nil {
-		t.Fatal(err)
-	}
+	Prepare(t, conn)
 	admin.Close(context.Background(), conn)
 	return name
+}
+
+// Prepare installs the schema, unless it is there, in the database that conn is connected to.
+func Prepare(t *testing.T, conn *pgx.Conn) schema.Installation {
+	t.Helper()
+	in, _, err := schema.Prepare(Context(t), conn, schema.Options{Parser: parse.New()}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// Server is the server of the tests, as package admin sees it.
+func Server(t *testing.T) *admin.Server {
+	t.Helper()
+	server, err := admin.Parse(DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
 }
 
 // Connect opens a superuser's session that the end of the test closes.
