@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mbusproxy/engine"
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/selectors"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
@@ -61,7 +63,7 @@ func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext,
 				Hint:    "Set client_encoding to UTF8 to create it.",
 			})
 		}
-		use := engine.SelectorUse{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
+		use := selectors.Use{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
 		if err := l.db.EnsureSelector(ctx, use); err != nil {
 			return p.Refuse(v.Offset, *refusal(err))
 		}
@@ -124,7 +126,7 @@ func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *re
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
 		}
-		texts[i] = engine.DoBlock(text)
+		texts[i] = calls.DoBlock(text)
 	}
 	return p.WithSteps(texts)
 }
@@ -158,7 +160,7 @@ func (l *late) makeSteps(ctx context.Context, sc pipeline.StatementContext, p *r
 		}
 		texts[i] = text
 	}
-	return rewrite.StepPlan(p, steps[0].Call, engine.DoBlock(texts...))
+	return rewrite.StepPlan(p, steps[0].Call, calls.DoBlock(texts...))
 }
 
 // step returns the code of one step.
@@ -167,7 +169,7 @@ func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s rewrite
 	for _, p := range s.Func.Params {
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
 	}
-	text, err := l.texts.Step(l.db, engine.StepCall{
+	text, err := l.texts.Step(l.db.Site(), calls.StepCall{
 		Func: s.Func, Args: args, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) { return l.nested(ctx, sc, text) },
 	})

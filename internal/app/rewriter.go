@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/engine"
+	"mbusproxy/engine/calls"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
@@ -18,12 +19,12 @@ import (
 type rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
-	texts   *engine.CallTexts
+	texts   *calls.Texts
 }
 
 // newRewriter returns a rewriter, which is an asker where calls without the schema are served.
 func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) pipeline.Rewriter {
-	texts := engine.Fragments()
+	texts := calls.New()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
 		return asker{r}
@@ -70,7 +71,8 @@ func session(sc pipeline.StatementContext) rewrite.Session {
 }
 
 func environment(db *engine.Database) rewrite.Env {
-	return rewrite.Env{HstoreSchema: db.HstoreSchema(), Ordered: db.Ordered(), Selective: db.Selective()}
+	site := db.Site()
+	return rewrite.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered, Selective: site.Selective}
 }
 
 // EditReport edits a report that belongs to no plan.

@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 
-	"mbusproxy/engine"
+	"mbusproxy/engine/calls"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite"
 
@@ -25,11 +25,11 @@ func (a asker) Question(ctx context.Context, sc pipeline.StatementContext, text 
 	if len(candidates) == 0 {
 		return ""
 	}
-	calls := make([]engine.UnqualifiedCall, len(candidates))
+	unqualified := make([]calls.Unqualified, len(candidates))
 	for i, c := range candidates {
-		calls[i] = engine.UnqualifiedCall(c)
+		unqualified[i] = calls.Unqualified(c)
 	}
-	return a.texts.Question(calls)
+	return a.texts.Question(unqualified)
 }
 
 // EditReport edits a report that belongs to no plan.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mbusproxy/engine"
+	"mbusproxy/engine/calls"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/parse"
@@ -18,7 +19,7 @@ func TestGuards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := engine.Fragments()
+	texts := calls.New()
 	r := rewrite.NewServing(texts, u, parse.New())
 	const secret = "ABCDEFGHIJKLMNOP"
 	served := 0
