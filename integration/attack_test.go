@@ -105,16 +105,7 @@ func (a *flooder) ask(text string) {
 // raw is a session's bare connection; it is closed with the attack.
 func (a *flooder) raw() net.Conn {
 	a.Helper()
-	conn, err := pgconn.Connect(testContext(a.T), a.dsn())
-	if err != nil {
-		a.Fatal(err)
-	}
-	hijacked, err := conn.Hijack()
-	if err != nil {
-		a.Fatal(err)
-	}
-	a.Cleanup(func() { _ = hijacked.Conn.Close() })
-	return hijacked.Conn
+	return stream(a.T, a.proxy.endpoint, a.database+" user="+a.user)
 }
 
 // skipped has the server skip n messages behind an error.
@@ -220,14 +211,12 @@ func (b *bystander) p99() time.Duration {
 // TestAttacks makes one attack after the other: the proxy lives, its memory stays bounded, and a bystander gets
 // right answers in time.
 func TestAttacks(t *testing.T) {
-	proxy := plainProxy(t)
+	proxy := newPlainProxy(t)
 	database := newQueueDatabase(t, "q")
-	user := "flooder_" + database
-	admin(t, "create role "+user+" login")
-	t.Cleanup(func() { admin(t, "drop role "+user) })
+	user := newRole(t)
 	for _, attack := range attacks {
 		t.Run(attack.name, func(t *testing.T) {
-			ours, others := &bystander{conn: connect(t, proxy.endpoint, database)}, &bystander{conn: connect(t, direct, database)}
+			ours, others := &bystander{conn: connect(t, proxy.endpoint, database)}, &bystander{conn: connect(t, direct(), database)}
 			ctx, stop := context.WithCancel(t.Context())
 			var working sync.WaitGroup
 			working.Go(func() { ours.work(ctx, t, "select mbus4.peek_q()") })

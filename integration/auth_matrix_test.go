@@ -113,7 +113,7 @@ func (m *matrix) admin(t *testing.T, sql string) {
 func (m *matrix) proxy(t *testing.T, upstream, admin string, flags ...string) endpoint {
 	t.Helper()
 	flags = append([]string{"--upstream", upstream, "--admin", admin, "--tls-cert", m.certFile, "--tls-key", m.keyFile}, flags...)
-	return anotherProxy(t, flags...).endpoint
+	return newProxy(t, flags...).endpoint
 }
 
 // sides names the two kinds of connection, with what psql is told for them.

@@ -33,7 +33,7 @@ func newTap(t *testing.T) *tap {
 			if err != nil {
 				return
 			}
-			server, err := net.Dial("tcp", net.JoinHostPort(direct.host, strconv.Itoa(direct.port)))
+			server, err := net.Dial("tcp", net.JoinHostPort(direct().host, strconv.Itoa(direct().port)))
 			if err != nil {
 				_ = client.Close()
 				continue
@@ -87,10 +87,7 @@ func TestByteIdentical(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--unqualified", "all"}} {
 		tp := newTap(t)
-		p, err := startProxy(proxyBinary, tp.endpoint, flags...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newProxy(t, append([]string{"--upstream", tp.endpoint.dsn("postgres"), "--admin", tp.endpoint.dsn("postgres")}, flags...)...)
 		database := newQueueDatabase(t, "q")
 		e := p.endpoint
 		w := connectWire(t, e, database+" application_name=identical")
@@ -113,8 +110,8 @@ func TestByteIdentical(t *testing.T) {
 			messages := []pgproto3.FrontendMessage{&pgproto3.Query{String: text}}
 			for range 2 {
 				for _, m := range messages {
-					sent, err = m.Encode(sent)
-					if err != nil {
+					var err error
+					if sent, err = m.Encode(sent); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -134,9 +131,6 @@ func TestByteIdentical(t *testing.T) {
 					break
 				}
 			}
-		}
-		if err := p.stop(); err != nil {
-			t.Error(err)
 		}
 	}
 }

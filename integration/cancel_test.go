@@ -11,7 +11,7 @@ import (
 func TestCancelCall(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	holder, taker, server := connect(t, proxied, database), connect(t, proxied, database), connect(t, direct, database)
+	holder, taker, server := connect(t, proxied(), database), connect(t, proxied(), database), connect(t, direct(), database)
 	ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'm')")
 	want(t, holder, "m", "begin; select iid from mbus4.consume('q')")
 	for _, f := range forms() {

@@ -11,7 +11,7 @@ import (
 func TestNamesInArguments(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "select mbus4.post('q', 'a=>1', iid => 'here')")
 	columns := strings.Fields(ask(t, conn, `select string_agg(distinct quote_ident(attname), ' ') from pg_attribute
 		where attnum > 0 and not attisdropped and attrelid in (select oid from pg_class where relnamespace = 'mbus4'::regnamespace)`))

@@ -22,7 +22,7 @@ const (
 func TestConcurrentConsumers(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	observer := connect(t, proxied, database)
+	observer := connect(t, proxied(), database)
 	ask(t, observer, "create table posted (iid text); create table delivered (iid text, consumer int)")
 	ask(t, observer, fmt.Sprintf(`insert into posted
 		select mbus4.post('q', hstore('n', n::text)) from generate_series(1, %d) n`, concurrentMessages))
@@ -127,7 +127,7 @@ func (c *consumer) die(ctx context.Context) error {
 }
 
 func (c *consumer) connect(ctx context.Context) (err error) {
-	c.conn, err = pgconn.Connect(ctx, proxied.dsn(c.database))
+	c.conn, err = pgconn.Connect(ctx, proxied().dsn(c.database))
 	if err != nil {
 		return fmt.Errorf("consumer %d connecting: %w", c.number, err)
 	}

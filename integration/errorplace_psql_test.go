@@ -14,7 +14,7 @@ import (
 func TestErrorPlacesInPsql(t *testing.T) {
 	t.Parallel()
 	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
-	converter := connect(t, direct, stub)
+	converter := connect(t, direct(), stub)
 	const prelude = "create temp table t (k text);\n"
 	scripts := map[string]string{}
 	for layout, write := range layouts {
@@ -27,7 +27,7 @@ func TestErrorPlacesInPsql(t *testing.T) {
 		})})[0]
 	}
 	for name, text := range scripts {
-		viaDirect, viaProxy := psql(t, direct, stub, text), psql(t, proxied, database, text)
+		viaDirect, viaProxy := psql(t, direct(), stub, text), psql(t, proxied(), database, text)
 		if viaDirect.stderr != viaProxy.stderr || strings.Count(viaDirect.stderr, "LINE ") < 40 {
 			t.Errorf("%s, direct (-) and through the proxy (+):\n%s", name, changed(viaDirect.stderr, viaProxy.stderr))
 		}
@@ -77,7 +77,7 @@ func TestNoticePlaces(t *testing.T) {
 		return conn
 	}
 	var ofDirect, ofProxy []pgconn.Notice
-	d, p := listen(direct, stub, &ofDirect), listen(proxied, database, &ofProxy)
+	d, p := listen(direct(), stub, &ofDirect), listen(proxied(), database, &ofProxy)
 	ctx := testContext(t)
 	for _, f := range forms() {
 		for _, sql := range []string{
@@ -115,7 +115,7 @@ func TestNoticePlaces(t *testing.T) {
 // What the proxy refuses itself it refuses in its place.
 func TestRefusalPlaces(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied, newQueueDatabase(t, "q"))
+	conn := connect(t, proxied(), newQueueDatabase(t, "q"))
 	ctx := testContext(t)
 	ask(t, conn, "create temp table t (k text)")
 	for _, c := range []struct{ sql, at, code string }{

@@ -15,7 +15,7 @@ import (
 func newStubDatabase(t *testing.T, template string) string {
 	t.Helper()
 	database := newDatabaseFrom(t, template)
-	ask(t, connect(t, direct, database), `create extension hstore; create schema mbus4;
+	ask(t, connect(t, direct(), database), `create extension hstore; create schema mbus4;
 		create type mbus4.qt_model as (id bigint, added timestamp, iid text, delayed_until timestamp, expires timestamp,
 			received int[], headers hstore, properties hstore, data hstore);
 		create function mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null,
@@ -115,7 +115,7 @@ func TestErrorPlaces(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			ctx := testContext(t)
-			d, p := connect(t, direct, stub), connect(t, proxied, database)
+			d, p := connect(t, direct(), stub), connect(t, proxied(), database)
 			for _, conn := range []*pgconn.PgConn{d, p} {
 				ask(t, conn, "create temp table t (k text)")
 			}
@@ -170,7 +170,7 @@ func TestErrorPlacesInEncodings(t *testing.T) {
 		t.Run(encoding, func(t *testing.T) {
 			t.Parallel()
 			ctx := testContext(t)
-			d, p := connect(t, direct, stub), connect(t, proxied, database)
+			d, p := connect(t, direct(), stub), connect(t, proxied(), database)
 			for _, conn := range []*pgconn.PgConn{d, p} {
 				ask(t, conn, "create temp table t (k text)")
 			}
@@ -236,7 +236,7 @@ func TestErrorPlacesInDatabases(t *testing.T) {
 			ctx := testContext(t)
 			template := "template0 encoding '" + c.server + "' locale 'C'"
 			stub, database := newStubDatabase(t, template), newDatabaseFrom(t, template)
-			d, p := connect(t, direct, stub), connect(t, proxied, database)
+			d, p := connect(t, direct(), stub), connect(t, proxied(), database)
 			ask(t, p, "select mbus4.create_queue('q', 1)")
 			for _, conn := range []*pgconn.PgConn{d, p} {
 				ask(t, conn, "create temp table t (k text)")
@@ -253,7 +253,7 @@ func TestErrorPlacesInDatabases(t *testing.T) {
 			for _, sql := range misplaced {
 				texts = append(texts, "/* "+c.chars+" */ "+sql, strings.NewReplacer("'a=>1'", "'a=>"+c.chars+"'", "nosuch", `"nosuch`+c.chars+`"`).Replace(sql))
 			}
-			encoded := encode(ctx, t, connect(t, direct, "postgres"), written, texts)
+			encoded := encode(ctx, t, connect(t, direct(), "postgres"), written, texts)
 			for _, conn := range []*pgconn.PgConn{d, p} {
 				ask(t, conn, "set client_encoding = "+c.client)
 			}

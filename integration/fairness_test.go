@@ -26,7 +26,7 @@ func TestNobodyStarves(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t, "q")
-			holder, other := connect(t, proxied, database), connect(t, proxied, database)
+			holder, other := connect(t, proxied(), database), connect(t, proxied(), database)
 			ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'old' || n) from generate_series(1, 5) n")
 			ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'new' || n) from generate_series(1, 2000) n")
 			want(t, holder, "5", "begin; select count(*) from mbus4.consumen('q', amt => 5)")
@@ -55,7 +55,7 @@ func TestNobodyStarves(t *testing.T) {
 func TestSameIIDAtOnce(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	first, second, server := connect(t, proxied, database), connect(t, proxied, database), connect(t, direct, database)
+	first, second, server := connect(t, proxied(), database), connect(t, proxied(), database), connect(t, direct(), database)
 	for _, c := range []struct{ end, code string }{{"rollback", ""}, {"commit", "23505"}} {
 		ask(t, first, "begin; select mbus4.post('q', 'n=>1', iid => 'i')")
 		failed := make(chan error, 1)
@@ -78,7 +78,7 @@ func TestSameIIDAtOnce(t *testing.T) {
 func TestDropWhileHeld(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	holder, other := connect(t, proxied, database), connect(t, proxied, database)
+	holder, other := connect(t, proxied(), database), connect(t, proxied(), database)
 	ask(t, other, "select mbus4.post('q', 'a=>1', iid => 'm' || n) from generate_series(1, 3) n")
 	want(t, holder, "1", "begin; select count(*) from mbus4.consume('q')")
 	ask(t, other, "select mbus4.drop_queue('q')")

@@ -40,21 +40,13 @@ type faultStep struct {
 // of the session stays anywhere.
 func TestFaultsQueue(t *testing.T) {
 	t.Parallel()
-	server, err := wiretest.NewMiddleman(fmt.Sprintf("%s:%d", direct.host, direct.port))
+	server, err := wiretest.NewMiddleman(fmt.Sprintf("%s:%d", direct().host, direct().port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
 	// The engine's own connections go straight to the server.
-	p, err := startProxy(proxyBinary, endpoint{"middleman", "127.0.0.1", server.Addr().Port}, "--admin", direct.dsn("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.stop(); err != nil {
-			t.Errorf("%v\n%s", err, p.logTail())
-		}
-	})
+	p := newProxy(t, "--upstream", endpoint{"middleman", "127.0.0.1", server.Addr().Port}.dsn("postgres"))
 	client, err := wiretest.NewMiddleman(fmt.Sprintf("%s:%d", p.endpoint.host, p.endpoint.port))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +56,7 @@ func TestFaultsQueue(t *testing.T) {
 		T: t, proxy: p, database: newQueueDatabase(t, "q"), through: endpoint{"disturbed", "127.0.0.1", client.Addr().Port},
 		sides: map[string]*wiretest.Middleman{"client": client, "server": server},
 	}
-	b.server = connect(t, direct, b.database)
+	b.server = connect(t, direct(), b.database)
 	ask(t, b.server, "create table done (iid text)")
 
 	// Twice, for the first one makes the proxy open the database.
@@ -124,7 +116,7 @@ type faultBench struct {
 // files counts the descriptors of the proxy.
 func (b *faultBench) files() int {
 	b.Helper()
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", b.proxy.cmd.Process.Pid))
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", b.proxy.pid()))
 	if err != nil {
 		b.Fatal(err)
 	}

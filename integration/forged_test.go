@@ -27,8 +27,8 @@ func TestForgedMarkers(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			s := &session{form: f, database: newQueueDatabase(t, "q")}
-			s.conn = connect(t, proxied, s.database)
-			ask(t, connect(t, direct, s.database), `create function casts(x text) returns int language sql volatile as 'select $1::int';
+			s.conn = connect(t, proxied(), s.database)
+			ask(t, connect(t, direct(), s.database), `create function casts(x text) returns int language sql volatile as 'select $1::int';
 				create function caught(x text) returns int language plpgsql as $$ begin return x::int; end $$;
 				create function raised(code text, x text) returns int language plpgsql as $$ begin raise using errcode = code, message = x; end $$`)
 			ask(t, s.conn, "prepare forged(text) as select $1::int; prepare ours(text) as select mbus4.post('nope', ''), $1")
@@ -75,7 +75,7 @@ func TestSecretsOfSessions(t *testing.T) {
 	database := newQueueDatabase(t, "q")
 	secret := regexp.MustCompile(`mbus4-error 1 ([A-Z0-9]{16}) 42704`)
 	var secrets []string
-	conns := []*pgconn.PgConn{connect(t, proxied, database), connect(t, proxied, database)}
+	conns := []*pgconn.PgConn{connect(t, proxied(), database), connect(t, proxied(), database)}
 	for _, conn := range conns {
 		found := secret.FindStringSubmatch(ask(t, conn, "select mbus4.post('q', ''), current_query()"))
 		if found == nil {
@@ -100,7 +100,7 @@ func TestSecretsOfSessions(t *testing.T) {
 func TestForgedMarkersInHandlers(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for i, data := range forgeries {
 		said := fmt.Sprintf(`invalid input syntax for type integer: "%s"`, data)
 		ask(t, conn, "select mbus4.post('q', hstore('n', $1))", data)
@@ -119,7 +119,7 @@ func TestForgedMarkersInHandlers(t *testing.T) {
 func TestForgedMarkersInViews(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "select mbus4.create_view('q')")
 	for _, data := range forgeries {
 		ask(t, conn, "insert into q_q (data) values (hstore('n', $1))", data)
@@ -171,8 +171,8 @@ func TestHintsAreNotForOthersErrors(t *testing.T) {
 	t.Parallel()
 	role := newRole(t) // dropped after the database, which holds grants for it
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
-	ask(t, connect(t, direct, database), `create function raised(code text, x text) returns int language plpgsql as $$
+	conn := connect(t, proxied(), database)
+	ask(t, connect(t, direct(), database), `create function raised(code text, x text) returns int language plpgsql as $$
 		begin raise using errcode = code, message = x, hint = 'mine'; end $$;
 		create function silent(code text, x text) returns int language plpgsql as $$ begin raise using errcode = code, message = x; end $$`)
 	for _, c := range []struct{ code, message string }{
@@ -198,8 +198,8 @@ func TestHintsAreNotForOthersErrors(t *testing.T) {
 		t.Errorf("got %+v", err)
 	}
 	// A table of the client's own that is named as one of ours.
-	ask(t, connect(t, direct, database), "create table public.queue (x text); grant mbus4_user to "+role)
-	report := refusal(t, connectAs(t, proxied, database, role), "42501", "insert into queue select mbus4.post('q', '')")
+	ask(t, connect(t, direct(), database), "create table public.queue (x text); grant mbus4_user to "+role)
+	report := refusal(t, connectAs(t, proxied(), database, role), "42501", "insert into queue select mbus4.post('q', '')")
 	if report.Hint != "" {
 		t.Errorf("got %+v", report)
 	}

@@ -11,7 +11,7 @@ import (
 func TestClearQueue(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
-		other := connect(t, proxied, s.database)
+		other := connect(t, proxied(), s.database)
 		s.want(t, "", "select mbus4.create_consumer('q', 'c')")
 		// One transaction, for the sweeper removes what it sees.
 		s.want(t, "", "begin")

@@ -108,7 +108,7 @@ func TestFunctionDocs(t *testing.T) {
 	path, _ := psqlTool(t)
 	// One stream for both, as on a terminal.
 	got := run(t, []string{"PAGER=", "PGOPTIONS="}, script.String(), t.TempDir(), "sh", "-c", `exec "$@" 2>&1`, "sh",
-		path, "-X", "-d", proxied.url(database))
+		path, "-X", "-d", proxied().url(database))
 	outputs := strings.Split(got.stdout, end+"\n")
 	if len(outputs) != len(examples)+1 || got.status != 0 {
 		t.Fatalf("status %d, %d outputs of %d examples:\n%s", got.status, len(outputs)-1, len(examples), got.stdout)

@@ -82,7 +82,7 @@ func TestDynConsumeSelectors(t *testing.T) {
 func TestDynConsumeDelivers(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
-		other := connect(t, proxied, s.database)
+		other := connect(t, proxied(), s.database)
 		s.want(t, "late", "select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late')")
 		s.want(t, "gone", "select mbus4.post('q', '', expires => '2001-01-01', iid => 'gone')")
 		s.want(t, "waits", "select mbus4.post('q', '', $1, iid => 'waits')", `"consume_after"=>"{late}"`)
@@ -174,14 +174,14 @@ func TestDynConsumeConcurrently(t *testing.T) {
 	t.Parallel()
 	const sessions, messages = 8, 240
 	database := newQueueDatabase(t, "q")
-	poster := connect(t, proxied, database)
+	poster := connect(t, proxied(), database)
 	ask(t, poster, fmt.Sprintf("select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, %d) n) x", messages))
 	var mu sync.Mutex
 	got := map[string]int{}
 	var all sync.WaitGroup
 	ctx := testContext(t)
 	for i := range sessions {
-		conn := connect(t, proxied, database)
+		conn := connect(t, proxied(), database)
 		all.Go(func() {
 			selector := fmt.Sprintf("(t.data->'n')::int %% 2 = %d", i%2)
 			for {

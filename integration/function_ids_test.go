@@ -6,7 +6,7 @@ import "testing"
 func TestIDsBeyondInt(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"old"}, func(t *testing.T, s *session) {
-		other := connect(t, proxied, s.database)
+		other := connect(t, proxied(), s.database)
 		ask(t, other, "alter sequence mbus4.queue_id_seq restart 3000000000")
 		ask(t, other, "alter sequence mbus4.consumer_id_seq restart 4000000000")
 		s.want(t, "", "select mbus4.create_queue('q', 1)")

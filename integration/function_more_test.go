@@ -10,7 +10,7 @@ import (
 func TestEstimates(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q", "r")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	posted := 0
 	for _, total := range []int{0, 1, 999, 20000} {
 		ask(t, conn, "select count(*) from (select mbus4.post('q', 'a=>1') from generate_series(1, $1::text::int)) x", total-posted)

@@ -35,7 +35,7 @@ func TestFunctionVoidIsNotNull(t *testing.T) {
 func TestSelectorUnknownColumn(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	report := refusal(t, conn, "42703", "select mbus4.create_consumer('q', 'c', 't.nosuch = 1')")
 	if want := "column nosuch does not exist: there is nothing but the columns of t"; !strings.Contains(report.Message, want) {
 		t.Errorf("%q does not say %q", report.Message, want)
@@ -76,7 +76,7 @@ func TestViewReport(t *testing.T) {
 	maker := newRole(t)
 	database := newQueueDatabase(t, "q")
 	admin(t, "grant mbus4_admin to "+maker)
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "select mbus4.create_view('q'); grant create on schema public to "+maker)
 	for _, c := range []struct {
 		conn      *pgconn.PgConn
@@ -91,7 +91,7 @@ func TestViewReport(t *testing.T) {
 			t.Errorf("%s: position %d, context %.80q", c.sql, report.Position, report.Where)
 		}
 	}
-	ask(t, connectAs(t, proxied, database, maker), "select mbus4.create_view('q', viewname => 'v')")
+	ask(t, connectAs(t, proxied(), database, maker), "select mbus4.create_view('q', viewname => 'v')")
 }
 
 // The selectors of who gets a copy see the copy: its own iid.

@@ -12,7 +12,7 @@ func TestFunctionRights(t *testing.T) {
 	database := newQueueDatabase(t, "q", "r", "gone")
 	admin(t, "grant mbus4_user to "+user)
 	admin(t, "grant mbus4_admin to "+maker)
-	ask(t, connect(t, proxied, database), `select mbus4.create_consumer('q', 'c', '(t.data->''n'')::int > 0');
+	ask(t, connect(t, proxied(), database), `select mbus4.create_consumer('q', 'c', '(t.data->''n'')::int > 0');
 		select mbus4.create_trigger('q', 'r', 'true'); select mbus4.create_consumer('q', 'gone'); select mbus4.create_trigger('q', 'gone')`)
 	messages := []string{
 		"select mbus4.post('q', 'n=>1', iid => 'a')",
@@ -46,7 +46,7 @@ func TestFunctionRights(t *testing.T) {
 		"select mbus4.drop_trigger('q', 'r')",
 	}
 	for role, may := range map[string][2]bool{nobody: {false, false}, user: {true, false}, maker: {true, true}} {
-		conn := connectAs(t, proxied, database, role)
+		conn := connectAs(t, proxied(), database, role)
 		for i, statements := range [][]string{messages, definitions} {
 			for _, sql := range statements {
 				ask(t, conn, "begin")

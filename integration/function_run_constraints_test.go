@@ -14,7 +14,7 @@ func TestRunLateFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			conn := connect(t, proxied, newLateDatabase(t))
+			conn := connect(t, proxied(), newLateDatabase(t))
 			want(t, conn, "3", "select mbus4.run_on_q($1)", c.exec)
 			want(t, conn, "f|t|f", "select mbus4.is_msg_exists('m1'), mbus4.is_msg_exists('m2'), mbus4.is_msg_exists('m3')")
 			want(t, conn, "m2|"+c.message, "select iid, headers->'dmq.error' from mbus4.consume('dmq')")
@@ -27,7 +27,7 @@ func TestRunLateFailures(t *testing.T) {
 func newLateDatabase(t *testing.T) string {
 	t.Helper()
 	database := newRunDatabase(t, 3)
-	ask(t, connect(t, direct, database), `
+	ask(t, connect(t, direct(), database), `
 		create table late (n int primary key deferrable initially deferred);
 		insert into late values (2);
 		create table checked (n int);
@@ -40,7 +40,7 @@ func newLateDatabase(t *testing.T) string {
 // What the transaction owes its constraints for other reasons is not the messages', and stays deferred.
 func TestRunLeavesConstraintsDeferred(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied, newLateDatabase(t))
+	conn := connect(t, proxied(), newLateDatabase(t))
 	const exec = "insert into late values ((($1).data->'n')::int)"
 	ask(t, conn, "begin; insert into late values (2)")
 	want(t, conn, "3", "select mbus4.run_on_q($1)", "insert into done values ((($1).data->'n')::int)")

@@ -12,7 +12,7 @@ import (
 func newRunDatabase(t *testing.T, n int) string {
 	t.Helper()
 	database := newQueueDatabase(t, "q", "r")
-	ask(t, connect(t, proxied, database), fmt.Sprintf(`create table done (n int);
+	ask(t, connect(t, proxied(), database), fmt.Sprintf(`create table done (n int);
 		select mbus4.post('q', hstore('n', n::text), 'own=>h', 'p=>1', iid => 'm' || n) from generate_series(1, %d) n`, n))
 	return database
 }
@@ -35,7 +35,7 @@ func TestRunError(t *testing.T) {
 		t.Run(c.message, func(t *testing.T) {
 			t.Parallel()
 			database := newRunDatabase(t, 3)
-			conn := connect(t, proxied, database)
+			conn := connect(t, proxied(), database)
 			ask(t, conn, "select mbus4.post('q', 'n=>9', 'consume_after=>{m2}', iid => 'waits')")
 			want(t, conn, "3", "select mbus4."+name+"($1)", c.exec)
 			want(t, conn, "1 3", doneNow)
@@ -113,7 +113,7 @@ func TestRunInTransaction(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 130)
 	for _, f := range protocols() {
-		s := &session{f, connect(t, proxied, database), database}
+		s := &session{f, connect(t, proxied(), database), database}
 		s.want(t, "", "begin")
 		s.want(t, "100", "select mbus4.run_on_q($1)", record)
 		s.want(t, "100|1|100", "select count(*), min(n), max(n) from done")
@@ -134,7 +134,7 @@ func TestRunInTransaction(t *testing.T) {
 func TestRunAmongStatements(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 2)
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	want(t, conn, "2\n1 2\n0", "select mbus4.run_on_q('"+strings.ReplaceAll(record, "'", "''")+"'); "+doneNow+"; select mbus4.run_on_q('select 1')")
 	want(t, conn, "x\n1\n1 2 7", "select mbus4.post('q', 'n=>7', iid => 'x'); select mbus4.run_on_q('"+strings.ReplaceAll(record, "'", "''")+"'); "+doneNow)
 	refused(t, conn, "22012", "select mbus4.post('q', 'n=>8', iid => 'y'); select mbus4.run_on_q('insert into done values (8)'); select 1 / 0")
@@ -167,7 +167,7 @@ func TestRunRefusedPositions(t *testing.T) {
 	database := newRunDatabase(t, 1)
 	for _, f := range protocols() {
 		t.Run(f.name, func(t *testing.T) {
-			s := &session{f, connect(t, proxied, database), database}
+			s := &session{f, connect(t, proxied(), database), database}
 			for _, sql := range statements {
 				said := s.refused(t, "0A000", sql)
 				if strings.Contains(said, "(at 0;") || strings.Contains(said, `hint ""`) {
@@ -183,7 +183,7 @@ func TestRunRefusedPositions(t *testing.T) {
 func TestRunParameterInQuery(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 1)
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for _, sql := range []string{
 		"select mbus4.run_on_q($1)",
 		"select 'ü', mbus4.run_on_q(exec => $2)",
@@ -209,7 +209,7 @@ func TestRunCancel(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			database := newRunDatabase(t, 5)
-			conn, server := connect(t, proxied, database), connect(t, direct, database)
+			conn, server := connect(t, proxied(), database), connect(t, direct(), database)
 			ended := make(chan error, 1)
 			ctx := testContext(t)
 			go func() {
@@ -236,7 +236,7 @@ func TestRunCancel(t *testing.T) {
 func TestRunConcurrently(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 150)
-	one, two := connect(t, proxied, database), connect(t, proxied, database)
+	one, two := connect(t, proxied(), database), connect(t, proxied(), database)
 	ask(t, one, "begin")
 	want(t, one, "100", "select mbus4.run_on_q($1)", record)
 	want(t, two, "50", "select mbus4.run_on_q($1)", record)

@@ -142,11 +142,11 @@ func TestSelectorLateSubscriber(t *testing.T) {
 // proxy it came.
 func TestSelectorAcrossProxies(t *testing.T) {
 	t.Parallel()
-	second := anotherProxy(t)
+	second := newProxy(t)
 	for _, f := range protocols() {
 		t.Run(f.name, func(t *testing.T) {
 			database := newQueueDatabase(t, "q")
-			one := &session{f, connect(t, proxied, database), database}
+			one := &session{f, connect(t, proxied(), database), database}
 			two := &session{f, connect(t, second.endpoint, database), database}
 			posts := []string{
 				"select mbus4.post('q', hstore('n', $1), iid => $2)",
@@ -182,7 +182,7 @@ func TestSelectorAcrossProxies(t *testing.T) {
 func TestSelectorConsumersDoNotWait(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	one, two := connect(t, proxied, database), connect(t, proxied, database)
+	one, two := connect(t, proxied(), database), connect(t, proxied(), database)
 	ask(t, one, "select mbus4.create_consumer('q', 'a', '(t.data->''n'')::int > 1'); select mbus4.create_consumer('q', 'b', '(t.data->''n'')::int < 3')")
 	ask(t, one, "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 3) n")
 	want(t, one, "m2\nm3", "begin; select iid from mbus4.consumen('q', 'a', 9)")
@@ -212,7 +212,7 @@ func TestSelectorNoIndex(t *testing.T) {
 		if n.Severity != "NOTICE" || n.Code != "00000" || !strings.HasPrefix(n.Message, "create index concurrently on mbus4.message") {
 			t.Errorf("%s: %s %s %s", sql, n.Severity, n.Code, n.Message)
 		}
-		ask(t, connect(t, direct, database), n.Message) // it is what it says
+		ask(t, connect(t, direct(), database), n.Message) // it is what it says
 		want(t, conn, "m", "select mbus4.post('q', 'n=>2', iid => $1)", "m")
 		want(t, conn, "m", "select iid from mbus4.consume('q')")
 		want(t, conn, "m", "select iid from mbus4.consume('q', $1)", fmt.Sprint("c", i))

@@ -48,7 +48,7 @@ func (c callTable) run(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	database := newQueueDatabase(t, c.queues...)
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	if c.setup != "" {
 		ask(t, conn, c.setup)
 	}
@@ -115,13 +115,7 @@ func protocols() []form { return []form{forms()[0], forms()[2]} }
 
 // inBothProtocols is forEachForm with the simple protocol and with prepared statements only.
 func inBothProtocols(t *testing.T, queues []string, test func(t *testing.T, s *session)) {
-	for _, f := range protocols() {
-		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
-			database := newQueueDatabase(t, queues...)
-			test(t, &session{f, connect(t, proxied, database), database})
-		})
-	}
+	forEachOf(t, protocols(), queues, test)
 }
 
 // runBinary uses a named statement, as runPrepared does, and gives every parameter in binary.

@@ -38,9 +38,9 @@ func awaitNoQueue(t *testing.T, conn *pgconn.PgConn, queue string) {
 // Any session may post to a temporary queue, through any proxy, and its owner and others consume.
 func TestTemporaryQueueOfOthers(t *testing.T) {
 	t.Parallel()
-	second := anotherProxy(t)
+	second := newProxy(t)
 	database := newQueueDatabase(t, "q")
-	owner, other, far := connect(t, proxied, database), connect(t, proxied, database), connect(t, second.endpoint, database)
+	owner, other, far := connect(t, proxied(), database), connect(t, proxied(), database), connect(t, second.endpoint, database)
 	queue := ask(t, owner, "select mbus4.create_temporary_queue()")
 	again := ask(t, owner, "select mbus4.create_temporary_queue()")
 	if queue == again {
@@ -89,10 +89,9 @@ func TestTemporaryQueueVanishes(t *testing.T) {
 			}
 		},
 		"proxy killed": func(t *testing.T, proxy *proxyProcess, _, _ *pgconn.PgConn) {
-			if err := proxy.cmd.Process.Kill(); err != nil {
+			if err := proxy.kill(); err != nil {
 				t.Fatal(err)
 			}
-			<-proxy.exited
 		},
 		"discard all": func(t *testing.T, _ *proxyProcess, owner, _ *pgconn.PgConn) { ask(t, owner, "discard all") },
 		"pg_advisory_unlock_all": func(t *testing.T, _ *proxyProcess, owner, _ *pgconn.PgConn) {
@@ -102,13 +101,13 @@ func TestTemporaryQueueVanishes(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			at, proxy := proxied, (*proxyProcess)(nil)
+			at, proxy := proxied(), (*proxyProcess)(nil)
 			if name == "proxy killed" {
-				proxy = anotherProxy(t)
+				proxy = newProxy(t)
 				at = proxy.endpoint
 			}
 			database := newQueueDatabase(t, "q")
-			owner, other := connect(t, at, database), connect(t, proxied, database)
+			owner, other := connect(t, at, database), connect(t, proxied(), database)
 			queue := ask(t, owner, "select mbus4.create_temporary_queue()")
 			fed := ask(t, owner, "select mbus4.create_temporary_consumer('q')")
 			stays := ask(t, other, "select mbus4.create_temporary_queue()")
@@ -132,7 +131,7 @@ func TestTemporaryQueueVanishes(t *testing.T) {
 func TestClearTempQ(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t)
-	owner, other := connect(t, proxied, database), connect(t, proxied, database)
+	owner, other := connect(t, proxied(), database), connect(t, proxied(), database)
 	queue, stays := ask(t, owner, "select mbus4.create_temporary_queue()"), ask(t, other, "select mbus4.create_temporary_queue()")
 	pid := owner.PID()
 	closeConn(owner.Close)
@@ -146,7 +145,7 @@ func TestClearTempQ(t *testing.T) {
 func TestTemporaryConsumer(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
-		other := connect(t, proxied, s.database)
+		other := connect(t, proxied(), s.database)
 		ask(t, other, "select mbus4.post('q', 'n=>0')")
 		every, big := ask(t, s.conn, "select mbus4.create_temporary_consumer('q')"), ""
 		var err error
@@ -172,7 +171,7 @@ func TestTemporaryConsumer(t *testing.T) {
 func TestTemporaryQueueRollback(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
-		other := connect(t, proxied, s.database)
+		other := connect(t, proxied(), s.database)
 		kept := ask(t, s.conn, "select mbus4.create_temporary_queue()")
 		s.want(t, "", "begin")
 		gone := ask(t, s.conn, "select mbus4.create_temporary_queue()")
@@ -204,7 +203,7 @@ func TestTemporaryQueueRollback(t *testing.T) {
 func TestTemporaryConsumersBound(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q", "r")
-	server, client := connect(t, direct, database), connect(t, proxied, database)
+	server, client := connect(t, direct(), database), connect(t, proxied(), database)
 	ask(t, server, "insert into mbus4.consumer (queue, name, target) select 'q', 'TRIGGER t' || n, 't' || n from generate_series(1, 999) n")
 	want(t, client, "t", "select mbus4.create_temporary_consumer('q') is not null")
 	for _, sql := range []string{

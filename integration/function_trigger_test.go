@@ -211,11 +211,11 @@ func TestTriggerDrop(t *testing.T) {
 // A trigger is in force for statements prepared earlier through another proxy, and so is its end.
 func TestTriggerAcrossProxies(t *testing.T) {
 	t.Parallel()
-	second := anotherProxy(t)
+	second := newProxy(t)
 	database := newQueueDatabase(t, "a", "b")
 	for _, f := range protocols() {
 		t.Run(f.name, func(t *testing.T) {
-			one := &session{f, connect(t, proxied, database), database}
+			one := &session{f, connect(t, proxied(), database), database}
 			two := &session{f, connect(t, second.endpoint, database), database}
 			posts := []string{"select mbus4.post('a', hstore('n', $1), iid => 'm')", "select left(mbus4.post_a(hstore('n', $1)), 0) || 'm'"}
 			got := "select coalesce(string_agg(data->'n', ''), '') from mbus4.consumen($1, amt => 9)"

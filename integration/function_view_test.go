@@ -1,31 +1,10 @@
 package integration
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
-
-// connectAs is connect for another role.
-func connectAs(t *testing.T, e endpoint, database, role string) *pgconn.PgConn {
-	t.Helper()
-	conn, err := pgconn.Connect(testContext(t), e.dsn(database)+" user="+role)
-	if err != nil {
-		t.Fatalf("connecting %s to %s as %s: %v", e.name, database, role, err)
-	}
-	t.Cleanup(func() { closeConn(conn.Close) })
-	return conn
-}
-
-// newRole makes a role that may log in and nothing else, and drops it when the test ends.
-func newRole(t *testing.T) string {
-	t.Helper()
-	role := fmt.Sprintf("role_%d", databaseCount.Add(1))
-	admin(t, "create role "+role+" login")
-	t.Cleanup(func() { admin(t, "drop role "+role) })
-	return role
-}
 
 // tag is the command tag of one statement.
 func tag(t *testing.T, conn *pgconn.PgConn, sql string) string {
@@ -42,7 +21,7 @@ func TestViewWithoutRights(t *testing.T) {
 	t.Parallel()
 	role := newRole(t)
 	database := newQueueDatabase(t, "q", "r") // dropped before the role: what it holds names it
-	owner := connect(t, proxied, database)
+	owner := connect(t, proxied(), database)
 	ask(t, owner, "select mbus4.create_consumer('q', 'c', '(t.data->''n'')::int > 1'); select mbus4.create_trigger('q', 'r')")
 	ask(t, owner, "select mbus4.create_view('q'); select mbus4.create_view('q', 'c', 'public.only_c')")
 	for _, e := range both() {
@@ -53,7 +32,7 @@ func TestViewWithoutRights(t *testing.T) {
 			ask(t, owner, "grant select, insert on q_q, only_c to "+role)
 			refused(t, conn, "42501", "select count(*) from mbus4.message")
 			refused(t, conn, "42501", "delete from mbus4.queue")
-			if e == proxied {
+			if e == proxied() {
 				refused(t, conn, "42501", "select * from mbus4.consume('q')")
 				refused(t, conn, "42501", "select mbus4.post('q', 'a=>1')")
 			}
@@ -105,7 +84,7 @@ func TestViewWithoutRights(t *testing.T) {
 func TestViewDelivers(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	one, two := connect(t, proxied, database), connect(t, direct, database)
+	one, two := connect(t, proxied(), database), connect(t, direct(), database)
 	ask(t, one, "select mbus4.create_view('q')")
 	ask(t, one, `select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 2) n;
 		select mbus4.post('q', 'n=>3', 'consume_after=>{m1}', iid => 'm3'); select mbus4.post('q', 'n=>4', delayed_until => '2999-01-01');
@@ -128,7 +107,7 @@ func TestViewProp(t *testing.T) {
 		s.want(t, "", "select mbus4.create_view_prop('q', 'default', 'public', 'd', true)")
 		s.want(t, "", "select mbus4.create_view_prop('q', 'default', 'public', 'x', with_expire => $1)", true)
 		s.want(t, "", "select mbus4.create_view_prop('q', 'default', 'public', 'Both of', $1, $2)", true, "true")
-		past := connect(t, direct, s.database)
+		past := connect(t, direct(), s.database)
 		for i, v := range []struct{ view, insert, got string }{
 			{"p", `values ('n=>1', 'p=>2')`, `"n"=>"1"|"p"=>"2"`},
 			{"d", `(data, delayed_until) values ('n=>1', '2001-02-03 04:05:06')`, `"n"=>"1"|∅|2001-02-03 04:05:06`},
@@ -156,7 +135,7 @@ func TestViewProp(t *testing.T) {
 func TestViewOfDroppedQueue(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q", "r")
-	conn, past := connect(t, proxied, database), connect(t, direct, database)
+	conn, past := connect(t, proxied(), database), connect(t, direct(), database)
 	ask(t, conn, "select mbus4.create_view('q'), mbus4.create_view('r')")
 	ask(t, conn, "begin; select mbus4.create_view('q', viewname => 'v'); rollback")
 	refused(t, conn, "42P01", "select * from v")

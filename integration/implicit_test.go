@@ -9,7 +9,7 @@ import (
 func TestImplicitTransaction(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 
 	t.Run("one query message that fails", func(t *testing.T) {
 		refused(t, conn, "22012", "select mbus4.post('q', 'n=>1'); select 1/0; select mbus4.post('q', 'n=>2')")

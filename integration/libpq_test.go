@@ -18,7 +18,7 @@ func TestLibpq(t *testing.T) {
 	needFile(t, python, "python3")
 	database := newDatabase(t)
 	cert, key := certificate(t)
-	secure := anotherProxy(t, "--tls-cert", cert, "--tls-key", key)
+	secure := newProxy(t, "--tls-cert", cert, "--tls-key", key)
 	newest := "protocol 30000"
 	if serverMajor(t) >= 18 {
 		newest = "protocol 30002"
@@ -39,7 +39,7 @@ func TestLibpq(t *testing.T) {
 			endpoint
 			sslmode string
 		}{
-			{"direct", direct, "disable"}, {"proxied", proxied, "disable"}, {"proxied, TLS", secure.endpoint, "require"},
+			{"direct", direct(), "disable"}, {"proxied", proxied(), "disable"}, {"proxied, TLS", secure.endpoint, "require"},
 		} {
 			t.Run(strings.TrimSpace(way.name+" "+setting), func(t *testing.T) {
 				t.Parallel()

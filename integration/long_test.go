@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"net"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,9 +17,6 @@ import (
 // Big things pass through the proxy without being held by it. MBUS_LONG=1 makes them as big as the issue
 // of the product says (make test-long); otherwise they are a sixteenth of it.
 
-// long reports whether tests are to do all they can.
-func long() bool { return os.Getenv("MBUS_LONG") != "" }
-
 // bulk is how many bytes a big transfer has: a gigabyte, or less in short runs.
 func bulk() int {
 	if long() {
@@ -34,66 +28,8 @@ func bulk() int {
 // memoryBound is by how much the proxy's memory may grow while big things pass.
 const memoryBound = 64 << 20
 
-// plainBinary is the program without the race detector, which multiplies memory.
-var plainBinary = sync.OnceValues(func() (string, error) {
-	binary := proxyBinary + "-plain"
-	if out, err := exec.Command("go", "build", "-o", binary, "mbusproxy/cmd/mbusproxy").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the proxy: %w\n%s", err, out)
-	}
-	return binary, nil
-})
-
-// plainProxy is a proxy whose memory is measured.
-func plainProxy(t *testing.T) *proxyProcess {
-	t.Helper()
-	binary, err := plainBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := startProxy(binary, direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
-}
-
-// memory reads a value of /proc/PID/status, in bytes: VmRSS, or VmHWM for the highest of it.
-func (p *proxyProcess) memory(t *testing.T, field string) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(status), field+":")
-	fields := strings.Fields(rest)
-	if !found || len(fields) < 2 || fields[1] != "kB" {
-		t.Fatalf("no %s in\n%s", field, status)
-	}
-	kib, err := strconv.Atoi(fields[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
-}
-
-// peak runs f and returns the highest RSS of the proxy meanwhile, in bytes.
-func (p *proxyProcess) peak(t *testing.T, f func()) int {
-	t.Helper()
-	// 5 sets VmHWM back, see proc(5).
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0); err != nil {
-		t.Fatal(err)
-	}
-	f()
-	return p.memory(t, "VmHWM")
-}
-
 // boundsMemory runs f and fails if the proxy's memory has grown beyond memoryBound at any time.
-func (p *proxyProcess) boundsMemory(t *testing.T, what string, f func()) {
+func boundsMemory(t *testing.T, p *proxyProcess, what string, f func()) {
 	t.Helper()
 	before := p.memory(t, "VmRSS")
 	began := time.Now()
@@ -104,63 +40,10 @@ func (p *proxyProcess) boundsMemory(t *testing.T, what string, f func()) {
 	}
 }
 
-// longWire is a session through e in a database, with as much time as big things take.
-func longWire(t *testing.T, e endpoint, database string) net.Conn {
-	t.Helper()
-	w := connectWire(t, e, database)
-	if err := w.hijacked.Conn.SetDeadline(time.Now().Add(10 * time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	return w.hijacked.Conn
-}
-
-// send writes messages.
-func send(t *testing.T, conn net.Conn, messages ...pgproto3.FrontendMessage) {
-	t.Helper()
-	var all []byte
-	for _, m := range messages {
-		var err error
-		if all, err = m.Encode(all); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := conn.Write(all); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// readReplies reads up to ReadyForQuery or the end and returns the messages but for rows that are not short,
-// of which it counts the bytes.
-func readReplies(conn net.Conn) (small []byte, big int) {
-	var head [5]byte
-	for {
-		if _, err := io.ReadFull(conn, head[:]); err != nil {
-			return append(small, "end"...), big
-		}
-		size := int64(binary.BigEndian.Uint32(head[1:])) - 4
-		if size > 100 && (head[0] == 'D' || head[0] == 'd') {
-			n, err := io.CopyN(io.Discard, conn, size)
-			big += int(n)
-			if err != nil {
-				return append(small, "end"...), big
-			}
-			continue
-		}
-		body := make([]byte, size)
-		if _, err := io.ReadFull(conn, body); err != nil {
-			return append(small, "end"...), big
-		}
-		small = append(append(small, head[:]...), body...)
-		if head[0] == 'Z' {
-			return small, big
-		}
-	}
-}
-
 // A result of a gigabyte in one row and in many, and COPY of as much in both directions.
 func TestLongTransfers(t *testing.T) {
 	t.Parallel()
-	p := plainProxy(t)
+	p := newPlainProxy(t)
 	database := newQueueDatabase(t)
 	size := bulk()
 	row := min(size/2, 500<<20)
@@ -174,8 +57,8 @@ func TestLongTransfers(t *testing.T) {
 		{"many rows", fmt.Sprintf("select repeat('x', 1000) from generate_series(1, %d)", size/1000), size},
 		{"COPY out", fmt.Sprintf("copy (select repeat('x', 999) from generate_series(1, %d)) to stdout", size/1000), size},
 	} {
-		conn := longWire(t, p.endpoint, database)
-		p.boundsMemory(t, c.what, func() {
+		conn := stream(t, p.endpoint, database)
+		boundsMemory(t, p, c.what, func() {
 			send(t, conn, &pgproto3.Query{String: c.sql})
 			if small, got := readReplies(conn); got < c.bytes-1000 || got > c.bytes+c.bytes/50 {
 				t.Errorf("%s: %d bytes of data, want about %d; %q", c.what, got, c.bytes, small)
@@ -183,10 +66,10 @@ func TestLongTransfers(t *testing.T) {
 		})
 		_ = conn.Close()
 	}
-	conn := longWire(t, p.endpoint, database)
+	conn := stream(t, p.endpoint, database)
 	send(t, conn, &pgproto3.Query{String: "create unlogged table bulk (n int, x text)"})
 	readReplies(conn)
-	p.boundsMemory(t, "COPY in", func() {
+	boundsMemory(t, p, "COPY in", func() {
 		send(t, conn, &pgproto3.Query{String: "copy bulk from stdin"})
 		line := strings.Repeat("y", 998)
 		var chunk []byte
@@ -204,7 +87,7 @@ func TestLongTransfers(t *testing.T) {
 		}
 	})
 	_ = conn.Close()
-	check := connect(t, direct, database)
+	check := connect(t, direct(), database)
 	want(t, check, fmt.Sprintf("%d|%d", size/1000, size/1000*998), "select count(*), sum(length(x)) from bulk")
 	ask(t, check, "drop table bulk")
 }
@@ -213,7 +96,7 @@ func TestLongTransfers(t *testing.T) {
 func TestLongSlowReaders(t *testing.T) {
 	t.Parallel()
 	const clients = 64
-	p := plainProxy(t)
+	p := newPlainProxy(t)
 	database := newQueueDatabase(t)
 	span := 3 * time.Second
 	if long() {
@@ -221,10 +104,10 @@ func TestLongSlowReaders(t *testing.T) {
 	}
 	conns := make([]net.Conn, clients)
 	for i := range conns {
-		conns[i] = longWire(t, p.endpoint, database)
+		conns[i] = stream(t, p.endpoint, database)
 	}
 	var taken [clients]int
-	p.boundsMemory(t, fmt.Sprintf("%d slow readers for %v", clients, span), func() {
+	boundsMemory(t, p, fmt.Sprintf("%d slow readers for %v", clients, span), func() {
 		until := time.Now().Add(span)
 		var reading sync.WaitGroup
 		for i, conn := range conns {
@@ -263,16 +146,16 @@ func TestLongSlowReaders(t *testing.T) {
 		}
 		_ = conns[i].Close()
 	}
-	check := connect(t, direct, database)
+	check := connect(t, direct(), database)
 	await(t, check, 60*time.Second, "select count(*) = 0 from pg_stat_activity where query like 'select repeat%' and datname = current_database()")
 }
 
 // A parameter of 300 MB passes, one of a gigabyte is refused by the server; neither is held by the proxy.
 func TestLongParameters(t *testing.T) {
 	t.Parallel()
-	p := plainProxy(t)
+	p := newPlainProxy(t)
 	database := newQueueDatabase(t, "q")
-	check := connect(t, direct, database)
+	check := connect(t, direct(), database)
 	sizes := []int{16 << 20, 1 << 30}
 	if long() {
 		sizes = []int{300 << 20, 1<<30 - 64, 1 << 30}
@@ -288,18 +171,18 @@ func TestLongParameters(t *testing.T) {
 			what := fmt.Sprintf("a parameter of %d MB for %s", size>>20, c.sql)
 			call := strings.Contains(c.sql, "mbus4.")
 			var saw []string
-			for _, e := range []endpoint{direct, p.endpoint} {
+			for _, e := range []endpoint{direct(), p.endpoint} {
 				sql := c.sql
-				if e == direct && call { // which knows no calls, but what a length does
+				if e == direct() && call { // which knows no calls, but what a length does
 					sql = "select length($1)"
 				}
 				ask(t, check, "delete from mbus4.message")
-				conn := longWire(t, e, database)
+				conn := stream(t, e, database)
 				bindBig := func() { saw = append(saw, bindBig(t, conn, sql, size)) }
-				if e == direct {
+				if e == direct() {
 					bindBig()
 				} else {
-					p.boundsMemory(t, what, bindBig)
+					boundsMemory(t, p, what, bindBig)
 				}
 				_ = conn.Close()
 			}

@@ -1,14 +1,3 @@
-// Package integration runs the real mbusproxy binary, built with the race detector, between real
-// clients and a real Postgres, and holds it to two promises: ordinary work has the same results
-// direct and through the proxy, and a queue call belongs to the client's own transaction.
-//
-// One cluster and one proxy serve the whole run. Every test has a database of its own, so tests
-// may run in parallel, and it can be reached from two endpoints: direct and proxied.
-//
-// A missing client (psql, node, java, a Python driver) is a failure that names what to install;
-// no test is skipped. The package knows nothing of how the proxy works inside: it imports
-// internal/pgcluster to have a Postgres, the catalogue to hold the manual to it, and nothing else of the
-// product.
 package integration
 
 import (
@@ -17,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -27,18 +15,38 @@ import (
 	"mbusproxy/internal/pgcluster"
 )
 
-// The two ways to a test's database, and the program under test. TestMain sets them before any
-// test runs; nobody changes them after that.
+// The two ways to a test's database, the room's folder for what it builds, and the program under test, with the race
+// detector. runMain sets them before any test runs; nobody changes them after that.
 var (
-	direct, proxied endpoint
-	proxyBinary     string
+	directEnd, proxiedEnd endpoint
+	folder, proxyBinary   string
 )
 
-func TestMain(m *testing.M) {
+const proxyProgram = "mbusproxy/cmd/mbusproxy"
+
+// direct is the way past the proxy, to the room's own cluster.
+func direct() endpoint { return directEnd }
+
+// proxied is the way through the room's own proxy, to the same cluster.
+func proxied() endpoint { return proxiedEnd }
+
+// both lists the two in the order in which results are compared.
+func both() []endpoint { return []endpoint{direct(), proxied()} }
+
+// long reports whether tests are to do all they can (make test-long).
+func long() bool { return os.Getenv("MBUS_LONG") != "" }
+
+// runMain is the TestMain of a room: it builds the proxy, starts a cluster and the proxy in front of it, runs the
+// tests, stops both and ends the process. The lines of hba are the cluster's pg_hba.conf; without any it trusts
+// loopback.
+func runMain(m *testing.M, hba ...string) {
 	// A child with Pdeathsig dies with the thread that started it, so that thread must last.
 	runtime.LockOSThread()
 	flag.Parse()
-	code, err := runAll(m)
+	if f := flag.Lookup("test.list"); f.Value.String() != "" {
+		os.Exit(m.Run()) // which runs nothing
+	}
+	code, err := runAll(m, hba)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)
 		code = 1
@@ -47,15 +55,12 @@ func TestMain(m *testing.M) {
 }
 
 // runAll starts what the tests need, runs them, and stops it again in every case.
-func runAll(m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "mbus-integration")
-	if err != nil {
+func runAll(m *testing.M, hba []string) (code int, err error) {
+	if folder, err = os.MkdirTemp("", "mbus-integration"); err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
-
-	proxyBinary = filepath.Join(dir, "mbusproxy")
-	if err := buildProxy(proxyBinary); err != nil {
+	defer os.RemoveAll(folder)
+	if proxyBinary, err = build("mbusproxy", proxyProgram, "-race"); err != nil {
 		return 1, err
 	}
 	cluster, err := pgcluster.Temp(pgcluster.Config{
@@ -63,22 +68,22 @@ func runAll(m *testing.M) (code int, err error) {
 			"max_connections": "300",
 			"timezone":        "UTC", // clients compare their own clock, run with TZ=UTC
 		},
-		HBA: hostBasedAuthentication(),
+		HBA: hba,
 	})
 	if err != nil {
 		return 1, fmt.Errorf("starting Postgres: %w", err)
 	}
 	defer stopCluster(cluster)
 
-	direct = endpoint{name: "direct", host: cluster.Host(), port: cluster.Port()}
+	directEnd = endpoint{name: "direct", host: cluster.Host(), port: cluster.Port()}
 	if err := makeTemplate(); err != nil {
 		return 1, err
 	}
-	proxy, err := startProxy(proxyBinary, direct)
+	proxy, err := startProxy(proxyBinary)
 	if err != nil {
 		return 1, err
 	}
-	proxied = proxy.endpoint
+	proxiedEnd = proxy.endpoint
 
 	code = m.Run()
 
@@ -97,7 +102,7 @@ func runAll(m *testing.M) (code int, err error) {
 func makeTemplate() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgconn.Connect(ctx, direct.dsn("postgres"))
+	conn, err := pgconn.Connect(ctx, direct().dsn("postgres"))
 	if err != nil {
 		return fmt.Errorf("making the template: %w", err)
 	}
@@ -105,12 +110,13 @@ func makeTemplate() error {
 	if _, err := conn.Exec(ctx, "create database "+queueTemplate).ReadAll(); err != nil {
 		return fmt.Errorf("making the template: %w", err)
 	}
-	if out, err := exec.CommandContext(ctx, proxyBinary, "init", "--admin", direct.dsn(queueTemplate)).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, proxyBinary, "init", "--admin", direct().dsn(queueTemplate)).CombinedOutput(); err != nil {
 		return fmt.Errorf("making the template: %w: %s", err, out)
 	}
 	return nil
 }
 
+// stopCluster ends a cluster that a test or a room has started.
 func stopCluster(c *pgcluster.Cluster) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

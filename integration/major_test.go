@@ -2,22 +2,11 @@ package integration
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
-
-// serverMajor asks which Postgres it is.
-func serverMajor(t *testing.T) int {
-	t.Helper()
-	major, err := strconv.Atoi(ask(t, connect(t, direct, "postgres"), "select current_setting('server_version_num')::int / 10000"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return major
-}
 
 // TestMajors: calls in statements that not every major of Postgres understands. The one that does serves them; one that
 // does not says so in its own words, about the client's text, and nothing happens.
@@ -97,7 +86,7 @@ func TestMajors(t *testing.T) {
 			if major >= c.since {
 				s.want(t, c.rows, c.sql)
 			} else {
-				s.refusedAt(t, c.code, c.at, c.sql)
+				refusedAt(t, s, c.code, c.at, c.sql)
 			}
 			posted := c.posted
 			if major < c.since {
@@ -111,15 +100,15 @@ func TestMajors(t *testing.T) {
 		// What only the grammar of 18 has comes to the server as it is, calls included.
 		const renamed = "update u set k = 'x' returning with (old as o) o.k, mbus4.post('q', 'x=>1')"
 		if major >= 18 {
-			s.refusedAt(t, "42883", "mbus4.post", renamed)
+			refusedAt(t, s, "42883", "mbus4.post", renamed)
 		} else {
-			s.refusedAt(t, "42601", "with", renamed)
+			refusedAt(t, s, "42601", "with", renamed)
 		}
 	})
 }
 
 // refusedAt runs a statement that must fail with a code, at a place in it.
-func (s *session) refusedAt(t *testing.T, code, at, sql string) {
+func refusedAt(t *testing.T, s *session, code, at, sql string) {
 	t.Helper()
 	_, err := s.form.run(testContext(t), s.conn, do(sql))
 	var report *pgconn.PgError

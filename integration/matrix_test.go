@@ -58,9 +58,9 @@ func TestTransactionMatrix(t *testing.T) {
 }
 
 func testPostEnding(t *testing.T, database, queue string, f form, e ending) {
-	observer := connect(t, proxied, database)
+	observer := connect(t, proxied(), database)
 	ask(t, observer, fmt.Sprintf("select mbus4.create_queue('%s', 1)", queue))
-	tx := &transaction{t, f, connect(t, proxied, database), connect(t, direct, database)}
+	tx := &transaction{t, f, connect(t, proxied(), database), connect(t, direct(), database)}
 
 	post := func(iid string) step {
 		return do("select mbus4.post($1, $2, iid => $3)", queue, "k=>v", iid)
@@ -84,12 +84,12 @@ func testPostEnding(t *testing.T, database, queue string, f form, e ending) {
 }
 
 func testConsumeEnding(t *testing.T, database, queue string, f form, e ending) {
-	observer := connect(t, proxied, database)
+	observer := connect(t, proxied(), database)
 	ask(t, observer, fmt.Sprintf("select mbus4.create_queue('%s', 1)", queue))
 	for _, iid := range []string{"a", "b", "c"} {
 		ask(t, observer, "select mbus4.post($1, 'k=>v', iid => $2)", queue, queue+iid)
 	}
-	tx := &transaction{t, f, connect(t, proxied, database), connect(t, direct, database)}
+	tx := &transaction{t, f, connect(t, proxied(), database), connect(t, direct(), database)}
 
 	consume := do("select iid from mbus4.consume($1)", queue)
 	a, b, c := queue+"a", queue+"b", queue+"c"

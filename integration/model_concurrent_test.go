@@ -24,9 +24,9 @@ const modelWorkers = 6
 func TestModelConcurrent(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 8*time.Second)
-	second := anotherProxy(t).endpoint
+	second := newProxy(t).endpoint
 	database := newQueueDatabase(t, "qa", "qb", "qc")
-	server := connect(t, proxied, database)
+	server := connect(t, proxied(), database)
 	ask(t, server, "select mbus4.create_consumer('qa', 'ca', $1)", modelSelectors[1])
 	ask(t, server, "select mbus4.create_consumer('qa', 'cc')")
 	ask(t, server, "select mbus4.create_consumer('qb', 'cb', $1)", modelSelectors[2])
@@ -34,7 +34,7 @@ func TestModelConcurrent(t *testing.T) {
 	ask(t, server, `create table posted (n bigint, queue text, k text, p text, iid text);
 		create table dependency (iid text, dep text);
 		create table received (n bigint, queue text, consumer text, iid text, at timestamptz default clock_timestamp())`)
-	c := &modelCrowd{database: database, ends: []endpoint{proxied, second}, until: time.Now().Add(limit / 2)}
+	c := &modelCrowd{database: database, ends: []endpoint{proxied(), second}, until: time.Now().Add(limit / 2)}
 	ctx, cancel := context.WithTimeout(t.Context(), limit+testLimit)
 	defer cancel()
 	errs := make([]error, modelWorkers)

@@ -33,12 +33,12 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 8*time.Second)
 	r := &modelRun{
-		T: t, database: newDatabase(t), ends: []endpoint{proxied, anotherProxy(t).endpoint},
+		T: t, database: newDatabase(t), ends: []endpoint{proxied(), newProxy(t).endpoint},
 		counts: map[string]int{},
 	}
-	r.server = r.dial(direct.dsn(r.database))
+	r.server = r.dial(direct().dsn(r.database))
 	r.must(r.server, "create table mark (n bigint)")
-	r.must(r.dial(proxied.dsn(r.database)), "select mbus4.peek_dmq()")
+	r.must(r.dial(proxied().dsn(r.database)), "select mbus4.peek_dmq()")
 	first, began := seed, time.Now()
 	for ; time.Since(began) < limit; seed++ {
 		r.sequence(seed)

@@ -1,14 +1,9 @@
 package integration
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Names that may not be, for queues and for consumers.
@@ -73,7 +68,7 @@ func TestUnknownNames(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for _, c := range []struct{ sql, hint string }{
 		{"select mbus4.post()", "mbus4.post("},
 		{"select mbus4.post('q')", "mbus4.post("},
@@ -134,22 +129,6 @@ func TestQueueExists(t *testing.T) {
 	want(t, conn, "m", "select iid from mbus4.consumen('q', amt => 9)")
 }
 
-func connectNotices(t *testing.T, database string) (*pgconn.PgConn, *[]*pgconn.Notice) {
-	t.Helper()
-	config, err := pgconn.ParseConfig(proxied.dsn(database))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var notices []*pgconn.Notice
-	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices = append(notices, n) }
-	conn, err := pgconn.ConnectConfig(testContext(t), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { closeConn(conn.Close) })
-	return conn, &notices
-}
-
 // A name can be read in two ways when queue or consumer names contain _by_.
 func TestAmbiguousNames(t *testing.T) {
 	t.Parallel()
@@ -186,29 +165,4 @@ func TestFreshIIDs(t *testing.T) {
 			from (select mbus4.get_iid('q') as i from generate_series(1, 10)
 			union all select mbus4.generate_new_msgiid(qname => 'Q') from generate_series(1, 10)) x`, s.database))
 	})
-}
-
-// Many sessions need the schema at the same moment, in a database that has none.
-func TestFirstCallsAtOnce(t *testing.T) {
-	t.Parallel()
-	database := newDatabase(t)
-	errs := make(chan error, 8)
-	ctx := testContext(t)
-	for i := range cap(errs) {
-		go func() { errs <- firstCall(ctx, proxied.dsn(database), fmt.Sprint("q", i)) }()
-	}
-	for range cap(errs) {
-		if err := <-errs; err != nil {
-			t.Error(describe(err))
-		}
-	}
-}
-
-func firstCall(ctx context.Context, dsn, queue string) error {
-	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, "select mbus4.create_queue($1, 1)", queue)
-	return errors.Join(err, conn.Close(ctx))
 }

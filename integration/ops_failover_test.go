@@ -29,7 +29,7 @@ func TestFailover(t *testing.T) {
 	}
 	through := map[string]endpoint{}
 	for _, attrs := range []string{"read-write", "standby", "prefer-standby"} {
-		p := anotherProxy(t, "--upstream", dsn(attrs), "--admin", dsn("read-write"))
+		p := newProxy(t, "--upstream", dsn(attrs), "--admin", dsn("read-write"))
 		through[attrs] = p.endpoint
 	}
 	main := through["read-write"]

@@ -31,7 +31,7 @@ func TestHandover(t *testing.T) {
 	next := func() *proxyProcess {
 		t.Helper()
 		// startProxy adds an address of the proxy's own, to see whether it is ready.
-		return anotherProxy(t, "--reuse-port", "--listen", fmt.Sprintf("127.0.0.1:%d,%s", port, dir))
+		return newProxy(t, "--reuse-port", "--listen", fmt.Sprintf("127.0.0.1:%d,%s", port, dir))
 	}
 	old := next()
 	database := newQueueDatabase(t, "q")

@@ -28,13 +28,13 @@ func TestPgbouncer(t *testing.T) {
 		t.Run("behind, "+mode, func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t, "q")
-			testPooled(t, startBouncer(t, program, mode, proxied), database, mode)
+			testPooled(t, startBouncer(t, program, mode, proxied()), database, mode)
 		})
 		t.Run("before, "+mode, func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t, "q")
-			bouncer := startBouncer(t, program, mode, direct)
-			p := anotherProxy(t, "--upstream", bouncer.dsn("postgres"), "--admin", direct.dsn("postgres"))
+			bouncer := startBouncer(t, program, mode, direct())
+			p := newProxy(t, "--upstream", bouncer.dsn("postgres"), "--admin", direct().dsn("postgres"))
 			testPooled(t, p.endpoint, database, mode)
 		})
 	}
@@ -80,7 +80,7 @@ func testPooled(t *testing.T, e endpoint, database, mode string) {
 	refused(t, conn, "42704", "select mbus4.post('nowhere', 'a=>1')")
 	// A cancel request finds its way.
 	go func() {
-		admin := connect(t, direct, database)
+		admin := connect(t, direct(), database)
 		await(t, admin, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
 		if err := conn.CancelRequest(ctx); err != nil {
 			t.Error(err)
@@ -166,9 +166,9 @@ default_pool_size = %d
 func TestHaproxy(t *testing.T) {
 	t.Parallel()
 	program := service(t, "haproxy")
-	toServer := startHaproxy(t, program, direct)
-	first := anotherProxy(t, "--upstream", toServer.dsn("postgres"))
-	second := anotherProxy(t)
+	toServer := startHaproxy(t, program, direct())
+	first := newProxy(t, "--upstream", toServer.dsn("postgres"))
+	second := newProxy(t)
 	both := startHaproxy(t, program, first.endpoint, second.endpoint)
 	database := newQueueDatabase(t, "q")
 	// The answers to haproxy's checks come in time for the first client, or it would find nobody.
@@ -186,7 +186,7 @@ func TestHaproxy(t *testing.T) {
 	// By its source address a client gets to the proxy that knows its key.
 	conn := connect(t, both, database)
 	go func() {
-		admin := connect(t, direct, database)
+		admin := connect(t, direct(), database)
 		await(t, admin, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
 		if err := conn.CancelRequest(testContext(t)); err != nil {
 			t.Error(err)

@@ -4,18 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
-
-// after is the header by which a message waits for others.
-func after(iids ...string) string {
-	return fmt.Sprintf(`consume_after=>"{%s}"`, strings.Join(iids, ","))
-}
 
 // A message is not delivered while one it waits for is there, in whatever queue.
 func TestConsumeAfter(t *testing.T) {
@@ -29,7 +23,7 @@ func TestConsumeAfter(t *testing.T) {
 		s.want(t, "t", "select mbus4.is_msg_exists('m')")
 
 		// In the transaction that consumes what it waits for it is due, elsewhere it is not.
-		other := connect(t, proxied, s.database)
+		other := connect(t, proxied(), s.database)
 		s.want(t, "", "begin")
 		s.want(t, "x", "select iid from mbus4.consume('a')")
 		want(t, other, "", "select iid from mbus4.consume('b')")
@@ -82,7 +76,7 @@ func TestConsumeAfterPutBack(t *testing.T) {
 func TestConsumeAfterVanished(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "a", "b", "c")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "select mbus4.post('a', 'n=>1', expires => (now() + '300 ms')::timestamp, iid => 'x')")
 	ask(t, conn, "select mbus4.post('c', 'n=>1', iid => 'y')")
 	want(t, conn, "m", "select mbus4.post('b', 'n=>2', $1, iid => 'm')", after("x", "y"))
@@ -95,7 +89,7 @@ func TestConsumeAfterVanished(t *testing.T) {
 func TestConsumeAfterTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "a", "b")
-	one, two := connect(t, proxied, database), connect(t, proxied, database)
+	one, two := connect(t, proxied(), database), connect(t, proxied(), database)
 	ask(t, one, "select mbus4.post('a', 'n=>1', iid => 'x')")
 	ask(t, one, "select mbus4.post('a', 'n=>1', iid => 'y')")
 	want(t, one, "m", "select mbus4.post('b', 'n=>2', $1, iid => 'm')", after("x", "y"))
@@ -113,7 +107,7 @@ func TestConsumeAfterPostedMeanwhile(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t, "a", "b")
-			one, two := connect(t, proxied, database), connect(t, proxied, database)
+			one, two := connect(t, proxied(), database), connect(t, proxied(), database)
 			ask(t, one, "select mbus4.post('a', 'n=>1', iid => 'x')")
 			consume := func() { want(t, one, "x", "begin; select iid from mbus4.consume('a')") }
 			post := func() {
@@ -141,7 +135,7 @@ func TestConsumeAfterPostedMeanwhile(t *testing.T) {
 func TestConsumeAfterCircle(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for _, m := range [][2]string{{"a", "b"}, {"b", "c"}, {"c", "a"}, {"self", "self"}, {"tail", "a"}} {
 		ask(t, conn, "select mbus4.post('q', '', $1, iid => $2)", after(m[1]), m[0])
 	}
@@ -160,14 +154,14 @@ func TestConsumeAfterUnderLoad(t *testing.T) {
 	t.Parallel()
 	const messages, consumers = 2000, 6
 	database := newQueueDatabase(t, "q0", "q1", "q2")
-	poster := connect(t, proxied, database)
+	poster := connect(t, proxied(), database)
 	ask(t, poster, "create table done (place bigserial primary key, iid text unique, at timestamptz default clock_timestamp())")
 	ask(t, poster, "create table dep (iid text, dep text)")
 	random := rand.New(rand.NewPCG(1, 2))
 	ctx, moved := progressContext(t)
 	var workers sync.WaitGroup
 	for n := range consumers {
-		conn := connect(t, proxied, database)
+		conn := connect(t, proxied(), database)
 		workers.Go(func() {
 			if err := consumeInOrder(ctx, conn, fmt.Sprint("q", n%3), messages, moved); err != nil {
 				t.Errorf("consumer %d: %v", n, err)
@@ -223,4 +217,17 @@ func consumeInOrder(ctx context.Context, conn *pgconn.PgConn, queue string, mess
 			return fmt.Errorf("%s of %d messages: %w", all, messages, ctx.Err())
 		}
 	}
+}
+
+// progressContext ends with the test, and when moved has not been called for testLimit: for tests that take as long
+// as the machine lets them.
+func progressContext(t *testing.T) (ctx context.Context, moved func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	watchdog := time.AfterFunc(testLimit, cancel)
+	t.Cleanup(func() {
+		watchdog.Stop()
+		cancel()
+	})
+	return ctx, func() { watchdog.Reset(testLimit) }
 }

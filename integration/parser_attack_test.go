@@ -91,7 +91,7 @@ func parserAttacks() (out []attack) {
 // TestParserAttacks: one client that may do nothing sends what is made to end the proxy, alone and with seven others;
 // the proxy goes on, its memory is bounded, and somebody else gets right answers all the while.
 func TestParserAttacks(t *testing.T) {
-	proxy := plainProxy(t)
+	proxy := newPlainProxy(t)
 	database := newQueueDatabase(t, "q")
 	role := newRole(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)

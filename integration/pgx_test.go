@@ -30,7 +30,7 @@ func TestPgxQueue(t *testing.T) {
 			t.Parallel()
 			var said strings.Builder
 			database := newDatabase(t)
-			conn := connectPgx(t, proxied, database, mode)
+			conn := connectPgx(t, proxied(), database, mode)
 			if err := pgxQueue(testContext(t), conn, database, &said); err != nil {
 				t.Error(describe(err))
 			}
@@ -165,7 +165,7 @@ func TestPgxBatch(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t, "q")
-			conn := connectPgx(t, proxied, database, mode)
+			conn := connectPgx(t, proxied(), database, mode)
 			ctx := testContext(t)
 			if err := conn.SendBatch(ctx, batchOfPosts(50, "select 1/(1-$1::int)")).Close(); sqlState(err) != "22012" {
 				t.Errorf("a batch that fails: %s", describe(err))
@@ -193,7 +193,7 @@ func batchOfPosts(n int, last string) *pgx.Batch {
 func TestPreparedBeforeTheQueue(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "other")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ctx := testContext(t)
 	sd, err := conn.Prepare(ctx, "post", "select mbus4.post($1, $2, iid => $3)", nil)
 	if err != nil {
@@ -228,7 +228,7 @@ func TestPreparedBeforeTheQueue(t *testing.T) {
 func TestFormatsOfResults(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ctx := testContext(t)
 	sql := "select m.id > 0, iid, added is null, delayed_until, expires, received, m.data->'a', hstore_to_json(data) from mbus4.consume($1) m"
 	var descriptions [][]pgconn.FieldDescription

@@ -156,7 +156,7 @@ func TestPlaces(t *testing.T) {
 func TestPlaceNames(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for sql, expected := range map[string]string{
 		"select mbus4.post('q', 'x=>1'), mbus4.post_q('x=>1') p, mbus4.post_q('x=>1') || '', mbus4.post_q('x=>1')::varchar where mbus4.post('q', '') <> ''": "post p ?column? post_q",
 		"select case when false then 'x' else mbus4.post_q('x=>1') end, (mbus4.take('x')).iid, coalesce(null, mbus4.post_q('x=>1')) limit 1":                "post_q iid coalesce",
@@ -180,7 +180,7 @@ func TestPlaceNames(t *testing.T) {
 func TestPlaceErrors(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "create role it_place_user; grant mbus4_user to it_place_user; create role it_place_stranger")
 	t.Cleanup(func() { admin(t, "drop role it_place_user"); admin(t, "drop role it_place_stranger") })
 	for _, c := range []struct{ sql, at, code string }{
@@ -232,7 +232,7 @@ func TestPlaceErrors(t *testing.T) {
 func TestPlaceCursors(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	const posting = "select mbus4.post('q', 'x=>1', iid => 'm' || g) as iid from generate_series(1, 10) g"
 	left := func(expected string) {
 		t.Helper()
@@ -256,7 +256,7 @@ func TestPlaceCursors(t *testing.T) {
 	}
 	ask(t, conn, "rollback")
 
-	w := connectWire(t, proxied, database)
+	w := connectWire(t, proxied(), database)
 	w.wantExchange("a portal read in part", `
 		ParseComplete
 		BindComplete
@@ -272,7 +272,7 @@ func TestPlaceCursors(t *testing.T) {
 func TestPlaceStatements(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ctx := testContext(t)
 	left := func(expected string) {
 		t.Helper()
@@ -335,15 +335,15 @@ func TestPlacesUnseen(t *testing.T) {
 	})
 	// A database that an older program prepared, and this one may not.
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
-	ask(t, connect(t, direct, database), "drop function mbus4.at_post")
+	conn := connect(t, proxied(), database)
+	ask(t, connect(t, direct(), database), "drop function mbus4.at_post")
 	said := refusal(t, conn, "42883", "select 1 where mbus4.post('q', 'x=>1') is null")
 	if said == nil || !strings.Contains(said.Hint, "mbusproxy init") || said.Position != 16 {
 		t.Error(describe(said))
 	}
 	want(t, conn, "f", "select mbus4.peek_q()")
 
-	d, p := connect(t, direct, newDatabase(t)), connect(t, proxied, newDatabase(t))
+	d, p := connect(t, direct(), newDatabase(t)), connect(t, proxied(), newDatabase(t))
 	_, directErr := query(testContext(t), d, "select mbus4.nosuch()")
 	_, proxyErr := query(testContext(t), p, "select mbus4.nosuch()")
 	if describe(directErr) != describe(proxyErr) {

@@ -1,10 +1,7 @@
 package integration
 
 import (
-	"encoding/json"
 	"testing"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // The cost of a call does not grow with the queue. Pages touched are counted rather than time; the
@@ -13,7 +10,7 @@ import (
 func TestPlansDoNotGrow(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q", "other")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	calls := []struct {
 		sql   string
 		pages float64 // at most
@@ -46,7 +43,7 @@ func TestPlansDoNotGrow(t *testing.T) {
 func TestPlansWithManyWaiting(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q", "gate")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "select mbus4.post('gate', '', iid => 'gate' || n) from generate_series(1, 200) n")
 	ask(t, conn, `select count(p) from (select mbus4.post('q', '', hstore('consume_after', '{gate' || n % 200 + 1 || '}')) as p
 		from generate_series(1, 40000) n) s`)
@@ -69,8 +66,8 @@ func TestPlansWithManyWaiting(t *testing.T) {
 func TestPlansWithoutStatistics(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
-	ask(t, connect(t, direct, database), "alter table mbus4.message set (autovacuum_enabled = off)")
+	conn := connect(t, proxied(), database)
+	ask(t, connect(t, direct(), database), "alter table mbus4.message set (autovacuum_enabled = off)")
 	for i := range 4 {
 		ask(t, conn, "select count(p) from (select mbus4.post('q', 'a=>1', iid => 'own' || n) as p from generate_series($1::int, $2) n) s", 4000*i+1, 4000*(i+1))
 	}
@@ -87,27 +84,4 @@ func TestPlansWithoutStatistics(t *testing.T) {
 			t.Errorf("%s touches %v pages", sql, got)
 		}
 	}
-}
-
-// pagesTouched runs a statement, in a transaction that is rolled back, and counts the pages it looks at.
-func pagesTouched(t *testing.T, conn *pgconn.PgConn, sql string) float64 {
-	t.Helper()
-	ask(t, conn, "begin")
-	text := ask(t, conn, "explain (analyze, buffers, format json) "+sql)
-	ask(t, conn, "rollback")
-	var plans []struct {
-		Plan map[string]any
-	}
-	if err := json.Unmarshal([]byte(text), &plans); err != nil || len(plans) != 1 {
-		t.Fatalf("plan of %s: %v\n%s", sql, err, text)
-	}
-	var sum float64
-	for _, kind := range []string{"Shared Hit Blocks", "Shared Read Blocks"} {
-		n, ok := plans[0].Plan[kind].(float64)
-		if !ok {
-			t.Fatalf("no %q in the plan of %s", kind, sql)
-		}
-		sum += n
-	}
-	return sum
 }

@@ -11,11 +11,11 @@ import (
 func TestPortals(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for n := range 5 {
 		ask(t, conn, "select mbus4.post('q', 'a=>1', iid => $1)", fmt.Sprint("m", n))
 	}
-	w := connectWire(t, proxied, database)
+	w := connectWire(t, proxied(), database)
 	w.wantExchange("one portal, resumed", `
 		ParseComplete
 		ParameterDescription [25 23]
@@ -61,7 +61,7 @@ func TestPortals(t *testing.T) {
 func TestErrorsAndSync(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	w := connectWire(t, proxied, database)
+	w := connectWire(t, proxied(), database)
 	refusedCall := "explain create materialized view v as select mbus4.post('q', 'a=>1')"
 	w.wantExchange("refused, before any Sync", `
 		ParseComplete

@@ -42,7 +42,7 @@ func TestSQLPrepare(t *testing.T) {
 func TestStatementNamesAreReused(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ctx := testContext(t)
 	run := func(expected, code string) {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestVoidParameters(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
 	const void, varchar = 2278, 1043
-	w := connectWire(t, proxied, database)
+	w := connectWire(t, proxied(), database)
 	w.wantExchange("one out parameter", `
 		ParseComplete
 		BindComplete

@@ -8,7 +8,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,25 +18,54 @@ import (
 
 // proxyProcess is a running `mbusproxy serve`.
 type proxyProcess struct {
-	endpoint endpoint
+	endpoint endpoint // of its own; newProxy's flags may give it more
 	cmd      *exec.Cmd
 	log      *os.File      // its stderr and stdout
 	exited   chan struct{} // closed when cmd.Wait has returned
 	exitErr  error         // valid once exited is closed
 }
 
-// buildProxy compiles the real program with the race detector.
-func buildProxy(target string) error {
-	cmd := exec.Command("go", "build", "-race", "-o", target, "mbusproxy/cmd/mbusproxy")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the proxy: %w\n%s", err, out)
+// build compiles one of the repository's programs into the room's folder, which goes when the room ends. What other
+// rooms have compiled the build cache has; only the linking is done again.
+func build(name, program string, flags ...string) (path string, err error) {
+	path = filepath.Join(folder, name)
+	args := append(append([]string{"build"}, flags...), "-o", path, program)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", program, err, out)
 	}
-	return nil
+	return path, nil
 }
 
-// startProxy runs the binary in front of upstream, with more flags if there are any, and returns
-// when a client can get in.
-func startProxy(binary string, upstream endpoint, flags ...string) (*proxyProcess, error) {
+// newProxy starts one more proxy, in front of the room's cluster unless flags say otherwise, and returns when a client
+// can get in. It ends with the test at the latest, and must end well.
+func newProxy(t *testing.T, flags ...string) *proxyProcess {
+	t.Helper()
+	p, err := startProxy(proxyBinary, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.end(t) })
+	return p
+}
+
+// end stops a proxy that runs still.
+func (p *proxyProcess) end(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.exited:
+		_ = os.Remove(p.log.Name())
+	default:
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the proxy's stderr:\n%s", p.logTail())
+	}
+}
+
+// startProxy runs the binary, with more flags if there are any.
+func startProxy(binary string, flags ...string) (*proxyProcess, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -43,7 +74,7 @@ func startProxy(binary string, upstream endpoint, flags ...string) (*proxyProces
 	if err != nil {
 		return nil, err
 	}
-	dsn := upstream.dsn("postgres")
+	dsn := direct().dsn("postgres")
 	p := &proxyProcess{
 		endpoint: endpoint{name: "proxied", host: "127.0.0.1", port: port},
 		log:      log,
@@ -68,6 +99,16 @@ func startProxy(binary string, upstream endpoint, flags ...string) (*proxyProces
 		return nil, fmt.Errorf("%w\n%s", err, p.logTail())
 	}
 	return p, nil
+}
+
+// pid is the number of the proxy's process.
+func (p *proxyProcess) pid() int { return p.cmd.Process.Pid }
+
+// kill ends the proxy as a crash would, and returns when it is gone.
+func (p *proxyProcess) kill() error {
+	err := p.cmd.Process.Kill()
+	<-p.exited
+	return err
 }
 
 // awaitReady connects until a session works, the proxy ends or the limit has passed.

@@ -74,7 +74,7 @@ func TestPsqlBind(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
 	if _, major := psqlTool(t); major < 16 {
-		got := psql(t, proxied, database, "select 1 \\bind 1 \\g\n")
+		got := psql(t, proxied(), database, "select 1 \\bind 1 \\g\n")
 		if !strings.HasPrefix(got.stderr, `invalid command \bind`) {
 			t.Errorf("psql %d is taken to have no \\bind, but: %q", major, got.stderr)
 		}
@@ -119,7 +119,7 @@ copied
 func TestPsqlErrorPosition(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	noHstore := psql(t, direct, database, "select hstore 'not an hstore';", "-At")
+	noHstore := psql(t, direct(), database, "select hstore 'not an hstore';", "-At")
 	hstoresWords, _, ok := strings.Cut(noHstore.stderr, "\nLINE 1:") // another major, other words
 	if !ok {
 		t.Fatal(noHstore.stderr)
@@ -172,11 +172,11 @@ LINE 1: select mbus4.post('q', 'not an hstore');
 	} {
 		t.Run(c.script, func(t *testing.T) {
 			t.Parallel()
-			got := psql(t, proxied, database, c.script, "-At")
+			got := psql(t, proxied(), database, c.script, "-At")
 			if !linesBegin(trim(got.stderr), trim(c.stderr)) || got.stdout != "" {
 				t.Errorf("stderr:\n%s\nstdout: %q", lineDiff(trim(c.stderr), trim(got.stderr)), got.stdout)
 			}
-			if got := psql(t, proxied, database, "select count(*) from mbus4.consume('q')", "-At"); got.stdout != "0\n" {
+			if got := psql(t, proxied(), database, "select count(*) from mbus4.consume('q')", "-At"); got.stdout != "0\n" {
 				t.Errorf("the failed statement left a message: %q %q", got.stdout, got.stderr)
 			}
 		})

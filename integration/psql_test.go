@@ -3,56 +3,20 @@ package integration
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 )
 
-// psqlTool finds psql and its major version.
-func psqlTool(t *testing.T) (path string, major int) {
-	t.Helper()
-	path = tool(t, "psql", "postgresql-client")
-	version := run(t, nil, "", "", path, "--version").stdout
-	found := regexp.MustCompile(`\(PostgreSQL\) (\d+)`).FindStringSubmatch(version)
-	if found == nil {
-		t.Fatalf("no version in %q", version)
-	}
-	major, _ = strconv.Atoi(found[1])
-	return path, major
-}
-
-var watchHeading = regexp.MustCompile(`(?m)^\w{3} .* \(every .*\)\n`)
-
-// psql runs a script as psql would from its standard input, or with args alone.
-func psql(t *testing.T, e endpoint, database, script string, args ...string) ran {
-	t.Helper()
-	path, _ := psqlTool(t)
-	all := append([]string{"-X", "-q", "-d", e.url(database)}, args...)
-	got := run(t, []string{"PAGER=", "PGOPTIONS="}, script, t.TempDir(), path, all...)
-	got.stdout = watchHeading.ReplaceAllString(got.stdout, "") // it has the time of day
-	return got
-}
-
 // wantPsql runs a script through the proxy and compares all that psql shows.
 func wantPsql(t *testing.T, database, script, stdout, stderr string, args ...string) {
 	t.Helper()
-	got := psql(t, proxied, database, script, args...)
+	got := psql(t, proxied(), database, script, args...)
 	if trim(got.stdout) != trim(stdout) {
 		t.Errorf("stdout:\n%s", lineDiff(trim(stdout), trim(got.stdout)))
 	}
 	if trim(got.stderr) != trim(stderr) {
 		t.Errorf("stderr:\n%s", lineDiff(trim(stderr), trim(got.stderr)))
 	}
-}
-
-// trim drops what nobody sees: blanks at the ends of lines, empty lines at the ends.
-func trim(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " \t")
-	}
-	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
 // Every file of testdata/psql is a script of ordinary work; all of its output, errors with

@@ -78,7 +78,7 @@ func TestPutBack(t *testing.T) {
 func TestConsumersDoNotWait(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	one, two := connect(t, proxied, database), connect(t, proxied, database)
+	one, two := connect(t, proxied(), database), connect(t, proxied(), database)
 	ask(t, one, "select mbus4.create_consumer('q', 'audit')")
 	ask(t, one, "select mbus4.post('q', 'a=>1', iid => 'm')")
 	want(t, one, "m", "begin; select iid from mbus4.consume('q')")
@@ -99,7 +99,7 @@ func TestTakeWaits(t *testing.T) {
 			t.Run(call+"/"+c.end, func(t *testing.T) {
 				t.Parallel()
 				database := newQueueDatabase(t, "q")
-				holder, taker, server := connect(t, proxied, database), connect(t, proxied, database), connect(t, direct, database)
+				holder, taker, server := connect(t, proxied(), database), connect(t, proxied(), database), connect(t, direct(), database)
 				ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'm')")
 				want(t, holder, "m", "begin; select iid from mbus4.consume('q')")
 				got := make(chan string, 1)

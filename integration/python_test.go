@@ -2,9 +2,6 @@ package integration
 
 import "testing"
 
-// python is Debian's own interpreter: the one that sees Debian's python3-psycopg packages.
-const python = "/usr/bin/python3"
-
 // psycopg2: the simple protocol with values written into the text.
 func TestPsycopg2(t *testing.T) {
 	t.Parallel()
@@ -17,12 +14,4 @@ func TestPsycopg3(t *testing.T) {
 	t.Parallel()
 	needPython(t, "psycopg", "python3-psycopg")
 	clientProgram{program: python, args: []string{"python/psycopg3_client.py"}, lines: 20}.test(t)
-}
-
-func needPython(t *testing.T, module, install string) {
-	t.Helper()
-	needFile(t, python, "python3")
-	if got := run(t, nil, "", "", python, "-c", "import "+module); got.status != 0 {
-		t.Fatalf("%s cannot import %s: install %s\n%s", python, module, install, got.stderr)
-	}
 }

@@ -25,7 +25,7 @@ func TestRandomCalls(t *testing.T) {
 	limit, seed := wiretest.Settings(t, "MBUS_RANDOM", 8*time.Second)
 	// One is a copy of the other, so that both have the same OIDs.
 	original := newDatabaseFrom(t, queueTemplate)
-	conn := connect(t, direct, original)
+	conn := connect(t, direct(), original)
 	ask(t, conn, "create table done (iid text, n int); "+standIns)
 	ask(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')")
 	ask(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')")
@@ -33,7 +33,7 @@ func TestRandomCalls(t *testing.T) {
 	var sides [2]randomSide
 	for i, database := range []string{original, newDatabaseFrom(t, original)} {
 		admin(t, fmt.Sprintf("alter database %s set lock_timeout = '20s'", database))
-		sides[i] = randomSide{both()[i], database, connect(t, direct, database)}
+		sides[i] = randomSide{both()[i], database, connect(t, direct(), database)}
 	}
 	first, messages, replies := seed, 0, 0
 	for began := time.Now(); time.Since(began) < limit; seed++ {
@@ -99,12 +99,12 @@ func withoutVain(replies [][]byte) (out [][]byte) {
 	return out
 }
 
-// alike compares two replies.
-func alike(direct, proxied []byte) bool {
-	if bytes.Equal(direct, proxied) {
+// alike compares two replies, the direct one first.
+func alike(one, other []byte) bool {
+	if bytes.Equal(one, other) {
 		return true
 	}
-	return direct[0] == 'E' && proxied[0] == 'E' && bytes.Contains(direct, []byte("mbus4"))
+	return one[0] == 'E' && other[0] == 'E' && bytes.Contains(one, []byte("mbus4"))
 }
 
 // standIns are functions as the proxy serves them, made of those in the database that serve calls which

@@ -15,11 +15,11 @@ func TestRecreatedDatabase(t *testing.T) {
 	for range 2 {
 		admin(t, "drop database "+database+" with (force)")
 		admin(t, "create database "+database)
-		conn := connect(t, proxied, database)
+		conn := connect(t, proxied(), database)
 		awaitServed(t, conn)
 		ask(t, conn, "select mbus4.post('q', 'a=>1', expires => '2001-01-01', iid => 'gone')")
 		want(t, conn, "m", "select mbus4.post('q', 'a=>1', iid => 'm')")
-		await(t, connect(t, direct, database), 30*time.Second, "select array_agg(iid) = '{m}' from mbus4.message")
+		await(t, connect(t, direct(), database), 30*time.Second, "select array_agg(iid) = '{m}' from mbus4.message")
 		want(t, conn, "m", "select iid from mbus4.consumen('q', amt => 9)")
 	}
 }
@@ -51,7 +51,7 @@ func awaitServed(t *testing.T, conn *pgconn.PgConn) {
 func TestSchemaDropped(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn, server := connect(t, proxied, database), connect(t, direct, database)
+	conn, server := connect(t, proxied(), database), connect(t, direct(), database)
 	ask(t, conn, "select mbus4.post('q', 'a=>1')")
 	ask(t, server, "drop schema mbus4 cascade")
 	if _, err := query(testContext(t), conn, "select mbus4.post('q', 'a=>1')"); err == nil {

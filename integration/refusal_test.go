@@ -40,7 +40,7 @@ func TestRefusedPositions(t *testing.T) {
 		ask(t, s.conn, "create table t (id int primary key, k text); insert into t values (1), (2), (3)")
 		ask(t, s.conn, "select mbus4.post('a', 'n=>1', iid => 'a1')")
 		for _, sql := range statements {
-			s.wantRefusal(t, sql)
+			wantRefusal(t, s, sql)
 		}
 		s.refused(t, "42809", "call mbus4.post('b', 'x=>1')")
 		s.want(t, "1|∅\n2|∅\n3|∅", "select * from t order by id")
@@ -48,7 +48,7 @@ func TestRefusedPositions(t *testing.T) {
 }
 
 // wantRefusal runs a statement that is refused, in a transaction and outside of one.
-func (s *session) wantRefusal(t *testing.T, sql string) {
+func wantRefusal(t *testing.T, s *session, sql string) {
 	t.Helper()
 	ctx := testContext(t)
 	for _, opened := range []bool{false, true} {
@@ -82,7 +82,7 @@ func (s *session) wantRefusal(t *testing.T, sql string) {
 func TestRefusalIsAnError(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "a")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "create table t (id int)")
 	refused(t, conn, "0A000", "insert into t values (1); select mbus4.post('a', 'x=>1'); create view v as select mbus4.post('a', 'x=>1'); select 4")
 	want(t, conn, "0|f", "select count(*), mbus4.peek_a() from t")
@@ -103,7 +103,7 @@ func TestRefusalIsAnError(t *testing.T) {
 func TestErrorPositions(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for _, c := range []struct{ sql, at, code string }{
 		{"select mbus4.post('q', 'a=>1'), nosuch", "nosuch", "42703"},
 		{"select nosuch, mbus4.post('q', 'a=>1')", "nosuch", "42703"},

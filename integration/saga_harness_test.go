@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -32,8 +30,8 @@ func newSaga(t *testing.T) *saga {
 	database := newDatabase(t)
 	s := &saga{
 		database: database,
-		conn:     connectPgx(t, proxied, database, pgx.QueryExecModeCacheStatement),
-		server:   connect(t, direct, database),
+		conn:     connectPgx(t, proxied(), database, pgx.QueryExecModeCacheStatement),
+		server:   connect(t, direct(), database),
 		sockets:  map[string]*net.TCPConn{},
 	}
 	if err := tour.Setup(testContext(t), s.conn); err != nil {
@@ -45,7 +43,7 @@ func newSaga(t *testing.T) *saga {
 // serve runs the services whose names begin with one of the prefixes, or all, until the test ends.
 func (s *saga) serve(t *testing.T, cfg tour.Config, prefixes ...string) {
 	t.Helper()
-	cfg.DSN = proxied.dsn(s.database)
+	cfg.DSN = proxied().dsn(s.database)
 	cfg.RetryDelay = 20 * time.Millisecond
 	watch := cfg.Watch
 	cfg.Watch = func(e tour.Event) {
@@ -238,26 +236,4 @@ func (s *saga) outcome(t *testing.T, step tour.Step) string {
 		from (values ($1)) s (step)
 		left join reservation r using (step)
 		left join outside.booking b using (step)`, step)
-}
-
-// sagaProgram builds the example, once for all tests, into the folder of the proxy.
-var sagaProgram = sync.OnceValues(func() (path string, err error) {
-	path = filepath.Join(filepath.Dir(proxyBinary), "saga")
-	out, err := exec.Command("go", "build", "-race", "-o", path, "mbusproxy/examples/saga").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building the example: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
-// program makes a command of the built example that works on the saga's database.
-func (s *saga) program(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	path, err := sagaProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(testContext(t), path, append([]string{"-dsn", proxied.url(s.database)}, args...)...)
-	cmd.SysProcAttr = childAttributes()
-	return cmd
 }

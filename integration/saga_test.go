@@ -1,12 +1,8 @@
 package integration
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -79,85 +75,6 @@ func TestSagaTooManyAttempts(t *testing.T) {
 	if got := s.outcome(t, tour.TransferTo); got != "cancelled|cancelled|1" || asked.Load() != 3 {
 		t.Errorf("the transfer is %s after %d attempts; want it booked, and cancelled, after 3", got, asked.Load())
 	}
-}
-
-// Every service loses its connection at every moment of its work, once: before it asks the world
-// outside, when it has the answer, and when it has taken the messages of the other way. It goes on as
-// if nothing had happened until the connection fails it, as a service does.
-func TestSagaConnectionsKilled(t *testing.T) {
-	t.Parallel()
-	kills := map[string]func(*saga, *testing.T, string){"cut": (*saga).cut, "terminated": (*saga).terminate}
-	for manner, kill := range kills {
-		for _, failing := range []tour.Step{"", tour.TicketFrom, tour.TransferFrom} {
-			t.Run(fmt.Sprintf("%s, fail at %q", manner, failing), func(t *testing.T) {
-				t.Parallel()
-				s := newSaga(t)
-				var mu sync.Mutex
-				killed := map[string]bool{}
-				s.serve(t, tour.Config{
-					Mood: func(r tour.Request) tour.Mood {
-						if !r.Cancel && r.Step == failing {
-							return tour.Refuses
-						}
-						return tour.Fine
-					},
-					Watch: func(e tour.Event) {
-						way := "forward"
-						if strings.HasPrefix(e.Service, "cancel-") {
-							way = "back"
-						}
-						at := fmt.Sprint(way, " ", e.Step, " ", e.Moment)
-						mu.Lock()
-						first := !killed[at] && e.Moment != tour.Committed && e.Moment != tour.Lost
-						if first {
-							killed[at] = true
-						}
-						mu.Unlock()
-						if first {
-							kill(s, t, e.Service)
-						}
-					},
-				})
-				s.book(t)
-				want := tour.Booked
-				if failing != "" {
-					want = tour.Cancelled
-				}
-				s.check(t, want)
-				mu.Lock()
-				defer mu.Unlock()
-				for _, at := range momentsPassed(failing) {
-					if !killed[at] {
-						t.Errorf("nothing was killed at %s; killed: %v", at, killed)
-					}
-				}
-			})
-		}
-	}
-}
-
-// momentsPassed lists the moments that every run with this failure has.
-func momentsPassed(failing tour.Step) (at []string) {
-	add := func(way string, step tour.Step, moments ...tour.Moment) {
-		for _, m := range moments {
-			at = append(at, fmt.Sprint(way, " ", step, " ", m))
-		}
-	}
-	if failing == "" {
-		for _, s := range tour.Steps() {
-			add("forward", s, tour.Received, tour.Answered)
-		}
-		add("forward", "", tour.Received, tour.Taken)
-		return at
-	}
-	add("forward", tour.Room, tour.Received, tour.Answered)
-	add("forward", failing, tour.Received, tour.Taken)
-	for _, s := range tour.Steps() {
-		add("back", s, tour.Received)
-	}
-	add("back", tour.Room, tour.Answered)
-	add("back", "", tour.Received)
-	return at
 }
 
 // One branch fails while the other one is in the middle of its step: the rollback waits for it, and
@@ -285,47 +202,6 @@ func TestSagaLateRequest(t *testing.T) {
 	}
 }
 
-// A process with a service in it is killed in the middle of a step. What it booked is not booked
-// again, or is cancelled when another branch fails.
-func TestSagaProcessKilled(t *testing.T) {
-	t.Parallel()
-	for _, failing := range []tour.Step{"", tour.TransferTo} {
-		t.Run(fmt.Sprintf("fail at %q", failing), func(t *testing.T) {
-			t.Parallel()
-			s := newSaga(t)
-			booked := make(chan struct{})
-			s.serve(t, tour.Config{Mood: func(r tour.Request) tour.Mood {
-				if r.Step == failing && !r.Cancel {
-					pass(t, booked)
-					return tour.Refuses
-				}
-				return tour.Fine
-			}}, "rooms", "tickets", "transfers-to", "finisher", "cancel")
-			process := s.program(t, "-services", "transfers-from", "-tours", "0", "-hang-at", "transfer-from")
-			if err := process.Start(); err != nil {
-				t.Fatal(err)
-			}
-			id := s.start(t)
-			s.until(t, "select exists (select from outside.booking where step = 'transfer-from' and state = 'booked')")
-			close(booked)
-			if failing != "" {
-				s.untilBlocked(t) // the rollback, on the process
-			}
-			_ = process.Process.Kill() // Wait tells
-			if err := process.Wait(); err == nil || process.ProcessState.ExitCode() != -1 {
-				t.Errorf("the process was not killed: %v", process.ProcessState)
-			}
-			want := tour.Cancelled
-			if failing == "" {
-				want = tour.Booked
-				s.serve(t, tour.Config{}, "transfers-from")
-			}
-			s.await(t, id)
-			s.check(t, want)
-		})
-	}
-}
-
 // Ten tours at once, with requests that fail and connections that are killed at random.
 func TestSagaMany(t *testing.T) {
 	t.Parallel()
@@ -374,54 +250,4 @@ func TestSagaMany(t *testing.T) {
 	}
 	s.check(t)
 	t.Logf("%d kills; %s", kills.Load(), s.ask(t, "select string_agg(n || ' ' || state, ', ') from (select state, count(*) as n from tour group by state) c"))
-}
-
-// The program itself: exit status, log and table.
-func TestSagaProgram(t *testing.T) {
-	t.Parallel()
-	s := newSaga(t)
-	tests := []struct {
-		args   []string
-		status int
-		wanted []string
-	}{
-		{nil, 0, []string{"Tour 1 is booked.", "transfer-from  booked", "Messages left: 0"}},
-		{
-			[]string{"-fail-at", "ticket-from", "-flaky"},
-			0,
-			[]string{"Tour 2 is cancelled, because ticket-from was refused.", "ticket-from    refused      -          refused", "room           cancelled", "Messages left: 0"},
-		},
-		{[]string{"-services", "rooms", "-timeout", "3s"}, 1, []string{"waiting for the end of tour 3"}},
-		{[]string{"-fail-at", "lunch"}, 2, []string{`there is no step "lunch"`}},
-		{[]string{"-services", "lunch"}, 2, []string{`there is no service "lunch"`}},
-	}
-	for _, test := range tests {
-		ctx, cancel := context.WithTimeout(t.Context(), askLimit)
-		cmd := s.program(t, test.args...)
-		out, err := runBounded(ctx, cmd)
-		cancel()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
-		if cmd.ProcessState.ExitCode() != test.status {
-			t.Errorf("%v: status %d, want %d\n%s", test.args, cmd.ProcessState.ExitCode(), test.status, out)
-		}
-		if i := slices.IndexFunc(test.wanted, func(w string) bool { return !strings.Contains(out, w) }); i >= 0 {
-			t.Errorf("%v: %q is not in\n%s", test.args, test.wanted[i], out)
-		}
-	}
-}
-
-// runBounded is CombinedOutput that ends with ctx.
-func runBounded(ctx context.Context, cmd *exec.Cmd) (string, error) {
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	defer stop()
-	err := cmd.Wait()
-	return out.String(), err
 }

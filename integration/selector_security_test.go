@@ -22,7 +22,7 @@ func newAttackers(t *testing.T) (database string, out []attacker) {
 	t.Helper()
 	roles := []string{newRole(t), newRole(t), newRole(t), newRole(t)}
 	database = newQueueDatabase(t, "q", "r")
-	owner := connect(t, direct, database)
+	owner := connect(t, direct(), database)
 	for i, rights := range []string{"", "grant mbus4_user to %s", "grant mbus4_admin to %s", "alter role %s superuser"} {
 		role := roles[i]
 		if rights != "" {
@@ -30,7 +30,7 @@ func newAttackers(t *testing.T) (database string, out []attacker) {
 		}
 		schema := fmt.Sprint("mine", i)
 		ask(t, owner, fmt.Sprintf("create schema %s authorization %s; grant usage on schema %[1]s to public", schema, role))
-		a := attacker{role, schema, connectAs(t, proxied, database, role)}
+		a := attacker{role, schema, connectAs(t, proxied(), database, role)}
 		ask(t, a.conn, strings.ReplaceAll(`set search_path = mine, public;
 			create sequence ran; grant all on sequence ran to public;
 			create function evil(int) returns boolean language plpgsql immutable as $$ begin perform nextval('mine.ran'); return true; end $$;
@@ -84,13 +84,13 @@ func TestSelectorEvaluatesNothingOfClients(t *testing.T) {
 		}
 		checkUnharmed(t, a, database)
 	}
-	want(t, connect(t, proxied, database), "0", "select count(*) from mbus4.selector")
+	want(t, connect(t, proxied(), database), "0", "select count(*) from mbus4.selector")
 }
 
 // checkUnharmed checks that nothing of the attacker's has run, that posting works for others and runs nothing of it.
 func checkUnharmed(t *testing.T, a attacker, database string) {
 	t.Helper()
-	other := connect(t, proxied, database)
+	other := connect(t, proxied(), database)
 	want(t, other, "f", "select is_called from "+a.schema+".ran")
 	want(t, other, "t", "select mbus4.post('q', 'n=>1', '', 'p=>1') is not null and mbus4.post('r', 'n=>1') is not null")
 	want(t, other, "f", "select is_called from "+a.schema+".ran")
@@ -103,18 +103,18 @@ func TestSelectorShadowedOperators(t *testing.T) {
 	t.Parallel()
 	role := newRole(t)
 	database := newDatabase(t)
-	conn := connect(t, direct, database)
+	conn := connect(t, direct(), database)
 	ask(t, conn, `create schema ext; grant usage on schema ext to public; create extension hstore schema ext; create sequence public.ran;
 		grant all on sequence public.ran to public; grant create on schema public to `+role)
-	ask(t, connect(t, proxied, database), "select mbus4.create_queue('q', 1)")
-	ask(t, connectAs(t, direct, database, role), `
+	ask(t, connect(t, proxied(), database), "select mbus4.create_queue('q', 1)")
+	ask(t, connectAs(t, direct(), database, role), `
 		create function public.evil(ext.hstore, text) returns text language plpgsql immutable as $$ begin perform nextval('public.ran'); return 'x'; end $$;
 		create operator public.-> (leftarg = ext.hstore, rightarg = text, function = public.evil);
 		create function public.evil(text, text) returns boolean language plpgsql immutable as $$ begin perform nextval('public.ran'); return true; end $$;
 		create operator public.<> (leftarg = text, rightarg = text, function = public.evil)`)
 	for i, path := range []string{"public, ext", "ext"} {
 		admin(t, fmt.Sprintf("alter database %s set search_path = %s", database, path))
-		conn := connect(t, proxied, database)
+		conn := connect(t, proxied(), database)
 		for name, selector := range map[string]string{"is": "(t.data->'a')='1'", "isnot": "(t.data->'a')<>'1'", "not": "not (t.data->'a')='1'"} {
 			ask(t, conn, "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint(name, i), selector)
 		}
@@ -134,11 +134,11 @@ func TestSelectorOfWhoLacksRights(t *testing.T) {
 	admin(t, "grant mbus4_admin to "+maker)
 	admin(t, "alter role "+keeper+" noinherit")
 	admin(t, "grant mbus4_admin to "+keeper) // it can, once it says SET ROLE
-	check := connect(t, direct, database)
+	check := connect(t, direct(), database)
 	calls := []string{"create_consumer('q', 'c%d', '%s')", "create_trigger('q', 'r', '%[2]s')", "create_temporary_consumer('q', '%[2]s')"}
 	selector := func(role string, i int) string { return fmt.Sprintf("t.data->''%s'' = ''%d''", role, i) }
 	for role, may := range map[string][3]bool{nobody: {}, user: {false, false, true}, maker: {true, true, true}} {
-		conn := connectAs(t, proxied, database, role)
+		conn := connectAs(t, proxied(), database, role)
 		for i, call := range calls {
 			sql := "select mbus4." + fmt.Sprintf(call, i, selector(role, i))
 			before := ask(t, check, "select count(*) from mbus4.selector")
@@ -150,13 +150,13 @@ func TestSelectorOfWhoLacksRights(t *testing.T) {
 			want(t, check, before, "select count(*) from mbus4.selector")
 		}
 	}
-	conn := connectAs(t, proxied, database, keeper)
+	conn := connectAs(t, proxied(), database, keeper)
 	refused(t, conn, "42501", "select mbus4.create_consumer('q', 'k', '"+selector(keeper, 0)+"')")
 	ask(t, conn, "set role mbus4_admin")
 	ask(t, conn, "select mbus4.create_consumer('q', 'k', '"+selector(keeper, 0)+"')")
 	// Only the schema's owner writes the rows, and none of what decides about them is a client's to lock or call.
 	for _, role := range []string{nobody, user, maker} {
-		conn := connectAs(t, proxied, database, role)
+		conn := connectAs(t, proxied(), database, role)
 		for _, sql := range []string{
 			"insert into mbus4.selector (id, text, condition, can_fail, version, major, maker) values (1, 'x', '1', false, 1, 15, 'x')",
 			"update mbus4.selector set condition = '1'", "delete from mbus4.selector", "lock table mbus4.selector in row share mode",
@@ -176,7 +176,7 @@ func TestSelectorsOutliveWhatClientsDrop(t *testing.T) {
 	database, attackers := newAttackers(t)
 	for _, a := range attackers {
 		ask(t, a.conn, fmt.Sprintf(attackersPath, a.schema))
-		ask(t, connect(t, proxied, database), fmt.Sprintf("select mbus4.create_consumer('q', '%s', '(t.data->''n'')::int > 0')", a.schema))
+		ask(t, connect(t, proxied(), database), fmt.Sprintf("select mbus4.create_consumer('q', '%s', '(t.data->''n'')::int > 0')", a.schema))
 		temp := ask(t, a.conn, "select pg_my_temp_schema()::regnamespace")
 		for i, selector := range []string{
 			"'1'::" + a.schema + ".dom = 1", "'1'::" + temp + ".tempdom = 1", a.schema + ".evil(1)", "(t.data->'n') = '1'",
@@ -186,7 +186,7 @@ func TestSelectorsOutliveWhatClientsDrop(t *testing.T) {
 		}
 		ask(t, a.conn, "drop domain pg_temp.tempdom cascade; drop schema "+a.schema+" cascade")
 		closeConn(a.conn.Close)
-		other := connect(t, proxied, database)
+		other := connect(t, proxied(), database)
 		want(t, other, "t", "select mbus4.post('q', 'n=>1', '', 'p=>1') is not null and mbus4.post('r', 'n=>1') is not null")
 		want(t, other, "1", "select count(*) from mbus4.consumen('q', $1, 9)", a.schema)
 		want(t, other, "2", "select (select count(*) from mbus4.consumen('q', amt => 9)) + (select count(*) from mbus4.consumen('r', amt => 9))")
@@ -197,7 +197,7 @@ func TestSelectorsOutliveWhatClientsDrop(t *testing.T) {
 func TestSelectorHeavyConstant(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for _, selector := range []string{
 		"md5(repeat('x', 200000000)) = t.iid", "repeat('x', 1000000000) = t.iid", "length(rpad('x', 1000000000)) = 1", "t.iid ~ '((x*)*)*\\1$'",
 		"10 ^ 100000 > 1", "'x' = repeat(t.iid, 1000000000)", "1e100000::numeric > 1", "2::numeric ^ 1000000 > 1",

@@ -59,7 +59,7 @@ func sqlBlocks(t *testing.T, path string) []documented {
 // What docs/semaphore.md says is what comes, if not at once.
 func TestSemaphoreDocument(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied, newDatabase(t))
+	conn := connect(t, proxied(), newDatabase(t))
 	statements := sqlBlocks(t, "../docs/semaphore.md")
 	if len(statements) < 20 {
 		t.Fatalf("only %d statements", len(statements))

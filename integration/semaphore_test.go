@@ -40,7 +40,7 @@ func TestSemaphoreCalls(t *testing.T) {
 // Sets: one statement for many semaphores and tasks, each task once.
 func TestSemaphoreSets(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied, newDatabase(t))
+	conn := connect(t, proxied(), newDatabase(t))
 	want(t, conn, "a\nb\na", "select (mbus4.semaphore_get_or_create(k)).key from unnest(array['a', 'b', 'a']) k")
 	ask(t, conn, "select mbus4.semaphore_update(key, 0, 0) from mbus4.semaphore")
 	want(t, conn, "\n\n\n\n", "select mbus4.semaphore_enqueue(k, n, n % 2) from unnest(array['b', 'a', 'b', 'b', 'b'], array[1, 1, 2, 3, 1]) u (k, n)")
@@ -55,7 +55,7 @@ func TestSemaphoreSets(t *testing.T) {
 // Errors are plain, and at their place.
 func TestSemaphoreRefusals(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied, newDatabase(t))
+	conn := connect(t, proxied(), newDatabase(t))
 	ask(t, conn, "select mbus4.semaphore_get_or_create('k')")
 	for _, c := range []struct{ sql, code, says, hint string }{
 		{"select mbus4.semaphore_get_or_create(null)", "22004", "key", ""},
@@ -93,7 +93,7 @@ func TestSemaphoreRefusals(t *testing.T) {
 func TestSemaphoreTransactions(t *testing.T) {
 	t.Parallel()
 	forEachForm(t, nil, func(t *testing.T, s *session) {
-		observer := connect(t, proxied, s.database)
+		observer := connect(t, proxied(), s.database)
 		ask(t, observer, "select mbus4.semaphore_get_or_create('k'); select mbus4.semaphore_update('k', 1, 1)")
 		s.want(t, "", "begin")
 		s.want(t, "", "select mbus4.semaphore_enqueue($1, 1, 0)", "k")
@@ -115,7 +115,7 @@ func TestSemaphoreTransactions(t *testing.T) {
 // What Describe says is what it would say of functions.
 func TestSemaphoreShapes(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied, newDatabase(t))
+	conn := connect(t, proxied(), newDatabase(t))
 	for _, c := range []struct{ sql, columns string }{
 		{"select mbus4.semaphore_get_or_create('k')", "semaphore_get_or_create mbus4.semaphore"},
 		{"select * from mbus4.semaphore_get_or_create('k')", "id integer, key text, active integer, try_release integer"},
@@ -146,13 +146,13 @@ func TestSemaphoreShapes(t *testing.T) {
 func TestSemaphoreRights(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	ask(t, connect(t, proxied, database), "select mbus4.semaphore_get_or_create('k')")
+	ask(t, connect(t, proxied(), database), "select mbus4.semaphore_get_or_create('k')")
 	user, other := database+"_user", database+"_other"
 	admin(t, fmt.Sprintf("create role %s login in role mbus4_user", user))
 	admin(t, "create role "+other+" login")
 	t.Cleanup(func() { admin(t, "drop role "+user+", "+other) })
 	as := func(role string) *pgconn.PgConn {
-		conn, err := pgconn.Connect(testContext(t), strings.Replace(proxied.dsn(database), "user=postgres", "user="+role, 1))
+		conn, err := pgconn.Connect(testContext(t), strings.Replace(proxied().dsn(database), "user=postgres", "user="+role, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,9 +179,9 @@ const semaphoreOne = `select string_agg(status::text, ' ' order by arrival) from
 // makes room.
 func TestSemaphoreTwoProxies(t *testing.T) {
 	t.Parallel()
-	second := anotherProxy(t)
+	second := newProxy(t)
 	database := newDatabase(t)
-	one, two, three := connect(t, proxied, database), connect(t, second.endpoint, database), connect(t, direct, database)
+	one, two, three := connect(t, proxied(), database), connect(t, second.endpoint, database), connect(t, direct(), database)
 	ask(t, one, "select mbus4.semaphore_get_or_create('k'); select mbus4.semaphore_update('k', 1, 0)")
 	ask(t, two, "select mbus4.create_consumer('semaphore_events', 'app', $$ t.data->'semaphore_key' = 'k' $$)")
 	ask(t, three, "insert into mbus4.semaphore (key) values ('other')")

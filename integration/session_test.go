@@ -9,11 +9,16 @@ import (
 
 // forEachForm runs a test in every form of the protocol, each with a database and the queues.
 func forEachForm(t *testing.T, queues []string, test func(t *testing.T, s *session)) {
-	for _, f := range forms() {
+	forEachOf(t, forms(), queues, test)
+}
+
+// forEachOf is forEachForm for some of the forms.
+func forEachOf(t *testing.T, some []form, queues []string, test func(t *testing.T, s *session)) {
+	for _, f := range some {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t, queues...)
-			test(t, &session{f, connect(t, proxied, database), database})
+			test(t, &session{f, connect(t, proxied(), database), database})
 		})
 	}
 }

@@ -2,12 +2,9 @@ package integration
 
 import (
 	"encoding/binary"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const messageColumns = "id bigint, added timestamp without time zone, iid text, delayed_until timestamp without time zone, " +
@@ -17,7 +14,7 @@ const messageColumns = "id bigint, added timestamp without time zone, iid text, 
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for _, c := range []struct{ sql, columns string }{
 		{"select mbus4.consume('q')", "consume mbus4.qt_model"},
 		{"select mbus4.consumen('q', 'default', 2)", "consumen mbus4.qt_model"},
@@ -63,21 +60,11 @@ func TestShapes(t *testing.T) {
 	want(t, conn, "f", "select mbus4.peek_q()") // describing is not running
 }
 
-// columnsText is names and types of columns.
-func columnsText(t *testing.T, conn *pgconn.PgConn, fields []pgconn.FieldDescription) string {
-	t.Helper()
-	var columns []string
-	for _, f := range fields {
-		columns = append(columns, f.Name+" "+ask(t, conn, fmt.Sprintf("select %d::oid::regtype", f.DataTypeOID)))
-	}
-	return strings.Join(columns, ", ")
-}
-
 // Parameters may come in binary, each in its own type.
 func TestBinaryParameters(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ctx := testContext(t)
 	hstore := func(key, value string) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 1)
@@ -118,13 +105,4 @@ func TestBinaryParameters(t *testing.T) {
 	if got := rowsText(r); r.Err != nil || got != "t|m|1|2|2000-01-01 00:00:00|t\nt|mnamed|1|2|2000-01-01 00:00:00|t" {
 		t.Errorf("%q %s", got, describe(r.Err))
 	}
-}
-
-func oidsText(t *testing.T, conn *pgconn.PgConn, oids []uint32) string {
-	t.Helper()
-	var types []string
-	for _, oid := range oids {
-		types = append(types, ask(t, conn, fmt.Sprintf("select %d::oid::regtype", oid)))
-	}
-	return strings.Join(types, " ")
 }

@@ -15,7 +15,7 @@ func TestDatabaseSQL(t *testing.T) {
 	t.Parallel()
 	const messages = 160
 	database := newQueueDatabase(t, "a", "b")
-	db, err := sql.Open("pgx", proxied.dsn(database))
+	db, err := sql.Open("pgx", proxied().dsn(database))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestDatabaseSQL(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	want(t, conn, "160|160", "select count(*), count(distinct data->'n') from mbus4.consumen('b', amt => 1000)")
 	want(t, conn, "160|f", "select count(*), mbus4.peek_a() from moved")
 }

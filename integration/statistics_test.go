@@ -7,7 +7,7 @@ import "testing"
 func TestCallsAfterAnalyze(t *testing.T) {
 	t.Parallel()
 	forEachForm(t, []string{"a", "b", "c"}, func(t *testing.T, s *session) {
-		ask(t, connect(t, direct, s.database), "vacuum analyze mbus4.queue, mbus4.consumer, mbus4.message")
+		ask(t, connect(t, direct(), s.database), "vacuum analyze mbus4.queue, mbus4.consumer, mbus4.message")
 		s.want(t, "", "select mbus4.create_consumer('b', 'x')")
 		s.want(t, "", "select mbus4.drop_consumer('b', 'x')")
 		s.want(t, "", "select mbus4.create_trigger('a', 'b')")
@@ -23,7 +23,7 @@ func TestCallsAfterAnalyze(t *testing.T) {
 func TestTriggerKeepsOrder(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q", "r")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "select mbus4.create_trigger('q', 'r')")
 	ask(t, conn, "select n, mbus4.post('q', hstore('n', n::text)) from generate_series($1::int, $2::int) n", 1, 4)
 	for _, q := range []string{"q", "r"} {
@@ -37,7 +37,7 @@ func TestTriggerKeepsOrder(t *testing.T) {
 func TestExpiredIidIsFree(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, "select mbus4.post('q', 'n=>1', expires => localtimestamp, iid => 'x')")
 	ask(t, conn, "select mbus4.post('q', 'n=>2', iid => 'x')")
 	if got := ask(t, conn, "select string_agg(data->'n', ' ') from mbus4.consumen('q', amt => 10)"); got != "2" {

@@ -26,7 +26,7 @@ func TestExpiry(t *testing.T) {
 		s.want(t, "gone", "select mbus4.post('q', 'a=>1', expires => $1, iid => 'gone')", "2001-01-01")
 		s.want(t, "soon", "select mbus4.post('q', 'a=>1', expires => (now() + '300 ms')::timestamp, iid => 'soon')")
 		s.want(t, "stays", "select mbus4.post('q', 'a=>1', expires => (now() + '1 h')::timestamp, iid => 'stays')")
-		server := connect(t, direct, s.database)
+		server := connect(t, direct(), s.database)
 		await(t, server, 60*time.Second, "select array_agg(iid) = '{stays}' from mbus4.message")
 		s.want(t, "stays", "select iid from mbus4.consumen('q', amt => 9)")
 	})

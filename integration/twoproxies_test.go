@@ -1,17 +1,21 @@
 package integration
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Two proxies in front of one server are as one: the schema is created once, and what is made
 // through one is in force for the next statement through the other.
 func TestTwoProxies(t *testing.T) {
 	t.Parallel()
-	second := anotherProxy(t)
+	second := newProxy(t)
 	database := newDatabase(t)
-	ends := []endpoint{proxied, second.endpoint}
+	ends := []endpoint{proxied(), second.endpoint}
 	errs := make(chan error, 2)
 	ctx := testContext(t)
 	for i, e := range ends {
@@ -40,7 +44,7 @@ func TestTwoProxies(t *testing.T) {
 // with status 0.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	proxy := anotherProxy(t)
+	proxy := newProxy(t)
 	database := newQueueDatabase(t, "q")
 	idle, busy := connect(t, proxy.endpoint, database), connect(t, proxy.endpoint, database)
 	want(t, idle, "f", "select mbus4.peek_q()")
@@ -55,27 +59,30 @@ func TestDrain(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
-	want(t, connect(t, proxied, database), "m", "select iid from mbus4.consume('q')")
+	want(t, connect(t, proxied(), database), "m", "select iid from mbus4.consume('q')")
 }
 
-// anotherProxy starts one more proxy for a test, which ends it at the latest.
-func anotherProxy(t *testing.T, flags ...string) *proxyProcess {
-	t.Helper()
-	p, err := startProxy(proxyBinary, direct, flags...)
-	if err != nil {
-		t.Fatal(err)
+// Many sessions need the schema at the same moment, in a database that has none.
+func TestFirstCallsAtOnce(t *testing.T) {
+	t.Parallel()
+	database := newDatabase(t)
+	errs := make(chan error, 8)
+	ctx := testContext(t)
+	for i := range cap(errs) {
+		go func() { errs <- firstCall(ctx, proxied().dsn(database), fmt.Sprint("q", i)) }()
 	}
-	t.Cleanup(func() {
-		select {
-		case <-p.exited:
-		default:
-			if err := p.stop(); err != nil {
-				t.Error(err)
-			}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			t.Error(describe(err))
 		}
-		if t.Failed() {
-			t.Logf("the proxy's stderr:\n%s", p.logTail())
-		}
-	})
-	return p
+	}
+}
+
+func firstCall(ctx context.Context, dsn, queue string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "select mbus4.create_queue($1, 1)", queue)
+	return errors.Join(err, conn.Close(ctx))
 }

@@ -12,16 +12,7 @@ import (
 // unqualifiedProxy starts a proxy with --unqualified for a test.
 func unqualifiedProxy(t *testing.T, names string) endpoint {
 	t.Helper()
-	p, err := startProxy(proxyBinary, direct, "--unqualified", names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p.endpoint
+	return newProxy(t, "--unqualified", names).endpoint
 }
 
 // withoutSchema are the calls of a text without their schema.

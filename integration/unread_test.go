@@ -104,8 +104,8 @@ var unreadSets = []struct {
 func TestUnreadCallsFail(t *testing.T) {
 	t.Parallel()
 	database := newUnreadDatabase(t)
-	conn := connect(t, proxied, database)
-	ask(t, connect(t, direct, database), "create function fails() returns int language plpgsql volatile as $$ begin raise using errcode = 'XX999'; end $$")
+	conn := connect(t, proxied(), database)
+	ask(t, connect(t, direct(), database), "create function fails() returns int language plpgsql volatile as $$ begin raise using errcode = 'XX999'; end $$")
 	for _, s := range append(unread[:len(unread):len(unread)], unreadSets...) {
 		checkUnread(t, conn, s.sql, "fails()", "XX999", s.called)
 	}
@@ -126,7 +126,7 @@ func TestUnreadCallsFail(t *testing.T) {
 func TestUnreadCallsWork(t *testing.T) {
 	t.Parallel()
 	database := newUnreadDatabase(t)
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	for _, c := range []struct{ call, state, done string }{
 		{"post('q', 'x=>1')", "select count(*) > 1 from mbus4.message", "t"},
 		{"post('q', 'x=>1', iid => 'new')", "select count(*) > 1 from mbus4.message", "t"},
@@ -197,6 +197,6 @@ func checkUnread(t *testing.T, conn *pgconn.PgConn, sql, call, code string, call
 func newUnreadDatabase(t *testing.T) string {
 	t.Helper()
 	database := newQueueDatabase(t, "q")
-	ask(t, connect(t, proxied, database), "create table kept (n int); select mbus4.post('q', '', iid => 'm'), mbus4.semaphore_get_or_create('s')")
+	ask(t, connect(t, proxied(), database), "create table kept (n int); select mbus4.post('q', '', iid => 'm'), mbus4.semaphore_get_or_create('s')")
 	return database
 }

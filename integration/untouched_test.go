@@ -10,7 +10,7 @@ import (
 func TestUntouched(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "q")
-	setup := connect(t, direct, database)
+	setup := connect(t, direct(), database)
 	ask(t, setup, `create table mentions (mbus4 text, "mbus4.post" int); insert into mentions values ('mbus4.consume(1)', 7);
 		create table plain (id int)`)
 	statements := []string{
@@ -57,7 +57,7 @@ func TestUntouched(t *testing.T) {
 		";",
 		"-- mbus4.post('q')",
 	}
-	d, p := connect(t, direct, database), connect(t, proxied, database)
+	d, p := connect(t, direct(), database), connect(t, proxied(), database)
 	ctx := testContext(t)
 	for _, f := range forms() {
 		for _, sql := range statements {

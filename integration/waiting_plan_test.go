@@ -37,7 +37,7 @@ var whileMessagesWait = []string{
 func TestManyWaiting(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t, "gate", "q", "other", "third")
-	admin := connect(t, direct, database)
+	admin := connect(t, direct(), database)
 	const analyze = "analyze mbus4.waiting, mbus4.message, mbus4.consumer, mbus4.queue"
 	ask(t, admin, "alter table mbus4.waiting set (autovacuum_enabled = off); alter table mbus4.message set (autovacuum_enabled = off)")
 	conn, notices := connectNotices(t, database)
@@ -92,7 +92,7 @@ func TestManyWaiting(t *testing.T) {
 
 func fresh(t *testing.T, database string) *pgconn.PgConn {
 	t.Helper()
-	return connect(t, proxied, database)
+	return connect(t, proxied(), database)
 }
 
 var readsAll = regexp.MustCompile(`Seq Scan on (mbus4\.)?(waiting|message)\b|JIT:`)

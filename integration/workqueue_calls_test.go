@@ -149,7 +149,7 @@ func TestWorkQueueWrongCalls(t *testing.T) {
 // What Describe says of the calls and their parameters; values in binary.
 func TestWorkQueueShapes(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied, newQueueDatabase(t))
+	conn := connect(t, proxied(), newQueueDatabase(t))
 	for _, c := range []struct{ sql, params, columns string }{
 		{"select mbus4.add_message($1)", "jsonb", "add_message bigint"},
 		{"select mbus4.get_next_message($1)", "integer", "get_next_message mbus4.work_message"},
@@ -218,7 +218,7 @@ func TestWorkQueueShapes(t *testing.T) {
 func TestWorkQueueClaims(t *testing.T) {
 	t.Parallel()
 	forEachForm(t, nil, func(t *testing.T, s *session) {
-		other := connect(t, proxied, s.database)
+		other := connect(t, proxied(), s.database)
 		ask(t, other, "select mbus4.add_message(to_jsonb(n)) from generate_series(1, 3) n")
 
 		s.want(t, "", "begin")
@@ -250,7 +250,7 @@ func TestWorkQueueConcurrentClaims(t *testing.T) {
 	t.Parallel()
 	const messages, processes = 600, 8
 	database := newQueueDatabase(t)
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	ask(t, conn, fmt.Sprintf("select count(id) from (select mbus4.add_message(to_jsonb(n)) as id from generate_series(1, %d) n) s", messages))
 	ctx := testContext(t)
 	claimed := make([][]string, processes)
@@ -285,7 +285,7 @@ func TestWorkQueueConcurrentClaims(t *testing.T) {
 
 // claimAll claims one message after another, rolling back every fifth.
 func claimAll(ctx context.Context, database string, process int) (ids []string, err error) {
-	conn, err := pgconn.Connect(ctx, proxied.dsn(database))
+	conn, err := pgconn.Connect(ctx, proxied().dsn(database))
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +323,7 @@ func claimAll(ctx context.Context, database string, process int) (ids []string, 
 func TestWorkQueueRights(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t)
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	role := "worker_" + database
 	ask(t, conn, "create role "+role+"; grant mbus4_user to "+role)
 	t.Cleanup(func() { admin(t, "drop role "+role) })
@@ -353,7 +353,7 @@ func TestWorkQueueTableFirst(t *testing.T) {
 			return err
 		},
 	} {
-		conn := connect(t, proxied, newDatabase(t))
+		conn := connect(t, proxied(), newDatabase(t))
 		ask(t, conn, "create extension hstore")
 		if err := first(conn); err != nil {
 			t.Errorf("%s: %v", what, err)

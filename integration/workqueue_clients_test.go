@@ -29,8 +29,8 @@ usable 0
 func workQueueClient(t *testing.T, env []string, program string, args []string, more ...string) {
 	t.Helper()
 	database := newQueueDatabase(t)
-	ask(t, connect(t, proxied, database), "create table done (n int)")
-	args = append(args, proxied.host, strconv.Itoa(proxied.port), database)
+	ask(t, connect(t, proxied(), database), "create table done (n int)")
+	args = append(args, proxied().host, strconv.Itoa(proxied().port), database)
 	got := run(t, env, "", "", program, append(args, more...)...)
 	if got.status != 0 || got.stdout != workQueueTranscript {
 		t.Errorf("status %d\n%s%s", got.status, lineDiff(workQueueTranscript, got.stdout), got.stderr)
@@ -101,7 +101,7 @@ func TestWorkQueuePgx(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t)
-			conn := connectPgx(t, proxied, database, mode)
+			conn := connectPgx(t, proxied(), database, mode)
 			var said strings.Builder
 			if err := pgxWorkQueue(testContext(t), conn, &said); err != nil {
 				t.Error(describe(err))
@@ -148,6 +148,7 @@ func pgxWorkQueue(ctx context.Context, conn *pgx.Conn, out *strings.Builder) err
 		}
 		return err
 	}
+	const toDone = "insert into done(n) values (($1->>'n')::int)"
 	const process = "call mbus4.process_queue($1, $2)"
 	for _, step := range []func() error{
 		func() error { return row("select mbus4.add_message($1)", `{"n": 1}`) },
@@ -179,7 +180,7 @@ func pgxWorkQueue(ctx context.Context, conn *pgx.Conn, out *strings.Builder) err
 func TestWorkQueuePsql(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t)
-	ask(t, connect(t, proxied, database), "create table done (n int)")
+	ask(t, connect(t, proxied(), database), "create table done (n int)")
 	wantPsql(t, database, `\set QUIET off
 select mbus4.add_message('{"n": 1}') as id \gset
 select :id as id;

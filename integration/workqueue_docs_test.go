@@ -29,7 +29,7 @@ func TestWorkQueueDocs(t *testing.T) {
 		fmt.Fprintf(&script, "%s\\echo --mark %d--\n", e[1], i)
 	}
 	path, _ := psqlTool(t)
-	got := run(t, []string{"PAGER=", "PGOPTIONS="}, script.String(), "", "sh", "-c", `exec "$0" -X -d "$1" 2>&1`, path, proxied.url(newDatabase(t)))
+	got := run(t, []string{"PAGER=", "PGOPTIONS="}, script.String(), "", "sh", "-c", `exec "$0" -X -d "$1" 2>&1`, path, proxied().url(newDatabase(t)))
 	rest := got.stdout
 	for i, e := range examples {
 		output, behind, found := strings.Cut(rest, fmt.Sprintf("--mark %d--\n", i))

@@ -20,13 +20,13 @@ func TestWorkQueueTwoProcesses(t *testing.T) {
 	for _, f := range forms() {
 		t.Run(f.name, func(t *testing.T) {
 			database := newQueueDatabase(t)
-			observer := connect(t, proxied, database)
+			observer := connect(t, proxied(), database)
 			took := func(processes int) time.Duration {
 				t.Helper()
 				addMessages(t, observer, messages)
 				conns := make([]*pgconn.PgConn, processes)
 				for p := range conns {
-					conns[p] = connect(t, proxied, database)
+					conns[p] = connect(t, proxied(), database)
 				}
 				errs := make([]error, processes)
 				var all sync.WaitGroup
@@ -66,7 +66,7 @@ func TestWorkQueueDeaths(t *testing.T) {
 	t.Parallel()
 	const messages, processes = 1600, 16
 	database := newQueueDatabase(t)
-	observer, server := connect(t, proxied, database), connect(t, direct, database)
+	observer, server := connect(t, proxied(), database), connect(t, direct(), database)
 	ask(t, observer, "create table started (n int, process int)")
 	addMessages(t, observer, messages)
 	ctx := testContext(t)
@@ -74,7 +74,7 @@ func TestWorkQueueDeaths(t *testing.T) {
 	workers := make([]*queueWorker, processes)
 	var all sync.WaitGroup
 	for p := range workers {
-		w := &queueWorker{process: p, form: fs[p%len(fs)], conn: connect(t, proxied, database)}
+		w := &queueWorker{process: p, form: fs[p%len(fs)], conn: connect(t, proxied(), database)}
 		workers[p] = w
 		run := w.processQueue
 		if p%2 == 1 {

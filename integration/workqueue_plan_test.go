@@ -9,7 +9,7 @@ import (
 // What a claim costs does not grow with the queue, nor with what is claimed or not yet due.
 func TestWorkQueuePlans(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied, newQueueDatabase(t))
+	conn := connect(t, proxied(), newQueueDatabase(t))
 	ask(t, conn, "select mbus4.release_messages(0)")
 	calls := []struct {
 		sql   string
@@ -63,7 +63,7 @@ func TestWorkQueuePlans(t *testing.T) {
 func TestWorkQueueOldSnapshot(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t)
-	conn, holder := connect(t, proxied, database), connect(t, direct, database)
+	conn, holder := connect(t, proxied(), database), connect(t, direct(), database)
 	ask(t, conn, "select mbus4.release_messages(0)")
 	const dead = 50_000
 	claim := func(what string) {

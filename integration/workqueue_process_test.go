@@ -11,15 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// addMessages adds messages 1 to n with {"n": …} and a table "done" for handlers.
-func addMessages(t *testing.T, conn *pgconn.PgConn, n int) {
-	t.Helper()
-	ask(t, conn, "create table if not exists done (n int, process int default pg_backend_pid(), at timestamptz default clock_timestamp())")
-	want(t, conn, fmt.Sprint(n), fmt.Sprintf(`select count(id) from (select mbus4.add_message(jsonb_build_object('n', i)) as id from generate_series(1, %d) i) s`, n))
-}
-
-const toDone = "insert into done(n) values (($1->>'n')::int)"
-
 // What a handler may be and do.
 func TestWorkQueueHandlers(t *testing.T) {
 	t.Parallel()
@@ -46,7 +37,7 @@ func TestWorkQueueHandlers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t, "q", "full")
-			conn := connect(t, proxied, database)
+			conn := connect(t, proxied(), database)
 			for i, f := range forms() {
 				s := &session{f, conn, database}
 				addMessages(t, conn, 3)
@@ -63,7 +54,7 @@ func TestWorkQueueHandlers(t *testing.T) {
 	}
 	t.Run("encodings and escapes", func(t *testing.T) {
 		t.Parallel()
-		conn := connect(t, proxied, newQueueDatabase(t))
+		conn := connect(t, proxied(), newQueueDatabase(t))
 		ask(t, conn, "create table said (word text); set client_encoding = LATIN1; set standard_conforming_strings = off")
 		for _, sql := range []string{
 			`call mbus4.process_queue(1, 'insert into said values (''\\\\` + "\xe4" + `'')')`,
@@ -92,7 +83,7 @@ func TestWorkQueueHandlerErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t, "q")
-			conn := connect(t, proxied, database)
+			conn := connect(t, proxied(), database)
 			ask(t, conn, `create table late (n int primary key deferrable initially deferred); insert into late values (2);
 				create function raises(b bool) returns void language plpgsql as $$ begin if b then raise 'no two'; end if; end $$;
 				create function asserts(b bool) returns void language plpgsql as $$ begin assert b, 'not two'; end $$`)
@@ -156,7 +147,7 @@ func TestWorkQueueUselessHandlers(t *testing.T) {
 func TestWorkQueueRetries(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t)
-	conn := connect(t, proxied, database)
+	conn := connect(t, proxied(), database)
 	addMessages(t, conn, 2)
 	const handler = "insert into done(n) select 1 / (($1->>'n')::int - 1)"
 	waits := func(expected string) {
@@ -193,7 +184,7 @@ func TestWorkQueueRetries(t *testing.T) {
 func TestWorkQueueTransactions(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t)
-	conn, other := connect(t, proxied, database), connect(t, proxied, database)
+	conn, other := connect(t, proxied(), database), connect(t, proxied(), database)
 	addMessages(t, conn, 3)
 	ask(t, conn, "create table t (n int)")
 	const call = "call mbus4.process_queue(1, '" + "insert into done(n) values (1)" + "')"
@@ -285,7 +276,7 @@ func TestWorkQueueProgressAndCancel(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			database := newQueueDatabase(t)
-			config, err := pgconn.ParseConfig(proxied.dsn(database))
+			config, err := pgconn.ParseConfig(proxied().dsn(database))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +287,7 @@ func TestWorkQueueProgressAndCancel(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { closeConn(worker.Close) })
-			conn := connect(t, proxied, database)
+			conn := connect(t, proxied(), database)
 			addMessages(t, conn, 60)
 			ask(t, conn, `insert into mbus4.work_queue(payload, next_attempt_at) values ('{"n": 61, "sleep": 30}', now() + interval '1 s')`)
 			handler := toDone + "; select 1 / (($1->>'n')::int - 7), pg_sleep(coalesce(($1->>'sleep')::float, 0.1))"
@@ -345,12 +336,12 @@ func TestWorkQueueIsolation(t *testing.T) {
 			t.Parallel()
 			const messages, processes = 200, 4
 			database := newQueueDatabase(t)
-			conn := connect(t, proxied, database)
+			conn := connect(t, proxied(), database)
 			addMessages(t, conn, messages)
 			ctx := testContext(t)
 			errs := make(chan error, processes)
 			for p := range processes {
-				worker := connect(t, proxied, database)
+				worker := connect(t, proxied(), database)
 				ask(t, worker, "set default_transaction_isolation = '"+level+"'")
 				go func() {
 					for again := 0; ; again++ {
@@ -381,7 +372,7 @@ func TestWorkQueueIsolation(t *testing.T) {
 func TestWorkQueueLateComers(t *testing.T) {
 	t.Parallel()
 	database := newQueueDatabase(t)
-	conn, old, worker := connect(t, proxied, database), connect(t, proxied, database), connect(t, proxied, database)
+	conn, old, worker := connect(t, proxied(), database), connect(t, proxied(), database), connect(t, proxied(), database)
 	ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(-4, 0) n; create table done (n int, at timestamptz default clock_timestamp())")
 	want(t, conn, "1", "select id from mbus4.get_next_message(9)")
 	ask(t, conn, "update mbus4.work_queue set next_attempt_at = '-infinity' where id = 2")

@@ -1,0 +1,79 @@
+package integration
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// queueTranscript is what every client program prints in mode "queue". The programs differ in how
+// they bind, prepare and fetch; what they see may not.
+const queueTranscript = `created
+posted first
+posted later
+generated ok
+consumed first A1 new t1
+rolled back
+consumed first A1 new t1
+committed
+consumed generated
+empty
+exists true
+took later
+error 42704
+posted dup
+error 23505
+left dup
+`
+
+// clientProgram is a helper program that speaks to one database in one of two modes:
+// "ordinary" prints the results of work without queues, "queue" prints queueTranscript.
+type clientProgram struct {
+	program string
+	args    []string // before mode, host, port and database
+	dir     string
+	lines   int // how many the ordinary mode prints at least
+}
+
+// test runs the ordinary mode direct and through the proxy and compares, then the queue mode.
+func (c clientProgram) test(t *testing.T) {
+	t.Helper()
+	t.Run("ordinary", func(t *testing.T) {
+		t.Parallel()
+		var outcomes []ran
+		for _, e := range both() {
+			outcomes = append(outcomes, c.run(t, "ordinary", e))
+		}
+		compare(t, outcomes[0], outcomes[1])
+		if got := outcomes[0]; got.status != 0 || strings.Count(got.stdout, "\n") < c.lines {
+			t.Errorf("direct: status %d, want at least %d lines\n%s%s", got.status, c.lines, got.stdout, got.stderr)
+		}
+	})
+	t.Run("queue", func(t *testing.T) {
+		t.Parallel()
+		got := c.run(t, "queue", proxied())
+		if got.status != 0 || got.stdout != queueTranscript {
+			t.Errorf("status %d\n%s%s", got.status, lineDiff(queueTranscript, got.stdout), got.stderr)
+		}
+	})
+}
+
+func (c clientProgram) run(t *testing.T, mode string, e endpoint) ran {
+	t.Helper()
+	args := append(append([]string{}, c.args...), mode, e.host, strconv.Itoa(e.port), newDatabase(t))
+	return run(t, nil, "", c.dir, c.program, args...)
+}
+
+// compare reports where a program's outcome through the proxy differs from the direct one.
+func compare(t *testing.T, viaDirect, viaProxy ran) {
+	t.Helper()
+	if viaDirect.status != viaProxy.status {
+		t.Errorf("status: direct %d, through the proxy %d", viaDirect.status, viaProxy.status)
+	}
+	if viaDirect.stdout != viaProxy.stdout {
+		t.Errorf("output, direct (-) and through the proxy (+):\n%s", lineDiff(viaDirect.stdout, viaProxy.stdout))
+	}
+	if viaDirect.stderr != viaProxy.stderr {
+		t.Errorf("stderr, direct (-) and through the proxy (+):\n%s", lineDiff(viaDirect.stderr, viaProxy.stderr))
+	}
+}
