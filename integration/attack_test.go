@@ -13,6 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
 )
 
 // attackDelay is what the 99th percentile of a bystander's statements stays under while others attack, or
@@ -54,7 +57,7 @@ var attacks = []struct {
 // flooder is who attacks.
 type flooder struct {
 	*testing.T
-	proxy    *proxyProcess
+	proxy    *harness.Proxy
 	database string
 	user     string
 	full     bool
@@ -69,7 +72,7 @@ func (a *flooder) scaled(n int) int {
 }
 
 func (a *flooder) dsn() string {
-	return strings.Replace(a.proxy.endpoint.dsn(a.database), "user=postgres", "user="+a.user, 1)
+	return strings.Replace(a.proxy.Endpoint.DSN(a.database), "user=postgres", "user="+a.user, 1)
 }
 
 // ask sends one text from several sessions at once, each in both protocols, and takes any answer but the end of
@@ -86,12 +89,12 @@ func (a *flooder) ask(text string) {
 				a.Errorf("connecting: %v", err)
 				return
 			}
-			defer closeConn(conn.Close)
+			defer harness.Close(conn.Close)
 			_, err = conn.Exec(ctx, text).ReadAll()
-			if sqlState(err) == "" && err != nil {
+			if harness.SQLState(err) == "" && err != nil {
 				a.Errorf("%.60s…: %v", text, err)
 			}
-			if _, err := conn.Prepare(ctx, "", text, nil); sqlState(err) == "" && err != nil {
+			if _, err := conn.Prepare(ctx, "", text, nil); harness.SQLState(err) == "" && err != nil {
 				a.Errorf("preparing %.60s…: %v", text, err)
 			}
 			if err := conn.Exec(ctx, "select 1").Close(); err != nil {
@@ -105,7 +108,7 @@ func (a *flooder) ask(text string) {
 // raw is a session's bare connection; it is closed with the attack.
 func (a *flooder) raw() net.Conn {
 	a.Helper()
-	return stream(a.T, a.proxy.endpoint, a.database+" user="+a.user)
+	return frontend.Stream(a.T, a.proxy.Endpoint, a.database+" user="+a.user)
 }
 
 // skipped has the server skip n messages behind an error.
@@ -116,14 +119,14 @@ func (a *flooder) skipped(n int) {
 		a.Fatal(err)
 	}
 	batch = []byte(strings.Repeat(string(batch), 10_000))
-	send(a.T, conn, &pgproto3.Parse{Query: "select mbus4.nosuch()"}, &pgproto3.Flush{})
+	frontend.Send(a.T, conn, &pgproto3.Parse{Query: "select mbus4.nosuch()"}, &pgproto3.Flush{})
 	for range n / 10_000 {
 		if _, err := conn.Write(batch); err != nil {
 			a.Fatalf("writing: %v", err)
 		}
 	}
-	send(a.T, conn, &pgproto3.Sync{})
-	if replies, _ := readReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' {
+	frontend.Send(a.T, conn, &pgproto3.Sync{})
+	if replies, _ := frontend.ReadReplies(conn); len(replies) == 0 || replies[len(replies)-6] != 'Z' {
 		a.Errorf("after %d skipped messages: %.100q", n, replies)
 	}
 }
@@ -153,7 +156,7 @@ func (a *flooder) unfinished(n int) {
 func (a *flooder) silent(n int) {
 	var conns []net.Conn
 	for i := range n {
-		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.endpoint.host, a.proxy.endpoint.port), 10*time.Second)
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", a.proxy.Endpoint.Host, a.proxy.Endpoint.Port), 10*time.Second)
 		if err != nil {
 			break // the system's own limit
 		}
@@ -162,11 +165,11 @@ func (a *flooder) silent(n int) {
 			_, _ = conn.Write([]byte{0, 0, 39, 16, 0, 3})
 		}
 	}
-	conn, err := pgconn.Connect(testContext(a.T), a.proxy.endpoint.dsn(a.database))
+	conn, err := pgconn.Connect(harness.Context(a.T), a.proxy.Endpoint.DSN(a.database))
 	if err != nil {
 		a.Errorf("beside %d silent connections nobody else gets in: %v", len(conns), err)
 	} else {
-		closeConn(conn.Close)
+		harness.Close(conn.Close)
 	}
 	for _, c := range conns {
 		_ = c.Close()
@@ -211,19 +214,19 @@ func (b *bystander) p99() time.Duration {
 // TestAttacks makes one attack after the other: the proxy lives, its memory stays bounded, and a bystander gets
 // right answers in time.
 func TestAttacks(t *testing.T) {
-	proxy := newPlainProxy(t)
-	database := newQueueDatabase(t, "q")
-	user := newRole(t)
+	proxy := harness.NewPlainProxy(t)
+	database := harness.NewQueueDatabase(t, "q")
+	user := harness.NewRole(t)
 	for _, attack := range attacks {
 		t.Run(attack.name, func(t *testing.T) {
-			ours, others := &bystander{conn: connect(t, proxy.endpoint, database)}, &bystander{conn: connect(t, direct(), database)}
+			ours, others := &bystander{conn: harness.Connect(t, proxy.Endpoint, database)}, &bystander{conn: harness.Connect(t, harness.Direct(), database)}
 			ctx, stop := context.WithCancel(t.Context())
 			var working sync.WaitGroup
 			working.Go(func() { ours.work(ctx, t, "select mbus4.peek_q()") })
 			working.Go(func() { others.work(ctx, t, "select exists (select from mbus4.message)") })
-			peak := proxy.peak(t, func() {
+			peak := proxy.Peak(t, func() {
 				for ours.asked.Load() < bystanderAsks || others.asked.Load() < bystanderAsks {
-					attack.do(&flooder{T: t, proxy: proxy, database: database, user: user, full: long()})
+					attack.do(&flooder{T: t, proxy: proxy, database: database, user: user, full: harness.Long()})
 				}
 			})
 			stop()
@@ -234,7 +237,7 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("the proxy takes %d MiB", peak>>20)
 			}
 			limit := max(attackDelay, 4*others.p99())
-			if !long() {
+			if !harness.Long() {
 				limit *= 10 // the other tests run beside it
 			}
 			if ours.p99() > limit {

@@ -12,11 +12,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/internal/pgcluster"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // matrix is a cluster with TLS and roles for all methods.
 type matrix struct {
-	server               endpoint
+	server               harness.Endpoint
 	certFile, keyFile    string // of the server and of the proxies
 	roleCert, roleKey    string // of the role matrix_cert
 	toPlaintext, toTLS   string // --upstream
@@ -55,11 +58,11 @@ func newMatrix(t *testing.T) *matrix {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stopCluster(cluster) })
-	m.server = endpoint{name: "direct", host: cluster.Host(), port: cluster.Port()}
-	m.toPlaintext = fmt.Sprintf("host=%s port=%d sslmode=disable", m.server.host, m.server.port)
-	m.toTLS = fmt.Sprintf("host=%s port=%d sslmode=verify-full sslrootcert=%s", m.server.host, m.server.port, m.certFile)
-	m.readable = m.server.dsn("postgres")
+	t.Cleanup(func() { harness.StopCluster(cluster) })
+	m.server = harness.Endpoint{Name: "direct", Host: cluster.Host(), Port: cluster.Port()}
+	m.toPlaintext = fmt.Sprintf("host=%s port=%d sslmode=disable", m.server.Host, m.server.Port)
+	m.toTLS = fmt.Sprintf("host=%s port=%d sslmode=verify-full sslrootcert=%s", m.server.Host, m.server.Port, m.certFile)
+	m.readable = m.server.DSN("postgres")
 	m.unreadable = strings.Replace(m.readable, "user=postgres", "user=matrix_reader", 1)
 	var sql strings.Builder
 	for _, method := range matrixMethods {
@@ -99,7 +102,7 @@ func (m *matrix) admin(t *testing.T, sql string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgconn.Connect(ctx, m.server.dsn("postgres"))
+	conn, err := pgconn.Connect(ctx, m.server.DSN("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +113,10 @@ func (m *matrix) admin(t *testing.T, sql string) {
 }
 
 // proxy starts a proxy with TLS towards clients.
-func (m *matrix) proxy(t *testing.T, upstream, admin string, flags ...string) endpoint {
+func (m *matrix) proxy(t *testing.T, upstream, admin string, flags ...string) harness.Endpoint {
 	t.Helper()
 	flags = append([]string{"--upstream", upstream, "--admin", admin, "--tls-cert", m.certFile, "--tls-key", m.keyFile}, flags...)
-	return newProxy(t, flags...).endpoint
+	return harness.NewProxy(t, flags...).Endpoint
 }
 
 // sides names the two kinds of connection, with what psql is told for them.
@@ -124,7 +127,7 @@ var bindings = []string{"disable", "prefer", "require"}
 // table logs in to every cell and returns the table as docs/auth.md has it.
 func (m *matrix) table(t *testing.T, admin string, methods []string, flags ...string) string {
 	t.Helper()
-	towards := map[string]endpoint{
+	towards := map[string]harness.Endpoint{
 		"plaintext": m.proxy(t, m.toPlaintext, admin, flags...),
 		"TLS":       m.proxy(t, m.toTLS, admin, flags...),
 	}
@@ -137,7 +140,7 @@ func (m *matrix) table(t *testing.T, admin string, methods []string, flags ...st
 				for _, binding := range bindings {
 					e := towards[server.name]
 					conninfo := fmt.Sprintf("host=%s port=%d dbname=postgres user=%s sslmode=%s channel_binding=%s",
-						e.host, e.port, matrixRole(method), client.sslmode, binding)
+						e.Host, e.Port, matrixRole(method), client.sslmode, binding)
 					if client.name == "TLS" {
 						conninfo += fmt.Sprintf(" sslcert=%s sslkey=%s", m.roleCert, m.roleKey)
 					}
@@ -153,26 +156,26 @@ func (m *matrix) table(t *testing.T, admin string, methods []string, flags ...st
 // matrixCell logs in with psql, first with the right password, then with a wrong one.
 func matrixCell(t *testing.T, conninfo, role string) string {
 	t.Helper()
-	path, _ := psqlTool(t)
-	login := func(password string) ran {
-		return run(t, []string{"PGPASSWORD=" + password}, "", "", path, "-X", "-w", "-At", "-d", conninfo, "-c", "select current_user")
+	path, _ := programs.FindPsql(t)
+	login := func(password string) programs.Outcome {
+		return programs.Run(t, []string{"PGPASSWORD=" + password}, "", "", path, "-X", "-w", "-At", "-d", conninfo, "-c", "select current_user")
 	}
 	got := login("sécret")
 	switch {
-	case got.status == 0 && got.stdout == role+"\n":
+	case got.Status == 0 && got.Stdout == role+"\n":
 		wrong := login("wrong")
-		if refused := strings.Contains(wrong.stderr, "FATAL:  password authentication failed for user"); refused == (role == "matrix_trust") {
-			t.Errorf("%s with a wrong password: %s%s", conninfo, wrong.stdout, wrong.stderr)
+		if refused := strings.Contains(wrong.Stderr, "FATAL:  password authentication failed for user"); refused == (role == "matrix_trust") {
+			t.Errorf("%s with a wrong password: %s%s", conninfo, wrong.Stdout, wrong.Stderr)
 		}
 		return "works"
-	case strings.Contains(got.stderr, "channel binding required"), strings.Contains(got.stderr, "channel binding is required"):
+	case strings.Contains(got.Stderr, "channel binding required"), strings.Contains(got.Stderr, "channel binding is required"):
 		return "refused by the client"
-	case strings.Contains(got.stderr, "FATAL:"):
+	case strings.Contains(got.Stderr, "FATAL:"):
 		// libpq does not tell the SQLSTATE, so another client asks for it.
-		_, err := pgconn.Connect(testContext(t), strings.Replace(conninfo, "channel_binding=require", "channel_binding=prefer", 1)+" password=sécret")
-		return "FATAL " + sqlState(err)
+		_, err := pgconn.Connect(harness.Context(t), strings.Replace(conninfo, "channel_binding=require", "channel_binding=prefer", 1)+" password=sécret")
+		return "FATAL " + harness.SQLState(err)
 	default:
-		return fmt.Sprintf("%q", got.stdout+got.stderr)
+		return fmt.Sprintf("%q", got.Stdout+got.Stderr)
 	}
 }
 
@@ -216,7 +219,7 @@ func testAuthClientCertificate(t *testing.T, m *matrix) {
 		"matrix_cert":  "matrix_cert",
 		"matrix_scram": "matrix_scram",
 	} {
-		conninfo := fmt.Sprintf("host=%s port=%d dbname=postgres user=%s sslmode=require", e.host, e.port, role)
+		conninfo := fmt.Sprintf("host=%s port=%d dbname=postgres user=%s sslmode=require", e.Host, e.Port, role)
 		if got := loginPsql(t, conninfo, "sécret"); got != want {
 			t.Errorf("%s: %q, want %q", role, got, want)
 		}
@@ -227,8 +230,8 @@ func testAuthClientCertificate(t *testing.T, m *matrix) {
 // the same as by the server when they may not.
 func testAuthDrivers(t *testing.T, m *matrix) {
 	through := m.proxy(t, m.toTLS, m.readable)
-	conninfo := func(e endpoint, settings string) string {
-		return fmt.Sprintf("host=%s port=%d dbname=postgres user=matrix_scram %s", e.host, e.port, settings)
+	conninfo := func(e harness.Endpoint, settings string) string {
+		return fmt.Sprintf("host=%s port=%d dbname=postgres user=matrix_scram %s", e.Host, e.Port, settings)
 	}
 	for name, login := range map[string]func(t *testing.T, conninfo, password string) string{
 		"pgx": loginPgx, "psycopg2": loginPsycopg2, "psycopg": loginPsycopg3, "psql": loginPsql,
@@ -248,23 +251,23 @@ func testAuthDrivers(t *testing.T, m *matrix) {
 		})
 	}
 	t.Run("JDBC", func(t *testing.T) {
-		needFile(t, jdbcDriver, "libpostgresql-jdbc-java")
-		java := tool(t, "java", "a JDK (default-jdk-headless)")
+		programs.NeedFile(t, jdbcDriver, "libpostgresql-jdbc-java")
+		java := programs.Find(t, "java", "a JDK (default-jdk-headless)")
 		for password, want := range map[string]string{"sécret": "matrix_scram\n", "wrong": "28P01\n"} {
-			got := run(t, nil, "", "java", java, "-Dfile.encoding=UTF-8", "-cp", jdbcDriver, "Login.java",
-				through.host, fmt.Sprint(through.port), "matrix_scram", password)
-			if got.stdout != want {
-				t.Errorf("password %s: %s%s", password, got.stdout, got.stderr)
+			got := programs.Run(t, nil, "", "java", java, "-Dfile.encoding=UTF-8", "-cp", jdbcDriver, "Login.java",
+				through.Host, fmt.Sprint(through.Port), "matrix_scram", password)
+			if got.Stdout != want {
+				t.Errorf("password %s: %s%s", password, got.Stdout, got.Stderr)
 			}
 		}
 	})
 }
 
 func loginPsycopg3(t *testing.T, conninfo, password string) string {
-	needPython(t, "psycopg", "python3-psycopg")
+	programs.NeedPython(t, "psycopg", "python3-psycopg")
 	const program = "import psycopg, sys\nprint(psycopg.connect(sys.argv[1]).execute('select current_user').fetchone()[0])"
-	got := run(t, []string{"PGPASSWORD=" + password}, "", "", python, "-c", program, conninfo)
-	return strings.TrimSpace(got.stdout + afterFatal(got.stderr))
+	got := programs.Run(t, []string{"PGPASSWORD=" + password}, "", "", programs.Python, "-c", program, conninfo)
+	return strings.TrimSpace(got.Stdout + afterFatal(got.Stderr))
 }
 
 // testAuthPasswordChange changes a password, the right to read verifiers and the time a role is valid
@@ -274,7 +277,7 @@ func testAuthPasswordChange(t *testing.T, m *matrix) {
 	m.admin(t, "create role matrix_later login password 'one'")
 	login := func(password, binding, want string) {
 		t.Helper()
-		conninfo := fmt.Sprintf("host=%s port=%d dbname=postgres user=matrix_later sslmode=require channel_binding=%s", e.host, e.port, binding)
+		conninfo := fmt.Sprintf("host=%s port=%d dbname=postgres user=matrix_later sslmode=require channel_binding=%s", e.Host, e.Port, binding)
 		if got := loginPsql(t, conninfo, password); !strings.HasPrefix(got, want) {
 			t.Errorf("password %s, channel_binding=%s: %q, want %q", password, binding, got, want)
 		}
@@ -284,7 +287,7 @@ func testAuthPasswordChange(t *testing.T, m *matrix) {
 	login("one", "prefer", "SCRAM authentication through mbusproxy is not possible")
 
 	m.admin(t, "grant select (rolname, rolpassword) on pg_authid to matrix_granted")
-	awaitLogin(t, fmt.Sprintf("host=%s port=%d dbname=postgres user=matrix_later password=one sslmode=require channel_binding=require", e.host, e.port))
+	awaitLogin(t, fmt.Sprintf("host=%s port=%d dbname=postgres user=matrix_later password=one sslmode=require channel_binding=require", e.Host, e.Port))
 	login("one", "require", "matrix_later")
 	login("wrong", "require", wrong)
 	m.admin(t, "alter role matrix_later password 'two'")
@@ -308,10 +311,10 @@ func awaitLogin(t *testing.T, conninfo string) {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for ctx := testContext(t); ; {
+	for ctx := harness.Context(t); ; {
 		conn, err := pgconn.Connect(ctx, conninfo)
 		if err == nil {
-			closeConn(conn.Close)
+			harness.Close(conn.Close)
 			return
 		}
 		select {

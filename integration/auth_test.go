@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // authMethods are the ways to log in that the server asks for, each of a role of its name.
@@ -30,25 +33,25 @@ func hostBasedAuthentication() []string {
 func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)
-	secure := newProxy(t, "--tls-cert", cert, "--tls-key", key)
-	database := newDatabase(t)
+	secure := harness.NewProxy(t, "--tls-cert", cert, "--tls-key", key)
+	database := harness.NewDatabase(t)
 	ways := []struct {
 		name string
-		endpoint
+		harness.Endpoint
 		settings string
 	}{
-		{"direct", direct(), "sslmode=disable"},
-		{"proxied", proxied(), "sslmode=disable"},
-		{"proxied, TLS offered and not used", secure.endpoint, "sslmode=disable"},
-		{"proxied, TLS", secure.endpoint, "sslmode=require"},
-		{"proxied, TLS verified", secure.endpoint, "sslmode=verify-full sslrootcert=" + cert},
+		{"direct", harness.Direct(), "sslmode=disable"},
+		{"proxied", harness.Proxied(), "sslmode=disable"},
+		{"proxied, TLS offered and not used", secure.Endpoint, "sslmode=disable"},
+		{"proxied, TLS", secure.Endpoint, "sslmode=require"},
+		{"proxied, TLS verified", secure.Endpoint, "sslmode=verify-full sslrootcert=" + cert},
 	}
 	clients := map[string]func(t *testing.T, conninfo, password string) string{
 		"psql": loginPsql, "pgx": loginPgx, "psycopg2": loginPsycopg2,
 	}
 	for _, m := range authMethods {
-		admin(t, fmt.Sprintf("set password_encryption = '%s'; create role %s login password 'sécret'", m.encryption, m.role))
-		t.Cleanup(func() { admin(t, "drop role "+m.role) })
+		harness.Admin(t, fmt.Sprintf("set password_encryption = '%s'; create role %s login password 'sécret'", m.encryption, m.role))
+		t.Cleanup(func() { harness.Admin(t, "drop role "+m.role) })
 	}
 	for _, m := range authMethods {
 		for name, login := range clients {
@@ -56,7 +59,7 @@ func TestAuthentication(t *testing.T) {
 				for _, password := range []string{"sécret", "wrong"} {
 					var answers []string
 					for _, w := range ways {
-						conninfo := fmt.Sprintf("host=%s port=%d dbname=%s user=%s %s", w.host, w.port, database, m.role, w.settings)
+						conninfo := fmt.Sprintf("host=%s port=%d dbname=%s user=%s %s", w.Host, w.Port, database, m.role, w.settings)
 						answers = append(answers, login(t, conninfo, password))
 					}
 					for i, got := range answers {
@@ -76,25 +79,25 @@ func TestAuthentication(t *testing.T) {
 // The clients answer with the name of who got in, or with the SQLSTATE or text of the refusal.
 
 func loginPgx(t *testing.T, conninfo, password string) string {
-	conn, err := pgconn.Connect(testContext(t), conninfo+" password="+password)
+	conn, err := pgconn.Connect(harness.Context(t), conninfo+" password="+password)
 	if err != nil {
-		return sqlState(err)
+		return harness.SQLState(err)
 	}
-	defer closeConn(conn.Close)
-	return ask(t, conn, "select current_user")
+	defer harness.Close(conn.Close)
+	return harness.Ask(t, conn, "select current_user")
 }
 
 func loginPsql(t *testing.T, conninfo, password string) string {
-	path, _ := psqlTool(t)
-	got := run(t, []string{"PGPASSWORD=" + password}, "", "", path, "-X", "-w", "-At", "-d", conninfo, "-c", "select current_user")
-	return strings.TrimSpace(got.stdout + afterFatal(got.stderr))
+	path, _ := programs.FindPsql(t)
+	got := programs.Run(t, []string{"PGPASSWORD=" + password}, "", "", path, "-X", "-w", "-At", "-d", conninfo, "-c", "select current_user")
+	return strings.TrimSpace(got.Stdout + afterFatal(got.Stderr))
 }
 
 func loginPsycopg2(t *testing.T, conninfo, password string) string {
-	needPython(t, "psycopg2", "python3-psycopg2")
+	programs.NeedPython(t, "psycopg2", "python3-psycopg2")
 	const program = "import psycopg2, sys\nc = psycopg2.connect(sys.argv[1]).cursor()\nc.execute('select current_user')\nprint(c.fetchone()[0])"
-	got := run(t, []string{"PGPASSWORD=" + password}, "", "", python, "-c", program, conninfo)
-	return strings.TrimSpace(got.stdout + afterFatal(got.stderr))
+	got := programs.Run(t, []string{"PGPASSWORD=" + password}, "", "", programs.Python, "-c", program, conninfo)
+	return strings.TrimSpace(got.Stdout + afterFatal(got.Stderr))
 }
 
 // afterFatal is the server's own part of libpq's report, without addresses and ports. For a role

@@ -10,11 +10,14 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
 )
 
 // tap is a way to the server that keeps what goes there.
 type tap struct {
-	endpoint endpoint
+	endpoint harness.Endpoint
 	mu       sync.Mutex
 	streams  []*bytes.Buffer // one for each connection
 }
@@ -26,14 +29,14 @@ func newTap(t *testing.T) *tap {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	tp := &tap{endpoint: endpoint{name: "tap", host: "127.0.0.1", port: l.Addr().(*net.TCPAddr).Port}}
+	tp := &tap{endpoint: harness.Endpoint{Name: "tap", Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}}
 	go func() {
 		for {
 			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			server, err := net.Dial("tcp", net.JoinHostPort(direct().host, strconv.Itoa(direct().port)))
+			server, err := net.Dial("tcp", net.JoinHostPort(harness.Direct().Host, strconv.Itoa(harness.Direct().Port)))
 			if err != nil {
 				_ = client.Close()
 				continue
@@ -87,10 +90,10 @@ func TestByteIdentical(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--unqualified", "all"}} {
 		tp := newTap(t)
-		p := newProxy(t, append([]string{"--upstream", tp.endpoint.dsn("postgres"), "--admin", tp.endpoint.dsn("postgres")}, flags...)...)
-		database := newQueueDatabase(t, "q")
-		e := p.endpoint
-		w := connectWire(t, e, database+" application_name=identical")
+		p := harness.NewProxy(t, append([]string{"--upstream", tp.endpoint.DSN("postgres"), "--admin", tp.endpoint.DSN("postgres")}, flags...)...)
+		database := harness.NewQueueDatabase(t, "q")
+		e := p.Endpoint
+		w := frontend.Connect(t, e, database+" application_name=identical")
 		long := strings.Repeat("mbus4.post('q', 'a=>1') ", 100_000)
 		texts := []string{
 			"select 1 /* mbus4.post('q', 'a=>1') */", "select 1 -- mbus4.consume('q')", "/* /* mbus4.take(1) */ */ select\r\n1",
@@ -115,10 +118,10 @@ func TestByteIdentical(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				w.exchange("ReadyForQuery", messages...)
+				w.Exchange("ReadyForQuery", messages...)
 				messages = []pgproto3.FrontendMessage{
-					parse("mbus4", text), describeStatement("mbus4"), bind("mbus4.post(", "mbus4", "mbus4.post('q')"),
-					execute("mbus4.post(", 0), &pgproto3.Close{ObjectType: 'S', Name: "mbus4"}, sync1,
+					frontend.Parse("mbus4", text), frontend.DescribeStatement("mbus4"), frontend.Bind("mbus4.post(", "mbus4", "mbus4.post('q')"),
+					frontend.Execute("mbus4.post(", 0), &pgproto3.Close{ObjectType: 'S', Name: "mbus4"}, frontend.Sync(),
 				}
 			}
 		}

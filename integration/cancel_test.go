@@ -5,34 +5,37 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // A cancel request reaches a statement with a call, and the session goes on.
 func TestCancelCall(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	holder, taker, server := connect(t, proxied(), database), connect(t, proxied(), database), connect(t, direct(), database)
-	ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'm')")
-	want(t, holder, "m", "begin; select iid from mbus4.consume('q')")
-	for _, f := range forms() {
-		ctx := testContext(t)
+	database := harness.NewQueueDatabase(t, "q")
+	holder, taker, server := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'm')")
+	harness.Want(t, holder, "m", "begin; select iid from mbus4.consume('q')")
+	for _, f := range forms.All() {
+		ctx := harness.Context(t)
 		failed := make(chan error, 1)
 		go func() {
-			_, err := f.run(ctx, taker, do("select iid from mbus4.take($1)", "m"))
+			_, err := f.Run(ctx, taker, forms.Do("select iid from mbus4.take($1)", "m"))
 			failed <- err
 		}()
-		await(t, server, 20*time.Second, fmt.Sprintf(
+		harness.Await(t, server, 20*time.Second, fmt.Sprintf(
 			"select count(*) = 1 from pg_stat_activity where pid = %d and wait_event_type = 'Lock'", taker.PID()))
-		cancelCtx, cancel := context.WithTimeout(ctx, askLimit)
+		cancelCtx, cancel := context.WithTimeout(ctx, harness.AskLimit)
 		if err := taker.CancelRequest(cancelCtx); err != nil {
 			t.Error(err)
 		}
 		cancel()
-		if err := <-failed; sqlState(err) != "57014" {
-			t.Errorf("%s: %s, want 57014", f.name, describe(err))
+		if err := <-failed; harness.SQLState(err) != "57014" {
+			t.Errorf("%s: %s, want 57014", f.Name, harness.Describe(err))
 		}
-		want(t, taker, "1", "select 1")
+		harness.Want(t, taker, "1", "select 1")
 	}
-	ask(t, holder, "rollback")
-	want(t, taker, "m", "select iid from mbus4.take('m')")
+	harness.Ask(t, holder, "rollback")
+	harness.Want(t, taker, "m", "select iid from mbus4.take('m')")
 }

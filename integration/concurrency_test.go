@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 const (
@@ -21,13 +23,13 @@ const (
 // table is the record of what was delivered.
 func TestConcurrentConsumers(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	observer := connect(t, proxied(), database)
-	ask(t, observer, "create table posted (iid text); create table delivered (iid text, consumer int)")
-	ask(t, observer, fmt.Sprintf(`insert into posted
+	database := harness.NewQueueDatabase(t, "q")
+	observer := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, observer, "create table posted (iid text); create table delivered (iid text, consumer int)")
+	harness.Ask(t, observer, fmt.Sprintf(`insert into posted
 		select mbus4.post('q', hstore('n', n::text)) from generate_series(1, %d) n`, concurrentMessages))
 
-	ctx, cancel := context.WithTimeout(t.Context(), 4*testLimit/3)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*harness.TestLimit/3)
 	defer cancel()
 	var consumers sync.WaitGroup
 	errs := make([]error, concurrentConsumers)
@@ -41,10 +43,10 @@ func TestConcurrentConsumers(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	want(t, observer, fmt.Sprintf("%[1]d|%[1]d", concurrentMessages),
+	harness.Want(t, observer, fmt.Sprintf("%[1]d|%[1]d", concurrentMessages),
 		"select count(*), count(distinct iid) from delivered")
-	want(t, observer, "0", "select count(*) from (select iid from posted except select iid from delivered) lost")
-	want(t, observer, "0", "select count(*) from mbus4.consumen('q', 'default', 100)")
+	harness.Want(t, observer, "0", "select count(*) from (select iid from posted except select iid from delivered) lost")
+	harness.Want(t, observer, "0", "select count(*) from mbus4.consumen('q', 'default', 100)")
 }
 
 // consumer empties the queue in one of several styles.
@@ -60,12 +62,12 @@ func (c *consumer) run(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
-	defer func() { closeConn(c.conn.Close) }()
+	defer func() { harness.Close(c.conn.Close) }()
 	kills := 0
 	for round := 0; ; round++ {
 		got, err := c.round(ctx, round)
 		if err != nil {
-			return fmt.Errorf("consumer %d, round %d: %s: %w", c.number, round, describe(err), err)
+			return fmt.Errorf("consumer %d, round %d: %s: %w", c.number, round, harness.Describe(err), err)
 		}
 		if c.victim && kills < killsPerVictim && got > 0 {
 			kills++
@@ -74,13 +76,13 @@ func (c *consumer) run(ctx context.Context) error {
 			}
 			continue
 		}
-		if _, err := query(ctx, c.conn, "commit"); err != nil {
+		if _, err := harness.Query(ctx, c.conn, "commit"); err != nil {
 			return fmt.Errorf("consumer %d committing: %w", c.number, err)
 		}
 		if got > 0 {
 			continue
 		}
-		done, err := query(ctx, c.conn, fmt.Sprintf("select count(*) >= %d from delivered", concurrentMessages))
+		done, err := harness.Query(ctx, c.conn, fmt.Sprintf("select count(*) >= %d from delivered", concurrentMessages))
 		if err != nil {
 			return err
 		}
@@ -95,7 +97,7 @@ func (c *consumer) run(ctx context.Context) error {
 
 // round opens a transaction, consumes some messages and records them; it returns how many.
 func (c *consumer) round(ctx context.Context, round int) (int64, error) {
-	if _, err := query(ctx, c.conn, "begin"); err != nil {
+	if _, err := harness.Query(ctx, c.conn, "begin"); err != nil {
 		return 0, err
 	}
 	record := "insert into delivered select iid, $1 from mbus4.consume('q')"
@@ -120,14 +122,14 @@ func (c *consumer) round(ctx context.Context, round int) (int64, error) {
 
 // die resets the connection in mid-transaction; the next round is another session.
 func (c *consumer) die(ctx context.Context) error {
-	if err := abort(c.conn); err != nil {
+	if err := harness.Abort(c.conn); err != nil {
 		return err
 	}
 	return c.connect(ctx)
 }
 
 func (c *consumer) connect(ctx context.Context) (err error) {
-	c.conn, err = pgconn.Connect(ctx, proxied().dsn(c.database))
+	c.conn, err = pgconn.Connect(ctx, harness.Proxied().DSN(c.database))
 	if err != nil {
 		return fmt.Errorf("consumer %d connecting: %w", c.number, err)
 	}

@@ -7,14 +7,18 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // What psql shows of an error, its LINE and caret included, is what it shows where the functions are the
 // server's own.
 func TestErrorPlacesInPsql(t *testing.T) {
 	t.Parallel()
-	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
-	converter := connect(t, direct(), stub)
+	stub, database := newStubDatabase(t, "template1"), harness.NewQueueDatabase(t, "q")
+	converter := harness.Connect(t, harness.Direct(), stub)
 	const prelude = "create temp table t (k text);\n"
 	scripts := map[string]string{}
 	for layout, write := range layouts {
@@ -22,14 +26,14 @@ func TestErrorPlacesInPsql(t *testing.T) {
 	}
 	for _, encoding := range []string{"LATIN1", "EUC_JP", "SJIS", "GB18030"} {
 		chars := encodings[encoding]
-		scripts[encoding] = prelude + "\\encoding " + encoding + "\n" + encode(testContext(t), t, converter, encoding, []string{script(func(sql string) string {
+		scripts[encoding] = prelude + "\\encoding " + encoding + "\n" + encode(harness.Context(t), t, converter, encoding, []string{script(func(sql string) string {
 			return "/* " + chars + " */ " + strings.NewReplacer("'a=>1'", "'a=>"+chars+"'", "nosuch", `"nosuch`+chars+`"`).Replace(sql)
 		})})[0]
 	}
 	for name, text := range scripts {
-		viaDirect, viaProxy := psql(t, direct(), stub, text), psql(t, proxied(), database, text)
-		if viaDirect.stderr != viaProxy.stderr || strings.Count(viaDirect.stderr, "LINE ") < 40 {
-			t.Errorf("%s, direct (-) and through the proxy (+):\n%s", name, changed(viaDirect.stderr, viaProxy.stderr))
+		viaDirect, viaProxy := programs.Psql(t, harness.Direct(), stub, text), programs.Psql(t, harness.Proxied(), database, text)
+		if viaDirect.Stderr != viaProxy.Stderr || strings.Count(viaDirect.Stderr, "LINE ") < 40 {
+			t.Errorf("%s, direct (-) and through the proxy (+):\n%s", name, changed(viaDirect.Stderr, viaProxy.Stderr))
 		}
 	}
 }
@@ -50,7 +54,7 @@ func script(write func(string) string) string {
 // changed are the lines of lineDiff that differ.
 func changed(a, b string) string {
 	var out []string
-	for _, line := range strings.Split(lineDiff(a, b), "\n") {
+	for _, line := range strings.Split(harness.LineDiff(a, b), "\n") {
 		if !strings.HasPrefix(line, "  ") {
 			out = append(out, line)
 		}
@@ -61,25 +65,25 @@ func changed(a, b string) string {
 // Notices have places, too: here that of a lexer's warning, before and behind calls.
 func TestNoticePlaces(t *testing.T) {
 	t.Parallel()
-	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
-	listen := func(e endpoint, database string, said *[]pgconn.Notice) *pgconn.PgConn {
-		cfg, err := pgconn.ParseConfig(e.dsn(database))
+	stub, database := newStubDatabase(t, "template1"), harness.NewQueueDatabase(t, "q")
+	listen := func(e harness.Endpoint, database string, said *[]pgconn.Notice) *pgconn.PgConn {
+		cfg, err := pgconn.ParseConfig(e.DSN(database))
 		if err != nil {
 			t.Fatal(err)
 		}
 		cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { *said = append(*said, *n) }
-		conn, err := pgconn.ConnectConfig(testContext(t), cfg)
+		conn, err := pgconn.ConnectConfig(harness.Context(t), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = conn.Close(context.Background()) })
-		ask(t, conn, "set standard_conforming_strings = off")
+		harness.Ask(t, conn, "set standard_conforming_strings = off")
 		return conn
 	}
 	var ofDirect, ofProxy []pgconn.Notice
-	d, p := listen(direct(), stub, &ofDirect), listen(proxied(), database, &ofProxy)
-	ctx := testContext(t)
-	for _, f := range forms() {
+	d, p := listen(harness.Direct(), stub, &ofDirect), listen(harness.Proxied(), database, &ofProxy)
+	ctx := harness.Context(t)
+	for _, f := range forms.All() {
 		for _, sql := range []string{
 			`select 'a\\b', mbus4.post('q', 'a=>1') is null`,
 			`select mbus4.post('q', 'a=>1') is null, 'a\\b'`,
@@ -90,10 +94,10 @@ func TestNoticePlaces(t *testing.T) {
 			`select 'a\\b'; select mbus4.post('q', 'c=>d') is null; select 'e\\f'`,
 		} {
 			ofDirect, ofProxy = nil, nil
-			_, directErr := f.run(ctx, d, do(sql))
-			_, proxyErr := f.run(ctx, p, do(sql))
-			if describe(directErr) != describe(proxyErr) || len(ofDirect) == 0 && directErr == nil && f.name != "prepared" {
-				t.Errorf("%s %s: direct %s with %d notices, proxied %s", f.name, sql, describe(directErr), len(ofDirect), describe(proxyErr))
+			_, directErr := f.Run(ctx, d, forms.Do(sql))
+			_, proxyErr := f.Run(ctx, p, forms.Do(sql))
+			if harness.Describe(directErr) != harness.Describe(proxyErr) || len(ofDirect) == 0 && directErr == nil && f.Name != "prepared" {
+				t.Errorf("%s %s: direct %s with %d notices, proxied %s", f.Name, sql, harness.Describe(directErr), len(ofDirect), harness.Describe(proxyErr))
 			}
 			for i := range max(len(ofDirect), len(ofProxy)) {
 				var a, b pgconn.Notice
@@ -104,7 +108,7 @@ func TestNoticePlaces(t *testing.T) {
 					b = ofProxy[i]
 				}
 				if a.Position != b.Position || a.Code != b.Code || a.Message != b.Message || a.Severity != b.Severity {
-					t.Errorf("%s %s:\n  direct %s %s %s at %d\n proxied %s %s %s at %d", f.name, sql,
+					t.Errorf("%s %s:\n  direct %s %s %s at %d\n proxied %s %s %s at %d", f.Name, sql,
 						a.Severity, a.Code, a.Message, a.Position, b.Severity, b.Code, b.Message, b.Position)
 				}
 			}
@@ -115,9 +119,9 @@ func TestNoticePlaces(t *testing.T) {
 // What the proxy refuses itself it refuses in its place.
 func TestRefusalPlaces(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied(), newQueueDatabase(t, "q"))
-	ctx := testContext(t)
-	ask(t, conn, "create temp table t (k text)")
+	conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t, "q"))
+	ctx := harness.Context(t)
+	harness.Ask(t, conn, "create temp table t (k text)")
 	for _, c := range []struct{ sql, at, code string }{
 		{"create view v as select 'é', mbus4.post('q', 'a=>1')", "mbus4.post", "0A000"},
 		{"select 'é', mbus4.post('q')", "mbus4.post", "42883"},
@@ -140,10 +144,10 @@ func TestRefusalPlaces(t *testing.T) {
 			if layout != "plain" { // what is looked for has no beginning of its own
 				at = strings.TrimPrefix(strings.TrimPrefix(at, write("")), "-- é\n")
 			}
-			_, err := query(ctx, conn, sql)
+			_, err := harness.Query(ctx, conn, sql)
 			var report *pgconn.PgError
 			if !errors.As(err, &report) || c.code != "" && report.Code != c.code {
-				t.Errorf("%s: %q: %s, want %s", layout, sql, describe(err), c.code)
+				t.Errorf("%s: %q: %s, want %s", layout, sql, harness.Describe(err), c.code)
 				continue
 			}
 			i := strings.LastIndex(sql, at)
@@ -151,7 +155,7 @@ func TestRefusalPlaces(t *testing.T) {
 				t.Fatalf("%q is not in %q", at, sql)
 			}
 			if expected := len([]rune(sql[:i])) + 1; int(report.Position) != expected {
-				t.Errorf("%s: %q: position %d, want %d (%s)", layout, sql, report.Position, expected, describe(err))
+				t.Errorf("%s: %q: position %d, want %d (%s)", layout, sql, report.Position, expected, harness.Describe(err))
 			}
 		}
 	}

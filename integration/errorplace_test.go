@@ -8,14 +8,17 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // newStubDatabase makes a database in which the functions are there, as the server's own: what it says of
 // a text is what a client has to see of the same text through the proxy.
 func newStubDatabase(t *testing.T, template string) string {
 	t.Helper()
-	database := newDatabaseFrom(t, template)
-	ask(t, connect(t, direct(), database), `create extension hstore; create schema mbus4;
+	database := harness.NewDatabaseFrom(t, template)
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), `create extension hstore; create schema mbus4;
 		create type mbus4.qt_model as (id bigint, added timestamp, iid text, delayed_until timestamp, expires timestamp,
 			received int[], headers hstore, properties hstore, data hstore);
 		create function mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null,
@@ -110,22 +113,22 @@ var layouts = map[string]func(sql string) string{
 // Errors are where the server finds them when the functions are its own, in every form of the protocol.
 func TestErrorPlaces(t *testing.T) {
 	t.Parallel()
-	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
-	for _, f := range forms() {
-		t.Run(f.name, func(t *testing.T) {
+	stub, database := newStubDatabase(t, "template1"), harness.NewQueueDatabase(t, "q")
+	for _, f := range forms.All() {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			ctx := testContext(t)
-			d, p := connect(t, direct(), stub), connect(t, proxied(), database)
+			ctx := harness.Context(t)
+			d, p := harness.Connect(t, harness.Direct(), stub), harness.Connect(t, harness.Proxied(), database)
 			for _, conn := range []*pgconn.PgConn{d, p} {
-				ask(t, conn, "create temp table t (k text)")
+				harness.Ask(t, conn, "create temp table t (k text)")
 			}
 			for layout, write := range layouts {
 				for _, sql := range misplaced {
 					sql = write(sql)
-					_, directErr := f.run(ctx, d, do(sql))
-					_, proxyErr := f.run(ctx, p, do(sql))
+					_, directErr := f.Run(ctx, d, forms.Do(sql))
+					_, proxyErr := f.Run(ctx, p, forms.Do(sql))
 					if placeOf(directErr) != placeOf(proxyErr) || directErr == nil {
-						t.Errorf("%s: %q:\n  direct %s\n proxied %s", layout, sql, describe(directErr), describe(proxyErr))
+						t.Errorf("%s: %q:\n  direct %s\n proxied %s", layout, sql, harness.Describe(directErr), harness.Describe(proxyErr))
 					}
 				}
 			}
@@ -165,14 +168,14 @@ var encodings = map[string]string{
 // The position counts characters, whatever their length in the client's encoding.
 func TestErrorPlacesInEncodings(t *testing.T) {
 	t.Parallel()
-	stub, database := newStubDatabase(t, "template1"), newQueueDatabase(t, "q")
+	stub, database := newStubDatabase(t, "template1"), harness.NewQueueDatabase(t, "q")
 	for encoding, chars := range encodings {
 		t.Run(encoding, func(t *testing.T) {
 			t.Parallel()
-			ctx := testContext(t)
-			d, p := connect(t, direct(), stub), connect(t, proxied(), database)
+			ctx := harness.Context(t)
+			d, p := harness.Connect(t, harness.Direct(), stub), harness.Connect(t, harness.Proxied(), database)
 			for _, conn := range []*pgconn.PgConn{d, p} {
-				ask(t, conn, "create temp table t (k text)")
+				harness.Ask(t, conn, "create temp table t (k text)")
 			}
 			texts := make([]string, 0, 3*len(misplaced))
 			for _, sql := range misplaced {
@@ -183,18 +186,18 @@ func TestErrorPlacesInEncodings(t *testing.T) {
 			}
 			encoded := encode(ctx, t, d, encoding, texts)
 			for _, conn := range []*pgconn.PgConn{d, p} {
-				ask(t, conn, "set client_encoding = "+encoding)
+				harness.Ask(t, conn, "set client_encoding = "+encoding)
 			}
 			for i, sql := range encoded {
-				_, directErr := query(ctx, d, sql)
-				_, proxyErr := query(ctx, p, sql)
+				_, directErr := harness.Query(ctx, d, sql)
+				_, proxyErr := harness.Query(ctx, p, sql)
 				if directErr == nil || placeOf(directErr) != placeOf(proxyErr) {
 					t.Errorf("%s:\n  direct %s\n proxied %s", texts[i], placeOf(directErr), placeOf(proxyErr))
 				}
 			}
 			said := encode(ctx, t, d, encoding, []string{"select '" + chars + "', mbus4.post('q', hstore('k', '" + chars + "'), iid => '" + encoding + "') as \"" + chars + "\""})
-			if got, err := query(ctx, p, said[0]); err != nil || !strings.HasSuffix(got, "|"+encoding) {
-				t.Errorf("got %q, %s", got, describe(err))
+			if got, err := harness.Query(ctx, p, said[0]); err != nil || !strings.HasSuffix(got, "|"+encoding) {
+				t.Errorf("got %q, %s", got, harness.Describe(err))
 			}
 		})
 	}
@@ -203,13 +206,13 @@ func TestErrorPlacesInEncodings(t *testing.T) {
 // encode has the server encode texts.
 func encode(ctx context.Context, t *testing.T, conn *pgconn.PgConn, encoding string, texts []string) []string {
 	t.Helper()
-	ask(t, conn, "set client_encoding = UTF8")
+	harness.Ask(t, conn, "set client_encoding = UTF8")
 	out := make([]string, len(texts))
 	for i, text := range texts {
 		// 1: binary results
-		r := conn.ExecParams(ctx, "select convert_to($1, $2)", textParams([]any{text, encoding}), nil, nil, []int16{1}).Read()
+		r := conn.ExecParams(ctx, "select convert_to($1, $2)", harness.TextParams([]any{text, encoding}), nil, nil, []int16{1}).Read()
 		if r.Err != nil {
-			t.Fatalf("%s: %s", text, describe(r.Err))
+			t.Fatalf("%s: %s", text, harness.Describe(r.Err))
 		}
 		out[i] = string(r.Rows[0][0])
 	}
@@ -233,13 +236,13 @@ func TestErrorPlacesInDatabases(t *testing.T) {
 	} {
 		t.Run(c.client+" in "+c.server, func(t *testing.T) {
 			t.Parallel()
-			ctx := testContext(t)
+			ctx := harness.Context(t)
 			template := "template0 encoding '" + c.server + "' locale 'C'"
-			stub, database := newStubDatabase(t, template), newDatabaseFrom(t, template)
-			d, p := connect(t, direct(), stub), connect(t, proxied(), database)
-			ask(t, p, "select mbus4.create_queue('q', 1)")
+			stub, database := newStubDatabase(t, template), harness.NewDatabaseFrom(t, template)
+			d, p := harness.Connect(t, harness.Direct(), stub), harness.Connect(t, harness.Proxied(), database)
+			harness.Ask(t, p, "select mbus4.create_queue('q', 1)")
 			for _, conn := range []*pgconn.PgConn{d, p} {
-				ask(t, conn, "create temp table t (k text)")
+				harness.Ask(t, conn, "create temp table t (k text)")
 			}
 			written := c.client
 			switch {
@@ -253,28 +256,28 @@ func TestErrorPlacesInDatabases(t *testing.T) {
 			for _, sql := range misplaced {
 				texts = append(texts, "/* "+c.chars+" */ "+sql, strings.NewReplacer("'a=>1'", "'a=>"+c.chars+"'", "nosuch", `"nosuch`+c.chars+`"`).Replace(sql))
 			}
-			encoded := encode(ctx, t, connect(t, direct(), "postgres"), written, texts)
+			encoded := encode(ctx, t, harness.Connect(t, harness.Direct(), "postgres"), written, texts)
 			for _, conn := range []*pgconn.PgConn{d, p} {
-				ask(t, conn, "set client_encoding = "+c.client)
+				harness.Ask(t, conn, "set client_encoding = "+c.client)
 			}
 			for i, sql := range encoded {
-				_, directErr := query(ctx, d, sql)
-				_, proxyErr := query(ctx, p, sql)
+				_, directErr := harness.Query(ctx, d, sql)
+				_, proxyErr := harness.Query(ctx, p, sql)
 				if directErr == nil || placeOf(directErr) != placeOf(proxyErr) {
 					t.Errorf("%s:\n  direct %s\n proxied %s", texts[i], placeOf(directErr), placeOf(proxyErr))
 				}
 			}
-			want(t, p, "t", "select count(*) > 0 and mbus4.readme() <> '' from (values (1)) v where mbus4.peek_q() is not null")
+			harness.Want(t, p, "t", "select count(*) > 0 and mbus4.readme() <> '' from (values (1)) v where mbus4.peek_q() is not null")
 			if written != "UTF8" {
 				return
 			}
-			ask(t, p, "select mbus4.create_consumer('q', 'c', '(t.data->''k'')=''"+c.chars+"''')")
-			ask(t, p, "select mbus4.post('q', hstore('k', '"+c.chars+"')); select mbus4.post('q', 'k=>other')")
-			want(t, p, c.chars, "select data->'k' from mbus4.consumen('q', 'c', 9)")
-			want(t, p, c.chars, "select data->'k' from mbus4.dyn_consume('q', '(t.data->''k'')=''"+c.chars+"''')")
-			temp := ask(t, p, "select mbus4.create_temporary_consumer('q', '(t.data->''k'')=''"+c.chars+"''')")
-			ask(t, p, "select mbus4.post('q', hstore('k', '"+c.chars+"')); select mbus4.post('q', 'k=>other')")
-			want(t, p, c.chars, "select string_agg(data->'k', ' ') from mbus4.consumen('"+temp+"', amt => 9)")
+			harness.Ask(t, p, "select mbus4.create_consumer('q', 'c', '(t.data->''k'')=''"+c.chars+"''')")
+			harness.Ask(t, p, "select mbus4.post('q', hstore('k', '"+c.chars+"')); select mbus4.post('q', 'k=>other')")
+			harness.Want(t, p, c.chars, "select data->'k' from mbus4.consumen('q', 'c', 9)")
+			harness.Want(t, p, c.chars, "select data->'k' from mbus4.dyn_consume('q', '(t.data->''k'')=''"+c.chars+"''')")
+			temp := harness.Ask(t, p, "select mbus4.create_temporary_consumer('q', '(t.data->''k'')=''"+c.chars+"''')")
+			harness.Ask(t, p, "select mbus4.post('q', hstore('k', '"+c.chars+"')); select mbus4.post('q', 'k=>other')")
+			harness.Want(t, p, c.chars, "select string_agg(data->'k', ' ') from mbus4.consumen('"+temp+"', amt => 9)")
 		})
 	}
 }

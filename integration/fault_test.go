@@ -12,26 +12,29 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/internal/wiretest"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // faultSteps are what a client does with a queue, one transaction each, and what is there after it: the
 // messages of q and those that are done.
 func faultSteps() []faultStep {
 	return []faultStep{
-		{[]step{do("select mbus4.post('q', 'n=>1', iid => 'a')")}, "a|∅"},
-		{[]step{do("begin"), do("select mbus4.post($1, $2, iid => $3)", "q", "n=>2", "b"), do("commit")}, "a,b|∅"},
-		{[]step{do("begin"), do("select mbus4.post($1, $2, iid => $3)", "q", "n=>3", "c"), do("rollback")}, "a,b|∅"},
-		{[]step{do("select iid from mbus4.consume($1)", "q")}, "b|∅"},
-		{[]step{
-			do("begin"), do("select mbus4.post('q', 'n=>4', iid => 'd')"),
-			do("insert into done select iid from mbus4.consume('q')"), do("select mbus4.is_msg_exists($1)", "b"), do("commit"),
+		{[]forms.Step{forms.Do("select mbus4.post('q', 'n=>1', iid => 'a')")}, "a|∅"},
+		{[]forms.Step{forms.Do("begin"), forms.Do("select mbus4.post($1, $2, iid => $3)", "q", "n=>2", "b"), forms.Do("commit")}, "a,b|∅"},
+		{[]forms.Step{forms.Do("begin"), forms.Do("select mbus4.post($1, $2, iid => $3)", "q", "n=>3", "c"), forms.Do("rollback")}, "a,b|∅"},
+		{[]forms.Step{forms.Do("select iid from mbus4.consume($1)", "q")}, "b|∅"},
+		{[]forms.Step{
+			forms.Do("begin"), forms.Do("select mbus4.post('q', 'n=>4', iid => 'd')"),
+			forms.Do("insert into done select iid from mbus4.consume('q')"), forms.Do("select mbus4.is_msg_exists($1)", "b"), forms.Do("commit"),
 		}, "d|b"},
-		{[]step{do("select mbus4.run_on_q($1)", "insert into done select ($1).iid")}, "∅|b,d"},
+		{[]forms.Step{forms.Do("select mbus4.run_on_q($1)", "insert into done select ($1).iid")}, "∅|b,d"},
 	}
 }
 
 type faultStep struct {
-	steps []step
+	steps []forms.Step
 	after string
 }
 
@@ -40,24 +43,24 @@ type faultStep struct {
 // of the session stays anywhere.
 func TestFaultsQueue(t *testing.T) {
 	t.Parallel()
-	server, err := wiretest.NewMiddleman(fmt.Sprintf("%s:%d", direct().host, direct().port))
+	server, err := wiretest.NewMiddleman(fmt.Sprintf("%s:%d", harness.Direct().Host, harness.Direct().Port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
 	// The engine's own connections go straight to the server.
-	p := newProxy(t, "--upstream", endpoint{"middleman", "127.0.0.1", server.Addr().Port}.dsn("postgres"))
-	client, err := wiretest.NewMiddleman(fmt.Sprintf("%s:%d", p.endpoint.host, p.endpoint.port))
+	p := harness.NewProxy(t, "--upstream", harness.Endpoint{Name: "middleman", Host: "127.0.0.1", Port: server.Addr().Port}.DSN("postgres"))
+	client, err := wiretest.NewMiddleman(fmt.Sprintf("%s:%d", p.Endpoint.Host, p.Endpoint.Port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
 	b := &faultBench{
-		T: t, proxy: p, database: newQueueDatabase(t, "q"), through: endpoint{"disturbed", "127.0.0.1", client.Addr().Port},
+		T: t, proxy: p, database: harness.NewQueueDatabase(t, "q"), through: harness.Endpoint{Name: "disturbed", Host: "127.0.0.1", Port: client.Addr().Port},
 		sides: map[string]*wiretest.Middleman{"client": client, "server": server},
 	}
-	b.server = connect(t, direct(), b.database)
-	ask(t, b.server, "create table done (iid text)")
+	b.server = harness.Connect(t, harness.Direct(), b.database)
+	harness.Ask(t, b.server, "create table done (iid text)")
 
 	// Twice, for the first one makes the proxy open the database.
 	for range 2 {
@@ -84,7 +87,7 @@ func TestFaultsQueue(t *testing.T) {
 			}
 		}
 		all := len(plans)
-		if !long() {
+		if !harness.Long() {
 			rand.Shuffle(all, func(i, j int) { plans[i], plans[j] = plans[j], plans[i] })
 			plans = plans[:40]
 		}
@@ -106,9 +109,9 @@ func TestFaultsQueue(t *testing.T) {
 // faultBench is a proxy between two middlemen.
 type faultBench struct {
 	*testing.T
-	proxy    *proxyProcess
+	proxy    *harness.Proxy
 	database string
-	through  endpoint
+	through  harness.Endpoint
 	server   *pgconn.PgConn // direct
 	sides    map[string]*wiretest.Middleman
 }
@@ -116,7 +119,7 @@ type faultBench struct {
 // files counts the descriptors of the proxy.
 func (b *faultBench) files() int {
 	b.Helper()
-	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", b.proxy.pid()))
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", b.proxy.PID()))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -126,7 +129,7 @@ func (b *faultBench) files() int {
 // play runs the session from an empty queue with a plan and looks at what it leaves.
 func (b *faultBench) play(side string, plan wiretest.Plan) {
 	b.Helper()
-	ask(b.T, b.server, "delete from mbus4.message; delete from done")
+	harness.Ask(b.T, b.server, "delete from mbus4.message; delete from done")
 	for s, m := range b.sides {
 		if s == side {
 			m.Use(plan)
@@ -146,15 +149,15 @@ func (b *faultBench) play(side string, plan wiretest.Plan) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		b.Errorf("%s's side: %v: the client hangs", side, plan)
 	}
-	await(b.T, b.server, 20*time.Second, "select count(*) = 0 from pg_stat_activity where application_name = 'fault'")
+	harness.Await(b.T, b.server, 20*time.Second, "select count(*) = 0 from pg_stat_activity where application_name = 'fault'")
 	ctx, cancel := context.WithDeadline(b.Context(), began.Add(20*time.Second))
 	defer cancel()
 	for s, m := range b.sides {
 		if !m.AwaitEmpty(ctx) {
-			b.Fatalf("%s's side: %v: connections are left at the %s's side\n%s", side, plan, s, b.proxy.logTail())
+			b.Fatalf("%s's side: %v: connections are left at the %s's side\n%s", side, plan, s, b.proxy.LogTail())
 		}
 	}
-	left := ask(b.T, b.server, `select (select string_agg(iid, ',' order by iid) from mbus4.message),
+	left := harness.Ask(b.T, b.server, `select (select string_agg(iid, ',' order by iid) from mbus4.message),
 		(select string_agg(iid, ',' order by iid) from done)`)
 	steps := faultSteps()
 	before := "∅|∅"
@@ -174,14 +177,14 @@ func (b *faultBench) play(side string, plan wiretest.Plan) {
 func (b *faultBench) session() (done int, err error) {
 	ctx, cancel := context.WithTimeout(b.Context(), 15*time.Second)
 	defer cancel()
-	conn, err := pgconn.Connect(ctx, b.through.dsn(b.database)+" application_name=fault")
+	conn, err := pgconn.Connect(ctx, b.through.DSN(b.database)+" application_name=fault")
 	if err != nil {
 		return 0, err
 	}
-	defer closeConn(conn.Close)
+	defer harness.Close(conn.Close)
 	for _, transaction := range faultSteps() {
 		for _, s := range transaction.steps {
-			if _, err := query(ctx, conn, s.sql, s.args...); err != nil {
+			if _, err := harness.Query(ctx, conn, s.SQL, s.Args...); err != nil {
 				return done, err
 			}
 		}

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // forgeries look like the markers of our errors, in all the forms that they have or had.
@@ -23,17 +26,17 @@ var forgeries = []string{
 // What a client's data says changes no error, whatever it looks like: the server's own words arrive.
 func TestForgedMarkers(t *testing.T) {
 	t.Parallel()
-	for _, f := range forms() {
-		t.Run(f.name, func(t *testing.T) {
+	for _, f := range forms.All() {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			s := &session{form: f, database: newQueueDatabase(t, "q")}
-			s.conn = connect(t, proxied(), s.database)
-			ask(t, connect(t, direct(), s.database), `create function casts(x text) returns int language sql volatile as 'select $1::int';
+			s := &forms.Session{Form: f, Database: harness.NewQueueDatabase(t, "q")}
+			s.Conn = harness.Connect(t, harness.Proxied(), s.Database)
+			harness.Ask(t, harness.Connect(t, harness.Direct(), s.Database), `create function casts(x text) returns int language sql volatile as 'select $1::int';
 				create function caught(x text) returns int language plpgsql as $$ begin return x::int; end $$;
 				create function raised(code text, x text) returns int language plpgsql as $$ begin raise using errcode = code, message = x; end $$`)
-			ask(t, s.conn, "prepare forged(text) as select $1::int; prepare ours(text) as select mbus4.post('nope', ''), $1")
+			harness.Ask(t, s.Conn, "prepare forged(text) as select $1::int; prepare ours(text) as select mbus4.post('nope', ''), $1")
 			for _, data := range forgeries {
-				ask(t, s.conn, fmt.Sprintf("select mbus4.post('q', hstore('n', '%s'))", data))
+				harness.Ask(t, s.Conn, fmt.Sprintf("select mbus4.post('q', hstore('n', '%s'))", data))
 				for _, sql := range []string{
 					"select '" + data + "'::int",
 					"select (data->'n')::int from mbus4.consume('q')",
@@ -45,24 +48,24 @@ func TestForgedMarkers(t *testing.T) {
 				} {
 					wantUntouched(t, s, sql, "22P02", fmt.Sprintf(`invalid input syntax for type integer: "%s"`, data))
 				}
-				ask(t, s.conn, "select count(*) from mbus4.consumen('q', amt => 9)") // an error takes nothing
+				harness.Ask(t, s.Conn, "select count(*) from mbus4.consumen('q', amt => 9)") // an error takes nothing
 				// RAISE chooses the words and the SQLSTATE, so it may say what the server says of a marker.
 				said := fmt.Sprintf(`invalid input syntax for type integer: "%s"`, data)
 				wantUntouched(t, s, "select raised('22P02', '"+said+"'), mbus4.post('q', '')", "22P02", said)
 			}
-			s.refused(t, "42704", "execute ours('x')")
-			s.refused(t, "42704", "select mbus4.post('nope', '')")
-			s.refused(t, "42704", "select case when true then mbus4.post('nope', '') end")
-			s.refused(t, "42704", "select mbus4.estimated_messages('nope')")
-			s.refused(t, "42704", "select mbus4.create_run_function('nope')")
-			s.refused(t, "42704", "select mbus4.create_temporary_consumer('nope')")
+			s.Refused(t, "42704", "execute ours('x')")
+			s.Refused(t, "42704", "select mbus4.post('nope', '')")
+			s.Refused(t, "42704", "select case when true then mbus4.post('nope', '') end")
+			s.Refused(t, "42704", "select mbus4.estimated_messages('nope')")
+			s.Refused(t, "42704", "select mbus4.create_run_function('nope')")
+			s.Refused(t, "42704", "select mbus4.create_temporary_consumer('nope')")
 		})
 	}
 }
 
-func wantUntouched(t *testing.T, s *session, sql, code, message string) {
+func wantUntouched(t *testing.T, s *forms.Session, sql, code, message string) {
 	t.Helper()
-	_, err := s.form.run(testContext(t), s.conn, do(sql))
+	_, err := s.Form.Run(harness.Context(t), s.Conn, forms.Do(sql))
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || e.Code != code || e.Message != message || e.File == "" || e.Hint != "" {
 		t.Errorf("%s: got %+v", sql, err)
@@ -72,12 +75,12 @@ func wantUntouched(t *testing.T, s *session, sql, code, message string) {
 // The secret that makes a marker is worth nothing in another session.
 func TestSecretsOfSessions(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
+	database := harness.NewQueueDatabase(t, "q")
 	secret := regexp.MustCompile(`mbus4-error 1 ([A-Z0-9]{16}) 42704`)
 	var secrets []string
-	conns := []*pgconn.PgConn{connect(t, proxied(), database), connect(t, proxied(), database)}
+	conns := []*pgconn.PgConn{harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)}
 	for _, conn := range conns {
-		found := secret.FindStringSubmatch(ask(t, conn, "select mbus4.post('q', ''), current_query()"))
+		found := secret.FindStringSubmatch(harness.Ask(t, conn, "select mbus4.post('q', ''), current_query()"))
 		if found == nil {
 			t.Fatal("the test does not find the secret in the statement's text")
 		}
@@ -88,9 +91,9 @@ func TestSecretsOfSessions(t *testing.T) {
 	}
 	for i, conn := range conns {
 		for _, sql := range []string{"select 'mbus4-error 1 %s 57P01 x'::int", "select mbus4.post('q', ''), (left(mbus4.post('q', ''), 0) || 'mbus4-error 1 %s 57P01 x')::int"} {
-			refused(t, conn, "22P02", fmt.Sprintf(sql, secrets[1-i]))
+			harness.Refused(t, conn, "22P02", fmt.Sprintf(sql, secrets[1-i]))
 		}
-		if again := secret.FindStringSubmatch(ask(t, conn, "select mbus4.post('q', 'n=>2'), current_query()")); again[1] != secrets[i] {
+		if again := secret.FindStringSubmatch(harness.Ask(t, conn, "select mbus4.post('q', 'n=>2'), current_query()")); again[1] != secrets[i] {
 			t.Errorf("the secret %s became %s", secrets[i], again[1])
 		}
 	}
@@ -99,48 +102,48 @@ func TestSecretsOfSessions(t *testing.T) {
 // Handlers' errors are noted as they are, too.
 func TestForgedMarkersInHandlers(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
 	for i, data := range forgeries {
 		said := fmt.Sprintf(`invalid input syntax for type integer: "%s"`, data)
-		ask(t, conn, "select mbus4.post('q', hstore('n', $1))", data)
-		want(t, conn, "1", "select mbus4.run_on_q($1)", "select (($1).data->'n')::int")
-		want(t, conn, said, "select headers->'dmq.error' from mbus4.consume('dmq')")
-		ask(t, conn, "select mbus4.add_message(jsonb_build_object('n', $1::text, 'i', $2::int))", data, i)
-		ask(t, conn, "call mbus4.process_queue(1, $1)", "select ($1->>'n')::int")
-		want(t, conn, said, "select last_error from mbus4.work_queue where (payload->>'i')::int = $1", i)
+		harness.Ask(t, conn, "select mbus4.post('q', hstore('n', $1))", data)
+		harness.Want(t, conn, "1", "select mbus4.run_on_q($1)", "select (($1).data->'n')::int")
+		harness.Want(t, conn, said, "select headers->'dmq.error' from mbus4.consume('dmq')")
+		harness.Ask(t, conn, "select mbus4.add_message(jsonb_build_object('n', $1::text, 'i', $2::int))", data, i)
+		harness.Ask(t, conn, "call mbus4.process_queue(1, $1)", "select ($1->>'n')::int")
+		harness.Want(t, conn, said, "select last_error from mbus4.work_queue where (payload->>'i')::int = $1", i)
 	}
-	ask(t, conn, "select mbus4.post('q', '')")
-	want(t, conn, "1", "select mbus4.run_on_q($1)", "select mbus4.post('nope', '')")
-	want(t, conn, `queue "nope" does not exist`, "select headers->'dmq.error' from mbus4.consume('dmq')")
+	harness.Ask(t, conn, "select mbus4.post('q', '')")
+	harness.Want(t, conn, "1", "select mbus4.run_on_q($1)", "select mbus4.post('nope', '')")
+	harness.Want(t, conn, `queue "nope" does not exist`, "select headers->'dmq.error' from mbus4.consume('dmq')")
 }
 
 // Nor do the views that mbus4.create_view makes, which work in any session.
 func TestForgedMarkersInViews(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
-	ask(t, conn, "select mbus4.create_view('q')")
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, "select mbus4.create_view('q')")
 	for _, data := range forgeries {
-		ask(t, conn, "insert into q_q (data) values (hstore('n', $1))", data)
-		report := refusal(t, conn, "22P02", "select (data->'n')::int from q_q")
+		harness.Ask(t, conn, "insert into q_q (data) values (hstore('n', $1))", data)
+		report := harness.Refusal(t, conn, "22P02", "select (data->'n')::int from q_q")
 		if want := fmt.Sprintf(`invalid input syntax for type integer: "%s"`, data); report.Message != want {
 			t.Errorf("got %q, want %q", report.Message, want)
 		}
-		ask(t, conn, "select * from q_q")
+		harness.Ask(t, conn, "select * from q_q")
 	}
-	ask(t, conn, "select mbus4.drop_queue('q')")
-	if report := refusal(t, conn, "42704", "insert into q_q (data) values ('')"); report.Message != `queue "q" does not exist` || report.Position != 0 {
+	harness.Ask(t, conn, "select mbus4.drop_queue('q')")
+	if report := harness.Refusal(t, conn, "42704", "insert into q_q (data) values ('')"); report.Message != `queue "q" does not exist` || report.Position != 0 {
 		t.Errorf("got %+v", report)
 	}
-	refusal(t, conn, "42704", "select * from q_q")
+	harness.Refusal(t, conn, "42704", "select * from q_q")
 }
 
 // A notice that looks like ours, or ours of another session, stays the server's.
 func TestForgedNotices(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn, notices := connectNotices(t, database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn, notices := harness.ConnectNotices(t, database)
 	encode := func(s string) string {
 		var b strings.Builder
 		for i := range len(s) {
@@ -153,14 +156,14 @@ func TestForgedNotices(t *testing.T) {
 	for _, text := range []string{"m4 01000 beware", "m4 1 01000 beware", "m4 1 _session_secret_ 01000 beware", "m4 1 ABCDEFGHIJKLMNOP 01000 beware"} {
 		for _, sql := range []string{"select to_tsquery('simple', $1)", "select to_tsquery('simple', $1), mbus4.post('q', '')"} {
 			*notices = nil
-			ask(t, conn, sql, encode(text))
+			harness.Ask(t, conn, sql, encode(text))
 			if len(*notices) != 1 || (*notices)[0].Severity != "NOTICE" || strings.Contains((*notices)[0].Message, "beware") || !strings.Contains((*notices)[0].Message, encode(text)) {
 				t.Errorf("%q: got %+v", text, *notices)
 			}
 		}
 	}
 	*notices = nil
-	ask(t, conn, "select mbus4.create_queue('q', 2)")
+	harness.Ask(t, conn, "select mbus4.create_queue('q', 2)")
 	if len(*notices) != 1 || !strings.Contains((*notices)[0].Message, `queue "q" already exists`) {
 		t.Errorf("got %+v", *notices)
 	}
@@ -169,10 +172,10 @@ func TestForgedNotices(t *testing.T) {
 // The hints that the proxy adds are for what the server says, not for what a client's code says.
 func TestHintsAreNotForOthersErrors(t *testing.T) {
 	t.Parallel()
-	role := newRole(t) // dropped after the database, which holds grants for it
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
-	ask(t, connect(t, direct(), database), `create function raised(code text, x text) returns int language plpgsql as $$
+	role := harness.NewRole(t) // dropped after the database, which holds grants for it
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), `create function raised(code text, x text) returns int language plpgsql as $$
 		begin raise using errcode = code, message = x, hint = 'mine'; end $$;
 		create function silent(code text, x text) returns int language plpgsql as $$ begin raise using errcode = code, message = x; end $$`)
 	for _, c := range []struct{ code, message string }{
@@ -184,7 +187,7 @@ func TestHintsAreNotForOthersErrors(t *testing.T) {
 	} {
 		for _, sql := range []string{"select %s($1, $2)", "select %s($1, $2), mbus4.post('q', '')", "select case when true then mbus4.post('q', '') end, %s($1, $2)"} {
 			for function, hint := range map[string]string{"raised": "mine", "silent": ""} {
-				report := refusal(t, conn, c.code, fmt.Sprintf(sql, function), c.code, c.message)
+				report := harness.Refusal(t, conn, c.code, fmt.Sprintf(sql, function), c.code, c.message)
 				if report.Hint != hint || report.Message != c.message || !strings.Contains(report.Where, "PL/pgSQL function "+function) {
 					t.Errorf("%s of %s: got %+v", sql, c.message, report)
 				}
@@ -192,14 +195,14 @@ func TestHintsAreNotForOthersErrors(t *testing.T) {
 		}
 	}
 	// The client's own DO block beside a step of ours keeps its context.
-	_, err := query(testContext(t), conn, "do $$ begin raise 'mine'; end $$; select mbus4.run_on_q('select 1')")
+	_, err := harness.Query(harness.Context(t), conn, "do $$ begin raise 'mine'; end $$; select mbus4.run_on_q('select 1')")
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || e.Message != "mine" || !strings.Contains(e.Where, "inline_code_block") || e.Position != 0 {
 		t.Errorf("got %+v", err)
 	}
 	// A table of the client's own that is named as one of ours.
-	ask(t, connect(t, direct(), database), "create table public.queue (x text); grant mbus4_user to "+role)
-	report := refusal(t, connectAs(t, proxied(), database, role), "42501", "insert into queue select mbus4.post('q', '')")
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), "create table public.queue (x text); grant mbus4_user to "+role)
+	report := harness.Refusal(t, harness.ConnectAs(t, harness.Proxied(), database, role), "42501", "insert into queue select mbus4.post('q', '')")
 	if report.Hint != "" {
 		t.Errorf("got %+v", report)
 	}

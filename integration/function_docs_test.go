@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"mbusproxy/sqlfuncs"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 const manualPath = "../docs/functions.md"
@@ -95,7 +98,7 @@ func TestFunctionManual(t *testing.T) {
 func TestFunctionDocs(t *testing.T) {
 	t.Parallel()
 	text, entries := readManual(t)
-	database := newDatabase(t)
+	database := harness.NewDatabase(t)
 	const end = "--- the end of an example ---"
 	var script strings.Builder
 	var examples []*manualExample
@@ -105,22 +108,22 @@ func TestFunctionDocs(t *testing.T) {
 			script.WriteString(x.sql + "\\warn " + end + "\n")
 		}
 	}
-	path, _ := psqlTool(t)
+	path, _ := programs.FindPsql(t)
 	// One stream for both, as on a terminal.
-	got := run(t, []string{"PAGER=", "PGOPTIONS="}, script.String(), t.TempDir(), "sh", "-c", `exec "$@" 2>&1`, "sh",
-		path, "-X", "-d", proxied().url(database))
-	outputs := strings.Split(got.stdout, end+"\n")
-	if len(outputs) != len(examples)+1 || got.status != 0 {
-		t.Fatalf("status %d, %d outputs of %d examples:\n%s", got.status, len(outputs)-1, len(examples), got.stdout)
+	got := programs.Run(t, []string{"PAGER=", "PGOPTIONS="}, script.String(), t.TempDir(), "sh", "-c", `exec "$@" 2>&1`, "sh",
+		path, "-X", "-d", harness.Proxied().URL(database))
+	outputs := strings.Split(got.Stdout, end+"\n")
+	if len(outputs) != len(examples)+1 || got.Status != 0 {
+		t.Fatalf("status %d, %d outputs of %d examples:\n%s", got.Status, len(outputs)-1, len(examples), got.Stdout)
 	}
 	for i, x := range examples {
-		output := strings.TrimLeft(trim(mask(outputs[i], database))+"\n", "\n")
+		output := strings.TrimLeft(programs.Trim(mask(outputs[i], database))+"\n", "\n")
 		if *updateManual {
 			text = strings.Replace(text, "```sql\n"+x.sql+"```\n\n```text\n"+x.output+"```", "```sql\n"+x.sql+"```\n\n```text\n"+output+"```", 1)
 			continue
 		}
 		if narrow(output) != narrow(x.output) {
-			t.Errorf("%s\nthe manual (-) and psql (+):\n%s", x.sql, lineDiff(x.output, output))
+			t.Errorf("%s\nthe manual (-) and psql (+):\n%s", x.sql, harness.LineDiff(x.output, output))
 		}
 	}
 	if *updateManual {
@@ -146,7 +149,7 @@ func mask(output, database string) string {
 
 // narrow forgets how wide columns are.
 func narrow(output string) string {
-	return trim(dashes.ReplaceAllString(blanks.ReplaceAllString(output, " "), "--"))
+	return programs.Trim(dashes.ReplaceAllString(blanks.ReplaceAllString(output, " "), "--"))
 }
 
 var (

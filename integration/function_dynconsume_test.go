@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // dyn_consume gives the first message that meets a selector, wherever that comes from.
@@ -32,29 +35,29 @@ func TestDynConsumeSelectors(t *testing.T) {
 		{"t.* is distinct from null", "m1"},
 		{"U&\"\\0074\".data->'n' = '4'", "m4"},
 	}
-	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, "create table chosen (selector text)")
-		s.want(t, "m1\nm2\nm3\nm4", "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 4) n")
-		s.want(t, "m5", "select mbus4.post('q', $1, iid => 'm5')", `who=>"O'Brien ☃"`)
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, "create table chosen (selector text)")
+		s.Want(t, "m1\nm2\nm3\nm4", "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 4) n")
+		s.Want(t, "m5", "select mbus4.post('q', $1, iid => 'm5')", `who=>"O'Brien ☃"`)
 		for _, c := range cases {
 			literal := "'" + strings.ReplaceAll(c.selector, "'", "''") + "'"
-			ask(t, s.conn, "truncate chosen; insert into chosen values ("+literal+")")
-			for _, call := range []step{
-				do("select iid from mbus4.dyn_consume('q', $1)", c.selector),
-				do("select iid from mbus4.dyn_consume('q', " + literal + ")"),
-				do("select (mbus4.dyn_consume('q', selector)).iid from chosen"),
-				do("select iid from mbus4.dyn_consume('q', (select selector from chosen), 'default')"),
+			harness.Ask(t, s.Conn, "truncate chosen; insert into chosen values ("+literal+")")
+			for _, call := range []forms.Step{
+				forms.Do("select iid from mbus4.dyn_consume('q', $1)", c.selector),
+				forms.Do("select iid from mbus4.dyn_consume('q', " + literal + ")"),
+				forms.Do("select (mbus4.dyn_consume('q', selector)).iid from chosen"),
+				forms.Do("select iid from mbus4.dyn_consume('q', (select selector from chosen), 'default')"),
 			} {
-				s.want(t, "", "begin")
-				s.want(t, c.got, call.sql, call.args...)
-				s.want(t, "", "rollback")
+				s.Want(t, "", "begin")
+				s.Want(t, c.got, call.SQL, call.Args...)
+				s.Want(t, "", "rollback")
 			}
 		}
 		// The order among those that match, one by one.
 		for _, n := range []string{"m2", "m3", "m4", ""} {
-			s.want(t, n, "select iid from mbus4.dyn_consume('q', $1)", "(t.data->'n')::int >= 2")
+			s.Want(t, n, "select iid from mbus4.dyn_consume('q', $1)", "(t.data->'n')::int >= 2")
 		}
-		s.want(t, "m1\nm5", "select iid from mbus4.consumen('q', amt => 9)")
+		s.Want(t, "m1\nm5", "select iid from mbus4.consumen('q', amt => 9)")
 		for _, bad := range []struct{ selector, codes string }{
 			{"t.nosuch", "42703"},
 			{"1", "42804"},
@@ -72,7 +75,7 @@ func TestDynConsumeSelectors(t *testing.T) {
 			{"t.tableoid > 0", "42703"},
 			{"m.mbus4_id > 0 and message.data is null", "42P01"},
 		} {
-			s.refused(t, bad.codes, "select * from mbus4.dyn_consume('q', $1)", bad.selector)
+			s.Refused(t, bad.codes, "select * from mbus4.dyn_consume('q', $1)", bad.selector)
 		}
 	})
 }
@@ -81,54 +84,54 @@ func TestDynConsumeSelectors(t *testing.T) {
 // of other consumers, those that somebody holds.
 func TestDynConsumeDelivers(t *testing.T) {
 	t.Parallel()
-	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
-		other := connect(t, proxied(), s.database)
-		s.want(t, "late", "select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late')")
-		s.want(t, "gone", "select mbus4.post('q', '', expires => '2001-01-01', iid => 'gone')")
-		s.want(t, "waits", "select mbus4.post('q', '', $1, iid => 'waits')", `"consume_after"=>"{late}"`)
-		s.want(t, "second", "select mbus4.post('q', 'n=>2', iid => 'second')")
-		s.want(t, "first", "select mbus4.post('q', 'n=>1', delayed_until => '2001-01-01', iid => 'first')")
-		s.want(t, "", "select mbus4.create_consumer('q', 'c')")
-		s.want(t, "", "select iid from mbus4.dyn_consume('q', 'true', 'c')")
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		other := harness.Connect(t, harness.Proxied(), s.Database)
+		s.Want(t, "late", "select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late')")
+		s.Want(t, "gone", "select mbus4.post('q', '', expires => '2001-01-01', iid => 'gone')")
+		s.Want(t, "waits", "select mbus4.post('q', '', $1, iid => 'waits')", `"consume_after"=>"{late}"`)
+		s.Want(t, "second", "select mbus4.post('q', 'n=>2', iid => 'second')")
+		s.Want(t, "first", "select mbus4.post('q', 'n=>1', delayed_until => '2001-01-01', iid => 'first')")
+		s.Want(t, "", "select mbus4.create_consumer('q', 'c')")
+		s.Want(t, "", "select iid from mbus4.dyn_consume('q', 'true', 'c')")
 		dyn := "select iid from mbus4.dyn_consume('q', $1)"
-		s.want(t, "", dyn, "t.iid in ('late', 'gone', 'waits')")
+		s.Want(t, "", dyn, "t.iid in ('late', 'gone', 'waits')")
 
 		// What matches is held; what is free does not match.
-		want(t, other, "second\nfirst", "begin; select iid from mbus4.consumen('q', amt => 2) order by 1 desc")
-		s.want(t, "", dyn, "true")
-		s.want(t, "third", "select mbus4.post('q', 'n=>3', iid => 'third')")
-		s.want(t, "", dyn, "(t.data->'n')::int < 3")
-		s.want(t, "third", dyn, "(t.data->'n')::int <= 3")
-		ask(t, other, "rollback")
-		s.want(t, "second", dyn, "true")
-		s.want(t, "first", dyn, "true")
-		s.want(t, "", dyn, "true")
+		harness.Want(t, other, "second\nfirst", "begin; select iid from mbus4.consumen('q', amt => 2) order by 1 desc")
+		s.Want(t, "", dyn, "true")
+		s.Want(t, "third", "select mbus4.post('q', 'n=>3', iid => 'third')")
+		s.Want(t, "", dyn, "(t.data->'n')::int < 3")
+		s.Want(t, "third", dyn, "(t.data->'n')::int <= 3")
+		harness.Ask(t, other, "rollback")
+		s.Want(t, "second", dyn, "true")
+		s.Want(t, "first", dyn, "true")
+		s.Want(t, "", dyn, "true")
 
 		// All first candidates are held by others, and all second ones.
-		s.want(t, "200", "select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'x' || n) from generate_series(1, 200) n) x")
-		want(t, other, "50", "begin; select count(*) from mbus4.consumen('q', amt => 50)")
-		s.want(t, "x51", dyn, "t.iid like 'x%'")
-		s.want(t, "x52", dyn, "t.data->'n' <> '0'")
-		want(t, other, "120", "select count(*) from mbus4.consumen('q', amt => 120)")
-		s.want(t, "x173", dyn, "t.iid like 'x%'")
-		s.want(t, "x174", dyn, "t.data->'n' <> '0'")
-		s.want(t, "x200", dyn, "t.iid = 'x200'")
-		s.want(t, "", dyn, "t.iid = 'x50'")
-		ask(t, other, "rollback")
-		s.want(t, "x50", dyn, "t.iid = 'x50'")
+		s.Want(t, "200", "select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'x' || n) from generate_series(1, 200) n) x")
+		harness.Want(t, other, "50", "begin; select count(*) from mbus4.consumen('q', amt => 50)")
+		s.Want(t, "x51", dyn, "t.iid like 'x%'")
+		s.Want(t, "x52", dyn, "t.data->'n' <> '0'")
+		harness.Want(t, other, "120", "select count(*) from mbus4.consumen('q', amt => 120)")
+		s.Want(t, "x173", dyn, "t.iid like 'x%'")
+		s.Want(t, "x174", dyn, "t.data->'n' <> '0'")
+		s.Want(t, "x200", dyn, "t.iid = 'x200'")
+		s.Want(t, "", dyn, "t.iid = 'x50'")
+		harness.Ask(t, other, "rollback")
+		s.Want(t, "x50", dyn, "t.iid = 'x50'")
 		// A rollback gives back.
-		s.want(t, "", "begin")
-		s.want(t, "x1", dyn, "t.iid = 'x1'")
-		s.want(t, "", "rollback")
-		s.want(t, "x1", dyn, "t.iid = 'x1'")
+		s.Want(t, "", "begin")
+		s.Want(t, "x1", dyn, "t.iid = 'x1'")
+		s.Want(t, "", "rollback")
+		s.Want(t, "x1", dyn, "t.iid = 'x1'")
 	})
 }
 
 // A selector cannot leave the parentheses that it is put into.
 func TestDynConsumeIsOneExpression(t *testing.T) {
 	t.Parallel()
-	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, "create table kept (); select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late'); select mbus4.post('r', '', iid => 'other')")
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, "create table kept (); select mbus4.post('q', '', delayed_until => '2999-01-01', iid => 'late'); select mbus4.post('r', '', iid => 'other')")
 		for _, selector := range []string{
 			"true) -- ", "true); drop table kept; --", "false) union select ('''(0,1)''')::tsvector --", "true, true", "true) limit 9 --",
 			"true) or (1=1", "1) from mbus4.message --", "true; select 1", "true)) or ((true", "true /*", "true --", "'", "$$", "$x$ true", `"`, "E'\\\\'", "U&'\\",
@@ -141,13 +144,13 @@ func TestDynConsumeIsOneExpression(t *testing.T) {
 			"$x$ ) $x$ = '') then 0 end) is not null or (case when (true", "/* ( */ true) then 0 end) is not null or (case when (true",
 			"generate_series(1, 2) = 1", "count(*) > 0", "true order by 1", "true limit 1", "true as x", "true then 0 end) is not null or (case when true", "",
 		} {
-			for i, call := range []step{
-				do("select iid from mbus4.dyn_consume('q', $1)", selector),
-				do("select iid from mbus4.dyn_consume('q', $1)", "("+selector), // what is open already is not closed by us
-				do("select iid from mbus4.dyn_consume('q', '" + strings.ReplaceAll(selector, "'", "''") + "')"),
-				do("select (mbus4.dyn_consume('q', selector)).iid from (values ('" + strings.ReplaceAll(selector, "'", "''") + "')) v (selector)"),
+			for i, call := range []forms.Step{
+				forms.Do("select iid from mbus4.dyn_consume('q', $1)", selector),
+				forms.Do("select iid from mbus4.dyn_consume('q', $1)", "("+selector), // what is open already is not closed by us
+				forms.Do("select iid from mbus4.dyn_consume('q', '" + strings.ReplaceAll(selector, "'", "''") + "')"),
+				forms.Do("select (mbus4.dyn_consume('q', selector)).iid from (values ('" + strings.ReplaceAll(selector, "'", "''") + "')) v (selector)"),
 			} {
-				got, err := s.form.run(testContext(t), s.conn, call)
+				got, err := s.Form.Run(harness.Context(t), s.Conn, call)
 				// A comment ends with the line.
 				comment := selector == "true --" && i != 1 || selector == "true) -- " && i == 1
 				// A literal may stand where an aggregate of one row is allowed.
@@ -155,17 +158,17 @@ func TestDynConsumeIsOneExpression(t *testing.T) {
 				if strings.TrimSpace(got) != "" || err == nil && selector != "" && !comment && !counts {
 					t.Errorf("%s (%d): got %q, want an error", selector, i, got)
 				}
-				if err != nil && sqlState(err) == "" {
-					t.Fatal(describe(err))
+				if err != nil && harness.SQLState(err) == "" {
+					t.Fatal(harness.Describe(err))
 				}
 			}
 		}
 		// What the caller can read anyway it can ask for; that decides about the messages of q and of no other queue.
-		s.want(t, "", "select iid from mbus4.dyn_consume('q', $1)", "exists (select from mbus4.message m where m.iid = 'other')")
-		s.want(t, "", "select iid from mbus4.dyn_consume('q', $1)", "(select count(*) from mbus4.consumer) > 0")
-		s.want(t, "other", "select iid from mbus4.dyn_consume('r', $1)", "exists (select from mbus4.message m where m.iid = 'late')")
-		s.want(t, "other", "select mbus4.post('r', '', iid => $1)", "other")
-		s.want(t, "late other|0", "select string_agg(iid, ' ' order by iid), (select count(*) from kept) from mbus4.message")
+		s.Want(t, "", "select iid from mbus4.dyn_consume('q', $1)", "exists (select from mbus4.message m where m.iid = 'other')")
+		s.Want(t, "", "select iid from mbus4.dyn_consume('q', $1)", "(select count(*) from mbus4.consumer) > 0")
+		s.Want(t, "other", "select iid from mbus4.dyn_consume('r', $1)", "exists (select from mbus4.message m where m.iid = 'late')")
+		s.Want(t, "other", "select mbus4.post('r', '', iid => $1)", "other")
+		s.Want(t, "late other|0", "select string_agg(iid, ' ' order by iid), (select count(*) from kept) from mbus4.message")
 	})
 }
 
@@ -173,21 +176,21 @@ func TestDynConsumeIsOneExpression(t *testing.T) {
 func TestDynConsumeConcurrently(t *testing.T) {
 	t.Parallel()
 	const sessions, messages = 8, 240
-	database := newQueueDatabase(t, "q")
-	poster := connect(t, proxied(), database)
-	ask(t, poster, fmt.Sprintf("select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, %d) n) x", messages))
+	database := harness.NewQueueDatabase(t, "q")
+	poster := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, poster, fmt.Sprintf("select count(*) from (select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, %d) n) x", messages))
 	var mu sync.Mutex
 	got := map[string]int{}
 	var all sync.WaitGroup
-	ctx := testContext(t)
+	ctx := harness.Context(t)
 	for i := range sessions {
-		conn := connect(t, proxied(), database)
+		conn := harness.Connect(t, harness.Proxied(), database)
 		all.Go(func() {
 			selector := fmt.Sprintf("(t.data->'n')::int %% 2 = %d", i%2)
 			for {
-				iids, err := query(ctx, conn, "select iid from mbus4.dyn_consume('q', $1)", selector)
+				iids, err := harness.Query(ctx, conn, "select iid from mbus4.dyn_consume('q', $1)", selector)
 				if err != nil {
-					t.Error(describe(err))
+					t.Error(harness.Describe(err))
 					return
 				}
 				if iids == "" {

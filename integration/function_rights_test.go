@@ -2,17 +2,19 @@ package integration
 
 import (
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // A member of mbus4_user may use all that works with messages, one of mbus4_admin all that makes and
 // drops, and whoever is neither gets told which.
 func TestFunctionRights(t *testing.T) {
 	t.Parallel()
-	nobody, user, maker := newRole(t), newRole(t), newRole(t)
-	database := newQueueDatabase(t, "q", "r", "gone")
-	admin(t, "grant mbus4_user to "+user)
-	admin(t, "grant mbus4_admin to "+maker)
-	ask(t, connect(t, proxied(), database), `select mbus4.create_consumer('q', 'c', '(t.data->''n'')::int > 0');
+	nobody, user, maker := harness.NewRole(t), harness.NewRole(t), harness.NewRole(t)
+	database := harness.NewQueueDatabase(t, "q", "r", "gone")
+	harness.Admin(t, "grant mbus4_user to "+user)
+	harness.Admin(t, "grant mbus4_admin to "+maker)
+	harness.Ask(t, harness.Connect(t, harness.Proxied(), database), `select mbus4.create_consumer('q', 'c', '(t.data->''n'')::int > 0');
 		select mbus4.create_trigger('q', 'r', 'true'); select mbus4.create_consumer('q', 'gone'); select mbus4.create_trigger('q', 'gone')`)
 	messages := []string{
 		"select mbus4.post('q', 'n=>1', iid => 'a')",
@@ -46,19 +48,19 @@ func TestFunctionRights(t *testing.T) {
 		"select mbus4.drop_trigger('q', 'r')",
 	}
 	for role, may := range map[string][2]bool{nobody: {false, false}, user: {true, false}, maker: {true, true}} {
-		conn := connectAs(t, proxied(), database, role)
+		conn := harness.ConnectAs(t, harness.Proxied(), database, role)
 		for i, statements := range [][]string{messages, definitions} {
 			for _, sql := range statements {
-				ask(t, conn, "begin")
+				harness.Ask(t, conn, "begin")
 				if may[i] {
-					ask(t, conn, sql)
-				} else if said := refusal(t, conn, "42501", sql).Hint; said == "" {
+					harness.Ask(t, conn, sql)
+				} else if said := harness.Refusal(t, conn, "42501", sql).Hint; said == "" {
 					t.Errorf("%s: no hint", sql)
 				}
-				ask(t, conn, "rollback")
+				harness.Ask(t, conn, "rollback")
 			}
 		}
-		want(t, conn, "t", "select mbus4.readme() <> ''")
-		ask(t, conn, "select mbus4.regenerate_functions()")
+		harness.Want(t, conn, "t", "select mbus4.readme() <> ''")
+		harness.Ask(t, conn, "select mbus4.regenerate_functions()")
 	}
 }

@@ -1,6 +1,10 @@
 package integration
 
-import "testing"
+import (
+	"testing"
+
+	"mbusproxy/integration/internal/harness"
+)
 
 // A statement of run_on_<q> fails with its message also where it fails an assertion, or what a deferred
 // constraint refuses only at the end.
@@ -14,11 +18,11 @@ func TestRunLateFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			conn := connect(t, proxied(), newLateDatabase(t))
-			want(t, conn, "3", "select mbus4.run_on_q($1)", c.exec)
-			want(t, conn, "f|t|f", "select mbus4.is_msg_exists('m1'), mbus4.is_msg_exists('m2'), mbus4.is_msg_exists('m3')")
-			want(t, conn, "m2|"+c.message, "select iid, headers->'dmq.error' from mbus4.consume('dmq')")
-			want(t, conn, "1 3", "select coalesce(nullif((select string_agg(n::text, ' ' order by n) from done), ''), (select string_agg(n::text, ' ' order by n) from checked))")
+			conn := harness.Connect(t, harness.Proxied(), newLateDatabase(t))
+			harness.Want(t, conn, "3", "select mbus4.run_on_q($1)", c.exec)
+			harness.Want(t, conn, "f|t|f", "select mbus4.is_msg_exists('m1'), mbus4.is_msg_exists('m2'), mbus4.is_msg_exists('m3')")
+			harness.Want(t, conn, "m2|"+c.message, "select iid, headers->'dmq.error' from mbus4.consume('dmq')")
+			harness.Want(t, conn, "1 3", "select coalesce(nullif((select string_agg(n::text, ' ' order by n) from done), ''), (select string_agg(n::text, ' ' order by n) from checked))")
 		})
 	}
 }
@@ -27,7 +31,7 @@ func TestRunLateFailures(t *testing.T) {
 func newLateDatabase(t *testing.T) string {
 	t.Helper()
 	database := newRunDatabase(t, 3)
-	ask(t, connect(t, direct(), database), `
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), `
 		create table late (n int primary key deferrable initially deferred);
 		insert into late values (2);
 		create table checked (n int);
@@ -40,19 +44,19 @@ func newLateDatabase(t *testing.T) string {
 // What the transaction owes its constraints for other reasons is not the messages', and stays deferred.
 func TestRunLeavesConstraintsDeferred(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied(), newLateDatabase(t))
+	conn := harness.Connect(t, harness.Proxied(), newLateDatabase(t))
 	const exec = "insert into late values ((($1).data->'n')::int)"
-	ask(t, conn, "begin; insert into late values (2)")
-	want(t, conn, "3", "select mbus4.run_on_q($1)", "insert into done values ((($1).data->'n')::int)")
-	ask(t, conn, "insert into late values (7), (7)")
-	ask(t, conn, "delete from late; commit")
-	want(t, conn, "1 2 3", doneNow)
-	want(t, conn, "f", "select exists (select from mbus4.consume('dmq'))")
+	harness.Ask(t, conn, "begin; insert into late values (2)")
+	harness.Want(t, conn, "3", "select mbus4.run_on_q($1)", "insert into done values ((($1).data->'n')::int)")
+	harness.Ask(t, conn, "insert into late values (7), (7)")
+	harness.Ask(t, conn, "delete from late; commit")
+	harness.Want(t, conn, "1 2 3", doneNow)
+	harness.Want(t, conn, "f", "select exists (select from mbus4.consume('dmq'))")
 
-	ask(t, conn, "insert into late values (2); select mbus4.post('q', 'n=>2', iid => 'again'); select mbus4.post('q', 'n=>5', iid => 'other')")
-	ask(t, conn, "begin")
-	want(t, conn, "2", "select mbus4.run_on_q($1)", exec)
-	ask(t, conn, "insert into late values (5); delete from late where ctid = (select max(ctid) from late); commit") // still deferred
-	want(t, conn, "2 5", "select string_agg(n::text, ' ' order by n) from late")
-	want(t, conn, "again", "select iid from mbus4.consume('dmq')")
+	harness.Ask(t, conn, "insert into late values (2); select mbus4.post('q', 'n=>2', iid => 'again'); select mbus4.post('q', 'n=>5', iid => 'other')")
+	harness.Ask(t, conn, "begin")
+	harness.Want(t, conn, "2", "select mbus4.run_on_q($1)", exec)
+	harness.Ask(t, conn, "insert into late values (5); delete from late where ctid = (select max(ctid) from late); commit") // still deferred
+	harness.Want(t, conn, "2 5", "select string_agg(n::text, ' ' order by n) from late")
+	harness.Want(t, conn, "again", "select iid from mbus4.consume('dmq')")
 }

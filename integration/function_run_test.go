@@ -5,14 +5,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // newRunDatabase is a database with queue q, in which lie messages 1 to n under the iids m1 and so on,
 // and a table done(n).
 func newRunDatabase(t *testing.T, n int) string {
 	t.Helper()
-	database := newQueueDatabase(t, "q", "r")
-	ask(t, connect(t, proxied(), database), fmt.Sprintf(`create table done (n int);
+	database := harness.NewQueueDatabase(t, "q", "r")
+	harness.Ask(t, harness.Connect(t, harness.Proxied(), database), fmt.Sprintf(`create table done (n int);
 		select mbus4.post('q', hstore('n', n::text), 'own=>h', 'p=>1', iid => 'm' || n) from generate_series(1, %d) n`, n))
 	return database
 }
@@ -35,16 +38,16 @@ func TestRunError(t *testing.T) {
 		t.Run(c.message, func(t *testing.T) {
 			t.Parallel()
 			database := newRunDatabase(t, 3)
-			conn := connect(t, proxied(), database)
-			ask(t, conn, "select mbus4.post('q', 'n=>9', 'consume_after=>{m2}', iid => 'waits')")
-			want(t, conn, "3", "select mbus4."+name+"($1)", c.exec)
-			want(t, conn, "1 3", doneNow)
-			want(t, conn, "f|t", "select mbus4.is_msg_exists('m1'), mbus4.is_msg_exists('m2')")
-			want(t, conn, "0", "select mbus4."+name+"($1)", c.exec)
-			want(t, conn, `m2|"n"=>"2"|"p"=>"1"|h|q|dmq|{`+database+`}|t|`+c.message,
+			conn := harness.Connect(t, harness.Proxied(), database)
+			harness.Ask(t, conn, "select mbus4.post('q', 'n=>9', 'consume_after=>{m2}', iid => 'waits')")
+			harness.Want(t, conn, "3", "select mbus4."+name+"($1)", c.exec)
+			harness.Want(t, conn, "1 3", doneNow)
+			harness.Want(t, conn, "f|t", "select mbus4.is_msg_exists('m1'), mbus4.is_msg_exists('m2')")
+			harness.Want(t, conn, "0", "select mbus4."+name+"($1)", c.exec)
+			harness.Want(t, conn, `m2|"n"=>"2"|"p"=>"1"|h|q|dmq|{`+database+`}|t|`+c.message,
 				`select iid, data, properties, headers->'own', headers->'destination_queue', headers->'destination', headers->'seenby',
 					(headers->'dmq.added')::timestamptz between now() - interval '1 min' and now(), headers->'dmq.error' from mbus4.consume('dmq')`)
-			await(t, conn, 20*time.Second, "select exists (select from mbus4.consume('q'))")
+			harness.Await(t, conn, 20*time.Second, "select exists (select from mbus4.consume('q'))")
 		})
 	}
 }
@@ -52,12 +55,12 @@ func TestRunError(t *testing.T) {
 // A text that is no statement fails for every message.
 func TestRunSyntaxError(t *testing.T) {
 	t.Parallel()
-	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		for _, exec := range []string{"insrt into nowhere", "select nosuch", "select ($1).nosuch", "select $2", "select 1/0", "commit", "select mbus4.nosuch()"} {
-			s.want(t, "t", "select count(*) = 2 from (select mbus4.post('q', 'a=>1') from generate_series(1, 2)) x")
-			s.want(t, "2", "select mbus4.run_on_q($1)", exec)
-			s.want(t, "2|t", "select count(*), bool_and(headers->'dmq.error' <> '') from mbus4.consumen('dmq', amt => 9)")
-			s.want(t, "f", "select mbus4.peek_q()")
+			s.Want(t, "t", "select count(*) = 2 from (select mbus4.post('q', 'a=>1') from generate_series(1, 2)) x")
+			s.Want(t, "2", "select mbus4.run_on_q($1)", exec)
+			s.Want(t, "2|t", "select count(*), bool_and(headers->'dmq.error' <> '') from mbus4.consumen('dmq', amt => 9)")
+			s.Want(t, "f", "select mbus4.peek_q()")
 		}
 	})
 }
@@ -65,8 +68,8 @@ func TestRunSyntaxError(t *testing.T) {
 // The statement may itself call mbus4.
 func TestRunCalls(t *testing.T) {
 	t.Parallel()
-	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, "select mbus4.create_consumer('r', 'odd', '(t.data->''n'')::int % 2 = 1'); create table done (n int)")
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, "select mbus4.create_consumer('r', 'odd', '(t.data->''n'')::int % 2 = 1'); create table done (n int)")
 		execs := []struct{ exec, left string }{
 			{"select mbus4.post('r', ($1).data, iid => 'r' || ($1).iid)", "r/default:123 r/odd:13"},
 			{"select mbus4.post_r(($1).data) from generate_series(1, 2)", "r/default:112233 r/odd:1133"},
@@ -78,22 +81,22 @@ func TestRunCalls(t *testing.T) {
 			{"select mbus4.create_consumer('r', 'c', 't.iid = ''x''') where ($1).iid = 'm2'", ""},
 		}
 		for _, c := range execs {
-			s.want(t, "", "begin")
+			s.Want(t, "", "begin")
 			for n := 1; n <= 3; n++ {
-				s.want(t, fmt.Sprint("m", n), "select mbus4.post('q', hstore('n', $1), iid => $2)", n, fmt.Sprint("m", n))
+				s.Want(t, fmt.Sprint("m", n), "select mbus4.post('q', hstore('n', $1), iid => $2)", n, fmt.Sprint("m", n))
 			}
-			s.want(t, "3", "select mbus4.run_on_q($1)", c.exec)
-			s.want(t, c.left, `select coalesce(string_agg(q || ':' || n, ' ' order by q), '') from (
+			s.Want(t, "3", "select mbus4.run_on_q($1)", c.exec)
+			s.Want(t, c.left, `select coalesce(string_agg(q || ':' || n, ' ' order by q), '') from (
 				select c.queue || '/' || c.name q, string_agg(m.data->'n', '' order by m.data->'n') n
 				from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id group by 1) x`)
-			s.want(t, "", "rollback")
+			s.Want(t, "", "rollback")
 		}
 		// The error of a call is what a client would see.
-		s.want(t, "m", "select mbus4.post('q', '', iid => 'm')")
-		s.want(t, "1", "select mbus4.run_on_q($1)", "select mbus4.post('nowhere', '')")
-		s.want(t, `queue "nowhere" does not exist`, "select headers->'dmq.error' from mbus4.consume('dmq')")
+		s.Want(t, "m", "select mbus4.post('q', '', iid => 'm')")
+		s.Want(t, "1", "select mbus4.run_on_q($1)", "select mbus4.post('nowhere', '')")
+		s.Want(t, `queue "nowhere" does not exist`, "select headers->'dmq.error' from mbus4.consume('dmq')")
 		// What cannot be served at all is refused as it would be outside, and nothing is taken.
-		s.want(t, "m", "select mbus4.post('q', '', iid => 'm')")
+		s.Want(t, "m", "select mbus4.post('q', '', iid => 'm')")
 		for exec, code := range map[string]string{
 			"create view v as select mbus4.post('r', '')":             "0A000",
 			"select mbus4.post('r')":                                  "42883",
@@ -102,9 +105,9 @@ func TestRunCalls(t *testing.T) {
 			"select mbus4.create_consumer('r', 'c', 'now() > now()')": "0A000 42P17",
 			"select mbus4.create_consumer('r', 'c', ($1).iid)":        "0A000",
 		} {
-			s.refused(t, code, "select mbus4.run_on_q($1)", exec)
+			s.Refused(t, code, "select mbus4.run_on_q($1)", exec)
 		}
-		s.want(t, "m", "select iid from mbus4.consume('q')")
+		s.Want(t, "m", "select iid from mbus4.consume('q')")
 	})
 }
 
@@ -113,20 +116,20 @@ func TestRunInTransaction(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 130)
 	for _, f := range protocols() {
-		s := &session{f, connect(t, proxied(), database), database}
-		s.want(t, "", "begin")
-		s.want(t, "100", "select mbus4.run_on_q($1)", record)
-		s.want(t, "100|1|100", "select count(*), min(n), max(n) from done")
-		s.want(t, "", "savepoint s")
-		s.want(t, "30", "select mbus4.run_on_q($1)", "select 1 / 0")
-		s.want(t, "30", "select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'dmq'")
-		s.want(t, "", "rollback to s")
-		s.want(t, "30|0", "select mbus4.run_on_q($1), mbus4.run_q($1)", record)
-		s.want(t, "130", "select count(distinct n) from done")
-		s.want(t, "f", "select mbus4.peek_q()")
-		s.want(t, "", "rollback")
-		s.want(t, "0", "select count(*) from done")
-		s.want(t, "130", "select mbus4.estimated_messages('q')")
+		s := &forms.Session{Form: f, Conn: harness.Connect(t, harness.Proxied(), database), Database: database}
+		s.Want(t, "", "begin")
+		s.Want(t, "100", "select mbus4.run_on_q($1)", record)
+		s.Want(t, "100|1|100", "select count(*), min(n), max(n) from done")
+		s.Want(t, "", "savepoint s")
+		s.Want(t, "30", "select mbus4.run_on_q($1)", "select 1 / 0")
+		s.Want(t, "30", "select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'dmq'")
+		s.Want(t, "", "rollback to s")
+		s.Want(t, "30|0", "select mbus4.run_on_q($1), mbus4.run_q($1)", record)
+		s.Want(t, "130", "select count(distinct n) from done")
+		s.Want(t, "f", "select mbus4.peek_q()")
+		s.Want(t, "", "rollback")
+		s.Want(t, "0", "select count(*) from done")
+		s.Want(t, "130", "select mbus4.estimated_messages('q')")
 	}
 }
 
@@ -134,11 +137,11 @@ func TestRunInTransaction(t *testing.T) {
 func TestRunAmongStatements(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 2)
-	conn := connect(t, proxied(), database)
-	want(t, conn, "2\n1 2\n0", "select mbus4.run_on_q('"+strings.ReplaceAll(record, "'", "''")+"'); "+doneNow+"; select mbus4.run_on_q('select 1')")
-	want(t, conn, "x\n1\n1 2 7", "select mbus4.post('q', 'n=>7', iid => 'x'); select mbus4.run_on_q('"+strings.ReplaceAll(record, "'", "''")+"'); "+doneNow)
-	refused(t, conn, "22012", "select mbus4.post('q', 'n=>8', iid => 'y'); select mbus4.run_on_q('insert into done values (8)'); select 1 / 0")
-	want(t, conn, "1 2 7\nf", doneNow+"; select mbus4.peek_q()")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Want(t, conn, "2\n1 2\n0", "select mbus4.run_on_q('"+strings.ReplaceAll(record, "'", "''")+"'); "+doneNow+"; select mbus4.run_on_q('select 1')")
+	harness.Want(t, conn, "x\n1\n1 2 7", "select mbus4.post('q', 'n=>7', iid => 'x'); select mbus4.run_on_q('"+strings.ReplaceAll(record, "'", "''")+"'); "+doneNow)
+	harness.Refused(t, conn, "22012", "select mbus4.post('q', 'n=>8', iid => 'y'); select mbus4.run_on_q('insert into done values (8)'); select 1 / 0")
+	harness.Want(t, conn, "1 2 7\nf", doneNow+"; select mbus4.peek_q()")
 }
 
 // Where a call cannot be done by a statement before it, it is refused and nothing is taken.
@@ -166,15 +169,15 @@ func TestRunRefusedPositions(t *testing.T) {
 	}
 	database := newRunDatabase(t, 1)
 	for _, f := range protocols() {
-		t.Run(f.name, func(t *testing.T) {
-			s := &session{f, connect(t, proxied(), database), database}
+		t.Run(f.Name, func(t *testing.T) {
+			s := &forms.Session{Form: f, Conn: harness.Connect(t, harness.Proxied(), database), Database: database}
 			for _, sql := range statements {
-				said := s.refused(t, "0A000", sql)
+				said := s.Refused(t, "0A000", sql)
 				if strings.Contains(said, "(at 0;") || strings.Contains(said, `hint ""`) {
 					t.Errorf("%s: no position or hint: %s", sql, said)
 				}
 			}
-			s.want(t, "m1", "select iid from mbus4.message")
+			s.Want(t, "m1", "select iid from mbus4.message")
 		})
 	}
 }
@@ -183,7 +186,7 @@ func TestRunRefusedPositions(t *testing.T) {
 func TestRunParameterInQuery(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 1)
-	conn := connect(t, proxied(), database)
+	conn := harness.Connect(t, harness.Proxied(), database)
 	for _, sql := range []string{
 		"select mbus4.run_on_q($1)",
 		"select 'ü', mbus4.run_on_q(exec => $2)",
@@ -193,41 +196,41 @@ func TestRunParameterInQuery(t *testing.T) {
 		"select mbus4.create_consumer('q', 'c', $1)",
 		"select iid from mbus4.dyn_consume('q', $1)",
 	} {
-		said := refusal(t, conn, "42P02", sql)
+		said := harness.Refusal(t, conn, "42P02", sql)
 		at := strings.Index(sql, "$")
 		if want := "there is no parameter " + sql[at:at+2]; said.Message != want || int(said.Position) != 1+len([]rune(sql[:at])) {
 			t.Errorf("%s: %q at %d", sql, said.Message, said.Position)
 		}
 	}
-	want(t, conn, "m1", "select iid from mbus4.message")
+	harness.Want(t, conn, "m1", "select iid from mbus4.message")
 }
 
 // Cancelled in the middle, nothing was done.
 func TestRunCancel(t *testing.T) {
 	t.Parallel()
 	for _, f := range protocols() {
-		t.Run(f.name, func(t *testing.T) {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			database := newRunDatabase(t, 5)
-			conn, server := connect(t, proxied(), database), connect(t, direct(), database)
+			conn, server := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Direct(), database)
 			ended := make(chan error, 1)
-			ctx := testContext(t)
+			ctx := harness.Context(t)
 			go func() {
-				_, err := f.run(ctx, conn, do("select mbus4.run_on_q($1)",
+				_, err := f.Run(ctx, conn, forms.Do("select mbus4.run_on_q($1)",
 					"with d as (insert into done values ((($1).data->'n')::int)) select pg_sleep(30) where ($1).iid = 'm3'"))
 				ended <- err
 			}()
 			sleeping := fmt.Sprintf("select count(*) = 1 from pg_stat_activity where pid = %d and wait_event = 'PgSleep'", conn.PID())
-			await(t, server, 20*time.Second, sleeping)
+			harness.Await(t, server, 20*time.Second, sleeping)
 			if err := conn.CancelRequest(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-ended; sqlState(err) != "57014" {
-				t.Errorf("%s; want 57014", describe(err))
+			if err := <-ended; harness.SQLState(err) != "57014" {
+				t.Errorf("%s; want 57014", harness.Describe(err))
 			}
-			want(t, conn, "", doneNow)
-			want(t, conn, "5|0", "select mbus4.estimated_messages('q'), mbus4.estimated_messages('dmq')")
-			want(t, conn, "5", "select mbus4.run_on_q($1)", record)
+			harness.Want(t, conn, "", doneNow)
+			harness.Want(t, conn, "5|0", "select mbus4.estimated_messages('q'), mbus4.estimated_messages('dmq')")
+			harness.Want(t, conn, "5", "select mbus4.run_on_q($1)", record)
 		})
 	}
 }
@@ -236,11 +239,11 @@ func TestRunCancel(t *testing.T) {
 func TestRunConcurrently(t *testing.T) {
 	t.Parallel()
 	database := newRunDatabase(t, 150)
-	one, two := connect(t, proxied(), database), connect(t, proxied(), database)
-	ask(t, one, "begin")
-	want(t, one, "100", "select mbus4.run_on_q($1)", record)
-	want(t, two, "50", "select mbus4.run_on_q($1)", record)
-	ask(t, one, "commit")
-	want(t, two, "0", "select mbus4.run_on_q($1)", record)
-	want(t, two, "150|150", "select count(*), count(distinct n) from done")
+	one, two := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, one, "begin")
+	harness.Want(t, one, "100", "select mbus4.run_on_q($1)", record)
+	harness.Want(t, two, "50", "select mbus4.run_on_q($1)", record)
+	harness.Ask(t, one, "commit")
+	harness.Want(t, two, "0", "select mbus4.run_on_q($1)", record)
+	harness.Want(t, two, "150|150", "select count(*), count(distinct n) from done")
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // A selector that breaks a rule is refused where it is given, the report says which rule, and nothing
@@ -50,21 +53,21 @@ func TestSelectorRefusals(t *testing.T) {
 		"select mbus4.create_trigger('q', 'r', $1)",
 		"select mbus4.create_temporary_consumer('q', $1)",
 	}
-	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, `create table kept (); create sequence s; create domain positive as int check (value > 0);
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, `create table kept (); create sequence s; create domain positive as int check (value > 0);
 			create function fickle(text) returns boolean language plpgsql as $$ begin return $1 is null; end $$`)
 		for _, c := range cases {
 			for i, call := range calls {
-				if i > 0 && s.form.name != "simple" {
+				if i > 0 && s.Form.Name != "simple" {
 					continue
 				}
-				said := s.refused(t, c.code, call, c.selector)
+				said := s.Refused(t, c.code, call, c.selector)
 				if !strings.Contains(said, c.rule) || !strings.Contains(said, c.selector) {
 					t.Errorf("%s: does not say %q: %s", c.selector, c.rule, said)
 				}
 			}
 		}
-		s.want(t, "3|0|0", `select (select count(*) from mbus4.consumer where queue <> 'semaphore_events'), (select count(*) from kept),
+		s.Want(t, "3|0|0", `select (select count(*) from mbus4.consumer where queue <> 'semaphore_events'), (select count(*) from kept),
 			(select count(*) from mbus4.selector)`)
 	})
 }
@@ -100,17 +103,17 @@ func TestSelectorsSelect(t *testing.T) {
 		{"t.delayed_until < timestamp '2001-01-01'", "b"},
 		{"t.expires > '2998-01-01'", "c"},
 	}
-	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		for i, c := range cases {
-			s.want(t, "", "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), c.selector)
-			s.want(t, "", "select mbus4.create_consumer($1, 'q', $2)", fmt.Sprint("old", i), c.selector) // as legacy code has it
+			s.Want(t, "", "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), c.selector)
+			s.Want(t, "", "select mbus4.create_consumer($1, 'q', $2)", fmt.Sprint("old", i), c.selector) // as legacy code has it
 		}
-		s.want(t, "a", "select mbus4.post('q', '', iid => 'a')")
-		s.want(t, "b", "select mbus4.post_q($1, null, 'STATE=>DONE', '2000-01-01', iid => 'b')", `n=>1, who=>"O'Brien"`)
-		s.want(t, "c", "select mbus4.post('q', $1, 'kind=>x', expires => '2999-01-01', iid => 'c')", `n=>2, who=>"größer ☃"`)
+		s.Want(t, "a", "select mbus4.post('q', '', iid => 'a')")
+		s.Want(t, "b", "select mbus4.post_q($1, null, 'STATE=>DONE', '2000-01-01', iid => 'b')", `n=>1, who=>"O'Brien"`)
+		s.Want(t, "c", "select mbus4.post('q', $1, 'kind=>x', expires => '2999-01-01', iid => 'c')", `n=>2, who=>"größer ☃"`)
 		for i, c := range cases {
 			for _, name := range []string{"c", "old"} {
-				got := ask(t, s.conn, fmt.Sprintf("select coalesce(string_agg(iid, '' order by iid), '') from mbus4.consumen('q', '%s%d', 9)", name, i))
+				got := harness.Ask(t, s.Conn, fmt.Sprintf("select coalesce(string_agg(iid, '' order by iid), '') from mbus4.consumen('q', '%s%d', 9)", name, i))
 				if got != c.got {
 					t.Errorf("%s%d, %s: selects %q, want %q", name, i, c.selector, got, c.got)
 				}
@@ -122,19 +125,19 @@ func TestSelectorsSelect(t *testing.T) {
 // Who subscribes late gets later messages only, and drops out when dropped.
 func TestSelectorLateSubscriber(t *testing.T) {
 	t.Parallel()
-	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		post := "select mbus4.post('q', hstore('n', $1), iid => $2)"
-		s.want(t, "m1", post, 1, "m1")
-		s.want(t, "", "select mbus4.create_consumer('q', 'odd', $1)", "(t.data->'n')::int % 2 = 1")
-		s.want(t, "m2", post, 2, "m2")
-		s.want(t, "m3", post, 3, "m3")
-		s.want(t, "m3", "select iid from mbus4.consumen('q', 'odd', 9)")
-		s.want(t, "", "select mbus4.drop_consumer('odd', 'q')")
-		s.want(t, "m5", post, 5, "m5")
-		s.want(t, "", "select mbus4.create_consumer('q', 'odd', $1)", "(t.data->'n')::int % 2 = 0") // the same name, another selector
-		s.want(t, "m6", post, 6, "m6")
-		s.want(t, "m7", post, 7, "m7")
-		s.want(t, "m6", "select iid from mbus4.consumen('q', 'odd', 9)")
+		s.Want(t, "m1", post, 1, "m1")
+		s.Want(t, "", "select mbus4.create_consumer('q', 'odd', $1)", "(t.data->'n')::int % 2 = 1")
+		s.Want(t, "m2", post, 2, "m2")
+		s.Want(t, "m3", post, 3, "m3")
+		s.Want(t, "m3", "select iid from mbus4.consumen('q', 'odd', 9)")
+		s.Want(t, "", "select mbus4.drop_consumer('odd', 'q')")
+		s.Want(t, "m5", post, 5, "m5")
+		s.Want(t, "", "select mbus4.create_consumer('q', 'odd', $1)", "(t.data->'n')::int % 2 = 0") // the same name, another selector
+		s.Want(t, "m6", post, 6, "m6")
+		s.Want(t, "m7", post, 7, "m7")
+		s.Want(t, "m6", "select iid from mbus4.consumen('q', 'odd', 9)")
 	})
 }
 
@@ -142,12 +145,12 @@ func TestSelectorLateSubscriber(t *testing.T) {
 // proxy it came.
 func TestSelectorAcrossProxies(t *testing.T) {
 	t.Parallel()
-	second := newProxy(t)
+	second := harness.NewProxy(t)
 	for _, f := range protocols() {
-		t.Run(f.name, func(t *testing.T) {
-			database := newQueueDatabase(t, "q")
-			one := &session{f, connect(t, proxied(), database), database}
-			two := &session{f, connect(t, second.endpoint, database), database}
+		t.Run(f.Name, func(t *testing.T) {
+			database := harness.NewQueueDatabase(t, "q")
+			one := &forms.Session{Form: f, Conn: harness.Connect(t, harness.Proxied(), database), Database: database}
+			two := &forms.Session{Form: f, Conn: harness.Connect(t, second.Endpoint, database), Database: database}
 			posts := []string{
 				"select mbus4.post('q', hstore('n', $1), iid => $2)",
 				"select $2 || left(mbus4.post_q(hstore('n', $1)), 0)",
@@ -158,20 +161,20 @@ func TestSelectorAcrossProxies(t *testing.T) {
 					maker, other = two, one
 				}
 				name := fmt.Sprint("c", round)
-				for _, s := range []*session{one, two} { // prepared and planned before there is the consumer
+				for _, s := range []*forms.Session{one, two} { // prepared and planned before there is the consumer
 					for _, sql := range posts {
-						s.want(t, "warm", sql, 0, "warm")
-						s.want(t, "2", "select count(*) + $1 from mbus4.consumen('q', amt => 9)", 1)
+						s.Want(t, "warm", sql, 0, "warm")
+						s.Want(t, "2", "select count(*) + $1 from mbus4.consumen('q', amt => 9)", 1)
 					}
 				}
-				maker.want(t, "", "select mbus4.create_consumer('q', $1, $2)", name, fmt.Sprintf("(t.data->'n')::int = %d", round))
-				for _, s := range []*session{other, maker} {
-					s.want(t, "m", posts[0], round, "m")
-					s.want(t, "n", posts[0], round+1, "n")
-					s.want(t, "x", posts[1], round, "x")
-					s.want(t, "m|"+fmt.Sprint(round), "select iid, data->'n' from mbus4.consume('q', $1)", name)
-					s.want(t, "1|"+fmt.Sprint(round), "select count(*), min(data->'n') from mbus4.consumen('q', $1, 9)", name)
-					s.want(t, "3", "select count(*) from mbus4.consumen('q', amt => 9)")
+				maker.Want(t, "", "select mbus4.create_consumer('q', $1, $2)", name, fmt.Sprintf("(t.data->'n')::int = %d", round))
+				for _, s := range []*forms.Session{other, maker} {
+					s.Want(t, "m", posts[0], round, "m")
+					s.Want(t, "n", posts[0], round+1, "n")
+					s.Want(t, "x", posts[1], round, "x")
+					s.Want(t, "m|"+fmt.Sprint(round), "select iid, data->'n' from mbus4.consume('q', $1)", name)
+					s.Want(t, "1|"+fmt.Sprint(round), "select count(*), min(data->'n') from mbus4.consumen('q', $1, 9)", name)
+					s.Want(t, "3", "select count(*) from mbus4.consumen('q', amt => 9)")
 				}
 			}
 		})
@@ -181,30 +184,30 @@ func TestSelectorAcrossProxies(t *testing.T) {
 // A consumer that holds its messages in an open transaction takes nothing from another, selector or not.
 func TestSelectorConsumersDoNotWait(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	one, two := connect(t, proxied(), database), connect(t, proxied(), database)
-	ask(t, one, "select mbus4.create_consumer('q', 'a', '(t.data->''n'')::int > 1'); select mbus4.create_consumer('q', 'b', '(t.data->''n'')::int < 3')")
-	ask(t, one, "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 3) n")
-	want(t, one, "m2\nm3", "begin; select iid from mbus4.consumen('q', 'a', 9)")
-	want(t, two, "m1\nm2", "begin; select iid from mbus4.consumen('q', 'b', 9)")
-	want(t, two, "m1\nm2\nm3", "select iid from mbus4.consumen('q', amt => 9)")
-	want(t, two, "", "select iid from mbus4.consumen('q', 'a', 9)")
-	ask(t, one, "rollback")
-	want(t, two, "m2\nm3", "select iid from mbus4.consumen('q', 'a', 9)")
-	ask(t, two, "commit")
+	database := harness.NewQueueDatabase(t, "q")
+	one, two := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, one, "select mbus4.create_consumer('q', 'a', '(t.data->''n'')::int > 1'); select mbus4.create_consumer('q', 'b', '(t.data->''n'')::int < 3')")
+	harness.Ask(t, one, "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 3) n")
+	harness.Want(t, one, "m2\nm3", "begin; select iid from mbus4.consumen('q', 'a', 9)")
+	harness.Want(t, two, "m1\nm2", "begin; select iid from mbus4.consumen('q', 'b', 9)")
+	harness.Want(t, two, "m1\nm2\nm3", "select iid from mbus4.consumen('q', amt => 9)")
+	harness.Want(t, two, "", "select iid from mbus4.consumen('q', 'a', 9)")
+	harness.Ask(t, one, "rollback")
+	harness.Want(t, two, "m2\nm3", "select iid from mbus4.consumen('q', 'a', 9)")
+	harness.Ask(t, two, "commit")
 }
 
 // noindex gives the text of an index that nobody needs, as a NOTICE.
 func TestSelectorNoIndex(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn, notices := connectNotices(t, database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn, notices := harness.ConnectNotices(t, database)
 	for i, sql := range []string{
 		"select mbus4.create_consumer('q', 'c0', noindex => true)",
 		"select mbus4.create_consumer('q', 'c1', '(t.data->''n'')::int > 1', true)",
 	} {
 		*notices = nil
-		ask(t, conn, sql)
+		harness.Ask(t, conn, sql)
 		if len(*notices) != 1 {
 			t.Fatalf("%s: %d notices", sql, len(*notices))
 		}
@@ -212,13 +215,13 @@ func TestSelectorNoIndex(t *testing.T) {
 		if n.Severity != "NOTICE" || n.Code != "00000" || !strings.HasPrefix(n.Message, "create index concurrently on mbus4.message") {
 			t.Errorf("%s: %s %s %s", sql, n.Severity, n.Code, n.Message)
 		}
-		ask(t, connect(t, direct(), database), n.Message) // it is what it says
-		want(t, conn, "m", "select mbus4.post('q', 'n=>2', iid => $1)", "m")
-		want(t, conn, "m", "select iid from mbus4.consume('q')")
-		want(t, conn, "m", "select iid from mbus4.consume('q', $1)", fmt.Sprint("c", i))
+		harness.Ask(t, harness.Connect(t, harness.Direct(), database), n.Message) // it is what it says
+		harness.Want(t, conn, "m", "select mbus4.post('q', 'n=>2', iid => $1)", "m")
+		harness.Want(t, conn, "m", "select iid from mbus4.consume('q')")
+		harness.Want(t, conn, "m", "select iid from mbus4.consume('q', $1)", fmt.Sprint("c", i))
 	}
 	*notices = nil
-	ask(t, conn, "select mbus4.create_consumer('q', 'c2', noindex => false)")
+	harness.Ask(t, conn, "select mbus4.create_consumer('q', 'c2', noindex => false)")
 	if len(*notices) != 0 {
 		t.Errorf("notices without noindex: %v", (*notices)[0])
 	}
@@ -227,24 +230,24 @@ func TestSelectorNoIndex(t *testing.T) {
 // Neither the poster's search path nor what it holds decides what a selector means.
 func TestSelectorSearchPath(t *testing.T) {
 	t.Parallel()
-	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *session) {
-		s.want(t, "", "select mbus4.create_consumer('q', 'c', $1)", "(t.data->'n')='1' and lower(t.iid) = 'm'")
-		ask(t, s.conn, `create schema mine; create function mine.lower(text) returns text language sql immutable return 'mine';
+	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "", "select mbus4.create_consumer('q', 'c', $1)", "(t.data->'n')='1' and lower(t.iid) = 'm'")
+		harness.Ask(t, s.Conn, `create schema mine; create function mine.lower(text) returns text language sql immutable return 'mine';
 			create function mine.fetchval(hstore, text) returns text language sql immutable return 'mine';
 			create operator mine.-> (leftarg = hstore, rightarg = text, function = mine.fetchval)`)
 		for i, path := range []string{"pg_catalog", "''", "mine, pg_catalog, public", "public"} {
-			ask(t, s.conn, "set search_path = "+path)
+			harness.Ask(t, s.Conn, "set search_path = "+path)
 			post := "select mbus4.post('q', $1, iid => $2)"
-			s.want(t, "m", post, `"n"=>"1"`, "m")
-			s.want(t, "o", post, `"n"=>"2"`, "o")
-			s.want(t, "t", "select mbus4.post('q', $1) is not null", `"n"=>"1"`)
-			s.want(t, "m", "select iid from mbus4.consumen('q', $1, 9)", "c")
+			s.Want(t, "m", post, `"n"=>"1"`, "m")
+			s.Want(t, "o", post, `"n"=>"2"`, "o")
+			s.Want(t, "t", "select mbus4.post('q', $1) is not null", `"n"=>"1"`)
+			s.Want(t, "m", "select iid from mbus4.consumen('q', $1, 9)", "c")
 			if i%2 == 0 { // made under this path, too
-				s.want(t, "", "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), "(t.data->'n')='2'")
-				s.want(t, "p", post, `"n"=>"2"`, "p")
-				s.want(t, "p", "select iid from mbus4.consumen('q', $1, 9)", fmt.Sprint("c", i))
+				s.Want(t, "", "select mbus4.create_consumer('q', $1, $2)", fmt.Sprint("c", i), "(t.data->'n')='2'")
+				s.Want(t, "p", post, `"n"=>"2"`, "p")
+				s.Want(t, "p", "select iid from mbus4.consumen('q', $1, 9)", fmt.Sprint("c", i))
 			}
-			s.want(t, "t", "select count(*) > 2 from mbus4.consumen('q', amt => 9)")
+			s.Want(t, "t", "select count(*) > 2 from mbus4.consumen('q', amt => 9)")
 		}
 	})
 }

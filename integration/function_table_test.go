@@ -10,6 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // callCase is one statement with a call. Each runs in a transaction of its own that is rolled back, so
@@ -47,21 +50,21 @@ type callTable struct {
 func (c callTable) run(t *testing.T) {
 	t.Helper()
 	t.Parallel()
-	database := newQueueDatabase(t, c.queues...)
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, c.queues...)
+	conn := harness.Connect(t, harness.Proxied(), database)
 	if c.setup != "" {
-		ask(t, conn, c.setup)
+		harness.Ask(t, conn, c.setup)
 	}
 	if c.columns != "" {
-		sd, err := conn.Prepare(testContext(t), "", c.cases[0].sql, nil)
+		sd, err := conn.Prepare(harness.Context(t), "", c.cases[0].sql, nil)
 		if err != nil {
-			t.Errorf("%s: %s", c.cases[0].sql, describe(err))
-		} else if got := columnsText(t, conn, sd.Fields); got != c.columns {
+			t.Errorf("%s: %s", c.cases[0].sql, harness.Describe(err))
+		} else if got := harness.ColumnsText(t, conn, sd.Fields); got != c.columns {
 			t.Errorf("%s:\nDescribe says %s\nwant %s", c.cases[0].sql, got, c.columns)
 		}
 	}
-	for _, f := range []form{forms()[0], forms()[1], {"binary", eachStep(runBinary)}} {
-		s := &session{f, conn, database}
+	for _, f := range []forms.Form{forms.All()[0], forms.All()[1], {Name: "binary", Run: forms.EachStep(runBinary)}} {
+		s := &forms.Session{Form: f, Conn: conn, Database: database}
 		for _, one := range c.cases {
 			c.check(t, s, one)
 		}
@@ -69,38 +72,38 @@ func (c callTable) run(t *testing.T) {
 }
 
 // check runs one case.
-func (c callTable) check(t *testing.T, s *session, one callCase) {
+func (c callTable) check(t *testing.T, s *forms.Session, one callCase) {
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("%s, %s %v: %s", s.form.name, one.sql, one.args, fmt.Sprintf(format, args...))
+		t.Errorf("%s, %s %v: %s", s.Form.Name, one.sql, one.args, fmt.Sprintf(format, args...))
 	}
-	ask(t, s.conn, "begin;"+c.before)
-	defer ask(t, s.conn, "rollback")
-	got, err := s.form.run(testContext(t), s.conn, do(one.sql, one.args...))
+	harness.Ask(t, s.Conn, "begin;"+c.before)
+	defer harness.Ask(t, s.Conn, "rollback")
+	got, err := s.Form.Run(harness.Context(t), s.Conn, forms.Do(one.sql, one.args...))
 	var report *pgconn.PgError
 	switch {
 	case one.code != "":
 		if !errors.As(err, &report) || report.Code != one.code {
-			fail("got %q, %s; want %s", got, describe(err), one.code)
+			fail("got %q, %s; want %s", got, harness.Describe(err), one.code)
 			return
 		}
 		if all := report.Message + report.Detail + report.Hint; !strings.Contains(all, one.says) {
-			fail("%s does not say %q", describe(err), one.says)
+			fail("%s does not say %q", harness.Describe(err), one.says)
 		}
 		if (one.code == "42883" || one.code == "0A000") && report.Position < 1 {
-			fail("%s has no position", describe(err))
+			fail("%s has no position", harness.Describe(err))
 		}
 	case err != nil:
-		fail("%s; want %q", describe(err), one.want)
+		fail("%s; want %q", harness.Describe(err), one.want)
 	default:
 		if strings.HasSuffix(c.columns, " void") {
-			got = strings.ReplaceAll(got, null, "") // TestFunctionVoidIsNotNull
+			got = strings.ReplaceAll(got, harness.Null, "") // TestFunctionVoidIsNotNull
 		}
 		if c.effect != "" {
-			got += " > " + ask(t, s.conn, c.effect)
+			got += " > " + harness.Ask(t, s.Conn, c.effect)
 		}
-		got = serial.ReplaceAllString(strings.ReplaceAll(got, s.database, "<db>"), "<db>.<n>")
+		got = serial.ReplaceAllString(strings.ReplaceAll(got, s.Database, "<db>"), "<db>.<n>")
 		if got != one.want {
 			fail("\n got %q\nwant %q", got, one.want)
 		}
@@ -111,39 +114,39 @@ func (c callTable) check(t *testing.T, s *session, one callCase) {
 var serial = regexp.MustCompile(`<db>\.\d+`)
 
 // protocols are the two forms for tests in which it matters less how a statement came.
-func protocols() []form { return []form{forms()[0], forms()[2]} }
+func protocols() []forms.Form { return []forms.Form{forms.All()[0], forms.All()[2]} }
 
 // inBothProtocols is forEachForm with the simple protocol and with prepared statements only.
-func inBothProtocols(t *testing.T, queues []string, test func(t *testing.T, s *session)) {
-	forEachOf(t, protocols(), queues, test)
+func inBothProtocols(t *testing.T, queues []string, test func(t *testing.T, s *forms.Session)) {
+	forms.ForEachOf(t, protocols(), queues, test)
 }
 
 // runBinary uses a named statement, as runPrepared does, and gives every parameter in binary.
-func runBinary(ctx context.Context, conn *pgconn.PgConn, s step) (string, error) {
-	sd, err := conn.Prepare(ctx, "binary", s.sql, nil)
+func runBinary(ctx context.Context, conn *pgconn.PgConn, s forms.Step) (string, error) {
+	sd, err := conn.Prepare(ctx, "binary", s.SQL, nil)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = conn.Deallocate(ctx, "binary") }() // after an error the transaction is over anyway
-	if len(sd.ParamOIDs) != len(s.args) {
-		return "", fmt.Errorf("%d parameters, want %d", len(sd.ParamOIDs), len(s.args))
+	if len(sd.ParamOIDs) != len(s.Args) {
+		return "", fmt.Errorf("%d parameters, want %d", len(sd.ParamOIDs), len(s.Args))
 	}
-	values, formats := make([][]byte, len(s.args)), make([]int16, len(s.args))
+	values, formats := make([][]byte, len(s.Args)), make([]int16, len(s.Args))
 	types := pgtype.NewMap()
 	for i, oid := range sd.ParamOIDs {
-		if s.args[i] == nil {
+		if s.Args[i] == nil {
 			continue
 		}
 		if _, known := types.TypeForOID(oid); !known { // the only type here without a number of its own
 			types.RegisterType(&pgtype.Type{Name: "hstore", OID: oid, Codec: pgtype.HstoreCodec{}})
 		}
 		kind, _ := types.TypeForOID(oid)
-		value, err := kind.Codec.DecodeValue(types, oid, pgtype.TextFormatCode, fmt.Append([]byte{}, s.args[i]))
+		value, err := kind.Codec.DecodeValue(types, oid, pgtype.TextFormatCode, fmt.Append([]byte{}, s.Args[i]))
 		if err != nil {
-			return "", fmt.Errorf("reading %v as %s: %w", s.args[i], kind.Name, err)
+			return "", fmt.Errorf("reading %v as %s: %w", s.Args[i], kind.Name, err)
 		}
 		if values[i], err = types.Encode(oid, pgtype.BinaryFormatCode, value, nil); err != nil {
-			return "", fmt.Errorf("writing %v as %s: %w", s.args[i], kind.Name, err)
+			return "", fmt.Errorf("writing %v as %s: %w", s.Args[i], kind.Name, err)
 		}
 		formats[i] = pgtype.BinaryFormatCode
 	}
@@ -151,5 +154,5 @@ func runBinary(ctx context.Context, conn *pgconn.PgConn, s step) (string, error)
 	if r.Err != nil {
 		return "", r.Err
 	}
-	return rowsText(r), nil
+	return harness.RowsText(r), nil
 }

@@ -3,6 +3,8 @@ package integration
 import (
 	"path/filepath"
 	"testing"
+
+	"mbusproxy/integration/internal/programs"
 )
 
 const jdbcDriver = "/usr/share/java/postgresql.jar"
@@ -11,16 +13,16 @@ const jdbcDriver = "/usr/share/java/postgresql.jar"
 // transfer, CallableStatement, batches, portals with row limits, COPY, cancel.
 func TestJDBC(t *testing.T) {
 	t.Parallel()
-	needFile(t, jdbcDriver, "libpostgresql-jdbc-java")
-	javac, java := tool(t, "javac", "a JDK (default-jdk-headless)"), tool(t, "java", "a JDK (default-jdk-headless)")
+	programs.NeedFile(t, jdbcDriver, "libpostgresql-jdbc-java")
+	javac, java := programs.Find(t, "javac", "a JDK (default-jdk-headless)"), programs.Find(t, "java", "a JDK (default-jdk-headless)")
 	classes := t.TempDir()
 	sources, err := filepath.Glob("java/*.java")
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no Java sources: %v", err)
 	}
 	args := append([]string{"-nowarn", "-cp", jdbcDriver, "-d", classes}, sources...)
-	if got := run(t, nil, "", "", javac, args...); got.status != 0 {
-		t.Fatalf("javac: status %d\n%s%s", got.status, got.stdout, got.stderr)
+	if got := programs.Run(t, nil, "", "", javac, args...); got.Status != 0 {
+		t.Fatalf("javac: status %d\n%s%s", got.Status, got.Stdout, got.Stderr)
 	}
 	clientProgram{
 		program: java,

@@ -5,6 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // envLibpq names another libpq than the machine's own; scripts/versions.sh sets it to one that knows protocol
@@ -15,12 +18,12 @@ const envLibpq = "MBUS_LIBPQ"
 // server, and a cancel key of any size works.
 func TestLibpq(t *testing.T) {
 	t.Parallel()
-	needFile(t, python, "python3")
-	database := newDatabase(t)
+	programs.NeedFile(t, programs.Python, "python3")
+	database := harness.NewDatabase(t)
 	cert, key := certificate(t)
-	secure := newProxy(t, "--tls-cert", cert, "--tls-key", key)
+	secure := harness.NewProxy(t, "--tls-cert", cert, "--tls-key", key)
 	newest := "protocol 30000"
-	if serverMajor(t) >= 18 {
+	if harness.ServerMajor(t) >= 18 {
 		newest = "protocol 30002"
 	}
 	library, settings := "libpq.so.5", map[string]string{"": "protocol 30000"}
@@ -36,23 +39,23 @@ func TestLibpq(t *testing.T) {
 	for setting, protocol := range settings {
 		for _, way := range []struct {
 			name string
-			endpoint
+			harness.Endpoint
 			sslmode string
 		}{
-			{"direct", direct(), "disable"}, {"proxied", proxied(), "disable"}, {"proxied, TLS", secure.endpoint, "require"},
+			{"direct", harness.Direct(), "disable"}, {"proxied", harness.Proxied(), "disable"}, {"proxied, TLS", secure.Endpoint, "require"},
 		} {
 			t.Run(strings.TrimSpace(way.name+" "+setting), func(t *testing.T) {
 				t.Parallel()
 				conninfo := fmt.Sprintf("host=%s port=%d dbname=%s user=postgres sslmode=%s %s",
-					way.host, way.port, database, way.sslmode, setting)
-				got := run(t, nil, "", "", python, "python/libpq_client.py", library, conninfo)
-				lines := strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
-				if got.status != 0 || len(lines) < 4 || lines[0] != protocol {
-					t.Fatalf("status %d, want %s\n%s%s", got.status, protocol, got.stdout, got.stderr)
+					way.Host, way.Port, database, way.sslmode, setting)
+				got := programs.Run(t, nil, "", "", programs.Python, "python/libpq_client.py", library, conninfo)
+				lines := strings.Split(strings.TrimSuffix(got.Stdout, "\n"), "\n")
+				if got.Status != 0 || len(lines) < 4 || lines[0] != protocol {
+					t.Fatalf("status %d, want %s\n%s%s", got.Status, protocol, got.Stdout, got.Stderr)
 				}
-				cancelled := strings.Count(got.stdout, "cancelled 57014\n")
+				cancelled := strings.Count(got.Stdout, "cancelled 57014\n")
 				if want := len(lines) - 3; cancelled != want || want < 1 || lines[1] != "ran 2" || lines[len(lines)-1] != "ran 4" {
-					t.Errorf("%s%s", got.stdout, got.stderr)
+					t.Errorf("%s%s", got.Stdout, got.Stderr)
 				}
 			})
 		}

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
 )
 
 // Big things pass through the proxy without being held by it. MBUS_LONG=1 makes them as big as the issue
@@ -19,7 +22,7 @@ import (
 
 // bulk is how many bytes a big transfer has: a gigabyte, or less in short runs.
 func bulk() int {
-	if long() {
+	if harness.Long() {
 		return 1 << 30
 	}
 	return 64 << 20
@@ -29,11 +32,11 @@ func bulk() int {
 const memoryBound = 64 << 20
 
 // boundsMemory runs f and fails if the proxy's memory has grown beyond memoryBound at any time.
-func boundsMemory(t *testing.T, p *proxyProcess, what string, f func()) {
+func boundsMemory(t *testing.T, p *harness.Proxy, what string, f func()) {
 	t.Helper()
-	before := p.memory(t, "VmRSS")
+	before := p.Memory(t, "VmRSS")
 	began := time.Now()
-	peak := p.peak(t, f)
+	peak := p.Peak(t, f)
 	t.Logf("%s: %v, the proxy's RSS %d MiB before, %d MiB at most", what, time.Since(began).Round(time.Millisecond), before>>20, peak>>20)
 	if peak-before > memoryBound {
 		t.Errorf("%s: memory grew by %d MiB", what, (peak-before)>>20)
@@ -43,8 +46,8 @@ func boundsMemory(t *testing.T, p *proxyProcess, what string, f func()) {
 // A result of a gigabyte in one row and in many, and COPY of as much in both directions.
 func TestLongTransfers(t *testing.T) {
 	t.Parallel()
-	p := newPlainProxy(t)
-	database := newQueueDatabase(t)
+	p := harness.NewPlainProxy(t)
+	database := harness.NewQueueDatabase(t)
 	size := bulk()
 	row := min(size/2, 500<<20)
 	wide := fmt.Sprintf("select repeat('x', %d)", row)
@@ -57,54 +60,54 @@ func TestLongTransfers(t *testing.T) {
 		{"many rows", fmt.Sprintf("select repeat('x', 1000) from generate_series(1, %d)", size/1000), size},
 		{"COPY out", fmt.Sprintf("copy (select repeat('x', 999) from generate_series(1, %d)) to stdout", size/1000), size},
 	} {
-		conn := stream(t, p.endpoint, database)
+		conn := frontend.Stream(t, p.Endpoint, database)
 		boundsMemory(t, p, c.what, func() {
-			send(t, conn, &pgproto3.Query{String: c.sql})
-			if small, got := readReplies(conn); got < c.bytes-1000 || got > c.bytes+c.bytes/50 {
+			frontend.Send(t, conn, &pgproto3.Query{String: c.sql})
+			if small, got := frontend.ReadReplies(conn); got < c.bytes-1000 || got > c.bytes+c.bytes/50 {
 				t.Errorf("%s: %d bytes of data, want about %d; %q", c.what, got, c.bytes, small)
 			}
 		})
 		_ = conn.Close()
 	}
-	conn := stream(t, p.endpoint, database)
-	send(t, conn, &pgproto3.Query{String: "create unlogged table bulk (n int, x text)"})
-	readReplies(conn)
+	conn := frontend.Stream(t, p.Endpoint, database)
+	frontend.Send(t, conn, &pgproto3.Query{String: "create unlogged table bulk (n int, x text)"})
+	frontend.ReadReplies(conn)
 	boundsMemory(t, p, "COPY in", func() {
-		send(t, conn, &pgproto3.Query{String: "copy bulk from stdin"})
+		frontend.Send(t, conn, &pgproto3.Query{String: "copy bulk from stdin"})
 		line := strings.Repeat("y", 998)
 		var chunk []byte
 		rows := size / 1000
 		for n := range rows {
 			chunk = append(append(append(strconv.AppendInt(chunk, int64(n%10), 10), '\t'), line...), '\n')
 			if len(chunk) > 1<<20 || n == rows-1 {
-				send(t, conn, &pgproto3.CopyData{Data: chunk})
+				frontend.Send(t, conn, &pgproto3.CopyData{Data: chunk})
 				chunk = chunk[:0]
 			}
 		}
-		send(t, conn, &pgproto3.CopyDone{})
-		if small, _ := readReplies(conn); !bytes.Contains(small, []byte(fmt.Sprintf("COPY %d\x00", rows))) {
+		frontend.Send(t, conn, &pgproto3.CopyDone{})
+		if small, _ := frontend.ReadReplies(conn); !bytes.Contains(small, []byte(fmt.Sprintf("COPY %d\x00", rows))) {
 			t.Errorf("COPY in: %q", small)
 		}
 	})
 	_ = conn.Close()
-	check := connect(t, direct(), database)
-	want(t, check, fmt.Sprintf("%d|%d", size/1000, size/1000*998), "select count(*), sum(length(x)) from bulk")
-	ask(t, check, "drop table bulk")
+	check := harness.Connect(t, harness.Direct(), database)
+	harness.Want(t, check, fmt.Sprintf("%d|%d", size/1000, size/1000*998), "select count(*), sum(length(x)) from bulk")
+	harness.Ask(t, check, "drop table bulk")
 }
 
 // 64 clients that read a result of a gigabyte each, slowly: what they do not take stays with the server.
 func TestLongSlowReaders(t *testing.T) {
 	t.Parallel()
 	const clients = 64
-	p := newPlainProxy(t)
-	database := newQueueDatabase(t)
+	p := harness.NewPlainProxy(t)
+	database := harness.NewQueueDatabase(t)
 	span := 3 * time.Second
-	if long() {
+	if harness.Long() {
 		span = 60 * time.Second
 	}
 	conns := make([]net.Conn, clients)
 	for i := range conns {
-		conns[i] = stream(t, p.endpoint, database)
+		conns[i] = frontend.Stream(t, p.Endpoint, database)
 	}
 	var taken [clients]int
 	boundsMemory(t, p, fmt.Sprintf("%d slow readers for %v", clients, span), func() {
@@ -119,11 +122,11 @@ func TestLongSlowReaders(t *testing.T) {
 				sql = "select repeat('x', 100000), mbus4.is_msg_exists('none') from generate_series(1, 10000)"
 			}
 			if i%8 == 1 { // they read nothing at all
-				send(t, conn, &pgproto3.Query{String: sql})
+				frontend.Send(t, conn, &pgproto3.Query{String: sql})
 				continue
 			}
 			reading.Go(func() {
-				send(t, conn, &pgproto3.Query{String: sql})
+				frontend.Send(t, conn, &pgproto3.Query{String: sql})
 				buf := make([]byte, 8<<10)
 				tick := time.NewTicker(10 * time.Millisecond)
 				defer tick.Stop()
@@ -146,18 +149,18 @@ func TestLongSlowReaders(t *testing.T) {
 		}
 		_ = conns[i].Close()
 	}
-	check := connect(t, direct(), database)
-	await(t, check, 60*time.Second, "select count(*) = 0 from pg_stat_activity where query like 'select repeat%' and datname = current_database()")
+	check := harness.Connect(t, harness.Direct(), database)
+	harness.Await(t, check, 60*time.Second, "select count(*) = 0 from pg_stat_activity where query like 'select repeat%' and datname = current_database()")
 }
 
 // A parameter of 300 MB passes, one of a gigabyte is refused by the server; neither is held by the proxy.
 func TestLongParameters(t *testing.T) {
 	t.Parallel()
-	p := newPlainProxy(t)
-	database := newQueueDatabase(t, "q")
-	check := connect(t, direct(), database)
+	p := harness.NewPlainProxy(t)
+	database := harness.NewQueueDatabase(t, "q")
+	check := harness.Connect(t, harness.Direct(), database)
 	sizes := []int{16 << 20, 1 << 30}
-	if long() {
+	if harness.Long() {
 		sizes = []int{300 << 20, 1<<30 - 64, 1 << 30}
 	}
 	for _, size := range sizes {
@@ -171,15 +174,15 @@ func TestLongParameters(t *testing.T) {
 			what := fmt.Sprintf("a parameter of %d MB for %s", size>>20, c.sql)
 			call := strings.Contains(c.sql, "mbus4.")
 			var saw []string
-			for _, e := range []endpoint{direct(), p.endpoint} {
+			for _, e := range []harness.Endpoint{harness.Direct(), p.Endpoint} {
 				sql := c.sql
-				if e == direct() && call { // which knows no calls, but what a length does
+				if e == harness.Direct() && call { // which knows no calls, but what a length does
 					sql = "select length($1)"
 				}
-				ask(t, check, "delete from mbus4.message")
-				conn := stream(t, e, database)
+				harness.Ask(t, check, "delete from mbus4.message")
+				conn := frontend.Stream(t, e, database)
 				bindBig := func() { saw = append(saw, bindBig(t, conn, sql, size)) }
-				if e == direct() {
+				if e == harness.Direct() {
 					bindBig()
 				} else {
 					boundsMemory(t, p, what, bindBig)
@@ -197,9 +200,9 @@ func TestLongParameters(t *testing.T) {
 				t.Errorf("%s: %q", what, saw[0])
 			}
 			if strings.Contains(c.sql, "post") && !refused {
-				want(t, check, strconv.Itoa(size), "select data->'n' from mbus4.message")
+				harness.Want(t, check, strconv.Itoa(size), "select data->'n' from mbus4.message")
 			} else {
-				want(t, check, "", "select data->'n' from mbus4.message")
+				harness.Want(t, check, "", "select data->'n' from mbus4.message")
 			}
 		}
 	}
@@ -208,7 +211,7 @@ func TestLongParameters(t *testing.T) {
 // bindBig executes sql with a parameter of size bytes less what else is in a Bind, and returns the replies.
 func bindBig(t *testing.T, conn net.Conn, sql string, size int) string {
 	t.Helper()
-	send(t, conn, parse("", sql))
+	frontend.Send(t, conn, frontend.Parse("", sql))
 	// Names, no formats, one value, no formats for results.
 	head := []byte{0, 0, 0, 0, 0, 1}
 	head = binary.BigEndian.AppendUint32(head, uint32(size))
@@ -234,7 +237,7 @@ func bindBig(t *testing.T, conn net.Conn, sql string, size int) string {
 		}
 		_, _ = conn.Write(end)
 	}()
-	small, big := readReplies(conn)
+	small, big := frontend.ReadReplies(conn)
 	_ = conn.SetWriteDeadline(time.Unix(1, 0))
 	<-sent
 	return fmt.Sprintf("%s, %d bytes of rows", small, big)

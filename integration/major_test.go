@@ -6,19 +6,22 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // TestMajors: calls in statements that not every major of Postgres understands. The one that does serves them; one that
 // does not says so in its own words, about the client's text, and nothing happens.
 func TestMajors(t *testing.T) {
 	t.Parallel()
-	major := serverMajor(t)
+	major := harness.ServerMajor(t)
 	virtual := "stored"
 	if major >= 18 {
 		virtual = "virtual"
 	}
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, "create table t (id int primary key, k text); create table u (id int primary key, k text); "+
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, "create table t (id int primary key, k text); create table u (id int primary key, k text); "+
 			"create table g (a int, b int generated always as (a * 2) "+virtual+")")
 		for _, c := range []struct {
 			since     int
@@ -82,9 +85,9 @@ func TestMajors(t *testing.T) {
 				rows: "42", posted: "g42",
 			},
 		} {
-			ask(t, s.conn, "truncate t, u; insert into t values (1, 'one'), (2, 'two'); insert into u values (1, 'old')")
+			harness.Ask(t, s.Conn, "truncate t, u; insert into t values (1, 'one'), (2, 'two'); insert into u values (1, 'old')")
 			if major >= c.since {
-				s.want(t, c.rows, c.sql)
+				s.Want(t, c.rows, c.sql)
 			} else {
 				refusedAt(t, s, c.code, c.at, c.sql)
 			}
@@ -93,9 +96,9 @@ func TestMajors(t *testing.T) {
 				posted = ""
 			}
 			if posted == "" {
-				posted = null
+				posted = harness.Null
 			}
-			want(t, s.conn, posted, "select string_agg(iid, ' ' order by iid) from mbus4.consumen('q', amt => 99)")
+			harness.Want(t, s.Conn, posted, "select string_agg(iid, ' ' order by iid) from mbus4.consumen('q', amt => 99)")
 		}
 		// What only the grammar of 18 has comes to the server as it is, calls included.
 		const renamed = "update u set k = 'x' returning with (old as o) o.k, mbus4.post('q', 'x=>1')"
@@ -108,11 +111,11 @@ func TestMajors(t *testing.T) {
 }
 
 // refusedAt runs a statement that must fail with a code, at a place in it.
-func refusedAt(t *testing.T, s *session, code, at, sql string) {
+func refusedAt(t *testing.T, s *forms.Session, code, at, sql string) {
 	t.Helper()
-	_, err := s.form.run(testContext(t), s.conn, do(sql))
+	_, err := s.Form.Run(harness.Context(t), s.Conn, forms.Do(sql))
 	var report *pgconn.PgError
 	if !errors.As(err, &report) || report.Code != code || int(report.Position) != strings.Index(sql, at)+1 {
-		t.Errorf("%s: %s; want %s at %q", sql, describe(err), code, at)
+		t.Errorf("%s: %s; want %s at %q", sql, harness.Describe(err), code, at)
 	}
 }

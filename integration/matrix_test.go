@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // ending is how a client's transaction comes to its end.
@@ -19,7 +22,7 @@ type ending struct {
 // transaction is one case of the matrix: a client in a transaction that has made its calls.
 type transaction struct {
 	*testing.T
-	form   form
+	form   forms.Form
 	client *pgconn.PgConn // through the proxy, in the transaction
 	server *pgconn.PgConn // direct, to look at the server and to terminate backends
 }
@@ -39,17 +42,17 @@ func endings() []ending {
 // and for consuming: nothing lost, nothing twice, nothing visible early.
 func TestTransactionMatrix(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
+	database := harness.NewDatabase(t)
 	number := 0
-	for _, f := range forms() {
+	for _, f := range forms.All() {
 		for _, e := range endings() {
 			number++
 			posts, consumes := fmt.Sprintf("p%d", number), fmt.Sprintf("c%d", number)
-			t.Run(f.name+"/"+e.name+"/post", func(t *testing.T) {
+			t.Run(f.Name+"/"+e.name+"/post", func(t *testing.T) {
 				t.Parallel()
 				testPostEnding(t, database, posts, f, e)
 			})
-			t.Run(f.name+"/"+e.name+"/consume", func(t *testing.T) {
+			t.Run(f.Name+"/"+e.name+"/consume", func(t *testing.T) {
 				t.Parallel()
 				testConsumeEnding(t, database, consumes, f, e)
 			})
@@ -57,24 +60,24 @@ func TestTransactionMatrix(t *testing.T) {
 	}
 }
 
-func testPostEnding(t *testing.T, database, queue string, f form, e ending) {
-	observer := connect(t, proxied(), database)
-	ask(t, observer, fmt.Sprintf("select mbus4.create_queue('%s', 1)", queue))
-	tx := &transaction{t, f, connect(t, proxied(), database), connect(t, direct(), database)}
+func testPostEnding(t *testing.T, database, queue string, f forms.Form, e ending) {
+	observer := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, observer, fmt.Sprintf("select mbus4.create_queue('%s', 1)", queue))
+	tx := &transaction{t, f, harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Direct(), database)}
 
-	post := func(iid string) step {
-		return do("select mbus4.post($1, $2, iid => $3)", queue, "k=>v", iid)
+	post := func(iid string) forms.Step {
+		return forms.Do("select mbus4.post($1, $2, iid => $3)", queue, "k=>v", iid)
 	}
 	a, b, c, lost := queue+"a", queue+"b", queue+"c", queue+"lost"
 	expected := a + "\n" + b
-	tx.run(expected, do("begin"), post(a), post(b))
+	tx.run(expected, forms.Do("begin"), post(a), post(b))
 	if e.savepoint {
-		tx.run(lost, do("savepoint s"), post(lost))
-		tx.run(c, do("rollback to savepoint s"), post(c))
+		tx.run(lost, forms.Do("savepoint s"), post(lost))
+		tx.run(c, forms.Do("rollback to savepoint s"), post(c))
 		expected += "\n" + c
 	}
-	want(t, observer, "0", "select count(*) from mbus4.consume($1)", queue)
-	want(t, observer, "f", "select mbus4.is_msg_exists($1)", a)
+	harness.Want(t, observer, "0", "select count(*) from mbus4.consume($1)", queue)
+	harness.Want(t, observer, "f", "select mbus4.is_msg_exists($1)", a)
 
 	e.finish(tx)
 	if !e.committed {
@@ -83,23 +86,23 @@ func testPostEnding(t *testing.T, database, queue string, f form, e ending) {
 	wantDrained(t, observer, queue, expected)
 }
 
-func testConsumeEnding(t *testing.T, database, queue string, f form, e ending) {
-	observer := connect(t, proxied(), database)
-	ask(t, observer, fmt.Sprintf("select mbus4.create_queue('%s', 1)", queue))
+func testConsumeEnding(t *testing.T, database, queue string, f forms.Form, e ending) {
+	observer := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, observer, fmt.Sprintf("select mbus4.create_queue('%s', 1)", queue))
 	for _, iid := range []string{"a", "b", "c"} {
-		ask(t, observer, "select mbus4.post($1, 'k=>v', iid => $2)", queue, queue+iid)
+		harness.Ask(t, observer, "select mbus4.post($1, 'k=>v', iid => $2)", queue, queue+iid)
 	}
-	tx := &transaction{t, f, connect(t, proxied(), database), connect(t, direct(), database)}
+	tx := &transaction{t, f, harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Direct(), database)}
 
-	consume := do("select iid from mbus4.consume($1)", queue)
+	consume := forms.Do("select iid from mbus4.consume($1)", queue)
 	a, b, c := queue+"a", queue+"b", queue+"c"
-	tx.run(a, do("begin"), consume)
+	tx.run(a, forms.Do("begin"), consume)
 	if e.savepoint {
-		tx.run(b, do("savepoint s"), consume)
-		tx.run("", do("rollback to savepoint s"))
+		tx.run(b, forms.Do("savepoint s"), consume)
+		tx.run("", forms.Do("rollback to savepoint s"))
 	}
 	// What is held is hidden from others; what a savepoint gave back is not.
-	want(t, observer, b+"\n"+c,
+	harness.Want(t, observer, b+"\n"+c,
 		fmt.Sprintf("begin; select iid from mbus4.consumen('%s', 'default', 9) order by iid; rollback", queue))
 
 	e.finish(tx)
@@ -113,16 +116,16 @@ func testConsumeEnding(t *testing.T, database, queue string, f form, e ending) {
 // wantDrained takes all there is, twice, so that a message that comes twice shows.
 func wantDrained(t *testing.T, conn *pgconn.PgConn, queue, expected string) {
 	t.Helper()
-	want(t, conn, expected, "select iid from mbus4.consumen($1, 'default', 100) order by iid", queue)
-	want(t, conn, "", "select iid from mbus4.consumen($1, 'default', 100)", queue)
+	harness.Want(t, conn, expected, "select iid from mbus4.consumen($1, 'default', 100) order by iid", queue)
+	harness.Want(t, conn, "", "select iid from mbus4.consumen($1, 'default', 100)", queue)
 }
 
 // run sends the steps in the case's form and compares their rows.
-func (tx *transaction) run(expected string, steps ...step) {
+func (tx *transaction) run(expected string, steps ...forms.Step) {
 	tx.Helper()
-	got, err := tx.form.run(testContext(tx.T), tx.client, steps...)
+	got, err := tx.form.Run(harness.Context(tx.T), tx.client, steps...)
 	if err != nil {
-		tx.Fatalf("%v: %s", steps, describe(err))
+		tx.Fatalf("%v: %s", steps, harness.Describe(err))
 	}
 	if got != expected {
 		tx.Fatalf("%v:\n got %q\nwant %q", steps, got, expected)
@@ -131,24 +134,24 @@ func (tx *transaction) run(expected string, steps ...step) {
 
 func (tx *transaction) commit() {
 	tx.Helper()
-	tx.run("", do("commit"))
+	tx.run("", forms.Do("commit"))
 }
 
 func (tx *transaction) rollback() {
 	tx.Helper()
-	tx.run("", do("rollback"))
+	tx.run("", forms.Do("rollback"))
 }
 
 // fail makes the transaction fail and commits it, which Postgres answers with a rollback.
 func (tx *transaction) fail() {
 	tx.Helper()
-	if _, err := tx.form.run(testContext(tx.T), tx.client, do("select 1/0")); sqlState(err) != "22012" {
-		tx.Fatalf("select 1/0: %s", describe(err))
+	if _, err := tx.form.Run(harness.Context(tx.T), tx.client, forms.Do("select 1/0")); harness.SQLState(err) != "22012" {
+		tx.Fatalf("select 1/0: %s", harness.Describe(err))
 	}
 	if status := tx.client.TxStatus(); status != 'E' {
 		tx.Errorf("transaction status after an error: %q, want 'E'", status)
 	}
-	tx.run("", do("commit"))
+	tx.run("", forms.Do("commit"))
 	if status := tx.client.TxStatus(); status != 'I' {
 		tx.Errorf("transaction status after commit: %q, want 'I'", status)
 	}
@@ -158,19 +161,19 @@ func (tx *transaction) fail() {
 func (tx *transaction) killClient() {
 	tx.Helper()
 	pid := tx.client.PID()
-	if err := abort(tx.client); err != nil {
+	if err := harness.Abort(tx.client); err != nil {
 		tx.Fatal(err)
 	}
-	awaitBackendGone(tx.T, tx.server, pid)
+	harness.AwaitBackendGone(tx.T, tx.server, pid)
 }
 
 // terminateBackend ends the server's side of the session; the client hears of it.
 func (tx *transaction) terminateBackend() {
 	tx.Helper()
 	pid := tx.client.PID()
-	want(tx.T, tx.server, "t", fmt.Sprintf("select pg_terminate_backend(%d)", pid))
-	awaitBackendGone(tx.T, tx.server, pid)
-	if got, err := tx.form.run(testContext(tx.T), tx.client, do("select 1")); err == nil {
+	harness.Want(tx.T, tx.server, "t", fmt.Sprintf("select pg_terminate_backend(%d)", pid))
+	harness.AwaitBackendGone(tx.T, tx.server, pid)
+	if got, err := tx.form.Run(harness.Context(tx.T), tx.client, forms.Do("select 1")); err == nil {
 		tx.Errorf("the session survived its backend: %q", got)
 	}
 }

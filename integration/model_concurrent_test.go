@@ -14,6 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/internal/wiretest"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 const modelWorkers = 6
@@ -24,18 +27,18 @@ const modelWorkers = 6
 func TestModelConcurrent(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 8*time.Second)
-	second := newProxy(t).endpoint
-	database := newQueueDatabase(t, "qa", "qb", "qc")
-	server := connect(t, proxied(), database)
-	ask(t, server, "select mbus4.create_consumer('qa', 'ca', $1)", modelSelectors[1])
-	ask(t, server, "select mbus4.create_consumer('qa', 'cc')")
-	ask(t, server, "select mbus4.create_consumer('qb', 'cb', $1)", modelSelectors[2])
-	ask(t, server, "select mbus4.create_trigger('qa', 'qb', $1)", modelSelectors[2])
-	ask(t, server, `create table posted (n bigint, queue text, k text, p text, iid text);
+	second := harness.NewProxy(t).Endpoint
+	database := harness.NewQueueDatabase(t, "qa", "qb", "qc")
+	server := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, server, "select mbus4.create_consumer('qa', 'ca', $1)", modelSelectors[1])
+	harness.Ask(t, server, "select mbus4.create_consumer('qa', 'cc')")
+	harness.Ask(t, server, "select mbus4.create_consumer('qb', 'cb', $1)", modelSelectors[2])
+	harness.Ask(t, server, "select mbus4.create_trigger('qa', 'qb', $1)", modelSelectors[2])
+	harness.Ask(t, server, `create table posted (n bigint, queue text, k text, p text, iid text);
 		create table dependency (iid text, dep text);
 		create table received (n bigint, queue text, consumer text, iid text, at timestamptz default clock_timestamp())`)
-	c := &modelCrowd{database: database, ends: []endpoint{proxied(), second}, until: time.Now().Add(limit / 2)}
-	ctx, cancel := context.WithTimeout(t.Context(), limit+testLimit)
+	c := &modelCrowd{database: database, ends: []harness.Endpoint{harness.Proxied(), second}, until: time.Now().Add(limit / 2)}
+	ctx, cancel := context.WithTimeout(t.Context(), limit+harness.TestLimit)
 	defer cancel()
 	errs := make([]error, modelWorkers)
 	var workers sync.WaitGroup
@@ -48,7 +51,7 @@ func TestModelConcurrent(t *testing.T) {
 	}
 
 	// What a copy along the trigger is for is known as well.
-	ask(t, server, `create view wanted as
+	harness.Ask(t, server, `create view wanted as
 		with message as (
 			select n, queue, k, p from posted
 			union all
@@ -59,13 +62,13 @@ func TestModelConcurrent(t *testing.T) {
 		join (values ('qa', 'default', null, null), ('qa', 'ca', 'a', null), ('qa', 'cc', null, null), ('qb', 'default', null, null),
 		             ('qb', 'cb', null, 'x'), ('qc', 'default', null, null)) c (queue, consumer, k, p)
 		  on c.queue = m.queue and (c.k is null or c.k = m.k) and (c.p is null or c.p = m.p)`)
-	deadline := time.Now().Add(testLimit / 2)
-	for ask(t, server, "select count(*) = 0 from mbus4.message") != "t" {
+	deadline := time.Now().Add(harness.TestLimit / 2)
+	for harness.Ask(t, server, "select count(*) = 0 from mbus4.message") != "t" {
 		for _, by := range modelSubscriptions {
-			ask(t, server, modelReceive, by[0], by[1], 100)
+			harness.Ask(t, server, modelReceive, by[0], by[1], 100)
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("not delivered: %s", ask(t, server, "select * from wanted except all select n, queue, consumer from received limit 20"))
+			t.Errorf("not delivered: %s", harness.Ask(t, server, "select * from wanted except all select n, queue, consumer from received limit 20"))
 			break
 		}
 	}
@@ -75,13 +78,13 @@ func TestModelConcurrent(t *testing.T) {
 		"before its dependency": `select d.iid, d.dep from dependency d join received m on m.iid = d.iid
 			join received f on f.iid = d.dep and f.at > m.at`,
 	} {
-		if got := ask(t, server, sql+" limit 20"); got != "" {
+		if got := harness.Ask(t, server, sql+" limit 20"); got != "" {
 			t.Errorf("MBUS_MODEL_SEED=%d: %s:\n%s", seed, what, got)
 		}
 	}
 	t.Logf("%d transactions, of which %d died; %s messages posted, %s received, %s waited for others", c.transactions.Load(), c.died.Load(),
-		ask(t, server, "select count(*) from posted"), ask(t, server, "select count(*) from received"),
-		ask(t, server, "select count(distinct iid) from dependency"))
+		harness.Ask(t, server, "select count(*) from posted"), harness.Ask(t, server, "select count(*) from received"),
+		harness.Ask(t, server, "select count(distinct iid) from dependency"))
 }
 
 // modelSubscriptions are the consumers of TestModelConcurrent.
@@ -93,7 +96,7 @@ const modelReceive = `insert into received (n, queue, consumer, iid)
 // modelCrowd is what the workers share.
 type modelCrowd struct {
 	database           string
-	ends               []endpoint
+	ends               []harness.Endpoint
 	until              time.Time
 	number             atomic.Int64
 	transactions, died atomic.Int64
@@ -115,18 +118,18 @@ func (c *modelCrowd) work(ctx context.Context, random *rand.Rand) error {
 	w := &modelWorker{modelCrowd: c, random: random}
 	defer func() {
 		if w.conn != nil {
-			closeConn(w.conn.Close)
+			harness.Close(w.conn.Close)
 		}
 	}()
 	for time.Now().Before(c.until) {
 		if w.conn == nil {
 			var err error
-			if w.conn, err = pgconn.Connect(ctx, c.ends[random.IntN(2)].dsn(c.database)); err != nil {
+			if w.conn, err = pgconn.Connect(ctx, c.ends[random.IntN(2)].DSN(c.database)); err != nil {
 				return fmt.Errorf("connecting: %w", err)
 			}
 		}
 		if err := w.transaction(ctx); err != nil {
-			return fmt.Errorf("%s: %w", describe(err), err)
+			return fmt.Errorf("%s: %w", harness.Describe(err), err)
 		}
 		c.transactions.Add(1)
 	}
@@ -135,8 +138,8 @@ func (c *modelCrowd) work(ctx context.Context, random *rand.Rand) error {
 
 // do runs one statement in any form.
 func (w *modelWorker) do(ctx context.Context, sql string, args ...any) (string, error) {
-	f := forms()[w.random.IntN(len(forms()))]
-	text, err := f.run(ctx, w.conn, do(sql, args...))
+	f := forms.All()[w.random.IntN(len(forms.All()))]
+	text, err := f.Run(ctx, w.conn, forms.Do(sql, args...))
 	if err != nil {
 		return "", fmt.Errorf("%s %v: %w", sql, args, err)
 	}
@@ -172,7 +175,7 @@ func (w *modelWorker) transaction(ctx context.Context) error {
 		w.died.Add(1)
 		conn := w.conn
 		w.conn = nil
-		return abort(conn)
+		return harness.Abort(conn)
 	case draw < 20:
 		_, err := w.do(ctx, "rollback")
 		return err
@@ -218,7 +221,7 @@ func (w *modelWorker) post(ctx context.Context, queue, iid string) error {
 	}
 	args := []any{queue, fmt.Sprintf("n=>%d, k=>%s", n, k), nil, "p=>" + p, nil, nil}
 	if len(deps) > 0 {
-		args[2] = after(deps...)
+		args[2] = harness.WaitFor(deps...)
 	}
 	if w.random.IntN(4) == 0 {
 		args[4] = time.Now().UTC().Add(time.Duration(w.random.IntN(100)) * time.Millisecond).Format("2006-01-02 15:04:05.999999")

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // prologue makes something to work with.
@@ -48,11 +51,11 @@ func (r *modelRun) opKill(s *modelSession) bool {
 			return false
 		}
 		r.number++
-		if out := r.send(s, do("insert into mark values ($1::bigint)", r.number)); out.err != nil {
-			r.fail("%s", describe(out.err))
+		if out := r.send(s, forms.Do("insert into mark values ($1::bigint)", r.number)); out.err != nil {
+			r.fail("%s", harness.Describe(out.err))
 		}
 		r.abandon(s, "commit")
-		awaitBackendGone(r.T, r.server, pid)
+		harness.AwaitBackendGone(r.T, r.server, pid)
 		if r.must(r.server, fmt.Sprintf("select count(*) from mark where n = %d", r.number)) == "1" {
 			state = txCommitted
 		}
@@ -60,22 +63,22 @@ func (r *modelRun) opKill(s *modelSession) bool {
 	case 3:
 		r.note(s, "-- pg_terminate_backend")
 		r.must(r.server, fmt.Sprintf("select pg_terminate_backend(%d)", pid))
-		awaitBackendGone(r.T, r.server, pid)
-		ctx, cancel := context.WithTimeout(r.Context(), askLimit)
+		harness.AwaitBackendGone(r.T, r.server, pid)
+		ctx, cancel := context.WithTimeout(r.Context(), harness.AskLimit)
 		defer cancel()
-		if text, err := query(ctx, s.conn, "select mbus4.peek_dmq()"); err == nil || sqlState(err) != "" && sqlState(err) != "57P01" {
-			r.fail("a session without a server: %q, %v", text, describe(err))
+		if text, err := harness.Query(ctx, s.conn, "select mbus4.peek_dmq()"); err == nil || harness.SQLState(err) != "" && harness.SQLState(err) != "57P01" {
+			r.fail("a session without a server: %q, %v", text, harness.Describe(err))
 		}
 	}
-	awaitBackendGone(r.T, r.server, pid)
+	harness.AwaitBackendGone(r.T, r.server, pid)
 	s.end(state)
-	closeConn(s.conn.Close)
+	harness.Close(s.conn.Close)
 	r.connect(s)
 	return true
 }
 
 func (r *modelRun) abort(s *modelSession) {
-	if err := abort(s.conn); err != nil {
+	if err := harness.Abort(s.conn); err != nil {
 		r.fail("breaking the connection: %v", err)
 	}
 }
@@ -194,7 +197,7 @@ func (r *modelRun) takeOne(left []*modelCopy) bool {
 		s := pick(r, r.sessions)
 		r.serve(s, expected{}, func(_ *modelTx, out reply) error {
 			return answered(out.text, r.m.present(s, []string{c.iid}, out.window))
-		}, do("select mbus4.is_msg_exists($1)", c.iid))
+		}, forms.Do("select mbus4.is_msg_exists($1)", c.iid))
 		r.take(s, c.iid)
 		r.m.look()
 		return true

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // newMessage draws the contents of a message.
@@ -42,7 +45,7 @@ func (r *modelRun) newPost(s *modelSession) *modelPost {
 		for range 1 + r.random.IntN(3) {
 			p.message.after = append(p.message.after, r.anyIID())
 		}
-		p.headers = after(p.message.after...) + ", h=>1"
+		p.headers = harness.WaitFor(p.message.after...) + ", h=>1"
 	case draw < 50:
 		p.headers = pick(r, []string{"h=>1", `consume_after=>"{}"`, "consume_after=>null"})
 	case draw < 51:
@@ -53,7 +56,7 @@ func (r *modelRun) newPost(s *modelSession) *modelPost {
 }
 
 // statement draws how the post is written.
-func (r *modelRun) statement(s *modelSession, p *modelPost) step {
+func (r *modelRun) statement(s *modelSession, p *modelPost) forms.Step {
 	g := &p.message
 	var headers, iid any
 	if p.headers != "" {
@@ -71,18 +74,18 @@ func (r *modelRun) statement(s *modelSession, p *modelPost) step {
 	case iid == nil && headers == nil && r.chance(70):
 		// The leanest form, with one parameter less.
 		if function != "mbus4.post($6, " {
-			return do("select "+function+rest+")", args[:4]...)
+			return forms.Do("select "+function+rest+")", args[:4]...)
 		}
-		return do("select mbus4.post($5, "+rest+")", append(args[:4], p.queue)...)
+		return forms.Do("select mbus4.post($5, "+rest+")", append(args[:4], p.queue)...)
 	case iid == nil && r.chance(50):
-		return do("select "+function+rest+", headers => $5)", args...)
+		return forms.Do("select "+function+rest+", headers => $5)", args...)
 	}
 	n := len(args) + 1
 	args = append(args, iid)
 	if r.chance(50) {
-		return do(fmt.Sprintf("select %s$1, $5, $2, $3, $4, $%d)", function, n), args...)
+		return forms.Do(fmt.Sprintf("select %s$1, $5, $2, $3, $4, $%d)", function, n), args...)
 	}
-	return do(fmt.Sprintf("select %s%s, headers := $5, msgiid := $%d)", function, rest, n), args...)
+	return forms.Do(fmt.Sprintf("select %s%s, headers := $5, msgiid := $%d)", function, rest, n), args...)
 }
 
 // posted checks the iid that a post gave and takes the post over into the model.
@@ -150,14 +153,14 @@ func (r *modelRun) opPostMany(s *modelSession) bool {
 			}
 		}
 		return nil
-	}, do("select to_char(n, 'FM000000'), mbus4.post($1, hstore(array['n', n::text, 'k', $2]), properties => $3, delayed_until => $4) from generate_series($5::int, $6::int) n",
+	}, forms.Do("select to_char(n, 'FM000000'), mbus4.post($1, hstore(array['n', n::text, 'k', $2]), properties => $3, delayed_until => $4) from generate_series($5::int, $6::int) n",
 		p.queue, p.message.k, p.message.properties(), p.message.delayed.arg(s), first.n, last))
 }
 
 // opBatch posts several messages in one implicit transaction: where one fails, none is posted.
 func (r *modelRun) opBatch(s *modelSession) bool {
 	var posts []*modelPost
-	var steps []step
+	var steps []forms.Step
 	for range 2 + r.random.IntN(3) {
 		p := r.newPost(s)
 		if waits, hazy := r.m.postWaits(s, p, time.Now()); waits != never || hazy {
@@ -214,29 +217,29 @@ func (r *modelRun) opConsume(s *modelSession) bool {
 
 func (r *modelRun) consume(s *modelSession, queue, name string, amount int) bool {
 	r.Helper()
-	statements := []step{
-		do("select "+gotColumns+" from mbus4.consumen($1, $2, $3) m", queue, name, amount),
-		do("select "+gotColumns+fmt.Sprintf(" from mbus4.consumen_%s_by_%s($1) m", queue, name), amount),
-		do("with x as (select mbus4.consume($1, $2) as m from generate_series(1, $3::int)) select "+gotColumns+" from x", queue, name, amount),
+	statements := []forms.Step{
+		forms.Do("select "+gotColumns+" from mbus4.consumen($1, $2, $3) m", queue, name, amount),
+		forms.Do("select "+gotColumns+fmt.Sprintf(" from mbus4.consumen_%s_by_%s($1) m", queue, name), amount),
+		forms.Do("with x as (select mbus4.consume($1, $2) as m from generate_series(1, $3::int)) select "+gotColumns+" from x", queue, name, amount),
 	}
 	if amount == 1 {
 		statements = append(statements,
-			do("select "+gotColumns+" from mbus4.consume($1, $2) m", queue, name),
-			do("select "+gotColumns+" from mbus4.consume($1, cname => $2) m", queue, name),
-			do("select "+gotColumns+fmt.Sprintf(" from mbus4.consume_%s_by_%s() m", queue, name)),
-			do("with x as (select mbus4.consume($1, $2) as m) select "+gotColumns+" from x", queue, name))
+			forms.Do("select "+gotColumns+" from mbus4.consume($1, $2) m", queue, name),
+			forms.Do("select "+gotColumns+" from mbus4.consume($1, cname => $2) m", queue, name),
+			forms.Do("select "+gotColumns+fmt.Sprintf(" from mbus4.consume_%s_by_%s() m", queue, name)),
+			forms.Do("with x as (select mbus4.consume($1, $2) as m) select "+gotColumns+" from x", queue, name))
 	}
 	chosen := pick(r, statements)
 	return r.consumeBy(s, queue, name, amount, 0, chosen)
 }
 
-func (r *modelRun) consumeBy(s *modelSession, queue, name string, amount, selector int, statement step) bool {
+func (r *modelRun) consumeBy(s *modelSession, queue, name string, amount, selector int, statement forms.Step) bool {
 	r.Helper()
 	c := r.m.consumer(s, queue, name)
 	e := expected{}
 	if c == nil {
 		e.code = "42704"
-		if amount == 0 && strings.HasPrefix(statement.sql, "with") {
+		if amount == 0 && strings.HasPrefix(statement.SQL, "with") {
 			e.code = "" // it is not called
 		}
 	}
@@ -252,10 +255,10 @@ func (r *modelRun) opDynConsume(s *modelSession) bool {
 	queue, name, _ := r.anyConsumer(s)
 	selector := 1 + r.random.IntN(3)
 	text := modelSelectors[selector]
-	return r.consumeBy(s, queue, name, 1, selector, pick(r, []step{
-		do("select "+gotColumns+" from mbus4.dyn_consume($1, $2, $3) m", queue, text, name),
-		do("select "+gotColumns+" from mbus4.dyn_consume($1, "+quoted(text)+", $2) m", queue, name),
-		do("select "+gotColumns+" from mbus4.dyn_consume(qname => $1, cname => $2, selector => $3) m", queue, name, text),
+	return r.consumeBy(s, queue, name, 1, selector, pick(r, []forms.Step{
+		forms.Do("select "+gotColumns+" from mbus4.dyn_consume($1, $2, $3) m", queue, text, name),
+		forms.Do("select "+gotColumns+" from mbus4.dyn_consume($1, "+quoted(text)+", $2) m", queue, name),
+		forms.Do("select "+gotColumns+" from mbus4.dyn_consume(qname => $1, cname => $2, selector => $3) m", queue, name, text),
 	}))
 }
 
@@ -285,7 +288,7 @@ func (r *modelRun) opPutBack(s *modelSession) bool {
 		}
 		r.m.post(s, x, p, out.window, p.message.iid)
 		return nil
-	}, do("select mbus4.post($3, m.data, iid => m.iid), m.data->'n', m.headers->'destination', m.delayed_until, m.expires from mbus4.consume($1, $2) m", queue, name, to))
+	}, forms.Do("select mbus4.post($3, m.data, iid => m.iid), m.data->'n', m.headers->'destination', m.delayed_until, m.expires from mbus4.consume($1, $2) m", queue, name, to))
 }
 
 // others reports whether another session is in a transaction.

@@ -3,6 +3,8 @@ package integration
 import (
 	"slices"
 	"strings"
+
+	"mbusproxy/integration/internal/forms"
 )
 
 // opCreateQueue creates a queue, which may exist.
@@ -33,7 +35,7 @@ func (r *modelRun) createQueue(s *modelSession, name string) bool {
 		r.m.queues = append(r.m.queues, q)
 		r.m.consumers = append(r.m.consumers, &modelConsumer{modelRow: modelRow{made: x}, queue: name, name: "default", of: q})
 		return nil
-	}, do("select mbus4.create_queue($1, $2)", name, 1+r.random.IntN(4)))
+	}, forms.Do("select mbus4.create_queue($1, $2)", name, 1+r.random.IntN(4)))
 }
 
 // opDropQueue drops a queue, with its consumers, triggers and messages.
@@ -74,7 +76,7 @@ func (r *modelRun) dropQueue(s *modelSession, name string) bool {
 			c.gone = x
 		}
 		return nil
-	}, do("select mbus4.drop_queue($1)", name))
+	}, forms.Do("select mbus4.drop_queue($1)", name))
 }
 
 // newConsumer says what becomes of a consumer or trigger that is to be added.
@@ -117,11 +119,11 @@ func (r *modelRun) createConsumer(s *modelSession, queue, name string, selector 
 	if r.chance(20) {
 		args = []any{name, queue} // the order of older programs
 	}
-	statement := do("select mbus4.create_consumer($1, $2, $3)", append(args, nil)...)
+	statement := forms.Do("select mbus4.create_consumer($1, $2, $3)", append(args, nil)...)
 	if text := modelSelectors[selector]; text != "" {
-		statement.args[2] = text
+		statement.Args[2] = text
 		if r.chance(50) {
-			statement = do("select mbus4.create_consumer($1, $2, p_selector => "+quoted(text)+")", args...)
+			statement = forms.Do("select mbus4.create_consumer($1, $2, p_selector => "+quoted(text)+")", args...)
 		}
 	}
 	return r.serve(s, e, func(x *modelTx, _ reply) error {
@@ -151,7 +153,7 @@ func (r *modelRun) opDropConsumer(s *modelSession) bool {
 	return r.serve(s, e, func(x *modelTx, _ reply) error {
 		c.gone = x
 		return nil
-	}, do("select mbus4.drop_consumer($1, $2)", args...))
+	}, forms.Do("select mbus4.drop_consumer($1, $2)", args...))
 }
 
 func (r *modelRun) opCreateTrigger(s *modelSession) bool {
@@ -172,7 +174,7 @@ func (r *modelRun) createTrigger(s *modelSession, from, to string, selector int)
 		c.made = x
 		r.m.consumers = append(r.m.consumers, c)
 		return nil
-	}, do("select mbus4.create_trigger($1, $2, $3)", from, to, text))
+	}, forms.Do("select mbus4.create_trigger($1, $2, $3)", from, to, text))
 }
 
 // leads reports whether triggers lead from one queue to another.
@@ -205,5 +207,5 @@ func (r *modelRun) dropTrigger(s *modelSession, from, to string) bool {
 	return r.serve(s, e, func(x *modelTx, _ reply) error {
 		trigger.gone = x
 		return nil
-	}, do("select mbus4.drop_trigger($1, $2)", from, to))
+	}, forms.Do("select mbus4.drop_trigger($1, $2)", from, to))
 }

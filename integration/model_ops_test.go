@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // modelOp is something a session may do. run reports whether it did.
@@ -103,7 +106,7 @@ func (i *instant) arg(s *modelSession) any {
 func (i *instant) text(s *modelSession) string {
 	switch {
 	case i == nil:
-		return null
+		return harness.Null
 	case i.word != "":
 		return i.word
 	}
@@ -146,8 +149,8 @@ func (r *modelRun) opBegin(s *modelSession) bool {
 // control runs a statement that works in a failed transaction, too.
 func (r *modelRun) control(s *modelSession, sql string) {
 	r.Helper()
-	if out := r.send(s, do(sql)); out.err != nil {
-		r.fail("%s: %s", sql, describe(out.err))
+	if out := r.send(s, forms.Do(sql)); out.err != nil {
+		r.fail("%s: %s", sql, harness.Describe(out.err))
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // got is a message as a call yields it; see gotColumns.
@@ -118,7 +120,7 @@ func (m *model) first(s *modelSession, copies []*modelCopy, g got, w window, dat
 			return err
 		}
 	}
-	if g.iid != null {
+	if g.iid != harness.Null {
 		return fmt.Errorf("got %+v, which is not there (%w)", g, err)
 	}
 	return nil

@@ -13,6 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/internal/wiretest"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 const (
@@ -33,12 +36,12 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 8*time.Second)
 	r := &modelRun{
-		T: t, database: newDatabase(t), ends: []endpoint{proxied(), newProxy(t).endpoint},
+		T: t, database: harness.NewDatabase(t), ends: []harness.Endpoint{harness.Proxied(), harness.NewProxy(t).Endpoint},
 		counts: map[string]int{},
 	}
-	r.server = r.dial(direct().dsn(r.database))
+	r.server = r.dial(harness.Direct().DSN(r.database))
 	r.must(r.server, "create table mark (n bigint)")
-	r.must(r.dial(proxied().dsn(r.database)), "select mbus4.peek_dmq()")
+	r.must(r.dial(harness.Proxied().DSN(r.database)), "select mbus4.peek_dmq()")
 	first, began := seed, time.Now()
 	for ; time.Since(began) < limit; seed++ {
 		r.sequence(seed)
@@ -52,7 +55,7 @@ func TestModel(t *testing.T) {
 type modelRun struct {
 	*testing.T
 	database   string
-	ends       []endpoint
+	ends       []harness.Endpoint
 	server     *pgconn.PgConn // direct
 	operations int
 	counts     map[string]int // by operation
@@ -134,13 +137,13 @@ func (r *modelRun) note(s *modelSession, format string, args ...any) {
 
 func (r *modelRun) dial(dsn string) *pgconn.PgConn {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), askLimit)
+	ctx, cancel := context.WithTimeout(r.Context(), harness.AskLimit)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, dsn)
 	if err != nil {
 		r.fail("connecting: %v", err)
 	}
-	r.Cleanup(func() { closeConn(conn.Close) })
+	r.Cleanup(func() { harness.Close(conn.Close) })
 	return conn
 }
 
@@ -153,18 +156,18 @@ func (r *modelRun) connect(s *modelSession) {
 	hours := pick(r, []int{0, 9, -4})
 	s.zone = time.FixedZone("", hours*3600)
 	// In a zone's POSIX name east is negative.
-	s.conn = r.dial(fmt.Sprintf("%s timezone=UTC%+d lock_timeout=%s", e.dsn(r.database), -hours, modelLockTimeout))
-	r.note(s, "-- connected through port %d, UTC%+d", e.port, hours)
+	s.conn = r.dial(fmt.Sprintf("%s timezone=UTC%+d lock_timeout=%s", e.DSN(r.database), -hours, modelLockTimeout))
+	r.note(s, "-- connected through port %d, UTC%+d", e.Port, hours)
 }
 
 // must runs a statement of the test itself.
 func (r *modelRun) must(conn *pgconn.PgConn, sql string) string {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), askLimit)
+	ctx, cancel := context.WithTimeout(r.Context(), harness.AskLimit)
 	defer cancel()
-	text, err := query(ctx, conn, sql)
+	text, err := harness.Query(ctx, conn, sql)
 	if err != nil {
-		r.fail("%s: %s", sql, describe(err))
+		r.fail("%s: %s", sql, harness.Describe(err))
 	}
 	return text
 }
@@ -177,14 +180,14 @@ type reply struct {
 }
 
 // send runs steps in one of the forms of the protocol; several go as one implicit transaction.
-func (r *modelRun) send(s *modelSession, steps ...step) reply {
+func (r *modelRun) send(s *modelSession, steps ...forms.Step) reply {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), askLimit)
+	ctx, cancel := context.WithTimeout(r.Context(), harness.AskLimit)
 	defer cancel()
-	f := pick(r, forms())
+	f := pick(r, forms.All())
 	var texts []string
 	for _, p := range steps {
-		texts = append(texts, p.inlined())
+		texts = append(texts, p.Inlined())
 	}
 	r.m.statement++
 	// The server's clock is ours; it has microseconds.
@@ -193,20 +196,20 @@ func (r *modelRun) send(s *modelSession, steps ...step) reply {
 	var err error
 	switch {
 	case len(steps) == 1:
-		text, err = f.run(ctx, s.conn, steps...)
+		text, err = f.Run(ctx, s.conn, steps...)
 	case r.chance(50):
-		f.name = "simple"
-		text, err = query(ctx, s.conn, strings.Join(texts, "; "))
+		f.Name = "simple"
+		text, err = harness.Query(ctx, s.conn, strings.Join(texts, "; "))
 	default:
-		f.name = "pipelined"
-		text, err = runPipelined(ctx, s.conn, steps...)
+		f.Name = "pipelined"
+		text, err = forms.RunPipelined(ctx, s.conn, steps...)
 	}
 	to := time.Now().Add(time.Microsecond)
 	result := strings.ReplaceAll(text, "\n", " / ")
 	if err != nil {
-		result = describe(err)
+		result = harness.Describe(err)
 	}
-	r.note(s, "%s;  -- %s, %v: %s", strings.Join(texts, "; "), f.name, to.Sub(from).Round(time.Millisecond), result)
+	r.note(s, "%s;  -- %s, %v: %s", strings.Join(texts, "; "), f.Name, to.Sub(from).Round(time.Millisecond), result)
 	return reply{text, err, window{from, to}}
 }
 
@@ -248,7 +251,7 @@ type expected struct {
 
 // serve runs one statement, or several in an implicit transaction, and holds what comes of it
 // against what is expected; apply takes a success over into the model. False: it was not run.
-func (r *modelRun) serve(s *modelSession, e expected, apply func(x *modelTx, out reply) error, steps ...step) bool {
+func (r *modelRun) serve(s *modelSession, e expected, apply func(x *modelTx, out reply) error, steps ...forms.Step) bool {
 	r.Helper()
 	if s.failed {
 		e, apply = expected{code: "25P02"}, nil
@@ -257,12 +260,12 @@ func (r *modelRun) serve(s *modelSession, e expected, apply func(x *modelTx, out
 		if r.chance(50) {
 			return false
 		}
-		r.send(s, do("set lock_timeout = '40ms'"))
+		r.send(s, forms.Do("set lock_timeout = '40ms'"))
 		e.or = append(e.or, "55P03")
 	}
 	x := s.open()
 	out := r.send(s, steps...)
-	code := sqlState(out.err)
+	code := harness.SQLState(out.err)
 	r.counts[or(code, "success")]++
 	switch {
 	case out.err != nil && code == "":
@@ -280,7 +283,7 @@ func (r *modelRun) serve(s *modelSession, e expected, apply func(x *modelTx, out
 		s.done(x, out.err == nil)
 	}
 	if e.waits != never && !s.failed {
-		r.send(s, do("set lock_timeout = '"+modelLockTimeout+"'"))
+		r.send(s, forms.Do("set lock_timeout = '"+modelLockTimeout+"'"))
 	}
 	r.status(s)
 	return true

@@ -1,6 +1,11 @@
 package integration
 
-import "fmt"
+import (
+	"fmt"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
+)
 
 // opTake takes a message by its iid, for everybody.
 func (r *modelRun) opTake(s *modelSession) bool { return r.take(s, r.anyIID()) }
@@ -13,13 +18,13 @@ func (r *modelRun) take(s *modelSession, iid string) bool {
 		if len(rows) != 1 {
 			return fmt.Errorf("%d rows instead of one", len(rows))
 		}
-		if rows[0].iid != null {
+		if rows[0].iid != harness.Null {
 			r.got(s, rows)
 		}
 		return r.m.took(s, x, copies, rows[0], out.window, r.database)
-	}, pick(r, []step{
-		do("select "+gotColumns+" from mbus4.take($1) m", iid),
-		do("with x as (select mbus4.take($1) as m) select "+gotColumns+" from x", iid),
+	}, pick(r, []forms.Step{
+		forms.Do("select "+gotColumns+" from mbus4.take($1) m", iid),
+		forms.Do("with x as (select mbus4.take($1) as m) select "+gotColumns+" from x", iid),
 	}))
 }
 
@@ -42,11 +47,11 @@ func (r *modelRun) opTakeFrom(s *modelSession) bool {
 		if len(rows) != 1 {
 			return fmt.Errorf("%d rows instead of one", len(rows))
 		}
-		if rows[0].iid != null {
+		if rows[0].iid != harness.Null {
 			r.got(s, rows)
 		}
 		return r.m.took(s, x, copies, rows[0], out.window, r.database)
-	}, do(fmt.Sprintf("select "+gotColumns+" from mbus4.take_from_%s_by_%s($1) m", queue, name), iid))
+	}, forms.Do(fmt.Sprintf("select "+gotColumns+" from mbus4.take_from_%s_by_%s($1) m", queue, name), iid))
 }
 
 // opPeek looks at a message.
@@ -59,7 +64,7 @@ func (r *modelRun) opPeek(s *modelSession) bool {
 			return fmt.Errorf("%d rows instead of one", len(rows))
 		}
 		return r.m.first(s, copies, rows[0], out.window, r.database)
-	}, do("select "+gotColumns+" from mbus4.peek($1) m", iid))
+	}, forms.Do("select "+gotColumns+" from mbus4.peek($1) m", iid))
 }
 
 // opExists asks whether somebody is still to get a message.
@@ -67,7 +72,7 @@ func (r *modelRun) opExists(s *modelSession) bool {
 	iid := r.anyIID()
 	return r.serve(s, expected{}, func(_ *modelTx, out reply) error {
 		return answered(out.text, r.m.present(s, []string{iid}, out.window))
-	}, do("select mbus4.is_msg_exists($1)", iid))
+	}, forms.Do("select mbus4.is_msg_exists($1)", iid))
 }
 
 // opPeekQueue asks whether a queue has a certain message, or any.
@@ -75,9 +80,9 @@ func (r *modelRun) opPeekQueue(s *modelSession) bool {
 	queue := r.anyQueue()
 	iid := r.anyIID()
 	all := r.chance(50)
-	statement := do("select mbus4.peek_"+queue+"($1)", iid)
+	statement := forms.Do("select mbus4.peek_"+queue+"($1)", iid)
 	if all {
-		statement = do("select mbus4.peek_" + queue + "()")
+		statement = forms.Do("select mbus4.peek_" + queue + "()")
 	}
 	e := expected{}
 	if r.m.queue(s, queue) == nil {
@@ -109,7 +114,7 @@ func (r *modelRun) opGenerate(s *modelSession) bool {
 			}
 		}
 		return fmt.Errorf("%q is not a new iid", out.text)
-	}, do("select mbus4."+function+"($1)", queue))
+	}, forms.Do("select mbus4."+function+"($1)", queue))
 }
 
 // opClear removes what has expired: nothing that anybody could see.
@@ -119,5 +124,5 @@ func (r *modelRun) opClear(s *modelSession) bool {
 	if r.m.queue(s, queue) == nil {
 		e.code = "42704"
 	}
-	return r.serve(s, e, nil, do("select mbus4.clear_queue_"+queue+"()"))
+	return r.serve(s, e, nil, forms.Do("select mbus4.clear_queue_"+queue+"()"))
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // Names that may not be, for queues and for consumers.
@@ -11,18 +14,18 @@ func TestNameRules(t *testing.T) {
 	t.Parallel()
 	bad := []string{"", "Q", "aB", "a-b", "a b", "a.b", "ä", "dmq", "temp", "temp.x", strings.Repeat("x", 33)}
 	good := []string{"q1", "0", "_", "a_b", "temp_x", "dmq2", strings.Repeat("x", 32)}
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		for _, name := range bad {
-			s.refused(t, "42602", "select mbus4.create_queue($1, 1)", name)
-			s.refused(t, "42602", "select mbus4.create_consumer('q', $1)", name)
+			s.Refused(t, "42602", "select mbus4.create_queue($1, 1)", name)
+			s.Refused(t, "42602", "select mbus4.create_consumer('q', $1)", name)
 		}
 		for _, name := range good {
-			s.want(t, "", "select mbus4.create_queue($1, 1)", name)
-			s.want(t, "", "select mbus4.create_consumer('q', $1)", name)
-			s.want(t, "i", "select mbus4.post($1, 'a=>1', iid => 'i')", name)
-			s.want(t, "i", "select iid from mbus4.consume($1)", name)
-			s.want(t, "", "select mbus4.drop_consumer('q', $1)", name)
-			s.want(t, "", "select mbus4.drop_queue($1)", name)
+			s.Want(t, "", "select mbus4.create_queue($1, 1)", name)
+			s.Want(t, "", "select mbus4.create_consumer('q', $1)", name)
+			s.Want(t, "i", "select mbus4.post($1, 'a=>1', iid => 'i')", name)
+			s.Want(t, "i", "select iid from mbus4.consume($1)", name)
+			s.Want(t, "", "select mbus4.drop_consumer('q', $1)", name)
+			s.Want(t, "", "select mbus4.drop_queue($1)", name)
 		}
 	})
 }
@@ -30,7 +33,7 @@ func TestNameRules(t *testing.T) {
 // Queues and consumers that are not there are an error wherever they are named.
 func TestUnknownNames(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		for _, name := range []any{"nowhere", "", "dmq.x", nil} {
 			for _, sql := range []string{
 				"select mbus4.post($1, 'a=>1')",
@@ -45,7 +48,7 @@ func TestUnknownNames(t *testing.T) {
 				"select mbus4.create_consumer($1, 'c')",
 				"select mbus4.drop_consumer('q', $1)",
 			} {
-				said := s.refused(t, "42704", sql, name)
+				said := s.Refused(t, "42704", sql, name)
 				if name == "nowhere" && !strings.Contains(said, "nowhere") {
 					t.Errorf("%s: the error does not say what is missing: %s", sql, said)
 				}
@@ -59,7 +62,7 @@ func TestUnknownNames(t *testing.T) {
 			"select * from mbus4.take_from_q_by_nobody('x')",
 			"select mbus4.peek_nowhere()",
 		} {
-			s.refused(t, "42704", sql)
+			s.Refused(t, "42704", sql)
 		}
 	})
 }
@@ -67,8 +70,8 @@ func TestUnknownNames(t *testing.T) {
 // Calls that no function fits get Postgres's words, the signature and the place.
 func TestWrongArguments(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
 	for _, c := range []struct{ sql, hint string }{
 		{"select mbus4.post()", "mbus4.post("},
 		{"select mbus4.post('q')", "mbus4.post("},
@@ -91,14 +94,14 @@ func TestWrongArguments(t *testing.T) {
 		{"select true or mbus4.nosuch_q() from mbus4.nosuch('x')", ""},
 	} {
 		t.Run(c.sql, func(t *testing.T) {
-			report := refusal(t, conn, "42883", c.sql)
+			report := harness.Refusal(t, conn, "42883", c.sql)
 			if !strings.Contains(report.Hint, c.hint) {
 				t.Errorf("hint %q, want the signature of %s", report.Hint, c.hint)
 			}
 			if at := int(report.Position); at < 1 || !strings.HasPrefix(c.sql[at-1:], "mbus4.") {
 				t.Errorf("position %d does not point at a call in %q", at, c.sql)
 			}
-			if report := refusal(t, conn, "42883", c.sql+" -- $1", "x"); report.Position == 0 {
+			if report := harness.Refusal(t, conn, "42883", c.sql+" -- $1", "x"); report.Position == 0 {
 				t.Error("no position in the extended protocol")
 			}
 		})
@@ -108,10 +111,10 @@ func TestWrongArguments(t *testing.T) {
 // An existing queue is only a NOTICE: its messages stay.
 func TestQueueExists(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
-	conn, notices := connectNotices(t, database)
-	ask(t, conn, "select mbus4.create_queue('q', 1)")
-	ask(t, conn, "select mbus4.post('q', 'a=>1', iid => 'm')")
+	database := harness.NewDatabase(t)
+	conn, notices := harness.ConnectNotices(t, database)
+	harness.Ask(t, conn, "select mbus4.create_queue('q', 1)")
+	harness.Ask(t, conn, "select mbus4.post('q', 'a=>1', iid => 'm')")
 	if n := len(*notices); n != 0 {
 		t.Errorf("%d notices for a new queue: %v", n, (*notices)[0])
 	}
@@ -121,48 +124,48 @@ func TestQueueExists(t *testing.T) {
 		"select mbus4.create_queue('q', consumers_cnt => 7)",
 	} {
 		*notices = nil
-		ask(t, conn, sql)
+		harness.Ask(t, conn, sql)
 		if len(*notices) != 1 || (*notices)[0].Severity != "NOTICE" || !strings.Contains((*notices)[0].Message, "q") {
 			t.Errorf("%s: notices %v", sql, *notices)
 		}
 	}
-	want(t, conn, "m", "select iid from mbus4.consumen('q', amt => 9)")
+	harness.Want(t, conn, "m", "select iid from mbus4.consumen('q', amt => 9)")
 }
 
 // A name can be read in two ways when queue or consumer names contain _by_.
 func TestAmbiguousNames(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"a", "a_by_b"}, func(t *testing.T, s *session) {
-		s.want(t, "", "select mbus4.create_consumer('a_by_b', 'c')")
-		s.want(t, "m", "select mbus4.post('a_by_b', 'x=>1', iid => 'm')")
+	forms.ForEach(t, []string{"a", "a_by_b"}, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "", "select mbus4.create_consumer('a_by_b', 'c')")
+		s.Want(t, "m", "select mbus4.post('a_by_b', 'x=>1', iid => 'm')")
 		// Only queue a_by_b with consumer c exists.
-		s.want(t, "m", "select iid from mbus4.consume_a_by_b_by_c()")
-		s.want(t, "m", "select iid from mbus4.consumen_a_by_b_by_default(1)")
+		s.Want(t, "m", "select iid from mbus4.consume_a_by_b_by_c()")
+		s.Want(t, "m", "select iid from mbus4.consumen_a_by_b_by_default(1)")
 		// Now queue a has a consumer b_by_c as well.
-		s.want(t, "", "select mbus4.create_consumer('a', 'b_by_c')")
+		s.Want(t, "", "select mbus4.create_consumer('a', 'b_by_c')")
 		for _, sql := range []string{
 			"select iid from mbus4.consume_a_by_b_by_c()",
 			"select iid from mbus4.consumen_a_by_b_by_c($1)",
 			"select iid from mbus4.take_from_a_by_b_by_c($1::text)",
 		} {
 			args := []any{"1"}[:strings.Count(sql, "$1")]
-			said := s.refused(t, "42725 42P09 42704 42602", sql, args...)
+			said := s.Refused(t, "42725 42P09 42704 42602", sql, args...)
 			if !strings.Contains(said, "a_by_b") || !strings.Contains(said, "b_by_c") {
 				t.Errorf("%s: both readings should be named: %s", sql, said)
 			}
 		}
-		s.want(t, "", "select mbus4.drop_consumer('a_by_b', 'c')")
-		s.want(t, "n", "select mbus4.post('a', 'x=>1', iid => 'n')")
-		s.want(t, "n", "select iid from mbus4.consume_a_by_b_by_c()")
+		s.Want(t, "", "select mbus4.drop_consumer('a_by_b', 'c')")
+		s.Want(t, "n", "select mbus4.post('a', 'x=>1', iid => 'n')")
+		s.Want(t, "n", "select iid from mbus4.consume_a_by_b_by_c()")
 	})
 }
 
 // A fresh iid is <queue>.<database>.<n>, and no two are the same.
 func TestFreshIIDs(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
-		s.want(t, "20|t", fmt.Sprintf(`select count(distinct i), bool_and(i ~ '^q\.%s\.\d+$')
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "20|t", fmt.Sprintf(`select count(distinct i), bool_and(i ~ '^q\.%s\.\d+$')
 			from (select mbus4.get_iid('q') as i from generate_series(1, 10)
-			union all select mbus4.generate_new_msgiid(qname => 'Q') from generate_series(1, 10)) x`, s.database))
+			union all select mbus4.generate_new_msgiid(qname => 'Q') from generate_series(1, 10)) x`, s.Database))
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // A new process takes over from an old one, twice, while clients come and go all the time, over
@@ -22,31 +24,31 @@ func TestHandover(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	port, err := freePort()
+	port, err := harness.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	tcp := endpoint{"shared", "127.0.0.1", port}
-	unix := endpoint{"shared socket", dir, port}
-	next := func() *proxyProcess {
+	tcp := harness.Endpoint{Name: "shared", Host: "127.0.0.1", Port: port}
+	unix := harness.Endpoint{Name: "shared socket", Host: dir, Port: port}
+	next := func() *harness.Proxy {
 		t.Helper()
 		// startProxy adds an address of the proxy's own, to see whether it is ready.
-		return newProxy(t, "--reuse-port", "--listen", fmt.Sprintf("127.0.0.1:%d,%s", port, dir))
+		return harness.NewProxy(t, "--reuse-port", "--listen", fmt.Sprintf("127.0.0.1:%d,%s", port, dir))
 	}
 	old := next()
-	database := newQueueDatabase(t, "q")
-	idle := connect(t, tcp, database)
+	database := harness.NewQueueDatabase(t, "q")
+	idle := harness.Connect(t, tcp, database)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var clients sync.WaitGroup
 	var sessions, posted atomic.Int64
 	for i := range 8 {
-		e := []endpoint{tcp, tcp, tcp, unix}[i%4]
+		e := []harness.Endpoint{tcp, tcp, tcp, unix}[i%4]
 		clients.Go(func() {
 			for ctx.Err() == nil {
 				if err := shortSession(t, e, database, &posted); err != nil {
-					t.Errorf("session %d, %s: %s", sessions.Load(), e.name, describe(err))
+					t.Errorf("session %d, %s: %s", sessions.Load(), e.Name, harness.Describe(err))
 					return
 				}
 				sessions.Add(1)
@@ -67,7 +69,7 @@ func TestHandover(t *testing.T) {
 		enough()
 		successor := next()
 		enough()
-		if err := old.stop(); err != nil {
+		if err := old.Stop(); err != nil {
 			t.Error(err)
 		}
 		old = successor
@@ -76,11 +78,11 @@ func TestHandover(t *testing.T) {
 	cancel()
 	clients.Wait()
 	t.Logf("%d sessions, %d messages", sessions.Load(), posted.Load())
-	if _, err := query(testContext(t), idle, "select 1"); sqlState(err) != "57P01" {
-		t.Errorf("the idle session: %s", describe(err))
+	if _, err := harness.Query(harness.Context(t), idle, "select 1"); harness.SQLState(err) != "57P01" {
+		t.Errorf("the idle session: %s", harness.Describe(err))
 	}
-	want(t, connect(t, tcp, database), fmt.Sprint(posted.Load()), "select count(*) from mbus4.message")
-	if err := old.stop(); err != nil {
+	harness.Want(t, harness.Connect(t, tcp, database), fmt.Sprint(posted.Load()), "select count(*) from mbus4.message")
+	if err := old.Stop(); err != nil {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -89,16 +91,16 @@ func TestHandover(t *testing.T) {
 }
 
 // shortSession connects, posts in one transaction of several statements, and leaves.
-func shortSession(t *testing.T, e endpoint, database string, posted *atomic.Int64) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), askLimit)
+func shortSession(t *testing.T, e harness.Endpoint, database string, posted *atomic.Int64) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), harness.AskLimit)
 	defer cancel()
-	conn, err := pgconn.Connect(ctx, e.dsn(database))
+	conn, err := pgconn.Connect(ctx, e.DSN(database))
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	for _, sql := range []string{"begin", "select mbus4.post('q', 'a=>1')", "select pg_sleep(0.005)", "commit"} {
-		if _, err := query(ctx, conn, sql); err != nil {
+		if _, err := harness.Query(ctx, conn, sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
 		}
 	}

@@ -17,6 +17,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // Queues work behind pgbouncer (clients → pgbouncer → proxy) and before it (clients → proxy →
@@ -27,15 +31,15 @@ func TestPgbouncer(t *testing.T) {
 	for _, mode := range []string{"session", "transaction"} {
 		t.Run("behind, "+mode, func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t, "q")
-			testPooled(t, startBouncer(t, program, mode, proxied()), database, mode)
+			database := harness.NewQueueDatabase(t, "q")
+			testPooled(t, startBouncer(t, program, mode, harness.Proxied()), database, mode)
 		})
 		t.Run("before, "+mode, func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t, "q")
-			bouncer := startBouncer(t, program, mode, direct())
-			p := newProxy(t, "--upstream", bouncer.dsn("postgres"), "--admin", direct().dsn("postgres"))
-			testPooled(t, p.endpoint, database, mode)
+			database := harness.NewQueueDatabase(t, "q")
+			bouncer := startBouncer(t, program, mode, harness.Direct())
+			p := harness.NewProxy(t, "--upstream", bouncer.DSN("postgres"), "--admin", harness.Direct().DSN("postgres"))
+			testPooled(t, p.Endpoint, database, mode)
 		})
 	}
 }
@@ -44,50 +48,50 @@ func TestPgbouncer(t *testing.T) {
 const poolSize = 4
 
 // testPooled does what docs/operations.md says works.
-func testPooled(t *testing.T, e endpoint, database, mode string) {
-	ctx := testContext(t)
-	conn := connect(t, e, database)
-	for _, f := range forms() {
-		if f.name == "prepared" && mode == "transaction" {
+func testPooled(t *testing.T, e harness.Endpoint, database, mode string) {
+	ctx := harness.Context(t)
+	conn := harness.Connect(t, e, database)
+	for _, f := range forms.All() {
+		if f.Name == "prepared" && mode == "transaction" {
 			continue // a named statement belongs to one server connection; pgbouncer 1.21 knows them
 		}
-		id := f.name
+		id := f.Name
 		for _, s := range []struct {
 			expected string
-			steps    []step
+			steps    []forms.Step
 		}{
-			{id, []step{do("begin"), do("select mbus4.post('q', 'a=>1', iid => $1)", id), do("rollback")}},
-			{"f", []step{do("select mbus4.is_msg_exists($1)", id)}},
-			{id, []step{do("begin"), do("select mbus4.post('q', 'a=>1', iid => $1)", id), do("commit")}},
-			{id, []step{do("begin"), do("select iid from mbus4.consume('q')"), do("rollback")}},
-			{id, []step{do("select iid from mbus4.consume('q')")}},
-			{"", []step{do("select iid from mbus4.consume('q')")}},
+			{id, []forms.Step{forms.Do("begin"), forms.Do("select mbus4.post('q', 'a=>1', iid => $1)", id), forms.Do("rollback")}},
+			{"f", []forms.Step{forms.Do("select mbus4.is_msg_exists($1)", id)}},
+			{id, []forms.Step{forms.Do("begin"), forms.Do("select mbus4.post('q', 'a=>1', iid => $1)", id), forms.Do("commit")}},
+			{id, []forms.Step{forms.Do("begin"), forms.Do("select iid from mbus4.consume('q')"), forms.Do("rollback")}},
+			{id, []forms.Step{forms.Do("select iid from mbus4.consume('q')")}},
+			{"", []forms.Step{forms.Do("select iid from mbus4.consume('q')")}},
 		} {
-			got, err := f.run(ctx, conn, s.steps...)
+			got, err := f.Run(ctx, conn, s.steps...)
 			if got = strings.TrimSpace(got); err != nil || got != s.expected {
-				t.Errorf("%s, %v: %q, %s; want %q", f.name, s.steps, got, describe(err), s.expected)
+				t.Errorf("%s, %v: %q, %s; want %q", f.Name, s.steps, got, harness.Describe(err), s.expected)
 			}
 		}
 	}
 	// A call that is done by a step, in a transaction and on its own.
-	ask(t, conn, "create table seen (x text)")
-	ask(t, conn, "select mbus4.post('q', 'a=>1')")
-	want(t, conn, "1", "begin; select mbus4.run_on_q($$insert into seen select ($1).iid$$); commit")
-	ask(t, conn, "select mbus4.post('q', 'a=>2')")
-	want(t, conn, "1", "select mbus4.run_on_q($1)", "insert into seen select ($1).iid")
-	want(t, conn, "2", "select count(*) from seen")
+	harness.Ask(t, conn, "create table seen (x text)")
+	harness.Ask(t, conn, "select mbus4.post('q', 'a=>1')")
+	harness.Want(t, conn, "1", "begin; select mbus4.run_on_q($$insert into seen select ($1).iid$$); commit")
+	harness.Ask(t, conn, "select mbus4.post('q', 'a=>2')")
+	harness.Want(t, conn, "1", "select mbus4.run_on_q($1)", "insert into seen select ($1).iid")
+	harness.Want(t, conn, "2", "select count(*) from seen")
 	// Errors keep their codes, and the connection goes on.
-	refused(t, conn, "42704", "select mbus4.post('nowhere', 'a=>1')")
+	harness.Refused(t, conn, "42704", "select mbus4.post('nowhere', 'a=>1')")
 	// A cancel request finds its way.
 	go func() {
-		admin := connect(t, direct(), database)
-		await(t, admin, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
+		admin := harness.Connect(t, harness.Direct(), database)
+		harness.Await(t, admin, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
 		if err := conn.CancelRequest(ctx); err != nil {
 			t.Error(err)
 		}
 	}()
-	refused(t, conn, "57014", "select pg_sleep(60)")
-	closeConn(conn.Close)
+	harness.Refused(t, conn, "57014", "select pg_sleep(60)")
+	harness.Close(conn.Close)
 
 	// Many clients over few connections: each message is consumed once.
 	const clients, each = 3 * poolSize, 10
@@ -99,7 +103,7 @@ func testPooled(t *testing.T, e endpoint, database, mode string) {
 			for j := range each {
 				iid, err := postAndConsume(ctx, e, database, fmt.Sprintf("m%d-%d", i, j))
 				if err != nil {
-					t.Error(describe(err))
+					t.Error(harness.Describe(err))
 					return
 				}
 				mu.Lock()
@@ -115,23 +119,23 @@ func testPooled(t *testing.T, e endpoint, database, mode string) {
 }
 
 // postAndConsume posts in one transaction and consumes some message in the next.
-func postAndConsume(ctx context.Context, e endpoint, database, iid string) (string, error) {
-	conn, err := pgconn.Connect(ctx, e.dsn(database))
+func postAndConsume(ctx context.Context, e harness.Endpoint, database, iid string) (string, error) {
+	conn, err := pgconn.Connect(ctx, e.DSN(database))
 	if err != nil {
 		return "", err
 	}
-	defer closeConn(conn.Close)
-	if _, err := query(ctx, conn, "begin"); err != nil {
+	defer harness.Close(conn.Close)
+	if _, err := harness.Query(ctx, conn, "begin"); err != nil {
 		return "", err
 	}
-	if _, err := query(ctx, conn, "select mbus4.post('q', 'a=>1', iid => $1)", iid); err != nil {
+	if _, err := harness.Query(ctx, conn, "select mbus4.post('q', 'a=>1', iid => $1)", iid); err != nil {
 		return "", err
 	}
-	if _, err := query(ctx, conn, "commit"); err != nil {
+	if _, err := harness.Query(ctx, conn, "commit"); err != nil {
 		return "", err
 	}
 	for { // all that are there may be locked by others for a moment
-		got, err := query(ctx, conn, "select iid from mbus4.consume('q')")
+		got, err := harness.Query(ctx, conn, "select iid from mbus4.consume('q')")
 		if err != nil || got != "" {
 			return got, err
 		}
@@ -139,7 +143,7 @@ func postAndConsume(ctx context.Context, e endpoint, database, iid string) (stri
 }
 
 // startBouncer runs pgbouncer in front of a server for the length of the test.
-func startBouncer(t *testing.T, program, mode string, upstream endpoint) endpoint {
+func startBouncer(t *testing.T, program, mode string, upstream harness.Endpoint) harness.Endpoint {
 	t.Helper()
 	dir, port := serviceFolder(t)
 	users, config := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
@@ -153,12 +157,12 @@ auth_type = trust
 auth_file = %s
 pool_mode = %s
 default_pool_size = %d
-`, upstream.host, upstream.port, port, users, mode, poolSize)
+`, upstream.Host, upstream.Port, port, users, mode, poolSize)
 	if err := errors.Join(os.WriteFile(users, []byte("\"postgres\" \"\"\n"), 0o644), os.WriteFile(config, []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	startService(t, dir, port, program, config)
-	return endpoint{"pgbouncer", "127.0.0.1", port}
+	return harness.Endpoint{Name: "pgbouncer", Host: "127.0.0.1", Port: port}
 }
 
 // haproxy spreads clients over two proxies, which are one for queues, and goes on with one when
@@ -166,46 +170,46 @@ default_pool_size = %d
 func TestHaproxy(t *testing.T) {
 	t.Parallel()
 	program := service(t, "haproxy")
-	toServer := startHaproxy(t, program, direct())
-	first := newProxy(t, "--upstream", toServer.dsn("postgres"))
-	second := newProxy(t)
-	both := startHaproxy(t, program, first.endpoint, second.endpoint)
-	database := newQueueDatabase(t, "q")
+	toServer := startHaproxy(t, program, harness.Direct())
+	first := harness.NewProxy(t, "--upstream", toServer.DSN("postgres"))
+	second := harness.NewProxy(t)
+	both := startHaproxy(t, program, first.Endpoint, second.Endpoint)
+	database := harness.NewQueueDatabase(t, "q")
 	// The answers to haproxy's checks come in time for the first client, or it would find nobody.
 	connectWithin(t, both, database, 20*time.Second)
 	work := func(n int) {
 		t.Helper()
 		for i := range n {
-			iid, err := postAndConsume(testContext(t), both, database, fmt.Sprint("m", i))
+			iid, err := postAndConsume(harness.Context(t), both, database, fmt.Sprint("m", i))
 			if err != nil || iid != fmt.Sprint("m", i) {
-				t.Fatalf("%q, %s", iid, describe(err))
+				t.Fatalf("%q, %s", iid, harness.Describe(err))
 			}
 		}
 	}
 	work(10)
 	// By its source address a client gets to the proxy that knows its key.
-	conn := connect(t, both, database)
+	conn := harness.Connect(t, both, database)
 	go func() {
-		admin := connect(t, direct(), database)
-		await(t, admin, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
-		if err := conn.CancelRequest(testContext(t)); err != nil {
+		admin := harness.Connect(t, harness.Direct(), database)
+		harness.Await(t, admin, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
+		if err := conn.CancelRequest(harness.Context(t)); err != nil {
 			t.Error(err)
 		}
 	}()
-	refused(t, conn, "57014", "select pg_sleep(60)")
-	if err := first.stop(); err != nil {
+	harness.Refused(t, conn, "57014", "select pg_sleep(60)")
+	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}
 	connectWithin(t, both, database, 20*time.Second) // haproxy has tried another one
 	work(10)
 }
 
-func startHaproxy(t *testing.T, program string, upstreams ...endpoint) endpoint {
+func startHaproxy(t *testing.T, program string, upstreams ...harness.Endpoint) harness.Endpoint {
 	t.Helper()
 	dir, port := serviceFolder(t)
 	var servers strings.Builder
 	for i, u := range upstreams {
-		fmt.Fprintf(&servers, "    server s%d %s:%d check inter 200ms\n", i, u.host, u.port)
+		fmt.Fprintf(&servers, "    server s%d %s:%d check inter 200ms\n", i, u.Host, u.Port)
 	}
 	config := filepath.Join(dir, "haproxy.cfg")
 	text := fmt.Sprintf(`defaults
@@ -226,7 +230,7 @@ listen postgres
 		t.Fatal(err)
 	}
 	startService(t, dir, port, program, "-db", "-f", config)
-	return endpoint{"haproxy", "127.0.0.1", port}
+	return harness.Endpoint{Name: "haproxy", Host: "127.0.0.1", Port: port}
 }
 
 // service is tool for a program of the system's administrator.
@@ -236,7 +240,7 @@ func service(t *testing.T, name string) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	return tool(t, name, name)
+	return programs.Find(t, name, name)
 }
 
 // serviceFolder makes a folder that another user can read, and chooses a port.
@@ -250,7 +254,7 @@ func serviceFolder(t *testing.T) (dir string, port int) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if port, err = freePort(); err != nil {
+	if port, err = harness.FreePort(); err != nil {
 		t.Fatal(err)
 	}
 	return dir, port
@@ -266,7 +270,7 @@ func startService(t *testing.T, dir string, port int, program string, args ...st
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
-	cmd.SysProcAttr = childAttributes()
+	cmd.SysProcAttr = harness.ChildAttributes()
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr.Credential = nobody(t)
 	}

@@ -13,13 +13,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/internal/pgcluster"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // standbyOf starts a streaming standby of a cluster. It does without pg_basebackup: not every
 // installation of a server has one, and one of another major does not do.
 func standbyOf(t *testing.T, primary *pgcluster.Cluster) *pgcluster.Cluster {
 	t.Helper()
-	ctx := testContext(t)
+	ctx := harness.Context(t)
 	top, err := os.MkdirTemp("", "mbus-standby")
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +41,7 @@ func standbyOf(t *testing.T, primary *pgcluster.Cluster) *pgcluster.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stopCluster(standby) })
+	t.Cleanup(func() { harness.StopCluster(standby) })
 	return standby
 }
 
@@ -50,14 +52,14 @@ func backUp(ctx context.Context, primary *pgcluster.Cluster, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer closeConn(conn.Close)
-	if _, err := query(ctx, conn, "select pg_backup_start('standby', fast => true)"); err != nil {
+	defer harness.Close(conn.Close)
+	if _, err := harness.Query(ctx, conn, "select pg_backup_start('standby', fast => true)"); err != nil {
 		return err
 	}
 	if err := copyFolder(dir, primary.Dir()); err != nil {
 		return err
 	}
-	label, err := query(ctx, conn, "select labelfile from pg_backup_stop(wait_for_archive => false)")
+	label, err := harness.Query(ctx, conn, "select labelfile from pg_backup_stop(wait_for_archive => false)")
 	if err != nil {
 		return err
 	}

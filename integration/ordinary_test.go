@@ -4,44 +4,47 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
 )
 
 // Sequences of messages without calls get the same replies direct and through the proxy.
 func TestWireOrdinary(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
+	database := harness.NewDatabase(t)
 	// Each sequence that fills a table has its own, for all run at once.
-	ask(t, connect(t, direct(), database), "create table t (x int); insert into t values (1), (2); create table u (x int); create table v (x int); create table w (x int)")
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), "create table t (x int); insert into t values (1), (2); create table u (x int); create table v (x int); create table w (x int)")
 	sequences := map[string][]pgproto3.FrontendMessage{
 		"empty":           {&pgproto3.Query{String: ""}},
-		"empty extended":  {parse("", ""), bind("", ""), describePortal(""), execute("", 0), sync1},
-		"only sync":       {sync1},
-		"mentions":        {parse("", "select 'mbus4', $1::text"), bind("", "", "mbus4"), execute("", 0), sync1},
-		"unknown":         {bind("", "nosuch"), execute("", 0), sync1},
-		"close unknown":   {&pgproto3.Close{ObjectType: 'S', Name: "nosuch"}, &pgproto3.Close{ObjectType: 'P', Name: "nosuch"}, sync1},
-		"suspended":       {parse("", "select * from generate_series(1, 5)"), bind("", ""), execute("", 2), execute("", 2), execute("", 2), sync1},
+		"empty extended":  {frontend.Parse("", ""), frontend.Bind("", ""), frontend.DescribePortal(""), frontend.Execute("", 0), frontend.Sync()},
+		"only sync":       {frontend.Sync()},
+		"mentions":        {frontend.Parse("", "select 'mbus4', $1::text"), frontend.Bind("", "", "mbus4"), frontend.Execute("", 0), frontend.Sync()},
+		"unknown":         {frontend.Bind("", "nosuch"), frontend.Execute("", 0), frontend.Sync()},
+		"close unknown":   {&pgproto3.Close{ObjectType: 'S', Name: "nosuch"}, &pgproto3.Close{ObjectType: 'P', Name: "nosuch"}, frontend.Sync()},
+		"suspended":       {frontend.Parse("", "select * from generate_series(1, 5)"), frontend.Bind("", ""), frontend.Execute("", 2), frontend.Execute("", 2), frontend.Execute("", 2), frontend.Sync()},
 		"copy in refused": {&pgproto3.Query{String: "copy u from stdin"}, &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyFail{Message: "no"}},
 		"copy in":         {&pgproto3.Query{String: "copy v from stdin"}, &pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}},
 		"copy in extended": {
-			parse("", "copy w from stdin"), bind("", ""), execute("", 0), flush, sync1,
-			&pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}, sync1,
+			frontend.Parse("", "copy w from stdin"), frontend.Bind("", ""), frontend.Execute("", 0), frontend.Flush(), frontend.Sync(),
+			&pgproto3.CopyData{Data: []byte("1\n2\n")}, &pgproto3.CopyDone{}, frontend.Sync(),
 		},
-		"copy out":      {parse("", "copy t to stdout"), bind("", ""), execute("", 0), sync1},
-		"error":         {parse("a", "select 1/0"), bind("", "a"), execute("", 0), parse("b", "select 1"), sync1},
-		"after error":   {describeStatement("b"), sync1},
-		"name taken":    {parse("c", "select 1"), parse("c", "select 2"), sync1},
+		"copy out":      {frontend.Parse("", "copy t to stdout"), frontend.Bind("", ""), frontend.Execute("", 0), frontend.Sync()},
+		"error":         {frontend.Parse("a", "select 1/0"), frontend.Bind("", "a"), frontend.Execute("", 0), frontend.Parse("b", "select 1"), frontend.Sync()},
+		"after error":   {frontend.DescribeStatement("b"), frontend.Sync()},
+		"name taken":    {frontend.Parse("c", "select 1"), frontend.Parse("c", "select 2"), frontend.Sync()},
 		"function call": {&pgproto3.FunctionCall{Function: 1317, ArgFormatCodes: []uint16{0}, Arguments: [][]byte{[]byte("four")}}}, // length(text)
 	}
 	for name, messages := range sequences {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var saw []string
-			for _, e := range both() {
-				w := connectWire(t, e, database)
-				saw = append(saw, w.exchange("ReadyForQuery", messages...))
+			for _, e := range harness.Both() {
+				w := frontend.Connect(t, e, database)
+				saw = append(saw, w.Exchange("ReadyForQuery", messages...))
 			}
 			if saw[0] != saw[1] {
-				t.Errorf("direct (-) and through the proxy (+):\n%s", lineDiff(saw[0], saw[1]))
+				t.Errorf("direct (-) and through the proxy (+):\n%s", harness.LineDiff(saw[0], saw[1]))
 			}
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // attackLimit is what one hostile statement may take on a loaded machine; one that hangs fails.
@@ -91,20 +93,20 @@ func parserAttacks() (out []attack) {
 // TestParserAttacks: one client that may do nothing sends what is made to end the proxy, alone and with seven others;
 // the proxy goes on, its memory is bounded, and somebody else gets right answers all the while.
 func TestParserAttacks(t *testing.T) {
-	proxy := newPlainProxy(t)
-	database := newQueueDatabase(t, "q")
-	role := newRole(t)
+	proxy := harness.NewPlainProxy(t)
+	database := harness.NewQueueDatabase(t, "q")
+	role := harness.NewRole(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
-	before := proxy.memory(t, "VmRSS")
+	before := proxy.Memory(t, "VmRSS")
 
 	bystander := make(chan []time.Duration)
 	done := make(chan struct{})
-	beside, err := pgconn.Connect(ctx, proxy.endpoint.dsn(database))
+	beside, err := pgconn.Connect(ctx, proxy.Endpoint.DSN(database))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeConn(beside.Close)
+	defer harness.Close(beside.Close)
 	go func() {
 		var took []time.Duration
 		defer func() { bystander <- took }()
@@ -115,16 +117,16 @@ func TestParserAttacks(t *testing.T) {
 			default:
 			}
 			start := time.Now()
-			got, err := query(ctx, beside, "select 1")
+			got, err := harness.Query(ctx, beside, "select 1")
 			if err == nil && got == "1" {
 				// Half of these texts are new.
-				got, err = query(ctx, beside, fmt.Sprintf("select mbus4.is_msg_exists('none'), %d as n%d", n, n%100*(n/100%2)*n))
+				got, err = harness.Query(ctx, beside, fmt.Sprintf("select mbus4.is_msg_exists('none'), %d as n%d", n, n%100*(n/100%2)*n))
 				if err == nil && got != fmt.Sprintf("f|%d", n) {
 					err = fmt.Errorf("got %q", got)
 				}
 			}
 			if err != nil {
-				t.Errorf("bystander, statement %d: %v", n, describe(err))
+				t.Errorf("bystander, statement %d: %v", n, harness.Describe(err))
 				return
 			}
 			took = append(took, time.Since(start))
@@ -134,10 +136,10 @@ func TestParserAttacks(t *testing.T) {
 	attacks := parserAttacks()
 	for _, a := range attacks {
 		start := time.Now()
-		a.run(ctx, t, proxy.endpoint, database, role)
-		t.Logf("%-40s %4d MB, %v", a.name, proxy.memory(t, "VmHWM")>>20, time.Since(start).Round(time.Millisecond))
+		a.run(ctx, t, proxy.Endpoint, database, role)
+		t.Logf("%-40s %4d MB, %v", a.name, proxy.Memory(t, "VmHWM")>>20, time.Since(start).Round(time.Millisecond))
 	}
-	if high := proxy.memory(t, "VmHWM"); high > attackMemory {
+	if high := proxy.Memory(t, "VmHWM"); high > attackMemory {
 		t.Errorf("the proxy took %d MB, for one attack after another", high>>20)
 	}
 	var all sync.WaitGroup
@@ -146,7 +148,7 @@ func TestParserAttacks(t *testing.T) {
 			for j := i % 3; j < len(attacks); j += 3 {
 				a := attacks[(j+i*len(attacks)/8)%len(attacks)]
 				if !strings.Contains(a.name, "comment") { // what is forwarded is the server's work
-					a.run(ctx, t, proxy.endpoint, database, role)
+					a.run(ctx, t, proxy.Endpoint, database, role)
 				}
 			}
 		})
@@ -154,7 +156,7 @@ func TestParserAttacks(t *testing.T) {
 	all.Wait()
 	close(done)
 	took := <-bystander
-	if high := proxy.memory(t, "VmHWM"); high > attackMemory+heldMemory {
+	if high := proxy.Memory(t, "VmHWM"); high > attackMemory+heldMemory {
 		t.Errorf("the proxy took %d MB", high>>20)
 	}
 	slices.Sort(took)
@@ -162,14 +164,14 @@ func TestParserAttacks(t *testing.T) {
 		t.Fatal("the bystander got no answer")
 	}
 	t.Logf("%d attacks; the proxy had %d MB before, %d at most; bystander: %d times two statements, median %v, p99 %v, max %v", len(attacks)*11/3,
-		before>>20, proxy.memory(t, "VmHWM")>>20, len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+		before>>20, proxy.Memory(t, "VmHWM")>>20, len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
 }
 
 // run sends the attack on a session of its own and looks at what comes back.
-func (a attack) run(ctx context.Context, t *testing.T, e endpoint, database, role string) {
+func (a attack) run(ctx context.Context, t *testing.T, e harness.Endpoint, database, role string) {
 	ctx, cancel := context.WithTimeout(ctx, attackLimit)
 	defer cancel()
-	config, err := pgconn.ParseConfig(e.dsn(database))
+	config, err := pgconn.ParseConfig(e.DSN(database))
 	if err != nil {
 		t.Error(err)
 		return
@@ -180,9 +182,9 @@ func (a attack) run(ctx context.Context, t *testing.T, e endpoint, database, rol
 		t.Errorf("%s: connecting: %v", a.name, err)
 		return
 	}
-	defer closeConn(conn.Close)
+	defer harness.Close(conn.Close)
 	code := ""
-	_, err = query(ctx, conn, a.sql, a.args...)
+	_, err = harness.Query(ctx, conn, a.sql, a.args...)
 	var report *pgconn.PgError
 	if errors.As(err, &report) {
 		code = report.Code
@@ -191,9 +193,9 @@ func (a attack) run(ctx context.Context, t *testing.T, e endpoint, database, rol
 		return
 	}
 	if !slices.Contains(a.codes, code) {
-		t.Errorf("%s: %v (%s)", a.name, describe(err), code)
+		t.Errorf("%s: %v (%s)", a.name, harness.Describe(err), code)
 	}
-	if _, err := query(ctx, conn, "select 1"); err != nil {
+	if _, err := harness.Query(ctx, conn, "select 1"); err != nil {
 		t.Errorf("%s: the session after it: %v", a.name, err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // Ordinary work in each of pgx's modes is the same direct and through the proxy.
@@ -19,13 +21,13 @@ func TestPgxOrdinary(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			var saw []string
-			for _, e := range both() {
-				o := ordinary{ctx: testContext(t), conn: connectPgx(t, e, newDatabase(t), mode)}
+			for _, e := range harness.Both() {
+				o := ordinary{ctx: harness.Context(t), conn: harness.ConnectPgx(t, e, harness.NewDatabase(t), mode)}
 				o.run()
 				saw = append(saw, o.said.String())
 			}
 			if saw[0] != saw[1] {
-				t.Errorf("direct (-) and through the proxy (+):\n%s", lineDiff(saw[0], saw[1]))
+				t.Errorf("direct (-) and through the proxy (+):\n%s", harness.LineDiff(saw[0], saw[1]))
 			}
 			if strings.Count(saw[0], "\n") < 20 {
 				t.Errorf("too little: %s", saw[0])
@@ -49,7 +51,7 @@ func (o *ordinary) say(name string, things ...any) {
 func (o *ordinary) show(sql string, args ...any) {
 	rows, err := o.conn.Query(o.ctx, sql, args...)
 	if err != nil {
-		o.say(sql, describe(err))
+		o.say(sql, harness.Describe(err))
 		return
 	}
 	defer rows.Close()
@@ -61,7 +63,7 @@ func (o *ordinary) show(sql string, args ...any) {
 		f.TableOID = 0 // tables of two databases
 		o.say(sql, f)
 	}
-	o.say(sql, rows.CommandTag(), describe(rows.Err()))
+	o.say(sql, rows.CommandTag(), harness.Describe(rows.Err()))
 }
 
 func (o *ordinary) run() {
@@ -96,7 +98,7 @@ func (o *ordinary) run() {
 		batch.Queue("select $1::int4 * 2", i)
 	}
 	batch.Queue("select nosuch")
-	o.say("batch", describe(o.conn.SendBatch(o.ctx, &batch).Close()))
+	o.say("batch", harness.Describe(o.conn.SendBatch(o.ctx, &batch).Close()))
 	o.notifications()
 }
 
@@ -129,12 +131,12 @@ func (o *ordinary) copies() {
 		return []any{i + 10_000, "x"}, nil
 	})
 	count, err = o.conn.CopyFrom(o.ctx, pgx.Identifier{"item"}, []string{"id", "name"}, broken)
-	o.say("copy broken off", count, describe(err))
+	o.say("copy broken off", count, harness.Describe(err))
 	var out strings.Builder
 	tag, err := o.conn.PgConn().CopyTo(o.ctx, &out, "copy (select id, name from item order by id) to stdout")
 	o.say("copied out", tag, out.Len(), err)
 	tag, err = o.conn.PgConn().CopyFrom(o.ctx, strings.NewReader("1\tx\ty\n"), "copy item(id, name) from stdin")
-	o.say("copy fails", tag, describe(err))
+	o.say("copy fails", tag, harness.Describe(err))
 }
 
 // cancel sends a cancel request once the server is seen to be at the statement.
@@ -149,7 +151,7 @@ func (o *ordinary) cancel() {
 	go func() {
 		defer close(done)
 		for range 2000 {
-			busy, err := query(o.ctx, watcher, fmt.Sprintf(
+			busy, err := harness.Query(o.ctx, watcher, fmt.Sprintf(
 				"select count(*) from pg_stat_activity where pid = %d and state = 'active' and query like '%%pg_sleep(60)%%'", o.conn.PgConn().PID()))
 			if err != nil || busy == "1" {
 				_ = o.conn.PgConn().CancelRequest(o.ctx)
@@ -176,10 +178,10 @@ func (o *ordinary) notifications() {
 func TestDescribeOrdinary(t *testing.T) {
 	t.Parallel()
 	var saw []*pgconn.StatementDescription
-	database := newDatabase(t)
-	for _, e := range both() {
-		conn := connect(t, e, database)
-		sd, err := conn.Prepare(testContext(t), "s", "select oid, relname, $1::int + $2 from pg_class where relname = $3", nil)
+	database := harness.NewDatabase(t)
+	for _, e := range harness.Both() {
+		conn := harness.Connect(t, e, database)
+		sd, err := conn.Prepare(harness.Context(t), "s", "select oid, relname, $1::int + $2 from pg_class where relname = $3", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

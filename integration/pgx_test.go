@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // execModes are pgx's five ways to run a statement.
@@ -29,13 +31,13 @@ func TestPgxQueue(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			var said strings.Builder
-			database := newDatabase(t)
-			conn := connectPgx(t, proxied(), database, mode)
-			if err := pgxQueue(testContext(t), conn, database, &said); err != nil {
-				t.Error(describe(err))
+			database := harness.NewDatabase(t)
+			conn := harness.ConnectPgx(t, harness.Proxied(), database, mode)
+			if err := pgxQueue(harness.Context(t), conn, database, &said); err != nil {
+				t.Error(harness.Describe(err))
 			}
 			if said.String() != queueTranscript {
-				t.Error(lineDiff(queueTranscript, said.String()))
+				t.Error(harness.LineDiff(queueTranscript, said.String()))
 			}
 		})
 	}
@@ -138,14 +140,14 @@ func pgxQueueEnds(ctx context.Context, conn *pgx.Conn, say func(string), text fu
 	}
 	say("took " + iid)
 	_, err = text("select mbus4.post($1, $2)", "nowhere", "a=>1")
-	say("error " + sqlState(err))
+	say("error " + harness.SQLState(err))
 	for range 2 {
 		iid, err = text("select mbus4.post($1, $2, iid => $3)", "orders", "a=>1", "dup")
 		if err == nil {
 			say("posted " + iid)
 		}
 	}
-	say("error " + sqlState(err))
+	say("error " + harness.SQLState(err))
 	rows, err := conn.Query(ctx, "select iid from mbus4.consumen($1, $2, $3)", "orders", "default", 100)
 	if err != nil {
 		return err
@@ -164,18 +166,18 @@ func TestPgxBatch(t *testing.T) {
 	for _, mode := range execModes {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t, "q")
-			conn := connectPgx(t, proxied(), database, mode)
-			ctx := testContext(t)
-			if err := conn.SendBatch(ctx, batchOfPosts(50, "select 1/(1-$1::int)")).Close(); sqlState(err) != "22012" {
-				t.Errorf("a batch that fails: %s", describe(err))
+			database := harness.NewQueueDatabase(t, "q")
+			conn := harness.ConnectPgx(t, harness.Proxied(), database, mode)
+			ctx := harness.Context(t)
+			if err := conn.SendBatch(ctx, batchOfPosts(50, "select 1/(1-$1::int)")).Close(); harness.SQLState(err) != "22012" {
+				t.Errorf("a batch that fails: %s", harness.Describe(err))
 			}
-			want(t, conn.PgConn(), "f", "select mbus4.peek_q()")
+			harness.Want(t, conn.PgConn(), "f", "select mbus4.peek_q()")
 			if err := conn.SendBatch(ctx, batchOfPosts(50, "select $1::int")).Close(); err != nil {
-				t.Errorf("a batch: %s", describe(err))
+				t.Errorf("a batch: %s", harness.Describe(err))
 			}
-			want(t, conn.PgConn(), "50", "select count(*) from mbus4.consumen('q', amt => 100)")
-			want(t, conn.PgConn(), "f", "select mbus4.peek_q()")
+			harness.Want(t, conn.PgConn(), "50", "select count(*) from mbus4.consumen('q', amt => 100)")
+			harness.Want(t, conn.PgConn(), "f", "select mbus4.peek_q()")
 		})
 	}
 }
@@ -192,51 +194,51 @@ func batchOfPosts(n int, last string) *pgx.Batch {
 // A text is prepared once and used while queues come and go.
 func TestPreparedBeforeTheQueue(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "other")
-	conn := connect(t, proxied(), database)
-	ctx := testContext(t)
+	database := harness.NewQueueDatabase(t, "other")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	ctx := harness.Context(t)
 	sd, err := conn.Prepare(ctx, "post", "select mbus4.post($1, $2, iid => $3)", nil)
 	if err != nil {
-		t.Fatal(describe(err))
+		t.Fatal(harness.Describe(err))
 	}
 	if len(sd.ParamOIDs) != 3 || sd.ParamOIDs[0] != 25 || sd.ParamOIDs[2] != 25 {
 		t.Errorf("parameter types %v: the first and the last are text (25)", sd.ParamOIDs)
 	}
 	post := func() error {
-		return conn.ExecPrepared(ctx, "post", textParams([]any{"late", "a=>1", "x"}), nil, nil).Read().Err
+		return conn.ExecPrepared(ctx, "post", harness.TextParams([]any{"late", "a=>1", "x"}), nil, nil).Read().Err
 	}
 	for range 2 {
-		if err := post(); sqlState(err) != "42704" {
-			t.Errorf("before the queue: %s", describe(err))
+		if err := post(); harness.SQLState(err) != "42704" {
+			t.Errorf("before the queue: %s", harness.Describe(err))
 		}
-		ask(t, conn, "select mbus4.create_queue('late', 1)")
+		harness.Ask(t, conn, "select mbus4.create_queue('late', 1)")
 		if err := post(); err != nil {
-			t.Errorf("with the queue: %s", describe(err))
+			t.Errorf("with the queue: %s", harness.Describe(err))
 		}
-		want(t, conn, "x", "select iid from mbus4.consume('late')")
-		ask(t, conn, "select mbus4.drop_queue('late')")
+		harness.Want(t, conn, "x", "select iid from mbus4.consume('late')")
+		harness.Ask(t, conn, "select mbus4.drop_queue('late')")
 	}
 	if err := conn.Deallocate(ctx, "post"); err != nil {
 		t.Fatal(err)
 	}
-	if err := post(); sqlState(err) != "26000" {
-		t.Errorf("after DEALLOCATE: %s", describe(err))
+	if err := post(); harness.SQLState(err) != "26000" {
+		t.Errorf("after DEALLOCATE: %s", harness.Describe(err))
 	}
 }
 
 // Results have the same types and values in text and binary.
 func TestFormatsOfResults(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
-	ctx := testContext(t)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	ctx := harness.Context(t)
 	sql := "select m.id > 0, iid, added is null, delayed_until, expires, received, m.data->'a', hstore_to_json(data) from mbus4.consume($1) m"
 	var descriptions [][]pgconn.FieldDescription
 	for _, format := range []int16{pgx.TextFormatCode, pgx.BinaryFormatCode} {
-		ask(t, conn, "select mbus4.post('q', 'a=>b', expires => '2100-01-01')")
-		r := conn.ExecParams(ctx, sql, textParams([]any{"q"}), nil, nil, []int16{format}).Read()
+		harness.Ask(t, conn, "select mbus4.post('q', 'a=>b', expires => '2100-01-01')")
+		r := conn.ExecParams(ctx, sql, harness.TextParams([]any{"q"}), nil, nil, []int16{format}).Read()
 		if r.Err != nil || len(r.Rows) != 1 {
-			t.Fatalf("%d rows, %s", len(r.Rows), describe(r.Err))
+			t.Fatalf("%d rows, %s", len(r.Rows), harness.Describe(r.Err))
 		}
 		for i := range r.FieldDescriptions {
 			if r.FieldDescriptions[i].Format != format {

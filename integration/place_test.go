@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
 )
 
 // Before each of these, t has the rows (1, null), (2, 'k') and (3, null), u has (1, 'old'), and the queues
@@ -133,19 +137,19 @@ var inSubqueries = []place{
 // each row that reaches it, and not at all for those that do not. And it is undone with its transaction.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"a", "b"}, func(t *testing.T, s *session) {
+	forms.ForEach(t, []string{"a", "b"}, func(t *testing.T, s *forms.Session) {
 		makeTables(t, s)
-		ask(t, s.conn, "create table u (id int primary key, k text)")
+		harness.Ask(t, s.Conn, "create table u (id int primary key, k text)")
 		for _, places := range [][]place{inConditions, inChanges, inClauses, inSubqueries} {
 			for _, p := range places {
-				ask(t, s.conn, `drop table if exists made; truncate t, u;
+				harness.Ask(t, s.Conn, `drop table if exists made; truncate t, u;
 					insert into t values (1, null), (2, 'k'), (3, null); insert into u values (1, 'old')`)
 				fill(t, s)
-				s.want(t, "", "begin")
-				s.want(t, p.rows, p.sql, p.args...)
-				s.want(t, "", "rollback")
-				want(t, s.conn, "3", "select count(*) from mbus4.message")
-				s.want(t, p.rows, p.sql, p.args...)
+				s.Want(t, "", "begin")
+				s.Want(t, p.rows, p.sql, p.args...)
+				s.Want(t, "", "rollback")
+				harness.Want(t, s.Conn, "3", "select count(*) from mbus4.message")
+				s.Want(t, p.rows, p.sql, p.args...)
 				p.wantQueues(t, s)
 			}
 		}
@@ -155,8 +159,8 @@ func TestPlaces(t *testing.T) {
 // Columns bear the names that they would have if the functions were there.
 func TestPlaceNames(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
 	for sql, expected := range map[string]string{
 		"select mbus4.post('q', 'x=>1'), mbus4.post_q('x=>1') p, mbus4.post_q('x=>1') || '', mbus4.post_q('x=>1')::varchar where mbus4.post('q', '') <> ''": "post p ?column? post_q",
 		"select case when false then 'x' else mbus4.post_q('x=>1') end, (mbus4.take('x')).iid, coalesce(null, mbus4.post_q('x=>1')) limit 1":                "post_q iid coalesce",
@@ -165,13 +169,13 @@ func TestPlaceNames(t *testing.T) {
 		"select * from generate_series(1, 1) g, mbus4.create_queue('q' || g, 1)":                                                                            "g create_queue",
 		"select mbus4.create_queue('r', 1), mbus4.get_iid('q'), mbus4.peek_q() where mbus4.post('q', 'x=>1') <> ''":                                         "create_queue get_iid peek_q",
 	} {
-		r := conn.ExecParams(testContext(t), sql, nil, nil, nil, nil).Read()
+		r := conn.ExecParams(harness.Context(t), sql, nil, nil, nil, nil).Read()
 		var names []string
 		for _, f := range r.FieldDescriptions {
 			names = append(names, f.Name)
 		}
 		if got := strings.Join(names, " "); r.Err != nil || got != expected {
-			t.Errorf("%s:\n got %q %s\nwant %q", sql, got, describe(r.Err), expected)
+			t.Errorf("%s:\n got %q %s\nwant %q", sql, got, harness.Describe(r.Err), expected)
 		}
 	}
 }
@@ -179,10 +183,10 @@ func TestPlaceNames(t *testing.T) {
 // Errors inside the function are those of the call, in its place.
 func TestPlaceErrors(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
-	ask(t, conn, "create role it_place_user; grant mbus4_user to it_place_user; create role it_place_stranger")
-	t.Cleanup(func() { admin(t, "drop role it_place_user"); admin(t, "drop role it_place_stranger") })
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, "create role it_place_user; grant mbus4_user to it_place_user; create role it_place_stranger")
+	t.Cleanup(func() { harness.Admin(t, "drop role it_place_user"); harness.Admin(t, "drop role it_place_stranger") })
 	for _, c := range []struct{ sql, at, code string }{
 		{"select 'größer' where mbus4.post('nowhere', 'x=>1') is null", "mbus4.post", "42704"},
 		{"select 1;\r\nselect 'ä', 1 where mbus4.post('q', 'x=>1') <> '' and mbus4.consumen('nowhere') is null", "mbus4.consumen", "0A000"},
@@ -195,10 +199,10 @@ func TestPlaceErrors(t *testing.T) {
 		{"select 1 where mbus4.post('q', 'x=>1') = 1", "=", "42883"},
 		{"select mbus4.post_q('x=>1') from nosuch limit 1", "nosuch", "42P01"},
 	} {
-		_, err := query(testContext(t), conn, c.sql)
+		_, err := harness.Query(harness.Context(t), conn, c.sql)
 		var report *pgconn.PgError
 		if !errors.As(err, &report) || c.code != "" && report.Code != c.code {
-			t.Errorf("%s: %s; want %s", c.sql, describe(err), c.code)
+			t.Errorf("%s: %s; want %s", c.sql, harness.Describe(err), c.code)
 			continue
 		}
 		i := strings.Index(c.sql, c.at)
@@ -209,103 +213,103 @@ func TestPlaceErrors(t *testing.T) {
 			i = strings.LastIndex(c.sql, c.at)
 		}
 		if expected := len([]rune(c.sql[:i])) + 1; int(report.Position) != expected {
-			t.Errorf("%s: position %d, want %d (%s)", c.sql, report.Position, expected, describe(err))
+			t.Errorf("%s: position %d, want %d (%s)", c.sql, report.Position, expected, harness.Describe(err))
 		}
 		if strings.Contains(report.Message+report.Where, "at_") {
-			t.Errorf("%s: %s", c.sql, describe(err))
+			t.Errorf("%s: %s", c.sql, harness.Describe(err))
 		}
 	}
-	want(t, conn, "f", "select mbus4.peek_q()")
+	harness.Want(t, conn, "f", "select mbus4.peek_q()")
 
 	// With the rights of the caller, whatever the path and the strings.
 	const called = "select count(*) from pg_catalog.generate_series(1, 2) g where mbus4.post('q', 'x=>1') is not null"
-	ask(t, conn, "set role it_place_user; set search_path = pg_catalog; set standard_conforming_strings = off")
-	want(t, conn, "2", called)
-	ask(t, conn, "set role it_place_stranger")
-	refused(t, conn, "42501", called)
-	ask(t, conn, "reset all; reset role")
-	want(t, conn, "2", "select count(*) from mbus4.consumen('q', amt => 9)")
+	harness.Ask(t, conn, "set role it_place_user; set search_path = pg_catalog; set standard_conforming_strings = off")
+	harness.Want(t, conn, "2", called)
+	harness.Ask(t, conn, "set role it_place_stranger")
+	harness.Refused(t, conn, "42501", called)
+	harness.Ask(t, conn, "reset all; reset role")
+	harness.Want(t, conn, "2", "select count(*) from mbus4.consumen('q', amt => 9)")
 }
 
 // A cursor calls what is fetched, a portal what is executed, and one with hold the rest when its
 // transaction ends.
 func TestPlaceCursors(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
 	const posting = "select mbus4.post('q', 'x=>1', iid => 'm' || g) as iid from generate_series(1, 10) g"
 	left := func(expected string) {
 		t.Helper()
-		want(t, conn, expected, "select string_agg(iid, ' ' order by id) from mbus4.consumen('q', amt => 99)")
+		harness.Want(t, conn, expected, "select string_agg(iid, ' ' order by id) from mbus4.consumen('q', amt => 99)")
 	}
-	want(t, conn, "m1\nm2\nm3\nm4", "begin; declare c cursor for "+posting+"; fetch 3 from c; fetch 1 from c; close c; commit")
+	harness.Want(t, conn, "m1\nm2\nm3\nm4", "begin; declare c cursor for "+posting+"; fetch 3 from c; fetch 1 from c; close c; commit")
 	left("m1 m2 m3 m4")
-	ask(t, conn, "begin; declare c cursor for "+posting+"; commit")
+	harness.Ask(t, conn, "begin; declare c cursor for "+posting+"; commit")
 	left("∅")
-	ask(t, conn, "begin; declare c no scroll cursor with hold for "+posting+"; fetch 3 from c; commit")
+	harness.Ask(t, conn, "begin; declare c no scroll cursor with hold for "+posting+"; fetch 3 from c; commit")
 	left("m1 m2 m3 m4 m5 m6 m7 m8 m9 m10")
-	ask(t, conn, "begin; declare c2 cursor with hold for "+posting+"; fetch 3 from c2; rollback")
+	harness.Ask(t, conn, "begin; declare c2 cursor with hold for "+posting+"; fetch 3 from c2; rollback")
 	left("∅")
-	want(t, conn, "m4", "fetch 1 from c")
-	ask(t, conn, "close c; select mbus4.post('q', 'x=>1', iid => 'one'); select mbus4.post('q', 'x=>1', iid => 'two')")
-	want(t, conn, "one", "begin; declare c cursor for select iid from mbus4.consume('q'); fetch 2 from c; commit")
+	harness.Want(t, conn, "m4", "fetch 1 from c")
+	harness.Ask(t, conn, "close c; select mbus4.post('q', 'x=>1', iid => 'one'); select mbus4.post('q', 'x=>1', iid => 'two')")
+	harness.Want(t, conn, "one", "begin; declare c cursor for select iid from mbus4.consume('q'); fetch 2 from c; commit")
 	left("two")
-	_, err := query(testContext(t), conn, "begin; declare c cursor for select mbus4.post('nowhere', 'x=>1'); fetch 1 from c")
-	if sqlState(err) != "42704" {
-		t.Error(describe(err))
+	_, err := harness.Query(harness.Context(t), conn, "begin; declare c cursor for select mbus4.post('nowhere', 'x=>1'); fetch 1 from c")
+	if harness.SQLState(err) != "42704" {
+		t.Error(harness.Describe(err))
 	}
-	ask(t, conn, "rollback")
+	harness.Ask(t, conn, "rollback")
 
-	w := connectWire(t, proxied(), database)
-	w.wantExchange("a portal read in part", `
+	w := frontend.Connect(t, harness.Proxied(), database)
+	w.WantExchange("a portal read in part", `
 		ParseComplete
 		BindComplete
 		DataRow "m1"
 		DataRow "m2"
 		PortalSuspended
 		ReadyForQuery I`, "ReadyForQuery",
-		parse("", posting+" where length('ä') = 1 or mbus4.post('q', '') is null"), bind("", ""), execute("", 2), sync1)
+		frontend.Parse("", posting+" where length('ä') = 1 or mbus4.post('q', '') is null"), frontend.Bind("", ""), frontend.Execute("", 2), frontend.Sync())
 	left("m1 m2")
 }
 
 // COPY, EXECUTE, CALL and EXPLAIN take calls, too, where no subquery may stand.
 func TestPlaceStatements(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
-	ctx := testContext(t)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	ctx := harness.Context(t)
 	left := func(expected string) {
 		t.Helper()
-		want(t, conn, expected, "select string_agg(iid, ' ' order by iid) from mbus4.consumen('q', amt => 99)")
+		harness.Want(t, conn, expected, "select string_agg(iid, ' ' order by iid) from mbus4.consumen('q', amt => 99)")
 	}
-	ask(t, conn, "create table t (id int); create procedure p(x text) language sql as 'insert into t values (length(x))'")
+	harness.Ask(t, conn, "create table t (id int); create procedure p(x text) language sql as 'insert into t values (length(x))'")
 
 	var out strings.Builder
 	if _, err := conn.CopyTo(ctx, &out, "copy (select g from generate_series(1, 3) g where g > 1 and mbus4.post('q', 'x=>1', iid => 'c' || g) = 'c3') to stdout"); err != nil || out.String() != "3\n" {
-		t.Errorf("got %q, %s", out.String(), describe(err))
+		t.Errorf("got %q, %s", out.String(), harness.Describe(err))
 	}
 	left("c2 c3")
 	if _, err := conn.CopyFrom(ctx, strings.NewReader("1\n2\n3\n"), "copy t from stdin where id > 1 and mbus4.post('q', 'x=>1', iid => 'c' || id) = 'c3'"); err != nil {
-		t.Error(describe(err))
+		t.Error(harness.Describe(err))
 	}
-	want(t, conn, "3", "select id from t")
+	harness.Want(t, conn, "3", "select id from t")
 	left("c2 c3")
-	want(t, conn, "e1e1", "prepare p(text) as select $1 || $1; execute p(mbus4.post('q', 'x=>1', iid => 'e1'))")
+	harness.Want(t, conn, "e1e1", "prepare p(text) as select $1 || $1; execute p(mbus4.post('q', 'x=>1', iid => 'e1'))")
 	left("e1")
-	want(t, conn, "t|f", "prepare x(bool, text) as select $1, $2 like 'q.%.0'; execute x(mbus4.is_msg_exists(mbus4.post('q', 'x=>1', iid => 'e1')), mbus4.get_iid('q'))")
+	harness.Want(t, conn, "t|f", "prepare x(bool, text) as select $1, $2 like 'q.%.0'; execute x(mbus4.is_msg_exists(mbus4.post('q', 'x=>1', iid => 'e1')), mbus4.get_iid('q'))")
 	left("e1")
-	ask(t, conn, "truncate t; call p(mbus4.post('q', 'x=>1', iid => 'call'))")
-	want(t, conn, "4", "select id from t")
+	harness.Ask(t, conn, "truncate t; call p(mbus4.post('q', 'x=>1', iid => 'call'))")
+	harness.Want(t, conn, "4", "select id from t")
 	left("call")
 	const explained = "select g from generate_series(1, 3) g where g > 1 and mbus4.post('q', 'x=>1', iid => 'e' || g) <> ''"
-	ask(t, conn, "explain verbose "+explained)
+	harness.Ask(t, conn, "explain verbose "+explained)
 	left("∅")
-	ask(t, conn, "explain (analyze, verbose) "+explained)
+	harness.Ask(t, conn, "explain (analyze, verbose) "+explained)
 	left("e2 e3")
-	ask(t, conn, "create table made as "+explained+" with no data")
+	harness.Ask(t, conn, "create table made as "+explained+" with no data")
 	left("∅")
 	for i := range 3 { // one plan, other literals
-		want(t, conn, fmt.Sprint(i+1), fmt.Sprintf("select count(*) from generate_series(1, %d) g where mbus4.post('q', 'x=>1', iid => 'p%d' || g) <> ''", i+1, i))
+		harness.Want(t, conn, fmt.Sprint(i+1), fmt.Sprintf("select count(*) from generate_series(1, %d) g where mbus4.post('q', 'x=>1', iid => 'p%d' || g) <> ''", i+1, i))
 	}
 	left("p01 p11 p12 p21 p22 p23")
 }
@@ -313,8 +317,8 @@ func TestPlaceStatements(t *testing.T) {
 // Calls that the proxy does not see fail with the reason.
 func TestPlacesUnseen(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, `create table t (id int);
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, `create table t (id int);
 			create function tell() returns trigger language plpgsql as $$ begin perform mbus4.post('q', 'x=>1'); return new; end $$;
 			create trigger tell after insert on t for each row execute function tell();
 			create function receive() returns int language plpgsql as $$ begin return (select id from mbus4.consume('q')); end $$`)
@@ -324,29 +328,29 @@ func TestPlacesUnseen(t *testing.T) {
 			"select receive()",
 			"insert into t select 1 from mbus4.post('q', 'x=>1')",
 		} {
-			_, err := s.form.run(testContext(t), s.conn, do(sql))
+			_, err := s.Form.Run(harness.Context(t), s.Conn, forms.Do(sql))
 			var report *pgconn.PgError
 			if !errors.As(err, &report) || report.Code != "42883" || !strings.Contains(report.Message, "mbus4.") ||
 				!strings.Contains(report.Hint, "triggers") || report.Where == "" {
-				t.Errorf("%s: %s", sql, describe(err))
+				t.Errorf("%s: %s", sql, harness.Describe(err))
 			}
 		}
-		s.want(t, "f", "select mbus4.peek_q()")
+		s.Want(t, "f", "select mbus4.peek_q()")
 	})
 	// A database that an older program prepared, and this one may not.
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
-	ask(t, connect(t, direct(), database), "drop function mbus4.at_post")
-	said := refusal(t, conn, "42883", "select 1 where mbus4.post('q', 'x=>1') is null")
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), "drop function mbus4.at_post")
+	said := harness.Refusal(t, conn, "42883", "select 1 where mbus4.post('q', 'x=>1') is null")
 	if said == nil || !strings.Contains(said.Hint, "mbusproxy init") || said.Position != 16 {
-		t.Error(describe(said))
+		t.Error(harness.Describe(said))
 	}
-	want(t, conn, "f", "select mbus4.peek_q()")
+	harness.Want(t, conn, "f", "select mbus4.peek_q()")
 
-	d, p := connect(t, direct(), newDatabase(t)), connect(t, proxied(), newDatabase(t))
-	_, directErr := query(testContext(t), d, "select mbus4.nosuch()")
-	_, proxyErr := query(testContext(t), p, "select mbus4.nosuch()")
-	if describe(directErr) != describe(proxyErr) {
-		t.Errorf("direct %s, proxied %s", describe(directErr), describe(proxyErr))
+	d, p := harness.Connect(t, harness.Direct(), harness.NewDatabase(t)), harness.Connect(t, harness.Proxied(), harness.NewDatabase(t))
+	_, directErr := harness.Query(harness.Context(t), d, "select mbus4.nosuch()")
+	_, proxyErr := harness.Query(harness.Context(t), p, "select mbus4.nosuch()")
+	if harness.Describe(directErr) != harness.Describe(proxyErr) {
+		t.Errorf("direct %s, proxied %s", harness.Describe(directErr), harness.Describe(proxyErr))
 	}
 }

@@ -2,6 +2,8 @@ package integration
 
 import (
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // The cost of a call does not grow with the queue. Pages touched are counted rather than time; the
@@ -9,8 +11,8 @@ import (
 // sizes are those at which the planner, left to its defaults, has been seen to read whole backlogs.
 func TestPlansDoNotGrow(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q", "other")
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q", "other")
+	conn := harness.Connect(t, harness.Proxied(), database)
 	calls := []struct {
 		sql   string
 		pages float64 // at most
@@ -26,13 +28,13 @@ func TestPlansDoNotGrow(t *testing.T) {
 		{"select * from mbus4.dyn_consume('q', (select 't.data is not null'))", 500},
 		{"select q, mbus4.dyn_consume(q, 't.data is not null' || left(q, 0)) from (values ('q'), ('other')) v (q)", 800},
 	}
-	ask(t, conn, "select mbus4.post('other', '', iid => 'probe')")
+	harness.Ask(t, conn, "select mbus4.post('other', '', iid => 'probe')")
 	size := 0
 	for _, to := range []int{0, 50, 2000, 60_000, 120_000, 200_000} {
-		ask(t, conn, "select count(p) from (select mbus4.post('q', hstore('n', n::text)) as p from generate_series(1, $1::int) n) s", to-size)
+		harness.Ask(t, conn, "select count(p) from (select mbus4.post('q', hstore('n', n::text)) as p from generate_series(1, $1::int) n) s", to-size)
 		size = to
 		for _, c := range calls {
-			if got := pagesTouched(t, conn, c.sql); got > c.pages {
+			if got := harness.PagesTouched(t, conn, c.sql); got > c.pages {
 				t.Errorf("with %d messages %s touches %v pages, more than %v", size, c.sql, got, c.pages)
 			}
 		}
@@ -42,10 +44,10 @@ func TestPlansDoNotGrow(t *testing.T) {
 // Messages that wait do not slow the others down, and waking one looks at few of them.
 func TestPlansWithManyWaiting(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q", "gate")
-	conn := connect(t, proxied(), database)
-	ask(t, conn, "select mbus4.post('gate', '', iid => 'gate' || n) from generate_series(1, 200) n")
-	ask(t, conn, `select count(p) from (select mbus4.post('q', '', hstore('consume_after', '{gate' || n % 200 + 1 || '}')) as p
+	database := harness.NewQueueDatabase(t, "q", "gate")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, "select mbus4.post('gate', '', iid => 'gate' || n) from generate_series(1, 200) n")
+	harness.Ask(t, conn, `select count(p) from (select mbus4.post('q', '', hstore('consume_after', '{gate' || n % 200 + 1 || '}')) as p
 		from generate_series(1, 40000) n) s`)
 	for _, c := range []struct {
 		sql   string
@@ -56,7 +58,7 @@ func TestPlansWithManyWaiting(t *testing.T) {
 		{"select * from mbus4.consume('q')", 600},
 		{"select * from mbus4.consume('gate')", 6000}, // wakes the first hundred
 	} {
-		if got := pagesTouched(t, conn, c.sql); got > c.pages {
+		if got := harness.PagesTouched(t, conn, c.sql); got > c.pages {
 			t.Errorf("%s touches %v pages, more than %v", c.sql, got, c.pages)
 		}
 	}
@@ -65,11 +67,11 @@ func TestPlansWithManyWaiting(t *testing.T) {
 // Nor does a table of which the planner knows nothing yet.
 func TestPlansWithoutStatistics(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
-	ask(t, connect(t, direct(), database), "alter table mbus4.message set (autovacuum_enabled = off)")
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), "alter table mbus4.message set (autovacuum_enabled = off)")
 	for i := range 4 {
-		ask(t, conn, "select count(p) from (select mbus4.post('q', 'a=>1', iid => 'own' || n) as p from generate_series($1::int, $2) n) s", 4000*i+1, 4000*(i+1))
+		harness.Ask(t, conn, "select count(p) from (select mbus4.post('q', 'a=>1', iid => 'own' || n) as p from generate_series($1::int, $2) n) s", 4000*i+1, 4000*(i+1))
 	}
 	for _, sql := range []string{
 		"select mbus4.is_msg_exists('nowhere'), mbus4.is_msg_exists('own16000'), mbus4.is_msg_exists('q.nowhere.1')",
@@ -80,7 +82,7 @@ func TestPlansWithoutStatistics(t *testing.T) {
 		"select mbus4.post('q', 'a=>1', iid => 'another')",
 		"select * from mbus4.consume('q')",
 	} {
-		if got := pagesTouched(t, conn, sql); got > 250 { // the table has more
+		if got := harness.PagesTouched(t, conn, sql); got > 250 { // the table has more
 			t.Errorf("%s touches %v pages", sql, got)
 		}
 	}

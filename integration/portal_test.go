@@ -5,18 +5,21 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
 )
 
 // A call's portal is a portal as any other: described, suspended, resumed, closed.
 func TestPortals(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
 	for n := range 5 {
-		ask(t, conn, "select mbus4.post('q', 'a=>1', iid => $1)", fmt.Sprint("m", n))
+		harness.Ask(t, conn, "select mbus4.post('q', 'a=>1', iid => $1)", fmt.Sprint("m", n))
 	}
-	w := connectWire(t, proxied(), database)
-	w.wantExchange("one portal, resumed", `
+	w := frontend.Connect(t, harness.Proxied(), database)
+	w.WantExchange("one portal, resumed", `
 		ParseComplete
 		ParameterDescription [25 23]
 		RowDescription iid:25:0
@@ -31,19 +34,19 @@ func TestPortals(t *testing.T) {
 		CommandComplete SELECT 1
 		CloseComplete
 		ReadyForQuery I`, "ReadyForQuery",
-		parse("", "select iid from mbus4.consumen($1, 'default', $2)"), describeStatement(""), bind("", "", "q", 4),
-		describePortal(""), execute("", 1), execute("", 2), execute("", 0), &pgproto3.Close{ObjectType: 'P'}, sync1)
-	want(t, conn, "m4", "select iid from mbus4.consumen('q', amt => 9)")
+		frontend.Parse("", "select iid from mbus4.consumen($1, 'default', $2)"), frontend.DescribeStatement(""), frontend.Bind("", "", "q", 4),
+		frontend.DescribePortal(""), frontend.Execute("", 1), frontend.Execute("", 2), frontend.Execute("", 0), &pgproto3.Close{ObjectType: 'P'}, frontend.Sync())
+	harness.Want(t, conn, "m4", "select iid from mbus4.consumen('q', amt => 9)")
 
-	w.wantExchange("a portal that is bound and never executed", `
+	w.WantExchange("a portal that is bound and never executed", `
 		ParseComplete
 		BindComplete
 		RowDescription post:25:0
 		ReadyForQuery I`, "ReadyForQuery",
-		parse("post", "select mbus4.post('q', 'a=>1')"), bind("p", "post"), describePortal("p"), sync1)
-	want(t, conn, "f", "select mbus4.peek_q()")
+		frontend.Parse("post", "select mbus4.post('q', 'a=>1')"), frontend.Bind("p", "post"), frontend.DescribePortal("p"), frontend.Sync())
+	harness.Want(t, conn, "f", "select mbus4.peek_q()")
 
-	w.wantExchange("two portals of one statement", `
+	w.WantExchange("two portals of one statement", `
 		ParseComplete
 		BindComplete
 		BindComplete
@@ -52,59 +55,59 @@ func TestPortals(t *testing.T) {
 		DataRow "y"
 		CommandComplete SELECT 1
 		ReadyForQuery I`, "ReadyForQuery",
-		parse("two", "select mbus4.post('q', 'a=>1', iid => $1)"), bind("p1", "two", "x"), bind("p2", "two", "y"),
-		execute("p1", 0), execute("p2", 0), sync1)
-	want(t, conn, "x\ny", "select iid from mbus4.consumen('q', amt => 9)")
+		frontend.Parse("two", "select mbus4.post('q', 'a=>1', iid => $1)"), frontend.Bind("p1", "two", "x"), frontend.Bind("p2", "two", "y"),
+		frontend.Execute("p1", 0), frontend.Execute("p2", 0), frontend.Sync())
+	harness.Want(t, conn, "x\ny", "select iid from mbus4.consumen('q', amt => 9)")
 }
 
 // An error is sent at once, and what follows is skipped until the Sync.
 func TestErrorsAndSync(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	w := connectWire(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q")
+	w := frontend.Connect(t, harness.Proxied(), database)
 	refusedCall := "explain create materialized view v as select mbus4.post('q', 'a=>1')"
-	w.wantExchange("refused, before any Sync", `
+	w.WantExchange("refused, before any Sync", `
 		ParseComplete
 		BindComplete
 		DataRow "x"
 		CommandComplete SELECT 1
 		ErrorResponse 0A000 at 46`, "ErrorResponse",
-		parse("", "select mbus4.post('q', 'a=>1', iid => 'x')"), bind("", ""), execute("", 0),
-		parse("s", refusedCall), describeStatement("s"), flush)
-	w.wantExchange("skipped", "ReadyForQuery I", "ReadyForQuery",
-		bind("", "s"), execute("", 0), parse("t", "select 1"), parse("u", "select mbus4.peek_q()"), flush, sync1)
-	w.wantExchange("none of them was prepared", `
+		frontend.Parse("", "select mbus4.post('q', 'a=>1', iid => 'x')"), frontend.Bind("", ""), frontend.Execute("", 0),
+		frontend.Parse("s", refusedCall), frontend.DescribeStatement("s"), frontend.Flush())
+	w.WantExchange("skipped", "ReadyForQuery I", "ReadyForQuery",
+		frontend.Bind("", "s"), frontend.Execute("", 0), frontend.Parse("t", "select 1"), frontend.Parse("u", "select mbus4.peek_q()"), frontend.Flush(), frontend.Sync())
+	w.WantExchange("none of them was prepared", `
 		ErrorResponse 26000 at 0
-		ReadyForQuery I`, "ReadyForQuery", bind("", "s"), sync1)
-	w.wantExchange("nor those after it", `
+		ReadyForQuery I`, "ReadyForQuery", frontend.Bind("", "s"), frontend.Sync())
+	w.WantExchange("nor those after it", `
 		ErrorResponse 26000 at 0
-		ReadyForQuery I`, "ReadyForQuery", describeStatement("u"), sync1)
-	w.wantExchange("the post went with the error", `
+		ReadyForQuery I`, "ReadyForQuery", frontend.DescribeStatement("u"), frontend.Sync())
+	w.WantExchange("the post went with the error", `
 		RowDescription peek_q:16:0
 		DataRow "f"
 		CommandComplete SELECT 1
 		ReadyForQuery I`, "ReadyForQuery", &pgproto3.Query{String: "select mbus4.peek_q()"})
-	w.wantExchange("a failing execution", `
+	w.WantExchange("a failing execution", `
 		ParseComplete
 		BindComplete
 		ErrorResponse 42704 at 8
 		ReadyForQuery E`, "ReadyForQuery",
-		append(simple("begin", w), parse("", "select mbus4.post($1, 'a=>1')"), bind("", "", "nowhere"), execute("", 0),
-			parse("", "select 1"), bind("", ""), execute("", 0), sync1)...)
-	w.wantExchange("a call in a failed transaction", `
+		append(simple("begin", w), frontend.Parse("", "select mbus4.post($1, 'a=>1')"), frontend.Bind("", "", "nowhere"), frontend.Execute("", 0),
+			frontend.Parse("", "select 1"), frontend.Bind("", ""), frontend.Execute("", 0), frontend.Sync())...)
+	w.WantExchange("a call in a failed transaction", `
 		ErrorResponse 25P02 at 0
 		ReadyForQuery E`, "ReadyForQuery", &pgproto3.Query{String: "select mbus4.peek_q()"})
-	w.wantExchange("a refusal in a failed transaction", `
+	w.WantExchange("a refusal in a failed transaction", `
 		ErrorResponse 25P02 at 0
 		ReadyForQuery E`, "ReadyForQuery", &pgproto3.Query{String: refusedCall})
-	w.wantExchange("the end", `
+	w.WantExchange("the end", `
 		CommandComplete ROLLBACK
 		ReadyForQuery I`, "ReadyForQuery", &pgproto3.Query{String: "commit"})
 }
 
 // simple runs a statement at once; it returns no message, so that it can begin a list of them.
-func simple(sql string, w *wire) []pgproto3.FrontendMessage {
+func simple(sql string, w *frontend.Session) []pgproto3.FrontendMessage {
 	w.Helper()
-	w.exchange("ReadyForQuery", &pgproto3.Query{String: sql})
+	w.Exchange("ReadyForQuery", &pgproto3.Query{String: sql})
 	return nil
 }

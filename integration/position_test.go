@@ -2,6 +2,9 @@ package integration
 
 import (
 	"testing"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // place is a statement with calls in some position. Before it, queue a has the messages a1, a2
@@ -110,43 +113,43 @@ var inRarerPlaces = []place{
 // The positions in which a call is served, in every form of the protocol.
 func TestServedPositions(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"a", "b"}, func(t *testing.T, s *session) {
+	forms.ForEach(t, []string{"a", "b"}, func(t *testing.T, s *forms.Session) {
 		makeTables(t, s)
 		for _, places := range [][]place{inFrom, inTargets, inOtherPlaces, inRarerPlaces} {
 			for _, p := range places {
 				fill(t, s)
-				s.want(t, p.rows, p.sql, p.args...)
+				s.Want(t, p.rows, p.sql, p.args...)
 				p.wantQueues(t, s)
 			}
 		}
 	})
 }
 
-func makeTables(t *testing.T, s *session) {
+func makeTables(t *testing.T, s *forms.Session) {
 	t.Helper()
-	ask(t, s.conn, `create table t (id int, k text); insert into t values (1), (2), (3); create table sink (id int, k text);
+	harness.Ask(t, s.Conn, `create table t (id int, k text); insert into t values (1), (2), (3); create table sink (id int, k text);
 		create table got (id bigint, added timestamp, iid text, delayed_until timestamp, expires timestamp, received int[],
 			headers hstore, properties hstore, data hstore)`)
 }
 
 // fill puts the queues into the state in which a place begins.
-func fill(t *testing.T, s *session) {
+func fill(t *testing.T, s *forms.Session) {
 	t.Helper()
-	ask(t, s.conn, "select from mbus4.consumen('a', amt => 99); select from mbus4.consumen('b', amt => 99); delete from sink")
+	harness.Ask(t, s.Conn, "select from mbus4.consumen('a', amt => 99); select from mbus4.consumen('b', amt => 99); delete from sink")
 	for _, n := range []string{"1", "2", "3"} {
-		ask(t, s.conn, "select mbus4.post('a', hstore('n', $1), iid => $2)", n, "a"+n)
+		harness.Ask(t, s.Conn, "select mbus4.post('a', hstore('n', $1), iid => $2)", n, "a"+n)
 	}
 }
 
 // wantQueues looks at what is left. "#3" stands for three messages with iids of their own.
-func (p place) wantQueues(t *testing.T, s *session) {
+func (p place) wantQueues(t *testing.T, s *forms.Session) {
 	t.Helper()
 	for queue, expected := range map[string]string{"a": p.a, "b": p.b} {
 		read := "select iid from mbus4.consumen($1, amt => 99) order by iid"
 		if len(expected) > 1 && expected[0] == '#' {
 			read, expected = "select count(*) from mbus4.consumen($1, amt => 99)", expected[1:]
 		}
-		if got := ask(t, s.conn, read, queue); got != expected {
+		if got := harness.Ask(t, s.Conn, read, queue); got != expected {
 			t.Errorf("after %s:\nqueue %s has %q, want %q", p.sql, queue, got, expected)
 		}
 	}

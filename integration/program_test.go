@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // queueTranscript is what every client program prints in mode "queue". The programs differ in how
@@ -40,40 +43,40 @@ func (c clientProgram) test(t *testing.T) {
 	t.Helper()
 	t.Run("ordinary", func(t *testing.T) {
 		t.Parallel()
-		var outcomes []ran
-		for _, e := range both() {
+		var outcomes []programs.Outcome
+		for _, e := range harness.Both() {
 			outcomes = append(outcomes, c.run(t, "ordinary", e))
 		}
 		compare(t, outcomes[0], outcomes[1])
-		if got := outcomes[0]; got.status != 0 || strings.Count(got.stdout, "\n") < c.lines {
-			t.Errorf("direct: status %d, want at least %d lines\n%s%s", got.status, c.lines, got.stdout, got.stderr)
+		if got := outcomes[0]; got.Status != 0 || strings.Count(got.Stdout, "\n") < c.lines {
+			t.Errorf("direct: status %d, want at least %d lines\n%s%s", got.Status, c.lines, got.Stdout, got.Stderr)
 		}
 	})
 	t.Run("queue", func(t *testing.T) {
 		t.Parallel()
-		got := c.run(t, "queue", proxied())
-		if got.status != 0 || got.stdout != queueTranscript {
-			t.Errorf("status %d\n%s%s", got.status, lineDiff(queueTranscript, got.stdout), got.stderr)
+		got := c.run(t, "queue", harness.Proxied())
+		if got.Status != 0 || got.Stdout != queueTranscript {
+			t.Errorf("status %d\n%s%s", got.Status, harness.LineDiff(queueTranscript, got.Stdout), got.Stderr)
 		}
 	})
 }
 
-func (c clientProgram) run(t *testing.T, mode string, e endpoint) ran {
+func (c clientProgram) run(t *testing.T, mode string, e harness.Endpoint) programs.Outcome {
 	t.Helper()
-	args := append(append([]string{}, c.args...), mode, e.host, strconv.Itoa(e.port), newDatabase(t))
-	return run(t, nil, "", c.dir, c.program, args...)
+	args := append(append([]string{}, c.args...), mode, e.Host, strconv.Itoa(e.Port), harness.NewDatabase(t))
+	return programs.Run(t, nil, "", c.dir, c.program, args...)
 }
 
 // compare reports where a program's outcome through the proxy differs from the direct one.
-func compare(t *testing.T, viaDirect, viaProxy ran) {
+func compare(t *testing.T, viaDirect, viaProxy programs.Outcome) {
 	t.Helper()
-	if viaDirect.status != viaProxy.status {
-		t.Errorf("status: direct %d, through the proxy %d", viaDirect.status, viaProxy.status)
+	if viaDirect.Status != viaProxy.Status {
+		t.Errorf("status: direct %d, through the proxy %d", viaDirect.Status, viaProxy.Status)
 	}
-	if viaDirect.stdout != viaProxy.stdout {
-		t.Errorf("output, direct (-) and through the proxy (+):\n%s", lineDiff(viaDirect.stdout, viaProxy.stdout))
+	if viaDirect.Stdout != viaProxy.Stdout {
+		t.Errorf("output, direct (-) and through the proxy (+):\n%s", harness.LineDiff(viaDirect.Stdout, viaProxy.Stdout))
 	}
-	if viaDirect.stderr != viaProxy.stderr {
-		t.Errorf("stderr, direct (-) and through the proxy (+):\n%s", lineDiff(viaDirect.stderr, viaProxy.stderr))
+	if viaDirect.Stderr != viaProxy.Stderr {
+		t.Errorf("stderr, direct (-) and through the proxy (+):\n%s", harness.LineDiff(viaDirect.Stderr, viaProxy.Stderr))
 	}
 }

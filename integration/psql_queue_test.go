@@ -3,11 +3,14 @@ package integration
 import (
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 func TestPsqlDescribe(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
+	database := harness.NewQueueDatabase(t, "q")
 	wantPsql(t, database, `
 select mbus4.consume('q') \gdesc
 select mbus4.post('q', 'a=>1') \gdesc
@@ -47,7 +50,7 @@ data|hstore
 // \watch runs a statement again and again; an error ends it, and takes back its own message only.
 func TestPsqlWatch(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
+	database := harness.NewQueueDatabase(t, "q")
 	wantPsql(t, database, `
 create temp sequence round;
 select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 5) n;
@@ -72,11 +75,11 @@ m5
 // \bind came with psql 16; the server-prepared protocol of older ones is covered by the drivers.
 func TestPsqlBind(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	if _, major := psqlTool(t); major < 16 {
-		got := psql(t, proxied(), database, "select 1 \\bind 1 \\g\n")
-		if !strings.HasPrefix(got.stderr, `invalid command \bind`) {
-			t.Errorf("psql %d is taken to have no \\bind, but: %q", major, got.stderr)
+	database := harness.NewQueueDatabase(t, "q")
+	if _, major := programs.FindPsql(t); major < 16 {
+		got := programs.Psql(t, harness.Proxied(), database, "select 1 \\bind 1 \\g\n")
+		if !strings.HasPrefix(got.Stderr, `invalid command \bind`) {
+			t.Errorf("psql %d is taken to have no \\bind, but: %q", major, got.Stderr)
 		}
 		return
 	}
@@ -88,7 +91,7 @@ select iid, data from mbus4.consume($1) \bind q \g
 
 func TestPsqlCopyWithCalls(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
+	database := harness.NewQueueDatabase(t, "q")
 	wantPsql(t, database, `
 create table outbox (n int, iid text);
 \copy outbox(n) from stdin
@@ -118,11 +121,11 @@ copied
 // Errors point into the text that the client wrote, not into what the server was given.
 func TestPsqlErrorPosition(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	noHstore := psql(t, direct(), database, "select hstore 'not an hstore';", "-At")
-	hstoresWords, _, ok := strings.Cut(noHstore.stderr, "\nLINE 1:") // another major, other words
+	database := harness.NewQueueDatabase(t, "q")
+	noHstore := programs.Psql(t, harness.Direct(), database, "select hstore 'not an hstore';", "-At")
+	hstoresWords, _, ok := strings.Cut(noHstore.Stderr, "\nLINE 1:") // another major, other words
 	if !ok {
-		t.Fatal(noHstore.stderr)
+		t.Fatal(noHstore.Stderr)
 	}
 	for _, c := range []struct{ script, stderr string }{
 		{
@@ -172,12 +175,12 @@ LINE 1: select mbus4.post('q', 'not an hstore');
 	} {
 		t.Run(c.script, func(t *testing.T) {
 			t.Parallel()
-			got := psql(t, proxied(), database, c.script, "-At")
-			if !linesBegin(trim(got.stderr), trim(c.stderr)) || got.stdout != "" {
-				t.Errorf("stderr:\n%s\nstdout: %q", lineDiff(trim(c.stderr), trim(got.stderr)), got.stdout)
+			got := programs.Psql(t, harness.Proxied(), database, c.script, "-At")
+			if !linesBegin(programs.Trim(got.Stderr), programs.Trim(c.stderr)) || got.Stdout != "" {
+				t.Errorf("stderr:\n%s\nstdout: %q", harness.LineDiff(programs.Trim(c.stderr), programs.Trim(got.Stderr)), got.Stdout)
 			}
-			if got := psql(t, proxied(), database, "select count(*) from mbus4.consume('q')", "-At"); got.stdout != "0\n" {
-				t.Errorf("the failed statement left a message: %q %q", got.stdout, got.stderr)
+			if got := programs.Psql(t, harness.Proxied(), database, "select count(*) from mbus4.consume('q')", "-At"); got.Stdout != "0\n" {
+				t.Errorf("the failed statement left a message: %q %q", got.Stdout, got.Stderr)
 			}
 		})
 	}

@@ -5,17 +5,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // wantPsql runs a script through the proxy and compares all that psql shows.
 func wantPsql(t *testing.T, database, script, stdout, stderr string, args ...string) {
 	t.Helper()
-	got := psql(t, proxied(), database, script, args...)
-	if trim(got.stdout) != trim(stdout) {
-		t.Errorf("stdout:\n%s", lineDiff(trim(stdout), trim(got.stdout)))
+	got := programs.Psql(t, harness.Proxied(), database, script, args...)
+	if programs.Trim(got.Stdout) != programs.Trim(stdout) {
+		t.Errorf("stdout:\n%s", harness.LineDiff(programs.Trim(stdout), programs.Trim(got.Stdout)))
 	}
-	if trim(got.stderr) != trim(stderr) {
-		t.Errorf("stderr:\n%s", lineDiff(trim(stderr), trim(got.stderr)))
+	if programs.Trim(got.Stderr) != programs.Trim(stderr) {
+		t.Errorf("stderr:\n%s", harness.LineDiff(programs.Trim(stderr), programs.Trim(got.Stderr)))
 	}
 }
 
@@ -34,13 +37,13 @@ func TestPsqlOrdinary(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var outcomes []ran
-			for _, e := range both() {
-				outcomes = append(outcomes, psql(t, e, newDatabase(t), string(script)))
+			var outcomes []programs.Outcome
+			for _, e := range harness.Both() {
+				outcomes = append(outcomes, programs.Psql(t, e, harness.NewDatabase(t), string(script)))
 			}
 			compare(t, outcomes[0], outcomes[1])
-			if strings.Count(outcomes[0].stdout, "\n") < 5 {
-				t.Errorf("the script did not run:\n%s%s", outcomes[0].stdout, outcomes[0].stderr)
+			if strings.Count(outcomes[0].Stdout, "\n") < 5 {
+				t.Errorf("the script did not run:\n%s%s", outcomes[0].Stdout, outcomes[0].Stderr)
 			}
 		})
 	}
@@ -60,16 +63,16 @@ func TestPsqlCommandOption(t *testing.T) {
 	} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
-			var outcomes []ran
-			for _, e := range both() {
-				outcomes = append(outcomes, psql(t, e, newDatabase(t), "", "-c", command))
+			var outcomes []programs.Outcome
+			for _, e := range harness.Both() {
+				outcomes = append(outcomes, programs.Psql(t, e, harness.NewDatabase(t), "", "-c", command))
 			}
 			compare(t, outcomes[0], outcomes[1])
 		})
 	}
 	t.Run("with calls", func(t *testing.T) {
 		t.Parallel()
-		database := newDatabase(t)
+		database := harness.NewDatabase(t)
 		wantPsql(t, database, "", "q.1|t", "", "-At", "-c",
 			"select mbus4.create_queue('q', 1) where false; select 'q.1', true")
 		wantPsql(t, database, "", "\na|t\na\nnone left", "", "-At",

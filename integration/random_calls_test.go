@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/internal/wiretest"
+
+	"mbusproxy/integration/internal/frontend"
 )
 
 // callWriter makes up a script with calls.
@@ -34,7 +36,7 @@ func randomCalls(rnd *rand.Rand) wiretest.Script {
 		blocks[w.IntN(len(blocks))]()
 		w.pause()
 	}
-	w.add(sync1, &pgproto3.Query{String: "select 'end'"}, &pgproto3.Terminate{})
+	w.add(frontend.Sync(), &pgproto3.Query{String: "select 'end'"}, &pgproto3.Terminate{})
 	w.end(false)
 	return w.script
 }
@@ -50,10 +52,10 @@ func (w *callWriter) end(wait bool) {
 func (w *callWriter) pause() {
 	switch w.IntN(4) {
 	case 0:
-		w.add(flush)
+		w.add(frontend.Flush())
 		w.end(true)
 	case 1:
-		w.add(sync1)
+		w.add(frontend.Sync())
 		w.end(true)
 	case 2:
 		w.end(false)
@@ -173,15 +175,15 @@ func (w *callWriter) bind(portal, name string) pgproto3.FrontendMessage {
 
 func (w *callWriter) parse(name, sql string, values []string) pgproto3.FrontendMessage {
 	w.values[name] = values
-	return parse(name, sql)
+	return frontend.Parse(name, sql)
 }
 
 // execute adds an Execute, sometimes with a limit.
 func (w *callWriter) execute(portal string) {
 	limit := uint32(w.IntN(3))
-	w.add(execute(portal, limit))
+	w.add(frontend.Execute(portal, limit))
 	if limit > 0 {
-		w.add(sync1)
+		w.add(frontend.Sync())
 	}
 }
 
@@ -191,21 +193,21 @@ func (w *callWriter) once() {
 	w.maybe(&pgproto3.Close{ObjectType: 'S', Name: n})
 	sql, values := w.text()
 	w.add(w.parse(n, sql, values))
-	w.maybe(flush)
-	w.maybe(describeStatement(n))
+	w.maybe(frontend.Flush())
+	w.maybe(frontend.DescribeStatement(n))
 	w.maybe(&pgproto3.Close{ObjectType: 'P', Name: portal})
 	w.add(w.bind(portal, n))
-	w.maybe(describePortal(portal))
-	w.maybe(flush)
+	w.maybe(frontend.DescribePortal(portal))
+	w.maybe(frontend.Flush())
 	w.execute(portal)
-	w.maybe(describePortal(portal))
+	w.maybe(frontend.DescribePortal(portal))
 	if w.oneIn(4) {
 		w.execute(portal)
 	}
 	w.maybe(&pgproto3.Close{ObjectType: 'P', Name: portal})
-	w.maybe(describeStatement(n))
+	w.maybe(frontend.DescribeStatement(n))
 	if !w.oneIn(3) {
-		w.add(sync1)
+		w.add(frontend.Sync())
 	}
 }
 
@@ -214,7 +216,7 @@ func (w *callWriter) named() {
 	for range 2 + w.IntN(5) {
 		n := w.pick("a", "b", "")
 		if w.oneIn(2) {
-			w.maybe(sync1)
+			w.maybe(frontend.Sync())
 			switch w.IntN(6) {
 			case 0:
 				w.query("deallocate " + w.pick("a", "b", "sql", "all"))
@@ -227,16 +229,16 @@ func (w *callWriter) named() {
 			}
 			sql, values := w.text()
 			w.add(w.parse(n, sql, values))
-			w.maybe(sync1)
+			w.maybe(frontend.Sync())
 		}
 		w.add(w.bind("", n))
 		w.execute("")
-		w.maybe(describeStatement(n))
+		w.maybe(frontend.DescribeStatement(n))
 		if w.oneIn(2) {
-			w.add(sync1)
+			w.add(frontend.Sync())
 		}
 	}
-	w.add(sync1)
+	w.add(frontend.Sync())
 }
 
 // simple is a Query, of several statements at times.
@@ -255,42 +257,42 @@ func (w *callWriter) simple() {
 	if w.oneIn(8) {
 		sql = "select mbus4.run_on_q1('insert into done select ($1).iid, 3')"
 	}
-	w.add(sync1)
+	w.add(frontend.Sync())
 	w.query(sql)
 }
 
 // piecewise reads a set of messages by and by, in a transaction.
 func (w *callWriter) piecewise() {
 	portal := w.pick("", "p")
-	w.add(sync1)
+	w.add(frontend.Sync())
 	w.query("begin")
 	w.add(&pgproto3.Close{ObjectType: 'S'}, &pgproto3.Close{ObjectType: 'P', Name: portal})
 	w.add(w.parse("", "select iid, data from mbus4.consumen('q1', amt => 4)", nil), w.bind(portal, ""))
-	w.maybe(describePortal(portal))
-	w.add(execute(portal, 1), sync1)
+	w.maybe(frontend.DescribePortal(portal))
+	w.add(frontend.Execute(portal, 1), frontend.Sync())
 	if portal != "" && w.oneIn(2) {
-		w.add(sync1)
+		w.add(frontend.Sync())
 		w.query("savepoint s")
 		w.query("select mbus4.post('q1', 'n=>1', iid => 'between')")
 	}
 	for range 1 + w.IntN(4) {
 		if portal != "" && w.oneIn(3) {
-			w.add(w.parse("", "select mbus4.is_msg_exists('a1')", nil), w.bind("", ""), execute("", 0))
+			w.add(w.parse("", "select mbus4.is_msg_exists('a1')", nil), w.bind("", ""), frontend.Execute("", 0))
 		}
 		w.execute(portal)
 		if w.oneIn(5) {
-			w.add(execute("none", 0), sync1)
+			w.add(frontend.Execute("none", 0), frontend.Sync())
 			w.query("rollback to s")
 		}
 	}
-	w.add(sync1)
+	w.add(frontend.Sync())
 	w.query(w.pick("commit", "commit", "rollback"))
-	w.maybe(execute(portal, 0))
+	w.maybe(frontend.Execute(portal, 0))
 }
 
 // cursor reads calls through a cursor that may be held.
 func (w *callWriter) cursor() {
-	w.add(sync1)
+	w.add(frontend.Sync())
 	w.query("rollback")
 	w.query("close all")
 	w.query("begin")
@@ -306,16 +308,16 @@ func (w *callWriter) cursor() {
 				w.query("fetch all from c")
 			case 2:
 				w.execute("c")
-				w.add(sync1)
+				w.add(frontend.Sync())
 			default:
-				w.add(describePortal("c"), sync1)
+				w.add(frontend.DescribePortal("c"), frontend.Sync())
 			}
 		}
 	}
 	look()
 	w.query(w.pick("commit", "commit", "rollback"))
 	look()
-	w.maybe(flush)
+	w.maybe(frontend.Flush())
 	sql, _ := w.call()
 	w.query("explain (costs off) execute none; " + sql)
 	look()
@@ -323,33 +325,33 @@ func (w *callWriter) cursor() {
 	case 0:
 		w.query("close c")
 	case 1:
-		w.add(&pgproto3.Close{ObjectType: 'P', Name: "c"}, sync1)
+		w.add(&pgproto3.Close{ObjectType: 'P', Name: "c"}, frontend.Sync())
 	}
 }
 
 // transaction opens, marks or ends one.
 func (w *callWriter) transaction() {
-	w.maybe(sync1)
+	w.maybe(frontend.Sync())
 	sql := w.pick("begin", "begin", "commit", "rollback", "savepoint s", "rollback to s")
 	if w.oneIn(2) {
 		w.query(sql)
 		return
 	}
-	w.add(w.parse("", sql, nil), w.bind("", ""), execute("", 0))
-	w.maybe(sync1)
+	w.add(w.parse("", sql, nil), w.bind("", ""), frontend.Execute("", 0))
+	w.maybe(frontend.Sync())
 }
 
 // noise is what fits nothing before it.
 func (w *callWriter) noise() {
 	switch w.IntN(7) {
 	case 0:
-		w.add(sync1)
+		w.add(frontend.Sync())
 	case 1:
-		w.add(flush)
+		w.add(frontend.Flush())
 	case 2:
-		w.add(describeStatement(w.pick("a", "b", "")))
+		w.add(frontend.DescribeStatement(w.pick("a", "b", "")))
 	case 3:
-		w.add(describePortal(w.pick("p", "")))
+		w.add(frontend.DescribePortal(w.pick("p", "")))
 	case 4:
 		w.add(&pgproto3.Close{ObjectType: w.pick("S", "P")[0], Name: w.pick("a", "b", "p", "")})
 	case 5:
@@ -364,24 +366,24 @@ func (w *callWriter) burst() {
 	if !w.oneIn(3) {
 		return
 	}
-	w.add(sync1)
+	w.add(frontend.Sync())
 	w.query("rollback")
 	for range 100 + w.IntN(60) {
 		sql, values := w.text()
 		switch w.IntN(8) {
 		case 0:
-			w.maybe(sync1)
+			w.maybe(frontend.Sync())
 			if values == nil {
 				w.query(sql)
 			}
 		case 1:
-			w.add(w.parse("a", sql, values), w.bind("", "a"), execute("", 0), &pgproto3.Close{ObjectType: 'S', Name: "a"})
+			w.add(w.parse("a", sql, values), w.bind("", "a"), frontend.Execute("", 0), &pgproto3.Close{ObjectType: 'S', Name: "a"})
 		default:
-			w.add(w.parse("", sql, values), w.bind("", ""), describePortal(""), execute("", 0))
+			w.add(w.parse("", sql, values), w.bind("", ""), frontend.DescribePortal(""), frontend.Execute("", 0))
 		}
 		if w.oneIn(4) {
-			w.add(sync1)
+			w.add(frontend.Sync())
 		}
 	}
-	w.add(sync1)
+	w.add(frontend.Sync())
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/internal/wiretest"
+
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
 )
 
 // Random scripts of protocol messages with calls among them get the same replies, byte by byte, through
@@ -24,16 +27,16 @@ func TestRandomCalls(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_RANDOM", 8*time.Second)
 	// One is a copy of the other, so that both have the same OIDs.
-	original := newDatabaseFrom(t, queueTemplate)
-	conn := connect(t, direct(), original)
-	ask(t, conn, "create table done (iid text, n int); "+standIns)
-	ask(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')")
-	ask(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')")
-	closeConn(conn.Close)
+	original := harness.NewDatabaseFrom(t, harness.QueueTemplate)
+	conn := harness.Connect(t, harness.Direct(), original)
+	harness.Ask(t, conn, "create table done (iid text, n int); "+standIns)
+	harness.Ask(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')")
+	harness.Ask(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')")
+	harness.Close(conn.Close)
 	var sides [2]randomSide
-	for i, database := range []string{original, newDatabaseFrom(t, original)} {
-		admin(t, fmt.Sprintf("alter database %s set lock_timeout = '20s'", database))
-		sides[i] = randomSide{both()[i], database, connect(t, direct(), database)}
+	for i, database := range []string{original, harness.NewDatabaseFrom(t, original)} {
+		harness.Admin(t, fmt.Sprintf("alter database %s set lock_timeout = '20s'", database))
+		sides[i] = randomSide{harness.Both()[i], database, harness.Connect(t, harness.Direct(), database)}
 	}
 	first, messages, replies := seed, 0, 0
 	for began := time.Now(); time.Since(began) < limit; seed++ {
@@ -65,7 +68,7 @@ func TestRandomCalls(t *testing.T) {
 
 // randomSide is one of the two ways, with its own database.
 type randomSide struct {
-	endpoint endpoint
+	endpoint harness.Endpoint
 	database string
 	server   *pgconn.PgConn // direct
 }
@@ -73,12 +76,12 @@ type randomSide struct {
 // play plays a script without messages to begin with. To the replies it adds what there is in the end.
 func (s randomSide) play(t *testing.T, script wiretest.Script, seed uint64) [][]byte {
 	t.Helper()
-	ask(t, s.server, "delete from mbus4.message; delete from done")
-	w := connectWire(t, s.endpoint, s.database)
-	replies := wiretest.Play(w.hijacked.Conn, script, rand.New(rand.NewPCG(seed, 6)))
-	_ = w.hijacked.Conn.Close()
-	awaitBackendGone(t, s.server, w.hijacked.PID)
-	left := ask(t, s.server, `select c.queue, c.name, m.iid, m.data from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id
+	harness.Ask(t, s.server, "delete from mbus4.message; delete from done")
+	w := frontend.Connect(t, s.endpoint, s.database)
+	replies := wiretest.Play(w.Hijacked.Conn, script, rand.New(rand.NewPCG(seed, 6)))
+	_ = w.Hijacked.Conn.Close()
+	harness.AwaitBackendGone(t, s.server, w.Hijacked.PID)
+	left := harness.Ask(t, s.server, `select c.queue, c.name, m.iid, m.data from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id
 		order by 1, 2, 3; select * from done order by 1, 2`)
 	last := len(replies) - 1
 	replies[last] = append(replies[last], "\n"+left...)

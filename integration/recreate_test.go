@@ -5,22 +5,24 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // A database that was dropped and made again under its name is a new one for the proxy too: it
 // gets the schema, and housekeeping.
 func TestRecreatedDatabase(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
+	database := harness.NewQueueDatabase(t, "q")
 	for range 2 {
-		admin(t, "drop database "+database+" with (force)")
-		admin(t, "create database "+database)
-		conn := connect(t, proxied(), database)
+		harness.Admin(t, "drop database "+database+" with (force)")
+		harness.Admin(t, "create database "+database)
+		conn := harness.Connect(t, harness.Proxied(), database)
 		awaitServed(t, conn)
-		ask(t, conn, "select mbus4.post('q', 'a=>1', expires => '2001-01-01', iid => 'gone')")
-		want(t, conn, "m", "select mbus4.post('q', 'a=>1', iid => 'm')")
-		await(t, connect(t, direct(), database), 30*time.Second, "select array_agg(iid) = '{m}' from mbus4.message")
-		want(t, conn, "m", "select iid from mbus4.consumen('q', amt => 9)")
+		harness.Ask(t, conn, "select mbus4.post('q', 'a=>1', expires => '2001-01-01', iid => 'gone')")
+		harness.Want(t, conn, "m", "select mbus4.post('q', 'a=>1', iid => 'm')")
+		harness.Await(t, harness.Connect(t, harness.Direct(), database), 30*time.Second, "select array_agg(iid) = '{m}' from mbus4.message")
+		harness.Want(t, conn, "m", "select iid from mbus4.consumen('q', amt => 9)")
 	}
 }
 
@@ -28,20 +30,20 @@ func TestRecreatedDatabase(t *testing.T) {
 // one; until then the schema is missing (42P01), and nothing else may be wrong.
 func awaitServed(t *testing.T, conn *pgconn.PgConn) {
 	t.Helper()
-	deadline := time.After(askLimit)
+	deadline := time.After(harness.AskLimit)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		_, err := query(testContext(t), conn, "select mbus4.create_queue('q', 1)")
+		_, err := harness.Query(harness.Context(t), conn, "select mbus4.create_queue('q', 1)")
 		if err == nil {
 			return
 		}
-		if sqlState(err) != "42P01" {
-			t.Fatal(describe(err))
+		if harness.SQLState(err) != "42P01" {
+			t.Fatal(harness.Describe(err))
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("not served: %s", describe(err))
+			t.Fatalf("not served: %s", harness.Describe(err))
 		case <-tick.C:
 		}
 	}
@@ -50,12 +52,12 @@ func awaitServed(t *testing.T, conn *pgconn.PgConn) {
 // A session whose database loses the schema gets an error, not a hang, and lives on.
 func TestSchemaDropped(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn, server := connect(t, proxied(), database), connect(t, direct(), database)
-	ask(t, conn, "select mbus4.post('q', 'a=>1')")
-	ask(t, server, "drop schema mbus4 cascade")
-	if _, err := query(testContext(t), conn, "select mbus4.post('q', 'a=>1')"); err == nil {
+	database := harness.NewQueueDatabase(t, "q")
+	conn, server := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, conn, "select mbus4.post('q', 'a=>1')")
+	harness.Ask(t, server, "drop schema mbus4 cascade")
+	if _, err := harness.Query(harness.Context(t), conn, "select mbus4.post('q', 'a=>1')"); err == nil {
 		t.Error("a call without the schema succeeded in a queue that is gone")
 	}
-	want(t, conn, "1", "select 1")
+	harness.Want(t, conn, "1", "select 1")
 }

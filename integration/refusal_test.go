@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // Positions in which a call cannot be served: 0A000 at the call, nothing done, and the session
@@ -36,74 +39,74 @@ func TestRefusedPositions(t *testing.T) {
 		"insert into t values (1, 'x') returning mbus4.consume('a')",
 		"select count(mbus4.consume('a'))",
 	}
-	forEachForm(t, []string{"a", "b"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, "create table t (id int primary key, k text); insert into t values (1), (2), (3)")
-		ask(t, s.conn, "select mbus4.post('a', 'n=>1', iid => 'a1')")
+	forms.ForEach(t, []string{"a", "b"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, "create table t (id int primary key, k text); insert into t values (1), (2), (3)")
+		harness.Ask(t, s.Conn, "select mbus4.post('a', 'n=>1', iid => 'a1')")
 		for _, sql := range statements {
 			wantRefusal(t, s, sql)
 		}
-		s.refused(t, "42809", "call mbus4.post('b', 'x=>1')")
-		s.want(t, "1|∅\n2|∅\n3|∅", "select * from t order by id")
+		s.Refused(t, "42809", "call mbus4.post('b', 'x=>1')")
+		s.Want(t, "1|∅\n2|∅\n3|∅", "select * from t order by id")
 	})
 }
 
 // wantRefusal runs a statement that is refused, in a transaction and outside of one.
-func wantRefusal(t *testing.T, s *session, sql string) {
+func wantRefusal(t *testing.T, s *forms.Session, sql string) {
 	t.Helper()
-	ctx := testContext(t)
+	ctx := harness.Context(t)
 	for _, opened := range []bool{false, true} {
 		if opened {
-			s.want(t, "", "begin")
+			s.Want(t, "", "begin")
 		}
-		_, err := s.form.run(ctx, s.conn, do(sql))
+		_, err := s.Form.Run(ctx, s.Conn, forms.Do(sql))
 		var report *pgconn.PgError
 		switch {
 		case !errors.As(err, &report) || report.Code != "0A000":
-			t.Errorf("%s: %s; want 0A000", sql, describe(err))
+			t.Errorf("%s: %s; want 0A000", sql, harness.Describe(err))
 		case report.Position < 1 || !strings.HasPrefix(sql[report.Position-1:], "mbus4."):
 			t.Errorf("%s: position %d is not that of a call", sql, report.Position)
 		case report.Hint == "" && !strings.HasPrefix(sql, "create "):
 			t.Errorf("%s: no hint of what can be written instead", sql)
 		}
 		if opened {
-			if status := s.conn.TxStatus(); err != nil && status != 'E' {
+			if status := s.Conn.TxStatus(); err != nil && status != 'E' {
 				t.Errorf("%s: transaction status %q, want 'E'", sql, status)
 			}
-			s.want(t, "", "rollback")
+			s.Want(t, "", "rollback")
 		}
-		if status := s.conn.TxStatus(); status != 'I' {
+		if status := s.Conn.TxStatus(); status != 'I' {
 			t.Errorf("%s: transaction status %q, want 'I'", sql, status)
 		}
 	}
-	s.want(t, "a1", "select string_agg(iid, ' ') from mbus4.message")
+	s.Want(t, "a1", "select string_agg(iid, ' ') from mbus4.message")
 }
 
 // A refused or failing statement in one Query message undoes those before it, as an error does.
 func TestRefusalIsAnError(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "a")
-	conn := connect(t, proxied(), database)
-	ask(t, conn, "create table t (id int)")
-	refused(t, conn, "0A000", "insert into t values (1); select mbus4.post('a', 'x=>1'); create view v as select mbus4.post('a', 'x=>1'); select 4")
-	want(t, conn, "0|f", "select count(*), mbus4.peek_a() from t")
+	database := harness.NewQueueDatabase(t, "a")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, "create table t (id int)")
+	harness.Refused(t, conn, "0A000", "insert into t values (1); select mbus4.post('a', 'x=>1'); create view v as select mbus4.post('a', 'x=>1'); select 4")
+	harness.Want(t, conn, "0|f", "select count(*), mbus4.peek_a() from t")
 
 	// In a pipeline everything up to the Sync is skipped.
-	_, err := runPipelined(testContext(t), conn,
-		do("insert into t values (1)"),
-		do("select mbus4.post($1, $2)", "a", "x=>1"),
-		do("create view v as select mbus4.post('a', 'x=>1')"),
-		do("insert into t values (2)"))
-	if sqlState(err) != "0A000" {
-		t.Error(describe(err))
+	_, err := forms.RunPipelined(harness.Context(t), conn,
+		forms.Do("insert into t values (1)"),
+		forms.Do("select mbus4.post($1, $2)", "a", "x=>1"),
+		forms.Do("create view v as select mbus4.post('a', 'x=>1')"),
+		forms.Do("insert into t values (2)"))
+	if harness.SQLState(err) != "0A000" {
+		t.Error(harness.Describe(err))
 	}
-	want(t, conn, "0|f", "select count(*), mbus4.peek_a() from t")
+	harness.Want(t, conn, "0|f", "select count(*), mbus4.peek_a() from t")
 }
 
 // The position counts characters of the client's text, in whatever encoding.
 func TestErrorPositions(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
 	for _, c := range []struct{ sql, at, code string }{
 		{"select mbus4.post('q', 'a=>1'), nosuch", "nosuch", "42703"},
 		{"select nosuch, mbus4.post('q', 'a=>1')", "nosuch", "42703"},
@@ -123,14 +126,14 @@ func TestErrorPositions(t *testing.T) {
 	} {
 		for _, encoding := range []string{"UTF8", "LATIN1"} {
 			sql := c.sql
-			ask(t, conn, "set client_encoding = "+encoding)
+			harness.Ask(t, conn, "set client_encoding = "+encoding)
 			if encoding == "LATIN1" {
 				sql = latin1(sql)
 			}
-			_, err := query(testContext(t), conn, sql)
+			_, err := harness.Query(harness.Context(t), conn, sql)
 			var report *pgconn.PgError
 			if !errors.As(err, &report) || c.code != "" && report.Code != c.code {
-				t.Errorf("%s %s: %s; want %s", encoding, c.sql, describe(err), c.code)
+				t.Errorf("%s %s: %s; want %s", encoding, c.sql, harness.Describe(err), c.code)
 				continue
 			}
 			expected := 0
@@ -138,12 +141,12 @@ func TestErrorPositions(t *testing.T) {
 				expected = len([]rune(c.sql[:strings.Index(c.sql, c.at)])) + 1
 			}
 			if got := int(report.Position); got != expected && c.at != "" {
-				t.Errorf("%s %s: position %d, want %d (%s)", encoding, c.sql, got, expected, describe(err))
+				t.Errorf("%s %s: position %d, want %d (%s)", encoding, c.sql, got, expected, harness.Describe(err))
 			}
 		}
 	}
-	ask(t, conn, "set client_encoding = UTF8")
-	want(t, conn, "f", "select mbus4.peek_q()")
+	harness.Ask(t, conn, "set client_encoding = UTF8")
+	harness.Want(t, conn, "f", "select mbus4.peek_q()")
 }
 
 // latin1 is text in ISO 8859-1, one byte for each character.

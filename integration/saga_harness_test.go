@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/examples/saga/tour" //nolint:depguard // the example is a client, no part of the product
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // saga is a database with the example's tables and queues, and what a test does to its services.
@@ -27,15 +29,15 @@ type saga struct {
 
 func newSaga(t *testing.T) *saga {
 	t.Helper()
-	database := newDatabase(t)
+	database := harness.NewDatabase(t)
 	s := &saga{
 		database: database,
-		conn:     connectPgx(t, proxied(), database, pgx.QueryExecModeCacheStatement),
-		server:   connect(t, direct(), database),
+		conn:     harness.ConnectPgx(t, harness.Proxied(), database, pgx.QueryExecModeCacheStatement),
+		server:   harness.Connect(t, harness.Direct(), database),
 		sockets:  map[string]*net.TCPConn{},
 	}
-	if err := tour.Setup(testContext(t), s.conn); err != nil {
-		t.Fatal(describe(err))
+	if err := tour.Setup(harness.Context(t), s.conn); err != nil {
+		t.Fatal(harness.Describe(err))
 	}
 	return s
 }
@@ -43,7 +45,7 @@ func newSaga(t *testing.T) *saga {
 // serve runs the services whose names begin with one of the prefixes, or all, until the test ends.
 func (s *saga) serve(t *testing.T, cfg tour.Config, prefixes ...string) {
 	t.Helper()
-	cfg.DSN = proxied().dsn(s.database)
+	cfg.DSN = harness.Proxied().DSN(s.database)
 	cfg.RetryDelay = 20 * time.Millisecond
 	watch := cfg.Watch
 	cfg.Watch = func(e tour.Event) {
@@ -69,7 +71,7 @@ func (s *saga) serve(t *testing.T, cfg tour.Config, prefixes ...string) {
 			return conn, err
 		}
 	}
-	ctx, stop := context.WithCancel(testContext(t))
+	ctx, stop := context.WithCancel(harness.Context(t))
 	stopped := make(chan struct{})
 	var services sync.WaitGroup
 	for _, service := range tour.Services() {
@@ -108,20 +110,20 @@ func (s *saga) book(t *testing.T) tour.Report {
 
 func (s *saga) start(t *testing.T) int64 {
 	t.Helper()
-	id, err := tour.Start(testContext(t), s.conn, t.Name())
+	id, err := tour.Start(harness.Context(t), s.conn, t.Name())
 	if err != nil {
-		t.Fatal(describe(err))
+		t.Fatal(harness.Describe(err))
 	}
 	return id
 }
 
 func (s *saga) await(t *testing.T, id int64) tour.Report {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), askLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), harness.AskLimit)
 	defer cancel()
 	r, err := tour.Await(ctx, s.conn, id)
 	if err != nil {
-		t.Fatalf("%v\n%+v\n%s", describe(err), r, s.ask(t, "select m.iid, m.available_at, c.queue, m.after from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id"))
+		t.Fatalf("%v\n%+v\n%s", harness.Describe(err), r, s.ask(t, "select m.iid, m.available_at, c.queue, m.after from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id"))
 	}
 	return r
 }
@@ -130,11 +132,11 @@ func (s *saga) await(t *testing.T, id int64) tour.Report {
 func (s *saga) ask(t *testing.T, sql string, args ...any) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.AskLimit)
 	defer cancel()
-	got, err := query(ctx, s.server, sql, args...)
+	got, err := harness.Query(ctx, s.server, sql, args...)
 	if err != nil {
-		t.Errorf("%s: %s", sql, describe(err))
+		t.Errorf("%s: %s", sql, harness.Describe(err))
 	}
 	return got
 }

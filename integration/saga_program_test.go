@@ -9,12 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
 )
 
-//nolint:depguard // the example is a client, no part of the product
-
 // sagaProgram builds the example, once for all tests.
-var sagaProgram = sync.OnceValues(func() (string, error) { return build("saga", "mbusproxy/examples/saga", "-race") })
+var sagaProgram = sync.OnceValues(func() (string, error) { return harness.Build("saga", "mbusproxy/examples/saga", "-race") })
 
 // program makes a command of the built example that works on the saga's database.
 func (s *saga) program(t *testing.T, args ...string) *exec.Cmd {
@@ -23,8 +23,8 @@ func (s *saga) program(t *testing.T, args ...string) *exec.Cmd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(testContext(t), path, append([]string{"-dsn", proxied().url(s.database)}, args...)...)
-	cmd.SysProcAttr = childAttributes()
+	cmd := exec.CommandContext(harness.Context(t), path, append([]string{"-dsn", harness.Proxied().URL(s.database)}, args...)...)
+	cmd.SysProcAttr = harness.ChildAttributes()
 	return cmd
 }
 
@@ -48,7 +48,7 @@ func TestSagaProgram(t *testing.T) {
 		{[]string{"-services", "lunch"}, 2, []string{`there is no service "lunch"`}},
 	}
 	for _, test := range tests {
-		ctx, cancel := context.WithTimeout(t.Context(), askLimit)
+		ctx, cancel := context.WithTimeout(t.Context(), harness.AskLimit)
 		cmd := s.program(t, test.args...)
 		out, err := runBounded(ctx, cmd)
 		cancel()

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"mbusproxy/examples/saga/tour" //nolint:depguard // the example is a client, no part of the product
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // The pattern as it should go: all reservations of a tour are made, or one fails and the others are
@@ -190,7 +192,7 @@ func TestSagaLateRequest(t *testing.T) {
 			s.book(t)
 			close(isOver)
 			pass(t, lost)
-			want := null + "|" + null + "|0"
+			want := harness.Null + "|" + harness.Null + "|0"
 			if moment == "before it asks" {
 				want = "cancelled|void|0"
 			}

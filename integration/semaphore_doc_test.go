@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // documented is a statement of a document, with the rows that it says come.
@@ -59,7 +61,7 @@ func sqlBlocks(t *testing.T, path string) []documented {
 // What docs/semaphore.md says is what comes, if not at once.
 func TestSemaphoreDocument(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied(), newDatabase(t))
+	conn := harness.Connect(t, harness.Proxied(), harness.NewDatabase(t))
 	statements := sqlBlocks(t, "../docs/semaphore.md")
 	if len(statements) < 20 {
 		t.Fatalf("only %d statements", len(statements))
@@ -75,18 +77,18 @@ func TestSemaphoreDocument(t *testing.T) {
 func awaitRows(t *testing.T, conn *pgconn.PgConn, sql, rows string) (got string) {
 	t.Helper()
 	if !strings.HasPrefix(sql, "select") {
-		return ask(t, conn, sql)
+		return harness.Ask(t, conn, sql)
 	}
 	begin, keep, undo := "begin", "commit", "rollback"
 	if conn.TxStatus() == 'T' {
 		begin, keep, undo = "savepoint await", "release await", "rollback to await"
 	}
 	for deadline := time.Now().Add(20 * time.Second); ; {
-		ask(t, conn, begin)
-		if got = ask(t, conn, sql); got == rows || time.Now().After(deadline) {
-			ask(t, conn, keep)
+		harness.Ask(t, conn, begin)
+		if got = harness.Ask(t, conn, sql); got == rows || time.Now().After(deadline) {
+			harness.Ask(t, conn, keep)
 			return got
 		}
-		ask(t, conn, undo)
+		harness.Ask(t, conn, undo)
 	}
 }

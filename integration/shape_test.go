@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 const messageColumns = "id bigint, added timestamp without time zone, iid text, delayed_until timestamp without time zone, " +
@@ -13,8 +15,8 @@ const messageColumns = "id bigint, added timestamp without time zone, iid text, 
 // What Describe and RowDescription say of a call is what they would say of the function.
 func TestShapes(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
 	for _, c := range []struct{ sql, columns string }{
 		{"select mbus4.consume('q')", "consume mbus4.qt_model"},
 		{"select mbus4.consumen('q', 'default', 2)", "consumen mbus4.qt_model"},
@@ -48,24 +50,24 @@ func TestShapes(t *testing.T) {
 		{"select mbus4.consume('q') m, mbus4.post('q', 'a=>1')", "m mbus4.qt_model, post text"},
 	} {
 		t.Run(c.sql, func(t *testing.T) {
-			sd, err := conn.Prepare(testContext(t), "", c.sql, nil)
+			sd, err := conn.Prepare(harness.Context(t), "", c.sql, nil)
 			if err != nil {
-				t.Fatal(describe(err))
+				t.Fatal(harness.Describe(err))
 			}
-			if got := columnsText(t, conn, sd.Fields); got != c.columns {
+			if got := harness.ColumnsText(t, conn, sd.Fields); got != c.columns {
 				t.Errorf("Describe:\n got %s\nwant %s", got, c.columns)
 			}
 		})
 	}
-	want(t, conn, "f", "select mbus4.peek_q()") // describing is not running
+	harness.Want(t, conn, "f", "select mbus4.peek_q()") // describing is not running
 }
 
 // Parameters may come in binary, each in its own type.
 func TestBinaryParameters(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, proxied(), database)
-	ctx := testContext(t)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	ctx := harness.Context(t)
 	hstore := func(key, value string) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 1)
 		b = append(binary.BigEndian.AppendUint32(b, uint32(len(key))), key...)
@@ -83,26 +85,26 @@ func TestBinaryParameters(t *testing.T) {
 	for _, name := range []string{"", "named"} {
 		sd, err := conn.Prepare(ctx, name, "select mbus4.post($1, $2, $3, $4, $5, $6, $7)", nil)
 		if err != nil {
-			t.Fatal(describe(err))
+			t.Fatal(harness.Describe(err))
 		}
-		if got := oidsText(t, conn, sd.ParamOIDs); got != "text hstore hstore hstore timestamp without time zone timestamp without time zone text" {
+		if got := harness.OIDsText(t, conn, sd.ParamOIDs); got != "text hstore hstore hstore timestamp without time zone timestamp without time zone text" {
 			t.Errorf("parameter types: %s", got)
 		}
 		if _, err := conn.Prepare(ctx, name+"2", "select mbus4.post($1, $2, $3, $4, $5, $6, $7)", nil); err != nil {
-			t.Fatal(describe(err))
+			t.Fatal(harness.Describe(err))
 		}
 		args := [][]byte{
 			[]byte("q"), hstore("a", "1"), hstore("h", "2"), nil,
 			timestamp(year2000), timestamp(40_000_000_000_000_000), []byte("m" + name),
 		}
 		r := conn.ExecPrepared(ctx, name+"2", args, all(7), all(1)).Read()
-		if r.Err != nil || rowsText(r) != "m"+name {
-			t.Fatalf("%q %s", rowsText(r), describe(r.Err))
+		if r.Err != nil || harness.RowsText(r) != "m"+name {
+			t.Fatalf("%q %s", harness.RowsText(r), harness.Describe(r.Err))
 		}
 	}
 	r := conn.ExecParams(ctx, "select id > 0, iid, data->'a', headers->'h', delayed_until::text, expires > now() from mbus4.consumen($1, $2, $3)",
 		[][]byte{[]byte("q"), []byte("default"), {0, 0, 0, 2}}, nil, all(3), nil).Read()
-	if got := rowsText(r); r.Err != nil || got != "t|m|1|2|2000-01-01 00:00:00|t\nt|mnamed|1|2|2000-01-01 00:00:00|t" {
-		t.Errorf("%q %s", got, describe(r.Err))
+	if got := harness.RowsText(r); r.Err != nil || got != "t|m|1|2|2000-01-01 00:00:00|t\nt|mnamed|1|2|2000-01-01 00:00:00|t" {
+		t.Errorf("%q %s", got, harness.Describe(r.Err))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // database/sql with a pool: sixteen goroutines share it, each transaction moves one message from
@@ -14,21 +16,21 @@ import (
 func TestDatabaseSQL(t *testing.T) {
 	t.Parallel()
 	const messages = 160
-	database := newQueueDatabase(t, "a", "b")
-	db, err := sql.Open("pgx", proxied().dsn(database))
+	database := harness.NewQueueDatabase(t, "a", "b")
+	db, err := sql.Open("pgx", harness.Proxied().DSN(database))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(8)
-	ctx := testContext(t)
+	ctx := harness.Context(t)
 	if _, err := db.ExecContext(ctx, "create table moved (iid text primary key)"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range messages {
 		var iid string
 		if err := db.QueryRowContext(ctx, "select mbus4.post($1, hstore('n', $2))", "a", fmt.Sprint(i)).Scan(&iid); err != nil {
-			t.Fatal(describe(err))
+			t.Fatal(harness.Describe(err))
 		}
 	}
 	move := func(commit bool) error {
@@ -56,7 +58,7 @@ func TestDatabaseSQL(t *testing.T) {
 			for done, try := 0, 0; done < messages/16; try++ {
 				commit := (w+try)%3 != 0
 				if err := move(commit); err != nil {
-					t.Errorf("worker %d: %s", w, describe(err))
+					t.Errorf("worker %d: %s", w, harness.Describe(err))
 					return
 				}
 				if commit {
@@ -66,7 +68,7 @@ func TestDatabaseSQL(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	conn := connect(t, proxied(), database)
-	want(t, conn, "160|160", "select count(*), count(distinct data->'n') from mbus4.consumen('b', amt => 1000)")
-	want(t, conn, "160|f", "select count(*), mbus4.peek_a() from moved")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Want(t, conn, "160|160", "select count(*), count(distinct data->'n') from mbus4.consumen('b', amt => 1000)")
+	harness.Want(t, conn, "160|f", "select count(*), mbus4.peek_a() from moved")
 }

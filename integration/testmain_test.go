@@ -11,6 +11,10 @@
 // product.
 package integration
 
-import "testing"
+import (
+	"testing"
 
-func TestMain(m *testing.M) { runMain(m, hostBasedAuthentication()...) }
+	"mbusproxy/integration/internal/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m, hostBasedAuthentication()...) }

@@ -6,36 +6,39 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // Without the option, and for names that are not in its list, texts without the schema go through as they are.
 func TestUnqualifiedOff(t *testing.T) {
 	t.Parallel()
 	some := unqualifiedProxy(t, "post,consume_*_by_*,run_on_*")
-	for _, f := range forms() {
-		t.Run(f.name, func(t *testing.T) {
+	for _, f := range forms.All() {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t, "q")
-			d, off, listed := connect(t, direct(), database), connect(t, proxied(), database), connect(t, some, database)
+			database := harness.NewQueueDatabase(t, "q")
+			d, off, listed := harness.Connect(t, harness.Direct(), database), harness.Connect(t, harness.Proxied(), database), harness.Connect(t, some, database)
 			for _, conn := range []*pgconn.PgConn{d, off, listed} {
-				ask(t, conn, "set search_path to mbus4, public")
+				harness.Ask(t, conn, "set search_path to mbus4, public")
 			}
 			same := func(conn *pgconn.PgConn, statements ...string) {
 				t.Helper()
 				for _, sql := range statements {
-					_, directErr := f.run(testContext(t), d, do(sql))
-					_, proxyErr := f.run(testContext(t), conn, do(sql))
-					if directErr == nil || describe(directErr) != describe(proxyErr) {
-						t.Errorf("%s: direct %s, proxied %s", sql, describe(directErr), describe(proxyErr))
+					_, directErr := f.Run(harness.Context(t), d, forms.Do(sql))
+					_, proxyErr := f.Run(harness.Context(t), conn, forms.Do(sql))
+					if directErr == nil || harness.Describe(directErr) != harness.Describe(proxyErr) {
+						t.Errorf("%s: direct %s, proxied %s", sql, harness.Describe(directErr), harness.Describe(proxyErr))
 					}
 				}
 			}
 			same(off, "select post('q', 'a=>1')", "select * from consume('q')", "call process_queue(1)", "select /* ä */ peek_q()", "select post")
 			same(listed, "select * from consume('q')", "select post_q('a=>1')", "select peek_q()", "select run_q('select 1')", "call process_queue(1)")
-			s := &session{f, listed, database}
-			s.want(t, "i", "select post('q', 'a=>1', iid => 'i')")
-			s.want(t, "i", "select iid from consume_q_by_default()")
-			s.want(t, "0", "select run_on_q('select 1')")
+			s := &forms.Session{Form: f, Conn: listed, Database: database}
+			s.Want(t, "i", "select post('q', 'a=>1', iid => 'i')")
+			s.Want(t, "i", "select iid from consume_q_by_default()")
+			s.Want(t, "0", "select run_on_q('select 1')")
 		})
 	}
 }
@@ -110,23 +113,23 @@ var lookalikes = []string{
 func TestUnqualifiedLookalikes(t *testing.T) {
 	t.Parallel()
 	e := unqualifiedProxy(t, "all")
-	database := newQueueDatabase(t, "q")
-	d, p := connect(t, direct(), database), connect(t, e, database)
-	ctx := testContext(t)
-	for _, f := range forms() {
+	database := harness.NewQueueDatabase(t, "q")
+	d, p := harness.Connect(t, harness.Direct(), database), harness.Connect(t, e, database)
+	ctx := harness.Context(t)
+	for _, f := range forms.All() {
 		for conn, schema := range map[*pgconn.PgConn]string{d: "app_d", p: "app_p"} { // as long as each other
-			ask(t, conn, "deallocate all; drop schema if exists "+schema+" cascade; create schema "+schema+"; set search_path to "+schema+", mbus4, public")
+			harness.Ask(t, conn, "deallocate all; drop schema if exists "+schema+" cascade; create schema "+schema+"; set search_path to "+schema+", mbus4, public")
 			clear(conn.CustomData())
 		}
 		for _, sql := range lookalikes {
-			viaDirect, directErr := f.run(ctx, d, do(strings.ReplaceAll(sql, "app.", "app_d.")))
-			viaProxy, proxyErr := f.run(ctx, p, do(strings.ReplaceAll(sql, "app.", "app_p.")))
-			saw := ourHint.ReplaceAllString(strings.ReplaceAll(describe(proxyErr), "app_p", "app_d"), "")
-			if viaDirect != viaProxy || describe(directErr) != saw {
-				t.Errorf("%s %q:\n  direct %q %s\n proxied %q %s", f.name, sql, viaDirect, describe(directErr), viaProxy, saw)
+			viaDirect, directErr := f.Run(ctx, d, forms.Do(strings.ReplaceAll(sql, "app.", "app_d.")))
+			viaProxy, proxyErr := f.Run(ctx, p, forms.Do(strings.ReplaceAll(sql, "app.", "app_p.")))
+			saw := ourHint.ReplaceAllString(strings.ReplaceAll(harness.Describe(proxyErr), "app_p", "app_d"), "")
+			if viaDirect != viaProxy || harness.Describe(directErr) != saw {
+				t.Errorf("%s %q:\n  direct %q %s\n proxied %q %s", f.Name, sql, viaDirect, harness.Describe(directErr), viaProxy, saw)
 			}
 			if d.TxStatus() != p.TxStatus() {
-				t.Errorf("%s %q: transaction status %q direct, %q proxied", f.name, sql, d.TxStatus(), p.TxStatus())
+				t.Errorf("%s %q: transaction status %q direct, %q proxied", f.Name, sql, d.TxStatus(), p.TxStatus())
 			}
 		}
 	}

@@ -5,30 +5,34 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/frontend"
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // A text of several statements is decided before its first one, and looked after while it runs.
 func TestUnqualifiedSeveral(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, unqualifiedProxy(t, "all"), newQueueDatabase(t, "q"))
-	ask(t, conn, "set search_path to mbus4, public")
-	want(t, conn, "i1\ni1", "select post('q', 'a=>1', iid => 'i1'); select iid from consume('q')")
-	want(t, conn, "f\n1", "begin; select post('q', 'a=>1', iid => 'i1') is null; rollback; select 1")
+	conn := harness.Connect(t, unqualifiedProxy(t, "all"), harness.NewQueueDatabase(t, "q"))
+	harness.Ask(t, conn, "set search_path to mbus4, public")
+	harness.Want(t, conn, "i1\ni1", "select post('q', 'a=>1', iid => 'i1'); select iid from consume('q')")
+	harness.Want(t, conn, "f\n1", "begin; select post('q', 'a=>1', iid => 'i1') is null; rollback; select 1")
 
 	// The path is set in the text itself: what is asked before it is another. So the server says that there
 	// is no such function, and nothing is done.
-	ask(t, conn, "set search_path to public")
-	report := refusal(t, conn, "42883", "set search_path to mbus4, public; select post('q', 'a=>1')")
+	harness.Ask(t, conn, "set search_path to public")
+	report := harness.Refusal(t, conn, "42883", "set search_path to mbus4, public; select post('q', 'a=>1')")
 	if !strings.Contains(report.Hint, "mbus4.post") || report.Position != 42 {
-		t.Error(describe(report))
+		t.Error(harness.Describe(report))
 	}
-	ask(t, conn, "set search_path to mbus4, public")
-	_, err := query(testContext(t), conn, "begin; select 1/0")
-	if sqlState(err) != "22012" {
-		t.Error(describe(err))
+	harness.Ask(t, conn, "set search_path to mbus4, public")
+	_, err := harness.Query(harness.Context(t), conn, "begin; select 1/0")
+	if harness.SQLState(err) != "22012" {
+		t.Error(harness.Describe(err))
 	}
-	refused(t, conn, "25P02", "select post('q', 'a=>1')")
-	refused(t, conn, "42883", "rollback; select post('q', 'a=>1')")
+	harness.Refused(t, conn, "25P02", "select post('q', 'a=>1')")
+	harness.Refused(t, conn, "42883", "rollback; select post('q', 'a=>1')")
 	if conn.TxStatus() != 'I' {
 		t.Errorf("transaction status %q", conn.TxStatus())
 	}
@@ -44,19 +48,19 @@ func TestUnqualifiedSeveral(t *testing.T) {
 		{"set search_path to public; select create_temporary_queue()", "create_temporary_queue"},
 		{"select 1; set search_path to public; select (consumen('q', 'default', 1)).iid", "consumen"},
 	} {
-		report := refusal(t, conn, "42725", c.sql)
+		report := harness.Refusal(t, conn, "42725", c.sql)
 		at := strings.LastIndex(c.sql, c.at)
 		if int(report.Position) != len([]rune(c.sql[:at]))+1 || !strings.Contains(report.Hint, "search_path") {
-			t.Errorf("%s: %s", c.sql, describe(report))
+			t.Errorf("%s: %s", c.sql, harness.Describe(report))
 		}
 	}
-	refused(t, conn, "0A000", "select 1; prepare p(text) as select $1; execute p(post('q', 'a=>1'))")
-	want(t, conn, "0", "select count(*) from mbus4.message")
+	harness.Refused(t, conn, "0A000", "select 1; prepare p(text) as select $1; execute p(post('q', 'a=>1'))")
+	harness.Want(t, conn, "0", "select count(*) from mbus4.message")
 
 	// What is theirs at the start stays theirs.
-	ask(t, conn, theirs("public.post(text, hstore)"))
-	want(t, conn, "t\nt", "select post('q', 'a=>1') is not null; select post('q', 'a=>1') is not null")
-	want(t, conn, "0", "select count(*) from mbus4.message")
+	harness.Ask(t, conn, theirs("public.post(text, hstore)"))
+	harness.Want(t, conn, "t\nt", "select post('q', 'a=>1') is not null; select post('q', 'a=>1') is not null")
+	harness.Want(t, conn, "0", "select count(*) from mbus4.message")
 }
 
 // A prepared statement means what it meant when it was prepared, or fails.
@@ -73,56 +77,56 @@ func TestUnqualifiedPrepared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := testContext(t)
-			database := newQueueDatabase(t, "q")
-			conn := connect(t, e, database)
-			ask(t, conn, "create schema app; set search_path to mbus4, app, public")
+			ctx := harness.Context(t)
+			database := harness.NewQueueDatabase(t, "q")
+			conn := harness.Connect(t, e, database)
+			harness.Ask(t, conn, "create schema app; set search_path to mbus4, app, public")
 			if c.sqlLevel {
-				ask(t, conn, "prepare p(text) as "+c.sql)
+				harness.Ask(t, conn, "prepare p(text) as "+c.sql)
 			} else if _, err := conn.Prepare(ctx, "p", c.sql, nil); err != nil {
-				t.Fatal(describe(err))
+				t.Fatal(harness.Describe(err))
 			}
 			run := func(iid string) (string, error) {
 				if c.sqlLevel {
-					return query(ctx, conn, "execute p('"+iid+"')")
+					return harness.Query(ctx, conn, "execute p('"+iid+"')")
 				}
-				r := conn.ExecPrepared(ctx, "p", textParams([]any{iid}), nil, nil).Read()
+				r := conn.ExecPrepared(ctx, "p", harness.TextParams([]any{iid}), nil, nil).Read()
 				if r.Err != nil {
 					return "", r.Err
 				}
-				return rowsText(r), nil
+				return harness.RowsText(r), nil
 			}
 			ours := func(iid string) {
 				t.Helper()
 				if got, err := run(iid); err != nil || got != iid {
-					t.Errorf("got %q %s, want %q", got, describe(err), iid)
+					t.Errorf("got %q %s, want %q", got, harness.Describe(err), iid)
 				}
 			}
 			changed := func() {
 				t.Helper()
-				if got, err := run("never"); sqlState(err) != "42725" {
-					t.Errorf("got %q %s, want 42725", got, describe(err))
+				if got, err := run("never"); harness.SQLState(err) != "42725" {
+					t.Errorf("got %q %s, want 42725", got, harness.Describe(err))
 				}
 			}
 			for i := range 8 { // beyond the executions that are planned each
 				ours("i" + string(rune('0'+i)))
 			}
-			ask(t, conn, "set search_path to app, public")
+			harness.Ask(t, conn, "set search_path to app, public")
 			changed()
-			ask(t, conn, "set search_path to mbus4, app, public")
+			harness.Ask(t, conn, "set search_path to mbus4, app, public")
 			ours("j1")
-			ask(t, conn, "begin")
-			ask(t, conn, theirs("app.post(text, text, iid text)"))
+			harness.Ask(t, conn, "begin")
+			harness.Ask(t, conn, theirs("app.post(text, text, iid text)"))
 			changed()
-			ask(t, conn, "rollback")
+			harness.Ask(t, conn, "rollback")
 			ours("j2")
-			ask(t, conn, theirs("app.post(text)"))
+			harness.Ask(t, conn, theirs("app.post(text)"))
 			ours("j3")
-			ask(t, connect(t, direct(), database), theirs("app.post(text, hstore, iid text default null)"))
+			harness.Ask(t, harness.Connect(t, harness.Direct(), database), theirs("app.post(text, hstore, iid text default null)"))
 			changed()
-			ask(t, conn, "set search_path to mbus4, public")
+			harness.Ask(t, conn, "set search_path to mbus4, public")
 			ours("j4")
-			want(t, conn, "12", "select count(*) from mbus4.message")
+			harness.Want(t, conn, "12", "select count(*) from mbus4.message")
 		})
 	}
 }
@@ -130,39 +134,39 @@ func TestUnqualifiedPrepared(t *testing.T) {
 // A step of a statement that is no longer ours does nothing.
 func TestUnqualifiedSteps(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, unqualifiedProxy(t, "all"), newQueueDatabase(t, "q"))
-	ctx := testContext(t)
-	ask(t, conn, "create table ran (x text); set search_path to mbus4, public")
-	ask(t, conn, "select post('q', 'a=>1'); select add_message('{}')")
+	conn := harness.Connect(t, unqualifiedProxy(t, "all"), harness.NewQueueDatabase(t, "q"))
+	ctx := harness.Context(t)
+	harness.Ask(t, conn, "create table ran (x text); set search_path to mbus4, public")
+	harness.Ask(t, conn, "select post('q', 'a=>1'); select add_message('{}')")
 	for name, sql := range map[string]string{"r": "select run_on_q($1)", "c": "call process_queue(1, $1)"} {
 		if _, err := conn.Prepare(ctx, name, sql, nil); err != nil {
-			t.Fatal(describe(err))
+			t.Fatal(harness.Describe(err))
 		}
-		ask(t, conn, "set search_path to public")
-		handler := textParams([]any{"insert into public.ran values ($1::text)"})
+		harness.Ask(t, conn, "set search_path to public")
+		handler := harness.TextParams([]any{"insert into public.ran values ($1::text)"})
 		r := conn.ExecPrepared(ctx, name, handler, nil, nil).Read()
-		if sqlState(r.Err) != "42725" {
-			t.Errorf("%s: %s", sql, describe(r.Err))
+		if harness.SQLState(r.Err) != "42725" {
+			t.Errorf("%s: %s", sql, harness.Describe(r.Err))
 		}
-		want(t, conn, "0", "select count(*) from ran")
-		ask(t, conn, "set search_path to mbus4, public")
+		harness.Want(t, conn, "0", "select count(*) from ran")
+		harness.Ask(t, conn, "set search_path to mbus4, public")
 		if r := conn.ExecPrepared(ctx, name, handler, nil, nil).Read(); r.Err != nil {
-			t.Errorf("%s: %s", sql, describe(r.Err))
+			t.Errorf("%s: %s", sql, harness.Describe(r.Err))
 		}
-		want(t, conn, "1", "select count(*) from ran")
-		ask(t, conn, "truncate ran")
+		harness.Want(t, conn, "1", "select count(*) from ran")
+		harness.Ask(t, conn, "truncate ran")
 	}
 }
 
 // In a transaction with an old snapshot the server finds newer functions all the same.
 func TestUnqualifiedOldSnapshot(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	conn := connect(t, unqualifiedProxy(t, "all"), database)
-	ask(t, conn, "set search_path to mbus4, public; begin isolation level repeatable read; select 1")
-	ask(t, connect(t, direct(), database), theirs("public.post(text, hstore)"))
-	want(t, conn, "theirs", "select post('q', 'a=>1')")
-	ask(t, conn, "commit")
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, unqualifiedProxy(t, "all"), database)
+	harness.Ask(t, conn, "set search_path to mbus4, public; begin isolation level repeatable read; select 1")
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), theirs("public.post(text, hstore)"))
+	harness.Want(t, conn, "theirs", "select post('q', 'a=>1')")
+	harness.Ask(t, conn, "commit")
 }
 
 // What the session is asked the client does not see, whatever the messages, and where it cannot be asked
@@ -170,20 +174,20 @@ func TestUnqualifiedOldSnapshot(t *testing.T) {
 func TestUnqualifiedWire(t *testing.T) {
 	t.Parallel()
 	e := unqualifiedProxy(t, "all")
-	w := connectWire(t, e, newQueueDatabase(t, "q"))
-	w.exchange("ReadyForQuery", &pgproto3.Query{String: "set search_path to mbus4, public"})
+	w := frontend.Connect(t, e, harness.NewQueueDatabase(t, "q"))
+	w.Exchange("ReadyForQuery", &pgproto3.Query{String: "set search_path to mbus4, public"})
 	const posting, failing = "select post('q', 'a=>1', iid => $1)", "select 1/(g - 1) from generate_series(1, 1) g"
-	w.wantExchange("Query", `
+	w.WantExchange("Query", `
 		RowDescription post:25:0
 		DataRow "i0"
 		CommandComplete SELECT 1
 		ReadyForQuery I`, "ReadyForQuery", &pgproto3.Query{String: "select post('q', 'a=>1', iid => 'i0')"})
-	w.wantExchange("Parse alone", `
+	w.WantExchange("Parse alone", `
 		ParseComplete
 		ParameterDescription [25]
 		RowDescription post:25:0
-		ReadyForQuery I`, "ReadyForQuery", parse("p", posting), describeStatement("p"), sync1)
-	w.wantExchange("several Parses in one transaction", `
+		ReadyForQuery I`, "ReadyForQuery", frontend.Parse("p", posting), frontend.DescribeStatement("p"), frontend.Sync())
+	w.WantExchange("several Parses in one transaction", `
 		ParseComplete
 		BindComplete
 		DataRow "i1"
@@ -193,57 +197,57 @@ func TestUnqualifiedWire(t *testing.T) {
 		DataRow "i2"
 		CommandComplete SELECT 1
 		ReadyForQuery I`, "ReadyForQuery",
-		parse("", posting), bind("", "", "i1"), execute("", 0), parse("", "select post('q', 'a=>1', iid => $1) where true"), bind("", "", "i2"), execute("", 0), sync1)
-	w.wantExchange("behind an error in the same pipeline", `
+		frontend.Parse("", posting), frontend.Bind("", "", "i1"), frontend.Execute("", 0), frontend.Parse("", "select post('q', 'a=>1', iid => $1) where true"), frontend.Bind("", "", "i2"), frontend.Execute("", 0), frontend.Sync())
+	w.WantExchange("behind an error in the same pipeline", `
 		ParseComplete
 		BindComplete
 		ErrorResponse 22012 at 0
-		ReadyForQuery I`, "ReadyForQuery", parse("", failing), bind("", ""), execute("", 0), parse("", posting), bind("", "", "i3"), execute("", 0), sync1)
+		ReadyForQuery I`, "ReadyForQuery", frontend.Parse("", failing), frontend.Bind("", ""), frontend.Execute("", 0), frontend.Parse("", posting), frontend.Bind("", "", "i3"), frontend.Execute("", 0), frontend.Sync())
 	for range 20 { // the error may come before or after the Parse behind it
-		w.wantExchange("behind an error that has come", `
+		w.WantExchange("behind an error that has come", `
 			ParseComplete
 			BindComplete
-			ErrorResponse 22012 at 0`, "ErrorResponse", parse("", failing), bind("", ""), execute("", 0), flush)
-		w.wantExchange("and what is skipped", `
-			ReadyForQuery I`, "ReadyForQuery", parse("", posting), bind("", "", "i3"), execute("", 0), parse("", posting), sync1)
+			ErrorResponse 22012 at 0`, "ErrorResponse", frontend.Parse("", failing), frontend.Bind("", ""), frontend.Execute("", 0), frontend.Flush())
+		w.WantExchange("and what is skipped", `
+			ReadyForQuery I`, "ReadyForQuery", frontend.Parse("", posting), frontend.Bind("", "", "i3"), frontend.Execute("", 0), frontend.Parse("", posting), frontend.Sync())
 	}
-	w.wantExchange("behind an error in the pipeline before", `
+	w.WantExchange("behind an error in the pipeline before", `
 		ParseComplete
 		BindComplete
 		ErrorResponse 22012 at 0
-		ReadyForQuery I`, "ReadyForQuery", parse("", failing), bind("", ""), execute("", 0), sync1,
-		parse("", posting), bind("", "", "i4"), execute("", 0), sync1)
-	w.wantExchange("and what comes behind it", `
+		ReadyForQuery I`, "ReadyForQuery", frontend.Parse("", failing), frontend.Bind("", ""), frontend.Execute("", 0), frontend.Sync(),
+		frontend.Parse("", posting), frontend.Bind("", "", "i4"), frontend.Execute("", 0), frontend.Sync())
+	w.WantExchange("and what comes behind it", `
 		ParseComplete
 		BindComplete
 		DataRow "i4"
 		CommandComplete SELECT 1
 		ReadyForQuery I`, "ReadyForQuery")
-	w.exchange("ReadyForQuery", &pgproto3.Query{String: "begin"})
-	w.wantExchange("a transaction that fails", `
+	w.Exchange("ReadyForQuery", &pgproto3.Query{String: "begin"})
+	w.WantExchange("a transaction that fails", `
 		ErrorResponse 22012 at 0
 		ReadyForQuery E`, "ReadyForQuery", &pgproto3.Query{String: "select 1/0"})
-	w.wantExchange("Query in it", `
+	w.WantExchange("Query in it", `
 		ErrorResponse 25P02 at 0
 		ReadyForQuery E`, "ReadyForQuery", &pgproto3.Query{String: "select post('q', 'a=>1')"})
-	w.wantExchange("Parse in it", `
+	w.WantExchange("Parse in it", `
 		ErrorResponse 25P02 at 0
-		ReadyForQuery E`, "ReadyForQuery", parse("", posting), bind("", "", "i5"), execute("", 0), sync1)
-	w.exchange("ReadyForQuery", &pgproto3.Query{String: "rollback"})
-	w.wantExchange("Query behind messages without a Sync", `
+		ReadyForQuery E`, "ReadyForQuery", frontend.Parse("", posting), frontend.Bind("", "", "i5"), frontend.Execute("", 0), frontend.Sync())
+	w.Exchange("ReadyForQuery", &pgproto3.Query{String: "rollback"})
+	w.WantExchange("Query behind messages without a Sync", `
 		ParseComplete
 		BindComplete
 		DataRow "1"
 		CommandComplete SELECT 1
 		ErrorResponse 42883 at 8
-		ReadyForQuery I`, "ReadyForQuery", parse("", "select 1"), bind("", ""), execute("", 0), &pgproto3.Query{String: "select post('q', 'a=>1')"})
+		ReadyForQuery I`, "ReadyForQuery", frontend.Parse("", "select 1"), frontend.Bind("", ""), frontend.Execute("", 0), &pgproto3.Query{String: "select post('q', 'a=>1')"})
 }
 
 // A script of psql without the schema, with the places of errors that psql shows.
 func TestUnqualifiedPsql(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	got := psql(t, unqualifiedProxy(t, "all"), database, `
+	database := harness.NewQueueDatabase(t, "q")
+	got := programs.Psql(t, unqualifiedProxy(t, "all"), database, `
 set search_path to mbus4, public;
 select post('q', 'a=>1', iid => 'i1') as "größe";
 \set queue q
@@ -294,10 +298,10 @@ ERROR:  function post(integer, integer, integer) does not exist
 LINE 1: select post(1, 2, 3);
                ^
 HINT:  No function matches the given name and argument types. You might need to add explicit type casts. If mbus4.post is meant, write mbus4.post(…); without the schema it is served where mbus4 is in the search_path and no other function of the name, or type, that may take as many arguments.`
-	if trim(got.stdout) != trim(stdout) {
-		t.Errorf("stdout:\n%s", lineDiff(trim(stdout), trim(got.stdout)))
+	if programs.Trim(got.Stdout) != programs.Trim(stdout) {
+		t.Errorf("stdout:\n%s", harness.LineDiff(programs.Trim(stdout), programs.Trim(got.Stdout)))
 	}
-	if trim(got.stderr) != trim(stderr) {
-		t.Errorf("stderr:\n%s", lineDiff(trim(stderr), trim(got.stderr)))
+	if programs.Trim(got.Stderr) != programs.Trim(stderr) {
+		t.Errorf("stderr:\n%s", harness.LineDiff(programs.Trim(stderr), programs.Trim(got.Stderr)))
 	}
 }

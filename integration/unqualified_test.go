@@ -7,12 +7,15 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // unqualifiedProxy starts a proxy with --unqualified for a test.
-func unqualifiedProxy(t *testing.T, names string) endpoint {
+func unqualifiedProxy(t *testing.T, names string) harness.Endpoint {
 	t.Helper()
-	return newProxy(t, "--unqualified", names).endpoint
+	return harness.NewProxy(t, "--unqualified", names).Endpoint
 }
 
 // withoutSchema are the calls of a text without their schema.
@@ -22,15 +25,15 @@ var qualifiedCall = regexp.MustCompile(`\bmbus4\.(\w+\s*\()`)
 
 // forEachUnqualifiedForm is forEachForm with a proxy that serves names without the schema, and mbus4 in the
 // path.
-func forEachUnqualifiedForm(t *testing.T, names string, queues []string, test func(t *testing.T, s *session)) {
+func forEachUnqualifiedForm(t *testing.T, names string, queues []string, test func(t *testing.T, s *forms.Session)) {
 	e := unqualifiedProxy(t, names)
-	for _, f := range forms() {
-		t.Run(f.name, func(t *testing.T) {
+	for _, f := range forms.All() {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t, queues...)
-			conn := connect(t, e, database)
-			ask(t, conn, "set search_path to mbus4, public")
-			test(t, &session{f, conn, database})
+			database := harness.NewQueueDatabase(t, queues...)
+			conn := harness.Connect(t, e, database)
+			harness.Ask(t, conn, "set search_path to mbus4, public")
+			test(t, &forms.Session{Form: f, Conn: conn, Database: database})
 		})
 	}
 }
@@ -38,18 +41,18 @@ func forEachUnqualifiedForm(t *testing.T, names string, queues []string, test fu
 // Every place in which a call with the schema is served serves one without.
 func TestUnqualifiedPlaces(t *testing.T) {
 	t.Parallel()
-	forEachUnqualifiedForm(t, "all", []string{"a", "b"}, func(t *testing.T, s *session) {
-		ask(t, s.conn, "set search_path to public")
+	forEachUnqualifiedForm(t, "all", []string{"a", "b"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, "set search_path to public")
 		makeTables(t, s)
-		ask(t, s.conn, "create table u (id int primary key, k text)")
-		ask(t, s.conn, "set search_path to mbus4, public")
+		harness.Ask(t, s.Conn, "create table u (id int primary key, k text)")
+		harness.Ask(t, s.Conn, "set search_path to mbus4, public")
 		for _, places := range [][]place{inFrom, inTargets, inOtherPlaces, inRarerPlaces, inConditions, inChanges, inClauses, inSubqueries} {
 			for _, p := range places {
-				ask(t, s.conn, `drop table if exists made; truncate t, u;
+				harness.Ask(t, s.Conn, `drop table if exists made; truncate t, u;
 					insert into t values (1, null), (2, 'k'), (3, null); insert into u values (1, 'old')`)
 				fill(t, s)
 				p.sql = withoutSchema(p.sql)
-				s.want(t, p.rows, p.sql, p.args...)
+				s.Want(t, p.rows, p.sql, p.args...)
 				p.wantQueues(t, s)
 			}
 		}
@@ -60,7 +63,7 @@ func TestUnqualifiedPlaces(t *testing.T) {
 // without arguments.
 func TestUnqualifiedFunctions(t *testing.T) {
 	t.Parallel()
-	forEachUnqualifiedForm(t, "all", nil, func(t *testing.T, s *session) {
+	forEachUnqualifiedForm(t, "all", nil, func(t *testing.T, s *forms.Session) {
 		for _, c := range []struct{ sql, rows string }{
 			{"select create_queue('q', 2)", ""},
 			{"select create_consumer('q', 'c', '(t.properties->''k'')=''1''')", ""},
@@ -104,10 +107,10 @@ func TestUnqualifiedFunctions(t *testing.T) {
 			{"select post('q', 'n=>1')", "!42704"},
 		} {
 			if code, fails := strings.CutPrefix(c.rows, "!"); fails {
-				s.refused(t, code, c.sql)
+				s.Refused(t, code, c.sql)
 				continue
 			}
-			s.want(t, c.rows, c.sql)
+			s.Want(t, c.rows, c.sql)
 		}
 	})
 }
@@ -183,37 +186,37 @@ var decisions = []decision{
 // is ours.
 func TestUnqualifiedDecisions(t *testing.T) {
 	t.Parallel()
-	admin(t, "do $$ begin create role it_unqualified; exception when duplicate_object then null; end $$")
+	harness.Admin(t, "do $$ begin create role it_unqualified; exception when duplicate_object then null; end $$")
 	e := unqualifiedProxy(t, "all")
-	for _, f := range forms() {
-		t.Run(f.name, func(t *testing.T) {
+	for _, f := range forms.All() {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t, "q")
+			database := harness.NewQueueDatabase(t, "q")
 			for _, d := range decisions {
-				if f.name == "extended" && strings.HasPrefix(d.name, "in a DO") {
+				if f.Name == "extended" && strings.HasPrefix(d.name, "in a DO") {
 					continue // the text is the same
 				}
-				s := &session{f, connect(t, e, database), database}
-				ask(t, s.conn, "drop schema if exists apart cascade; drop schema if exists app cascade; create schema app; set search_path to mbus4, app, public; set client_min_messages to error")
+				s := &forms.Session{Form: f, Conn: harness.Connect(t, e, database), Database: database}
+				harness.Ask(t, s.Conn, "drop schema if exists apart cascade; drop schema if exists app cascade; create schema app; set search_path to mbus4, app, public; set client_min_messages to error")
 				for _, setup := range strings.Split(d.setup, "\n") {
-					ask(t, s.conn, setup)
+					harness.Ask(t, s.Conn, setup)
 				}
 				d.check(t, s)
-				ask(t, s.conn, "rollback; reset role; select from mbus4.consumen('q', amt => 9)")
+				harness.Ask(t, s.Conn, "rollback; reset role; select from mbus4.consumen('q', amt => 9)")
 			}
 		})
 	}
 }
 
-func (d decision) check(t *testing.T, s *session) {
+func (d decision) check(t *testing.T, s *forms.Session) {
 	t.Helper()
-	got, err := s.form.run(testContext(t), s.conn, do(d.sql))
+	got, err := s.Form.Run(harness.Context(t), s.Conn, forms.Do(d.sql))
 	var report *pgconn.PgError
 	switch code, fails := strings.CutPrefix(d.rows, "!"); {
 	case fails && (!errors.As(err, &report) || report.Code != code):
-		t.Errorf("%s: %s: got %q %s, want %s", d.name, d.sql, got, describe(err), code)
+		t.Errorf("%s: %s: got %q %s, want %s", d.name, d.sql, got, harness.Describe(err), code)
 	case fails:
 	case err != nil || got != d.rows:
-		t.Errorf("%s: %s: got %q %s, want %q", d.name, d.sql, got, describe(err), d.rows)
+		t.Errorf("%s: %s: got %q %s, want %q", d.name, d.sql, got, harness.Describe(err), d.rows)
 	}
 }

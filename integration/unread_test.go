@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // failing are calls of all functions that can fail, in a database with the queue q, its consumer default, a
@@ -104,8 +106,8 @@ var unreadSets = []struct {
 func TestUnreadCallsFail(t *testing.T) {
 	t.Parallel()
 	database := newUnreadDatabase(t)
-	conn := connect(t, proxied(), database)
-	ask(t, connect(t, direct(), database), "create function fails() returns int language plpgsql volatile as $$ begin raise using errcode = 'XX999'; end $$")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), "create function fails() returns int language plpgsql volatile as $$ begin raise using errcode = 'XX999'; end $$")
 	for _, s := range append(unread[:len(unread):len(unread)], unreadSets...) {
 		checkUnread(t, conn, s.sql, "fails()", "XX999", s.called)
 	}
@@ -126,7 +128,7 @@ func TestUnreadCallsFail(t *testing.T) {
 func TestUnreadCallsWork(t *testing.T) {
 	t.Parallel()
 	database := newUnreadDatabase(t)
-	conn := connect(t, proxied(), database)
+	conn := harness.Connect(t, harness.Proxied(), database)
 	for _, c := range []struct{ call, state, done string }{
 		{"post('q', 'x=>1')", "select count(*) > 1 from mbus4.message", "t"},
 		{"post('q', 'x=>1', iid => 'new')", "select count(*) > 1 from mbus4.message", "t"},
@@ -141,21 +143,21 @@ func TestUnreadCallsWork(t *testing.T) {
 	} {
 		for _, s := range unread {
 			want := c.done
-			ask(t, conn, "begin")
+			harness.Ask(t, conn, "begin")
 			if !s.called && !(strings.Contains(c.call, "consume('") && strings.Contains(s.sql, "exists")) {
-				want = ask(t, conn, c.state)
+				want = harness.Ask(t, conn, c.state)
 			}
 			sql := strings.ReplaceAll(s.sql, "F", "mbus4."+c.call)
 			if strings.Contains(sql, "generate_series(1, 2)") && (strings.Contains(c.call, "iid") || strings.Contains(c.call, "drop_") || strings.Contains(c.call, "create_")) ||
 				strings.Contains(sql, "(2)) v") && (strings.Contains(c.call, "iid") || strings.Contains(c.call, "drop_")) || strings.HasSuffix(sql, "limit 1") {
-				ask(t, conn, "rollback")
+				harness.Ask(t, conn, "rollback")
 				continue // fails at the second row
 			}
-			ask(t, conn, sql)
-			if got := ask(t, conn, c.state); got != want {
+			harness.Ask(t, conn, sql)
+			if got := harness.Ask(t, conn, c.state); got != want {
 				t.Errorf("%s: %s gives %s, want %s", sql, c.state, got, want)
 			}
-			ask(t, conn, "rollback")
+			harness.Ask(t, conn, "rollback")
 		}
 	}
 }
@@ -163,16 +165,16 @@ func TestUnreadCallsWork(t *testing.T) {
 // A NOTICE is an effect as well.
 func TestUnreadCallsNotify(t *testing.T) {
 	t.Parallel()
-	conn, notices := connectNotices(t, newUnreadDatabase(t))
+	conn, notices := harness.ConnectNotices(t, newUnreadDatabase(t))
 	for _, call := range []string{"create_queue('q', 3)", "create_trigger('q', 'nowhere')", "create_consumer('q', 'c', noindex => true)"} {
 		for _, s := range unread {
 			if strings.Contains(s.sql, "generate_series") || strings.Contains(s.sql, "values") {
 				continue
 			}
 			*notices = nil
-			ask(t, conn, "begin")
-			ask(t, conn, strings.ReplaceAll(s.sql, "F", "mbus4."+call))
-			ask(t, conn, "rollback")
+			harness.Ask(t, conn, "begin")
+			harness.Ask(t, conn, strings.ReplaceAll(s.sql, "F", "mbus4."+call))
+			harness.Ask(t, conn, "rollback")
 			if got := len(*notices) == 1; got != s.called {
 				t.Errorf("%s in %s: %d notices", call, s.sql, len(*notices))
 			}
@@ -183,20 +185,20 @@ func TestUnreadCallsNotify(t *testing.T) {
 func checkUnread(t *testing.T, conn *pgconn.PgConn, sql, call, code string, called bool) {
 	t.Helper()
 	sql = strings.ReplaceAll(sql, "F", call)
-	ask(t, conn, "begin")
-	got, err := query(testContext(t), conn, sql)
-	ask(t, conn, "rollback")
+	harness.Ask(t, conn, "begin")
+	got, err := harness.Query(harness.Context(t), conn, sql)
+	harness.Ask(t, conn, "rollback")
 	switch {
-	case called && (err == nil || sqlState(err) != code):
+	case called && (err == nil || harness.SQLState(err) != code):
 		t.Errorf("%s: got %q, %v; want SQLSTATE %s", sql, got, err, code)
 	case !called && err != nil:
-		t.Errorf("%s: %s", sql, describe(err))
+		t.Errorf("%s: %s", sql, harness.Describe(err))
 	}
 }
 
 func newUnreadDatabase(t *testing.T) string {
 	t.Helper()
-	database := newQueueDatabase(t, "q")
-	ask(t, connect(t, proxied(), database), "create table kept (n int); select mbus4.post('q', '', iid => 'm'), mbus4.semaphore_get_or_create('s')")
+	database := harness.NewQueueDatabase(t, "q")
+	harness.Ask(t, harness.Connect(t, harness.Proxied(), database), "create table kept (n int); select mbus4.post('q', '', iid => 'm'), mbus4.semaphore_get_or_create('s')")
 	return database
 }

@@ -3,15 +3,18 @@ package integration
 import (
 	"fmt"
 	"testing"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // Statements that only mention mbus4 are forwarded as they are: same rows, same errors, same
 // places of the errors.
 func TestUntouched(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "q")
-	setup := connect(t, direct(), database)
-	ask(t, setup, `create table mentions (mbus4 text, "mbus4.post" int); insert into mentions values ('mbus4.consume(1)', 7);
+	database := harness.NewQueueDatabase(t, "q")
+	setup := harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, setup, `create table mentions (mbus4 text, "mbus4.post" int); insert into mentions values ('mbus4.consume(1)', 7);
 		create table plain (id int)`)
 	statements := []string{
 		"select 'mbus4.post(''q'', ''a=>1'')'",
@@ -57,21 +60,21 @@ func TestUntouched(t *testing.T) {
 		";",
 		"-- mbus4.post('q')",
 	}
-	d, p := connect(t, direct(), database), connect(t, proxied(), database)
-	ctx := testContext(t)
-	for _, f := range forms() {
+	d, p := harness.Connect(t, harness.Direct(), database), harness.Connect(t, harness.Proxied(), database)
+	ctx := harness.Context(t)
+	for _, f := range forms.All() {
 		for _, sql := range statements {
-			viaDirect, directErr := f.run(ctx, d, do(sql))
-			viaProxy, proxyErr := f.run(ctx, p, do(sql))
-			if viaDirect != viaProxy || describe(directErr) != describe(proxyErr) {
-				t.Errorf("%s %q:\n  direct %q %s\n proxied %q %s", f.name, sql,
-					viaDirect, describe(directErr), viaProxy, describe(proxyErr))
+			viaDirect, directErr := f.Run(ctx, d, forms.Do(sql))
+			viaProxy, proxyErr := f.Run(ctx, p, forms.Do(sql))
+			if viaDirect != viaProxy || harness.Describe(directErr) != harness.Describe(proxyErr) {
+				t.Errorf("%s %q:\n  direct %q %s\n proxied %q %s", f.Name, sql,
+					viaDirect, harness.Describe(directErr), viaProxy, harness.Describe(proxyErr))
 			}
 			if d.TxStatus() != p.TxStatus() {
-				t.Errorf("%s %q: transaction status %q direct, %q proxied", f.name, sql, d.TxStatus(), p.TxStatus())
+				t.Errorf("%s %q: transaction status %q direct, %q proxied", f.Name, sql, d.TxStatus(), p.TxStatus())
 			}
 			if d.IsClosed() || p.IsClosed() {
-				t.Fatalf("%s %q: the session is closed", f.name, sql)
+				t.Fatalf("%s %q: the session is closed", f.Name, sql)
 			}
 		}
 	}
@@ -80,17 +83,17 @@ func TestUntouched(t *testing.T) {
 // Big texts and big results that mention mbus4 pass through whole.
 func TestUntouchedAndBig(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
-	ctx := testContext(t)
+	database := harness.NewDatabase(t)
+	ctx := harness.Context(t)
 	var saw []string
-	for _, e := range both() {
-		conn := connect(t, e, database)
-		for _, f := range forms() {
-			got, err := f.run(ctx, conn,
-				do(fmt.Sprintf("select md5('mbus4.post(%01000000d)')", 1)),
-				do("select md5($1)", fmt.Sprintf("mbus4.consume(%02000000d)", 2)),
-				do("select length(repeat('mbus4', 1000000)), repeat('mbus4.', 100000)"))
-			saw = append(saw, fmt.Sprint(got, describe(err)))
+	for _, e := range harness.Both() {
+		conn := harness.Connect(t, e, database)
+		for _, f := range forms.All() {
+			got, err := f.Run(ctx, conn,
+				forms.Do(fmt.Sprintf("select md5('mbus4.post(%01000000d)')", 1)),
+				forms.Do("select md5($1)", fmt.Sprintf("mbus4.consume(%02000000d)", 2)),
+				forms.Do("select length(repeat('mbus4', 1000000)), repeat('mbus4.', 100000)"))
+			saw = append(saw, fmt.Sprint(got, harness.Describe(err)))
 		}
 	}
 	for i, got := range saw {

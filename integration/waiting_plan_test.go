@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
 )
 
 // manyWaiting is how many messages wait for one iid.
@@ -36,63 +38,63 @@ var whileMessagesWait = []string{
 // find their way by indexes and stay below what the server compiles.
 func TestManyWaiting(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t, "gate", "q", "other", "third")
-	admin := connect(t, direct(), database)
+	database := harness.NewQueueDatabase(t, "gate", "q", "other", "third")
+	admin := harness.Connect(t, harness.Direct(), database)
 	const analyze = "analyze mbus4.waiting, mbus4.message, mbus4.consumer, mbus4.queue"
-	ask(t, admin, "alter table mbus4.waiting set (autovacuum_enabled = off); alter table mbus4.message set (autovacuum_enabled = off)")
-	conn, notices := connectNotices(t, database)
-	ask(t, conn, "select mbus4.post('gate', '', iid => 'gate'); select mbus4.post('other', '', 'x=>y', iid => 'o' || n) from generate_series(1, 9) n")
-	ask(t, conn, "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set auto_explain.log_level = notice")
+	harness.Ask(t, admin, "alter table mbus4.waiting set (autovacuum_enabled = off); alter table mbus4.message set (autovacuum_enabled = off)")
+	conn, notices := harness.ConnectNotices(t, database)
+	harness.Ask(t, conn, "select mbus4.post('gate', '', iid => 'gate'); select mbus4.post('other', '', 'x=>y', iid => 'o' || n) from generate_series(1, 9) n")
+	harness.Ask(t, conn, "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set auto_explain.log_level = notice")
 	plans := func(state string) {
 		t.Helper()
 		for _, sql := range whileMessagesWait {
 			for _, prepared := range []bool{false, true} {
 				*notices = nil
-				ask(t, conn, "begin")
+				harness.Ask(t, conn, "begin")
 				if prepared {
-					ask(t, conn, "set plan_cache_mode = force_generic_plan; prepare p as "+sql)
-					ask(t, conn, "execute p; deallocate p; reset plan_cache_mode")
+					harness.Ask(t, conn, "set plan_cache_mode = force_generic_plan; prepare p as "+sql)
+					harness.Ask(t, conn, "execute p; deallocate p; reset plan_cache_mode")
 				} else {
-					ask(t, conn, sql)
+					harness.Ask(t, conn, sql)
 				}
-				ask(t, conn, "rollback")
+				harness.Ask(t, conn, "rollback")
 				wantIndexes(t, state, sql, *notices)
 			}
 		}
 	}
-	ask(t, admin, analyze)
+	harness.Ask(t, admin, analyze)
 	plans("empty")
 	clean := map[string]float64{}
 	for _, sql := range whileMessagesWait {
-		clean[sql] = pagesTouched(t, fresh(t, database), sql)
+		clean[sql] = harness.PagesTouched(t, fresh(t, database), sql)
 	}
-	ask(t, conn, "reset all")
+	harness.Ask(t, conn, "reset all")
 	// As posting to q with consume_after does, only faster.
-	ask(t, admin, fmt.Sprintf(`with m as (
+	harness.Ask(t, admin, fmt.Sprintf(`with m as (
 			insert into mbus4.message (id, consumer_id, available_at, added, iid, headers, data, after)
 			select nextval('mbus4.message_id'), c.id, 'infinity', now(), 'q.' || current_database() || '.' || n, 'consume_after=>{gate}', 'a=>1', '{gate}'
 			from mbus4.consumer c, generate_series(1, %d) n where c.queue = 'q'
 			returning id, consumer_id)
 		insert into mbus4.waiting (dep, consumer_id, id) select 'gate', consumer_id, id from m`, manyWaiting))
-	ask(t, conn, "set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set auto_explain.log_level = notice")
+	harness.Ask(t, conn, "set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set auto_explain.log_level = notice")
 	plans("full, analyzed when empty")
-	ask(t, admin, analyze)
+	harness.Ask(t, admin, analyze)
 	plans("full, analyzed")
 	for _, sql := range whileMessagesWait {
-		if got := pagesTouched(t, fresh(t, database), sql); got > 2*clean[sql]+200 {
-			t.Errorf("%s touches %v pages, and %v where nothing waits\n%s", sql, got, clean[sql], ask(t, fresh(t, database), "explain (analyze, buffers) "+sql))
+		if got := harness.PagesTouched(t, fresh(t, database), sql); got > 2*clean[sql]+200 {
+			t.Errorf("%s touches %v pages, and %v where nothing waits\n%s", sql, got, clean[sql], harness.Ask(t, fresh(t, database), "explain (analyze, buffers) "+sql))
 		}
 	}
-	ask(t, admin, "vacuum analyze mbus4.waiting, mbus4.message")
+	harness.Ask(t, admin, "vacuum analyze mbus4.waiting, mbus4.message")
 	plans("full, vacuumed")
-	if got := pagesTouched(t, fresh(t, database), "select * from mbus4.consume('gate')"); got > 3000 {
+	if got := harness.PagesTouched(t, fresh(t, database), "select * from mbus4.consume('gate')"); got > 3000 {
 		t.Errorf("to wake the first of many touches %v pages", got)
 	}
 }
 
 func fresh(t *testing.T, database string) *pgconn.PgConn {
 	t.Helper()
-	return connect(t, proxied(), database)
+	return harness.Connect(t, harness.Proxied(), database)
 }
 
 var readsAll = regexp.MustCompile(`Seq Scan on (mbus4\.)?(waiting|message)\b|JIT:`)

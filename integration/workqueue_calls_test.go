@@ -11,87 +11,90 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // The five calls in their notations, in every form of the protocol.
 func TestWorkQueueCalls(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, nil, func(t *testing.T, s *session) {
-		s.want(t, "1", `select mbus4.add_message('{"n": 1}')`)
-		s.want(t, "2", `select mbus4.add_message(payload => $1)`, `{"n": 2}`)
-		s.want(t, "3|x", `select mbus4.add_message($1::jsonb) as id, 'x'`, `[3]`)
-		s.want(t, "4", `select id from mbus4.add_message('"four"') as id`)
-		s.want(t, "5\n6", `select mbus4.add_message(to_jsonb(v)) from (values ('five'), ('six')) v (v)`)
-		s.want(t, "", `insert into mbus4.work_queue(payload) values ('{"direct": true}'), ($1)`, `null`)
+	forms.ForEach(t, nil, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "1", `select mbus4.add_message('{"n": 1}')`)
+		s.Want(t, "2", `select mbus4.add_message(payload => $1)`, `{"n": 2}`)
+		s.Want(t, "3|x", `select mbus4.add_message($1::jsonb) as id, 'x'`, `[3]`)
+		s.Want(t, "4", `select id from mbus4.add_message('"four"') as id`)
+		s.Want(t, "5\n6", `select mbus4.add_message(to_jsonb(v)) from (values ('five'), ('six')) v (v)`)
+		s.Want(t, "", `insert into mbus4.work_queue(payload) values ('{"direct": true}'), ($1)`, `null`)
 
-		s.want(t, `1|{"n": 1}`, `select * from mbus4.get_next_message(7)`)
-		s.want(t, `(2,"{""n"": 2}")`, `select mbus4.get_next_message(current_process_id => $1)`, 7)
-		s.want(t, "3|3", `select id, m.payload->>0 from mbus4.get_next_message($1) m`, 8)
-		s.want(t, `4|"four"`, `select (mbus4.get_next_message($1)).*`, -8)
-		s.want(t, `5|"five"`+"\n"+`6|"six"`, `with m as (select mbus4.get_next_message(p) as m from (values (7), (8)) v (p)) select (m).id, (m).payload from m order by 1`)
-		s.want(t, "7|t", `with m as (select * from mbus4.get_next_message($1)) select id, (payload->'direct')::bool from m`, 9)
-		s.want(t, "8|null", `select * from mbus4.get_next_message($1)`, 9)
-		s.want(t, "", `select * from mbus4.get_next_message($1)`, 9)
-		s.want(t, "", `select mbus4.get_next_message($1)`, 9)
-		s.want(t, "1:7 2:7 3:8 4:-8 5:7 6:8 7:9 8:9", `select string_agg(id || ':' || process_id, ' ' order by id) from mbus4.work_queue`)
+		s.Want(t, `1|{"n": 1}`, `select * from mbus4.get_next_message(7)`)
+		s.Want(t, `(2,"{""n"": 2}")`, `select mbus4.get_next_message(current_process_id => $1)`, 7)
+		s.Want(t, "3|3", `select id, m.payload->>0 from mbus4.get_next_message($1) m`, 8)
+		s.Want(t, `4|"four"`, `select (mbus4.get_next_message($1)).*`, -8)
+		s.Want(t, `5|"five"`+"\n"+`6|"six"`, `with m as (select mbus4.get_next_message(p) as m from (values (7), (8)) v (p)) select (m).id, (m).payload from m order by 1`)
+		s.Want(t, "7|t", `with m as (select * from mbus4.get_next_message($1)) select id, (payload->'direct')::bool from m`, 9)
+		s.Want(t, "8|null", `select * from mbus4.get_next_message($1)`, 9)
+		s.Want(t, "", `select * from mbus4.get_next_message($1)`, 9)
+		s.Want(t, "", `select mbus4.get_next_message($1)`, 9)
+		s.Want(t, "1:7 2:7 3:8 4:-8 5:7 6:8 7:9 8:9", `select string_agg(id || ':' || process_id, ' ' order by id) from mbus4.work_queue`)
 
-		s.want(t, "", `select mbus4.complete_message(1)`)
-		s.want(t, "", `select mbus4.complete_message(message_id => $1)`, 1) // once more is no harm
-		s.want(t, "|1", `select mbus4.complete_message($1), 1`, 4_000_000_000)
-		s.want(t, "2|\n4|", `select id, mbus4.complete_message(id) from (values (2::bigint), (4)) v (id)`)
-		s.want(t, "3 5 6 7 8", `select string_agg(id::text, ' ' order by id) from mbus4.work_queue`)
+		s.Want(t, "", `select mbus4.complete_message(1)`)
+		s.Want(t, "", `select mbus4.complete_message(message_id => $1)`, 1) // once more is no harm
+		s.Want(t, "|1", `select mbus4.complete_message($1), 1`, 4_000_000_000)
+		s.Want(t, "2|\n4|", `select id, mbus4.complete_message(id) from (values (2::bigint), (4)) v (id)`)
+		s.Want(t, "3 5 6 7 8", `select string_agg(id::text, ' ' order by id) from mbus4.work_queue`)
 
-		s.want(t, "2", `select mbus4.release_messages(8)`)
-		s.want(t, "0", `select mbus4.release_messages(process_id => $1)`, 8)
-		s.want(t, "7|1\n9|2\n10|0", `select p, mbus4.release_messages(p) from (values (7), (9), (10)) v (p) order by p`)
+		s.Want(t, "2", `select mbus4.release_messages(8)`)
+		s.Want(t, "0", `select mbus4.release_messages(process_id => $1)`, 8)
+		s.Want(t, "7|1\n9|2\n10|0", `select p, mbus4.release_messages(p) from (values (7), (9), (10)) v (p) order by p`)
 		// What was given back is taken first.
-		s.want(t, "9", `select mbus4.add_message('9')`)
-		s.want(t, "3", `select id from mbus4.get_next_message(1)`)
-		s.want(t, "1", `select mbus4.release_messages(1)`)
+		s.Want(t, "9", `select mbus4.add_message('9')`)
+		s.Want(t, "3", `select id from mbus4.get_next_message(1)`)
+		s.Want(t, "1", `select mbus4.release_messages(1)`)
 
-		s.want(t, "", `call mbus4.process_queue(1)`)
-		s.want(t, "0", `select count(*) from mbus4.work_queue`)
-		s.want(t, "", `create table done (id serial, payload jsonb)`)
-		s.want(t, "10", `select mbus4.add_message('10')`)
-		s.want(t, "", `call mbus4.process_queue(current_process_id => $1, handler => $2)`, 1, "insert into done(payload) values ($1)")
-		s.want(t, "11\n12", `select mbus4.add_message(to_jsonb(n)) from generate_series(11, 12) n`)
-		s.want(t, "", `/* both */ call mbus4.process_queue($1::int, $2::text); -- at the end`, 1, "insert into done(payload) values ($1)")
-		s.want(t, "13", `select mbus4.add_message('13')`)
-		s.want(t, "", `CALL "mbus4".process_queue('1', handler := $1)`, "insert into done(payload) values ($1)")
-		s.want(t, "14", `select mbus4.add_message('14')`)
-		s.want(t, "", `call mbus4.process_queue(-1, $h$insert into done(payload) values ($1)$h$)`)
-		s.want(t, "10 11 12 13 14|0", `select string_agg(payload::text, ' ' order by id), (select count(*) from mbus4.work_queue) from done`)
+		s.Want(t, "", `call mbus4.process_queue(1)`)
+		s.Want(t, "0", `select count(*) from mbus4.work_queue`)
+		s.Want(t, "", `create table done (id serial, payload jsonb)`)
+		s.Want(t, "10", `select mbus4.add_message('10')`)
+		s.Want(t, "", `call mbus4.process_queue(current_process_id => $1, handler => $2)`, 1, "insert into done(payload) values ($1)")
+		s.Want(t, "11\n12", `select mbus4.add_message(to_jsonb(n)) from generate_series(11, 12) n`)
+		s.Want(t, "", `/* both */ call mbus4.process_queue($1::int, $2::text); -- at the end`, 1, "insert into done(payload) values ($1)")
+		s.Want(t, "13", `select mbus4.add_message('13')`)
+		s.Want(t, "", `CALL "mbus4".process_queue('1', handler := $1)`, "insert into done(payload) values ($1)")
+		s.Want(t, "14", `select mbus4.add_message('14')`)
+		s.Want(t, "", `call mbus4.process_queue(-1, $h$insert into done(payload) values ($1)$h$)`)
+		s.Want(t, "10 11 12 13 14|0", `select string_agg(payload::text, ' ' order by id), (select count(*) from mbus4.work_queue) from done`)
 	})
 }
 
 // Arguments that are null: as Postgres's own, or an error of the call where it cannot mean anything.
 func TestWorkQueueNulls(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, nil, func(t *testing.T, s *session) {
-		s.refused(t, "23502", `select mbus4.add_message(null)`)
-		s.refused(t, "23502", `select mbus4.add_message($1)`, nil)
-		s.want(t, "t\nt", `select mbus4.add_message('{}') > 0 from generate_series(1, 2)`)
-		s.refused(t, "22004", `select mbus4.get_next_message(null)`)
-		s.refused(t, "22004", `select * from mbus4.get_next_message($1)`, nil)
-		s.want(t, "", `select mbus4.complete_message(null)`)
-		s.want(t, "", `select mbus4.complete_message($1)`, nil)
-		s.want(t, "0", `select mbus4.release_messages(null)`)
-		s.want(t, "0", `select mbus4.release_messages($1)`, nil)
-		s.refused(t, "22004", `call mbus4.process_queue(null)`)
-		s.refused(t, "22004", `call mbus4.process_queue($1)`, nil)
-		s.refused(t, "22004", `call mbus4.process_queue(null, $1)`, "select 1")
-		s.want(t, "2|2", `select count(*), count(*) filter (where process_id is null) from mbus4.work_queue`)
-		s.want(t, "", `call mbus4.process_queue(1, null)`)
-		s.want(t, "t\nt", `select mbus4.add_message('{}') > 0 from generate_series(1, 2)`)
-		s.want(t, "", `call mbus4.process_queue(1, $1)`, nil) // no handler: completed
-		s.want(t, "0", `select count(*) from mbus4.work_queue`)
+	forms.ForEach(t, nil, func(t *testing.T, s *forms.Session) {
+		s.Refused(t, "23502", `select mbus4.add_message(null)`)
+		s.Refused(t, "23502", `select mbus4.add_message($1)`, nil)
+		s.Want(t, "t\nt", `select mbus4.add_message('{}') > 0 from generate_series(1, 2)`)
+		s.Refused(t, "22004", `select mbus4.get_next_message(null)`)
+		s.Refused(t, "22004", `select * from mbus4.get_next_message($1)`, nil)
+		s.Want(t, "", `select mbus4.complete_message(null)`)
+		s.Want(t, "", `select mbus4.complete_message($1)`, nil)
+		s.Want(t, "0", `select mbus4.release_messages(null)`)
+		s.Want(t, "0", `select mbus4.release_messages($1)`, nil)
+		s.Refused(t, "22004", `call mbus4.process_queue(null)`)
+		s.Refused(t, "22004", `call mbus4.process_queue($1)`, nil)
+		s.Refused(t, "22004", `call mbus4.process_queue(null, $1)`, "select 1")
+		s.Want(t, "2|2", `select count(*), count(*) filter (where process_id is null) from mbus4.work_queue`)
+		s.Want(t, "", `call mbus4.process_queue(1, null)`)
+		s.Want(t, "t\nt", `select mbus4.add_message('{}') > 0 from generate_series(1, 2)`)
+		s.Want(t, "", `call mbus4.process_queue(1, $1)`, nil) // no handler: completed
+		s.Want(t, "0", `select count(*) from mbus4.work_queue`)
 	})
 }
 
 // Wrong numbers, names and types of arguments are what they are for any function.
 func TestWorkQueueWrongCalls(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, nil, func(t *testing.T, s *session) {
+	forms.ForEach(t, nil, func(t *testing.T, s *forms.Session) {
 		signatures := map[string]string{
 			"add_message":      "mbus4.add_message(payload jsonb) returns bigint",
 			"get_next_message": "mbus4.get_next_message(current_process_id integer) returns setof mbus4.work_message",
@@ -106,7 +109,7 @@ func TestWorkQueueWrongCalls(t *testing.T) {
 			}
 			for _, args := range []string{"", most, "nosuch => 1"} {
 				sql := fmt.Sprintf("%s mbus4.%s(%s)", verb, name, args)
-				if report := s.refused(t, "42883", sql); !strings.Contains(report, signature) || !strings.Contains(report, fmt.Sprintf("at %d;", len(verb)+2)) {
+				if report := s.Refused(t, "42883", sql); !strings.Contains(report, signature) || !strings.Contains(report, fmt.Sprintf("at %d;", len(verb)+2)) {
 					t.Errorf("%s: %s", sql, report)
 				}
 			}
@@ -140,16 +143,16 @@ func TestWorkQueueWrongCalls(t *testing.T) {
 			if strings.HasPrefix(c.sql, "explain") || strings.HasPrefix(c.sql, "create") {
 				c.codes = "0A000 42601 42809"
 			}
-			s.refused(t, c.codes, c.sql)
+			s.Refused(t, c.codes, c.sql)
 		}
-		s.want(t, "0", "select count(*) from mbus4.work_queue")
+		s.Want(t, "0", "select count(*) from mbus4.work_queue")
 	})
 }
 
 // What Describe says of the calls and their parameters; values in binary.
 func TestWorkQueueShapes(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, proxied(), newQueueDatabase(t))
+	conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t))
 	for _, c := range []struct{ sql, params, columns string }{
 		{"select mbus4.add_message($1)", "jsonb", "add_message bigint"},
 		{"select mbus4.get_next_message($1)", "integer", "get_next_message mbus4.work_message"},
@@ -160,20 +163,20 @@ func TestWorkQueueShapes(t *testing.T) {
 		{"select mbus4.release_messages($1) as n", "integer", "n bigint"},
 		{"call mbus4.process_queue($1, $2)", "integer text", ""},
 	} {
-		sd, err := conn.Prepare(testContext(t), "", c.sql, nil)
+		sd, err := conn.Prepare(harness.Context(t), "", c.sql, nil)
 		if err != nil {
-			t.Errorf("%s: %s", c.sql, describe(err))
+			t.Errorf("%s: %s", c.sql, harness.Describe(err))
 			continue
 		}
-		if got := oidsText(t, conn, sd.ParamOIDs); got != c.params {
+		if got := harness.OIDsText(t, conn, sd.ParamOIDs); got != c.params {
 			t.Errorf("%s: parameters %q, want %q", c.sql, got, c.params)
 		}
-		if got := columnsText(t, conn, sd.Fields); got != c.columns {
+		if got := harness.ColumnsText(t, conn, sd.Fields); got != c.columns {
 			t.Errorf("%s: columns %q, want %q", c.sql, got, c.columns)
 		}
 	}
-	ctx := testContext(t)
-	ask(t, conn, "create table done (payload jsonb)")
+	ctx := harness.Context(t)
+	harness.Ask(t, conn, "create table done (payload jsonb)")
 	binaryArgs := func(sql string, oids []uint32, args ...[]byte) *pgconn.Result {
 		t.Helper()
 		formats := make([]int16, len(args))
@@ -182,21 +185,21 @@ func TestWorkQueueShapes(t *testing.T) {
 		}
 		r := conn.ExecParams(ctx, sql, args, oids, formats, nil).Read()
 		if r.Err != nil {
-			t.Errorf("%s: %s", sql, describe(r.Err))
+			t.Errorf("%s: %s", sql, harness.Describe(r.Err))
 		}
 		return r
 	}
 	int4 := func(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
 	int8 := func(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
 	jsonb := func(s string) []byte { return append([]byte{1}, s...) }
-	if got := rowsText(binaryArgs("select mbus4.add_message($1)", nil, jsonb(`{"a": 1}`))); got != "1" {
+	if got := harness.RowsText(binaryArgs("select mbus4.add_message($1)", nil, jsonb(`{"a": 1}`))); got != "1" {
 		t.Errorf("id %q", got)
 	}
 	binaryArgs("select mbus4.add_message($1)", nil, jsonb(`2`))
-	if got := rowsText(binaryArgs("select * from mbus4.get_next_message($1)", nil, int4(-3))); got != `1|{"a": 1}` {
+	if got := harness.RowsText(binaryArgs("select * from mbus4.get_next_message($1)", nil, int4(-3))); got != `1|{"a": 1}` {
 		t.Errorf("next %q", got)
 	}
-	if got := rowsText(binaryArgs("select mbus4.release_messages($1)", nil, int4(-3))); got != "1" {
+	if got := harness.RowsText(binaryArgs("select mbus4.release_messages($1)", nil, int4(-3))); got != "1" {
 		t.Errorf("released %q", got)
 	}
 	binaryArgs("select mbus4.complete_message($1)", nil, int8(1))
@@ -209,39 +212,39 @@ func TestWorkQueueShapes(t *testing.T) {
 		if tag.String() != "CALL" {
 			t.Errorf("tag %q", tag)
 		}
-		ask(t, conn, "select mbus4.add_message('3')")
+		harness.Ask(t, conn, "select mbus4.add_message('3')")
 	}
-	want(t, conn, "2 3 3", "select string_agg(payload::text, ' ' order by payload) from done")
+	harness.Want(t, conn, "2 3 3", "select string_agg(payload::text, ' ' order by payload) from done")
 }
 
 // A claim is a row like any other: a rollback undoes it, a commit keeps it beyond the session.
 func TestWorkQueueClaims(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, nil, func(t *testing.T, s *session) {
-		other := connect(t, proxied(), s.database)
-		ask(t, other, "select mbus4.add_message(to_jsonb(n)) from generate_series(1, 3) n")
+	forms.ForEach(t, nil, func(t *testing.T, s *forms.Session) {
+		other := harness.Connect(t, harness.Proxied(), s.Database)
+		harness.Ask(t, other, "select mbus4.add_message(to_jsonb(n)) from generate_series(1, 3) n")
 
-		s.want(t, "", "begin")
-		s.want(t, "1|1", "select * from mbus4.get_next_message(1)")
-		want(t, other, "2", "select id from mbus4.get_next_message(2)") // not held up
-		s.want(t, "", "rollback")
-		want(t, other, "2|2", "select id, process_id from mbus4.work_queue where process_id is not null")
-		s.want(t, "1", "select id from mbus4.get_next_message(1)")
+		s.Want(t, "", "begin")
+		s.Want(t, "1|1", "select * from mbus4.get_next_message(1)")
+		harness.Want(t, other, "2", "select id from mbus4.get_next_message(2)") // not held up
+		s.Want(t, "", "rollback")
+		harness.Want(t, other, "2|2", "select id, process_id from mbus4.work_queue where process_id is not null")
+		s.Want(t, "1", "select id from mbus4.get_next_message(1)")
 
 		// Complete and release in a transaction that fails.
-		s.want(t, "", "begin")
-		s.want(t, "", "select mbus4.complete_message(1)")
-		s.want(t, "1", "select mbus4.release_messages(2)")
-		want(t, other, "3", "select id from mbus4.get_next_message(3)")
-		s.refused(t, "22012", "select 1/0")
-		s.want(t, "", "rollback")
-		want(t, other, "1:1 2:2 3:3", "select string_agg(id || ':' || process_id, ' ' order by id) from mbus4.work_queue")
+		s.Want(t, "", "begin")
+		s.Want(t, "", "select mbus4.complete_message(1)")
+		s.Want(t, "1", "select mbus4.release_messages(2)")
+		harness.Want(t, other, "3", "select id from mbus4.get_next_message(3)")
+		s.Refused(t, "22012", "select 1/0")
+		s.Want(t, "", "rollback")
+		harness.Want(t, other, "1:1 2:2 3:3", "select string_agg(id || ':' || process_id, ' ' order by id) from mbus4.work_queue")
 
 		// The claim outlives its session.
-		closeConn(s.conn.Close)
-		want(t, other, "", "select id from mbus4.get_next_message(4)")
-		want(t, other, "1", "select mbus4.release_messages(1)")
-		want(t, other, "1", "select id from mbus4.get_next_message(4)")
+		harness.Close(s.Conn.Close)
+		harness.Want(t, other, "", "select id from mbus4.get_next_message(4)")
+		harness.Want(t, other, "1", "select mbus4.release_messages(1)")
+		harness.Want(t, other, "1", "select id from mbus4.get_next_message(4)")
 	})
 }
 
@@ -249,10 +252,10 @@ func TestWorkQueueClaims(t *testing.T) {
 func TestWorkQueueConcurrentClaims(t *testing.T) {
 	t.Parallel()
 	const messages, processes = 600, 8
-	database := newQueueDatabase(t)
-	conn := connect(t, proxied(), database)
-	ask(t, conn, fmt.Sprintf("select count(id) from (select mbus4.add_message(to_jsonb(n)) as id from generate_series(1, %d) n) s", messages))
-	ctx := testContext(t)
+	database := harness.NewQueueDatabase(t)
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, fmt.Sprintf("select count(id) from (select mbus4.add_message(to_jsonb(n)) as id from generate_series(1, %d) n) s", messages))
+	ctx := harness.Context(t)
 	claimed := make([][]string, processes)
 	errs := make([]error, processes)
 	var all sync.WaitGroup
@@ -261,14 +264,14 @@ func TestWorkQueueConcurrentClaims(t *testing.T) {
 	}
 	all.Wait()
 	if err := errors.Join(errs...); err != nil {
-		t.Fatal(describe(err))
+		t.Fatal(harness.Describe(err))
 	}
 	var ids []string
 	for p := range processes {
 		if len(claimed[p]) == 0 {
 			t.Errorf("process %d got nothing", p)
 		}
-		want(t, conn, fmt.Sprint(len(claimed[p])), fmt.Sprintf("select count(*) from mbus4.work_queue where process_id = %d and id in (%s)",
+		harness.Want(t, conn, fmt.Sprint(len(claimed[p])), fmt.Sprintf("select count(*) from mbus4.work_queue where process_id = %d and id in (%s)",
 			p, strings.Join(append(claimed[p], "0"), ",")))
 		ids = append(ids, claimed[p]...)
 	}
@@ -285,29 +288,29 @@ func TestWorkQueueConcurrentClaims(t *testing.T) {
 
 // claimAll claims one message after another, rolling back every fifth.
 func claimAll(ctx context.Context, database string, process int) (ids []string, err error) {
-	conn, err := pgconn.Connect(ctx, proxied().dsn(database))
+	conn, err := pgconn.Connect(ctx, harness.Proxied().DSN(database))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { closeConn(conn.Close) }()
-	fs := forms()
+	defer func() { harness.Close(conn.Close) }()
+	fs := forms.All()
 	for i := 0; ; i++ {
 		end := "commit"
 		if i%5 == process%5 {
 			end = "rollback"
 		}
-		if _, err := query(ctx, conn, "begin"); err != nil {
+		if _, err := harness.Query(ctx, conn, "begin"); err != nil {
 			return nil, err
 		}
-		id, err := fs[(i+process)%len(fs)].run(ctx, conn, do("select id from mbus4.get_next_message($1)", process))
+		id, err := fs[(i+process)%len(fs)].Run(ctx, conn, forms.Do("select id from mbus4.get_next_message($1)", process))
 		if err != nil {
 			return nil, err
 		}
-		if _, err := query(ctx, conn, end); err != nil {
+		if _, err := harness.Query(ctx, conn, end); err != nil {
 			return nil, err
 		}
 		if id == "" { // what others roll back is for the next try
-			left, err := query(ctx, conn, "select count(*) from mbus4.work_queue where process_id is null")
+			left, err := harness.Query(ctx, conn, "select count(*) from mbus4.work_queue where process_id is null")
 			if err != nil || left == "0" {
 				return ids, err
 			}
@@ -322,23 +325,23 @@ func claimAll(ctx context.Context, database string, process int) (ids []string, 
 // A role that is a member of mbus4_user and nothing else can use all of it.
 func TestWorkQueueRights(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t)
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t)
+	conn := harness.Connect(t, harness.Proxied(), database)
 	role := "worker_" + database
-	ask(t, conn, "create role "+role+"; grant mbus4_user to "+role)
-	t.Cleanup(func() { admin(t, "drop role "+role) })
-	ask(t, conn, "create table done (payload jsonb); grant insert on done to public; set role "+role)
-	for _, f := range forms() {
-		s := &session{f, conn, database}
-		s.want(t, "t\nt\nt", "select mbus4.add_message('1') > 0 from generate_series(1, 3)")
-		s.want(t, "", "insert into mbus4.work_queue(payload) values ('2')")
-		s.want(t, "", "select mbus4.complete_message((select min(id) from mbus4.work_queue))")
-		s.want(t, "1", "select payload from mbus4.get_next_message(1)")
-		s.want(t, "1", "select mbus4.release_messages(1)")
-		s.want(t, "", "call mbus4.process_queue(1, $1)", "insert into done values ($1)")
+	harness.Ask(t, conn, "create role "+role+"; grant mbus4_user to "+role)
+	t.Cleanup(func() { harness.Admin(t, "drop role "+role) })
+	harness.Ask(t, conn, "create table done (payload jsonb); grant insert on done to public; set role "+role)
+	for _, f := range forms.All() {
+		s := &forms.Session{Form: f, Conn: conn, Database: database}
+		s.Want(t, "t\nt\nt", "select mbus4.add_message('1') > 0 from generate_series(1, 3)")
+		s.Want(t, "", "insert into mbus4.work_queue(payload) values ('2')")
+		s.Want(t, "", "select mbus4.complete_message((select min(id) from mbus4.work_queue))")
+		s.Want(t, "1", "select payload from mbus4.get_next_message(1)")
+		s.Want(t, "1", "select mbus4.release_messages(1)")
+		s.Want(t, "", "call mbus4.process_queue(1, $1)", "insert into done values ($1)")
 	}
-	want(t, conn, "0", "reset role; select count(*) from mbus4.work_queue")
-	want(t, conn, "12", "select count(*) from done")
+	harness.Want(t, conn, "0", "reset role; select count(*) from mbus4.work_queue")
+	harness.Want(t, conn, "12", "select count(*) from done")
 }
 
 // The first that a database hears of us may be a table: the schema is made for it as for a call.
@@ -346,20 +349,20 @@ func TestWorkQueueTableFirst(t *testing.T) {
 	t.Parallel()
 	for what, first := range map[string]func(conn *pgconn.PgConn) error{
 		"simple": func(conn *pgconn.PgConn) error {
-			return conn.Exec(testContext(t), `insert into mbus4.work_queue(payload) values ('{"a": 1}')`).Close()
+			return conn.Exec(harness.Context(t), `insert into mbus4.work_queue(payload) values ('{"a": 1}')`).Close()
 		},
 		"extended": func(conn *pgconn.PgConn) error {
-			_, err := conn.ExecParams(testContext(t), `insert into mbus4.work_queue(payload) values ($1)`, [][]byte{[]byte(`{"a": 1}`)}, nil, nil, nil).Close()
+			_, err := conn.ExecParams(harness.Context(t), `insert into mbus4.work_queue(payload) values ($1)`, [][]byte{[]byte(`{"a": 1}`)}, nil, nil, nil).Close()
 			return err
 		},
 	} {
-		conn := connect(t, proxied(), newDatabase(t))
-		ask(t, conn, "create extension hstore")
+		conn := harness.Connect(t, harness.Proxied(), harness.NewDatabase(t))
+		harness.Ask(t, conn, "create extension hstore")
 		if err := first(conn); err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if got := ask(t, conn, "select payload->>'a' from mbus4.work_queue"); got != "1" {
+		if got := harness.Ask(t, conn, "select payload->>'a' from mbus4.work_queue"); got != "1" {
 			t.Errorf("%s: %q", what, got)
 		}
 	}

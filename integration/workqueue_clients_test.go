@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 // workQueueTranscript is what every client prints: an id, a claim, how many were released, the tags of
@@ -28,30 +31,30 @@ usable 0
 // workQueueClient runs a program with its arguments before host, port and database.
 func workQueueClient(t *testing.T, env []string, program string, args []string, more ...string) {
 	t.Helper()
-	database := newQueueDatabase(t)
-	ask(t, connect(t, proxied(), database), "create table done (n int)")
-	args = append(args, proxied().host, strconv.Itoa(proxied().port), database)
-	got := run(t, env, "", "", program, append(args, more...)...)
-	if got.status != 0 || got.stdout != workQueueTranscript {
-		t.Errorf("status %d\n%s%s", got.status, lineDiff(workQueueTranscript, got.stdout), got.stderr)
+	database := harness.NewQueueDatabase(t)
+	harness.Ask(t, harness.Connect(t, harness.Proxied(), database), "create table done (n int)")
+	args = append(args, harness.Proxied().Host, strconv.Itoa(harness.Proxied().Port), database)
+	got := programs.Run(t, env, "", "", program, append(args, more...)...)
+	if got.Status != 0 || got.Stdout != workQueueTranscript {
+		t.Errorf("status %d\n%s%s", got.Status, harness.LineDiff(workQueueTranscript, got.Stdout), got.Stderr)
 	}
 }
 
 func TestWorkQueuePsycopg2(t *testing.T) {
 	t.Parallel()
-	needPython(t, "psycopg2", "python3-psycopg2")
-	workQueueClient(t, nil, python, []string{"testdata/workqueue/psycopg2_client.py"})
+	programs.NeedPython(t, "psycopg2", "python3-psycopg2")
+	workQueueClient(t, nil, programs.Python, []string{"testdata/workqueue/psycopg2_client.py"})
 }
 
 func TestWorkQueuePsycopg3(t *testing.T) {
 	t.Parallel()
-	needPython(t, "psycopg", "python3-psycopg")
-	workQueueClient(t, nil, python, []string{"testdata/workqueue/psycopg3_client.py"})
+	programs.NeedPython(t, "psycopg", "python3-psycopg")
+	workQueueClient(t, nil, programs.Python, []string{"testdata/workqueue/psycopg3_client.py"})
 }
 
 func TestWorkQueueNodePostgres(t *testing.T) {
 	t.Parallel()
-	node := tool(t, "node", "Node.js (nodejs)")
+	node := programs.Find(t, "node", "Node.js (nodejs)")
 	modules, err := filepath.Abs("node/node_modules")
 	if err != nil {
 		t.Fatal(err)
@@ -68,8 +71,8 @@ func TestWorkQueueNodePostgres(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := run(t, nil, "", own, tool(t, "npm", "npm"), "ci", "--no-audit", "--no-fund"); got.status != 0 {
-			t.Fatalf("npm ci: status %d\n%s%s", got.status, got.stdout, got.stderr)
+		if got := programs.Run(t, nil, "", own, programs.Find(t, "npm", "npm"), "ci", "--no-audit", "--no-fund"); got.Status != 0 {
+			t.Fatalf("npm ci: status %d\n%s%s", got.Status, got.Stdout, got.Stderr)
 		}
 		modules = filepath.Join(own, "node_modules")
 	}
@@ -79,8 +82,8 @@ func TestWorkQueueNodePostgres(t *testing.T) {
 // JDBC: {call …} is CALL with escapeSyntaxCallMode=call; by default it is a SELECT, and refused.
 func TestWorkQueueJDBC(t *testing.T) {
 	t.Parallel()
-	needFile(t, jdbcDriver, "libpostgresql-jdbc-java")
-	java := tool(t, "java", "a JDK (default-jdk-headless)")
+	programs.NeedFile(t, jdbcDriver, "libpostgresql-jdbc-java")
+	java := programs.Find(t, "java", "a JDK (default-jdk-headless)")
 	args := []string{"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", jdbcDriver, "testdata/workqueue/WorkQueue.java"}
 	for _, settings := range [][]string{
 		nil,
@@ -100,14 +103,14 @@ func TestWorkQueuePgx(t *testing.T) {
 	for _, mode := range execModes {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t)
-			conn := connectPgx(t, proxied(), database, mode)
+			database := harness.NewQueueDatabase(t)
+			conn := harness.ConnectPgx(t, harness.Proxied(), database, mode)
 			var said strings.Builder
-			if err := pgxWorkQueue(testContext(t), conn, &said); err != nil {
-				t.Error(describe(err))
+			if err := pgxWorkQueue(harness.Context(t), conn, &said); err != nil {
+				t.Error(harness.Describe(err))
 			}
 			if said.String() != workQueueTranscript {
-				t.Error(lineDiff(workQueueTranscript, said.String()))
+				t.Error(harness.LineDiff(workQueueTranscript, said.String()))
 			}
 		})
 	}
@@ -163,7 +166,7 @@ func pgxWorkQueue(ctx context.Context, conn *pgx.Conn, out *strings.Builder) err
 				return err
 			}
 			_, err = tx.Exec(ctx, process, 7, toDone)
-			out.WriteString("error " + sqlState(err) + "\n")
+			out.WriteString("error " + harness.SQLState(err) + "\n")
 			return tx.Rollback(ctx)
 		},
 		func() error { return call(process, 7, nil) },
@@ -179,8 +182,8 @@ func pgxWorkQueue(ctx context.Context, conn *pgx.Conn, out *strings.Builder) err
 // psql shows the tag, the place of an error and the notices; \bind and \gset where it has them.
 func TestWorkQueuePsql(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t)
-	ask(t, connect(t, proxied(), database), "create table done (n int)")
+	database := harness.NewQueueDatabase(t)
+	harness.Ask(t, harness.Connect(t, harness.Proxied(), database), "create table done (n int)")
 	wantPsql(t, database, `\set QUIET off
 select mbus4.add_message('{"n": 1}') as id \gset
 select :id as id;
@@ -244,7 +247,7 @@ HINT:  To call a function, use SELECT.
 LINE 1: insert into done values (9); call mbus4.process_queue(1)
                                           ^
 HINT:  mbus4.process_queue commits: call it outside a transaction block, as the only statement of a query.`, "-At", "-c", "insert into done values (9); call mbus4.process_queue(1)")
-	if _, major := psqlTool(t); major >= 16 {
+	if _, major := programs.FindPsql(t); major >= 16 {
 		wantPsql(t, database, `\set QUIET off
 call mbus4.process_queue($1, $2) \bind 1 'select 1' \g
 select 'usable';

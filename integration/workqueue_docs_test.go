@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
 )
 
 var docExample = regexp.MustCompile("(?s)```sql\n(.*?)```\n\n```text\n(.*?)```\n")
@@ -28,17 +31,17 @@ func TestWorkQueueDocs(t *testing.T) {
 	for i, e := range examples {
 		fmt.Fprintf(&script, "%s\\echo --mark %d--\n", e[1], i)
 	}
-	path, _ := psqlTool(t)
-	got := run(t, []string{"PAGER=", "PGOPTIONS="}, script.String(), "", "sh", "-c", `exec "$0" -X -d "$1" 2>&1`, path, proxied().url(newDatabase(t)))
-	rest := got.stdout
+	path, _ := programs.FindPsql(t)
+	got := programs.Run(t, []string{"PAGER=", "PGOPTIONS="}, script.String(), "", "sh", "-c", `exec "$0" -X -d "$1" 2>&1`, path, harness.Proxied().URL(harness.NewDatabase(t)))
+	rest := got.Stdout
 	for i, e := range examples {
 		output, behind, found := strings.Cut(rest, fmt.Sprintf("--mark %d--\n", i))
 		if !found {
 			t.Fatalf("no output of %q in %q", e[1], rest)
 		}
 		rest = behind
-		if trim(output) != trim(e[2]) {
-			t.Errorf("%s%s", e[1], lineDiff(trim(e[2]), trim(output)))
+		if programs.Trim(output) != programs.Trim(e[2]) {
+			t.Errorf("%s%s", e[1], harness.LineDiff(programs.Trim(e[2]), programs.Trim(output)))
 		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/forms"
+	"mbusproxy/integration/internal/harness"
 )
 
 // What a handler may be and do.
@@ -36,36 +39,36 @@ func TestWorkQueueHandlers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t, "q", "full")
-			conn := connect(t, proxied(), database)
-			for i, f := range forms() {
-				s := &session{f, conn, database}
+			database := harness.NewQueueDatabase(t, "q", "full")
+			conn := harness.Connect(t, harness.Proxied(), database)
+			for i, f := range forms.All() {
+				s := &forms.Session{Form: f, Conn: conn, Database: database}
 				addMessages(t, conn, 3)
-				ask(t, conn, "select mbus4.post('full', hstore('n', (100 * n)::text)) from generate_series(1, 3) n")
+				harness.Ask(t, conn, "select mbus4.post('full', hstore('n', (100 * n)::text)) from generate_series(1, 3) n")
 				if c.name == "completes" {
-					want(t, conn, "3", fmt.Sprintf("with u as (update mbus4.work_queue set payload = jsonb_build_object('n', id) returning 1) select count(*) from u -- %d", i))
+					harness.Want(t, conn, "3", fmt.Sprintf("with u as (update mbus4.work_queue set payload = jsonb_build_object('n', id) returning 1) select count(*) from u -- %d", i))
 				}
-				s.want(t, "", "call mbus4.process_queue(1, $1)", c.handler)
-				want(t, conn, c.result, c.query)
-				want(t, conn, "0", "select count(*) from mbus4.work_queue")
-				ask(t, conn, "truncate done; select mbus4.clear_queue_full(), mbus4.clear_queue_q()")
+				s.Want(t, "", "call mbus4.process_queue(1, $1)", c.handler)
+				harness.Want(t, conn, c.result, c.query)
+				harness.Want(t, conn, "0", "select count(*) from mbus4.work_queue")
+				harness.Ask(t, conn, "truncate done; select mbus4.clear_queue_full(), mbus4.clear_queue_q()")
 			}
 		})
 	}
 	t.Run("encodings and escapes", func(t *testing.T) {
 		t.Parallel()
-		conn := connect(t, proxied(), newQueueDatabase(t))
-		ask(t, conn, "create table said (word text); set client_encoding = LATIN1; set standard_conforming_strings = off")
+		conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t))
+		harness.Ask(t, conn, "create table said (word text); set client_encoding = LATIN1; set standard_conforming_strings = off")
 		for _, sql := range []string{
 			`call mbus4.process_queue(1, 'insert into said values (''\\\\` + "\xe4" + `'')')`,
 			`call mbus4.process_queue(1, $$insert into said values (E'\\` + "\xe4" + `')$$)`,
 		} {
-			ask(t, conn, "select mbus4.add_message('1')")
-			ask(t, conn, sql)
+			harness.Ask(t, conn, "select mbus4.add_message('1')")
+			harness.Ask(t, conn, sql)
 		}
-		ask(t, conn, "reset client_encoding; reset standard_conforming_strings")
-		want(t, conn, `\ä`+"\n"+`\ä`, "select word from said")
-		want(t, conn, "0", "select count(*) from mbus4.work_queue")
+		harness.Ask(t, conn, "reset client_encoding; reset standard_conforming_strings")
+		harness.Want(t, conn, `\ä`+"\n"+`\ä`, "select word from said")
+		harness.Want(t, conn, "0", "select count(*) from mbus4.work_queue")
 	})
 }
 
@@ -82,20 +85,20 @@ func TestWorkQueueHandlerErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t, "q")
-			conn := connect(t, proxied(), database)
-			ask(t, conn, `create table late (n int primary key deferrable initially deferred); insert into late values (2);
+			database := harness.NewQueueDatabase(t, "q")
+			conn := harness.Connect(t, harness.Proxied(), database)
+			harness.Ask(t, conn, `create table late (n int primary key deferrable initially deferred); insert into late values (2);
 				create function raises(b bool) returns void language plpgsql as $$ begin if b then raise 'no two'; end if; end $$;
 				create function asserts(b bool) returns void language plpgsql as $$ begin assert b, 'not two'; end $$`)
-			for _, f := range forms() {
-				s := &session{f, conn, database}
-				ask(t, conn, "delete from late where n <> 2; delete from mbus4.work_queue")
+			for _, f := range forms.All() {
+				s := &forms.Session{Form: f, Conn: conn, Database: database}
+				harness.Ask(t, conn, "delete from late where n <> 2; delete from mbus4.work_queue")
 				addMessages(t, conn, 4)
-				s.want(t, "", "call mbus4.process_queue(1, $1)", c.handler)
-				want(t, conn, "3", "select count(*) from done")
-				want(t, conn, "2|1|"+c.message+"|∅|t", `select payload->>'n', attempts, last_error, process_id,
+				s.Want(t, "", "call mbus4.process_queue(1, $1)", c.handler)
+				harness.Want(t, conn, "3", "select count(*) from done")
+				harness.Want(t, conn, "2|1|"+c.message+"|∅|t", `select payload->>'n', attempts, last_error, process_id,
 					next_attempt_at between now() + interval '0.1 s' and now() + interval '1.1 s' from mbus4.work_queue`)
-				ask(t, conn, "truncate done")
+				harness.Ask(t, conn, "truncate done")
 			}
 		})
 	}
@@ -104,7 +107,7 @@ func TestWorkQueueHandlerErrors(t *testing.T) {
 // What fails for each message: nothing stops, every message has its record.
 func TestWorkQueueUselessHandlers(t *testing.T) {
 	t.Parallel()
-	forEachForm(t, []string{"q"}, func(t *testing.T, s *session) {
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		for handler, message := range map[string]string{
 			"selec 1":                         `syntax error at or near "selec"`,
 			"select $2":                       "there is no parameter $2",
@@ -116,18 +119,18 @@ func TestWorkQueueUselessHandlers(t *testing.T) {
 			"select mbus4.nosuch($1)":                    "function mbus4.nosuch(jsonb) does not exist",
 			"select mbus4.add_message(jsonb '{') from v": "",
 		} {
-			ask(t, s.conn, "delete from mbus4.work_queue")
-			addMessages(t, s.conn, 2)
-			s.want(t, "", "call mbus4.process_queue(1, $1)", handler)
+			harness.Ask(t, s.Conn, "delete from mbus4.work_queue")
+			addMessages(t, s.Conn, 2)
+			s.Want(t, "", "call mbus4.process_queue(1, $1)", handler)
 			if message == "" {
-				s.want(t, "2|2", "select count(*), count(last_error) from mbus4.work_queue")
+				s.Want(t, "2|2", "select count(*), count(last_error) from mbus4.work_queue")
 				continue
 			}
-			s.want(t, "1|"+message+"\n1|"+message, "select attempts, last_error from mbus4.work_queue")
+			s.Want(t, "1|"+message+"\n1|"+message, "select attempts, last_error from mbus4.work_queue")
 		}
 		// A call that is wrong whatever the message says is an error of the caller.
-		ask(t, s.conn, "delete from mbus4.work_queue")
-		addMessages(t, s.conn, 2)
+		harness.Ask(t, s.Conn, "delete from mbus4.work_queue")
+		addMessages(t, s.Conn, 2)
 		for handler, code := range map[string]string{
 			"select mbus4.add_message()":                      "42883",
 			"call mbus4.process_queue(1)":                     "0A000",
@@ -137,112 +140,112 @@ func TestWorkQueueUselessHandlers(t *testing.T) {
 			"select 1; select mbus4.get_next_message(1, 2)":   "42883",
 			"select iid from mbus4.consume('q', selector=>1)": "42883",
 		} {
-			s.refused(t, code, "call mbus4.process_queue(1, $1)", handler)
+			s.Refused(t, code, "call mbus4.process_queue(1, $1)", handler)
 		}
-		s.want(t, "2|0", "select count(*), sum(attempts) from mbus4.work_queue")
+		s.Want(t, "2|0", "select count(*), sum(attempts) from mbus4.work_queue")
 	})
 }
 
 // Each failure doubles the time to the next attempt; before it nobody is given the message.
 func TestWorkQueueRetries(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t)
-	conn := connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t)
+	conn := harness.Connect(t, harness.Proxied(), database)
 	addMessages(t, conn, 2)
 	const handler = "insert into done(n) select 1 / (($1->>'n')::int - 1)"
 	waits := func(expected string) {
 		t.Helper()
-		want(t, conn, expected, `select attempts, round(extract(epoch from next_attempt_at - clock_timestamp())) from mbus4.work_queue`)
+		harness.Want(t, conn, expected, `select attempts, round(extract(epoch from next_attempt_at - clock_timestamp())) from mbus4.work_queue`)
 	}
-	process := func() { t.Helper(); ask(t, conn, "call mbus4.process_queue(1, $1)", handler) }
+	process := func() { t.Helper(); harness.Ask(t, conn, "call mbus4.process_queue(1, $1)", handler) }
 	process()
 	waits("1|1")
 	process() // not due
 	waits("1|1")
-	want(t, conn, "", "select * from mbus4.get_next_message(1)")
-	await(t, conn, 10*time.Second, "select next_attempt_at < clock_timestamp() from mbus4.work_queue")
+	harness.Want(t, conn, "", "select * from mbus4.get_next_message(1)")
+	harness.Await(t, conn, 10*time.Second, "select next_attempt_at < clock_timestamp() from mbus4.work_queue")
 	process()
 	waits("2|2")
 	for n, wait := range map[int]int{2: 4, 3: 8, 11: 2048, 12: 3600, 13: 3600, 2_000_000_000: 3600} {
-		ask(t, conn, fmt.Sprintf("update mbus4.work_queue set attempts = %d, next_attempt_at = now()", n))
+		harness.Ask(t, conn, fmt.Sprintf("update mbus4.work_queue set attempts = %d, next_attempt_at = now()", n))
 		process()
 		waits(fmt.Sprintf("%d|%d", n+1, wait))
 	}
 	// A message whose turn has come again does not go before those that have waited longer.
-	ask(t, conn, "truncate done; update mbus4.work_queue set attempts = 0, next_attempt_at = now() - interval '1 s'")
+	harness.Ask(t, conn, "truncate done; update mbus4.work_queue set attempts = 0, next_attempt_at = now() - interval '1 s'")
 	addMessages(t, conn, 2)
-	ask(t, conn, "update mbus4.work_queue set next_attempt_at = now() - interval '2 s' where attempts = 0 and payload->>'n' = '2'")
-	want(t, conn, "2 1 1", `with a as (select mbus4.get_next_message(1) as m from generate_series(1, 3))
+	harness.Ask(t, conn, "update mbus4.work_queue set next_attempt_at = now() - interval '2 s' where attempts = 0 and payload->>'n' = '2'")
+	harness.Want(t, conn, "2 1 1", `with a as (select mbus4.get_next_message(1) as m from generate_series(1, 3))
 		select string_agg((m).payload->>'n', ' ') from a`)
-	ask(t, conn, "select mbus4.release_messages(1)")
+	harness.Ask(t, conn, "select mbus4.release_messages(1)")
 	// Once it succeeds nothing is left of it.
-	ask(t, conn, "call mbus4.process_queue(1, $1)", toDone)
-	want(t, conn, "0|3", "select (select count(*) from mbus4.work_queue), count(*) from done")
+	harness.Ask(t, conn, "call mbus4.process_queue(1, $1)", toDone)
+	harness.Want(t, conn, "0|3", "select (select count(*) from mbus4.work_queue), count(*) from done")
 }
 
 // process_queue commits, so it must be a statement of its own outside a transaction block.
 func TestWorkQueueTransactions(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t)
-	conn, other := connect(t, proxied(), database), connect(t, proxied(), database)
+	database := harness.NewQueueDatabase(t)
+	conn, other := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
 	addMessages(t, conn, 3)
-	ask(t, conn, "create table t (n int)")
+	harness.Ask(t, conn, "create table t (n int)")
 	const call = "call mbus4.process_queue(1, '" + "insert into done(n) values (1)" + "')"
 	for _, sql := range []string{
 		"begin; " + call, "insert into t values (1); " + call, call + "; select 1", call + "; " + call, "begin; commit; " + call,
 		"select 1; ;" + call + ";",
 	} {
-		if r := refusal(t, conn, "2D000", sql); r.Hint == "" || int(r.Position) != strings.Index(sql, "mbus4.")+1 || r.Where != "" {
-			t.Errorf("%s: %s", sql, describe(r))
+		if r := harness.Refusal(t, conn, "2D000", sql); r.Hint == "" || int(r.Position) != strings.Index(sql, "mbus4.")+1 || r.Where != "" {
+			t.Errorf("%s: %s", sql, harness.Describe(r))
 		}
 		if conn.TxStatus() != 'I' {
-			ask(t, conn, "rollback")
+			harness.Ask(t, conn, "rollback")
 		}
 	}
 	// What goes before it in a Query keeps its own tag.
-	results := conn.Exec(testContext(t), "select 1; "+call)
+	results := conn.Exec(harness.Context(t), "select 1; "+call)
 	if !results.NextResult() {
-		t.Fatal(describe(results.Close()))
+		t.Fatal(harness.Describe(results.Close()))
 	}
 	if tag, err := results.ResultReader().Close(); tag.String() != "SELECT 1" {
 		t.Errorf("tag %q, %v", tag, err)
 	}
-	if err := results.Close(); sqlState(err) != "2D000" {
-		t.Error(describe(err))
+	if err := results.Close(); harness.SQLState(err) != "2D000" {
+		t.Error(harness.Describe(err))
 	}
-	for _, f := range forms() {
-		s := &session{f, conn, database}
+	for _, f := range forms.All() {
+		s := &forms.Session{Form: f, Conn: conn, Database: database}
 		for _, begin := range []string{"begin", "begin isolation level serializable", "start transaction read only"} {
-			s.want(t, "", begin)
-			if said := s.refused(t, "2D000", call); !strings.Contains(said, "(at 6;") || !strings.Contains(said, "outside a transaction block") {
-				t.Errorf("%s: %s", f.name, said)
+			s.Want(t, "", begin)
+			if said := s.Refused(t, "2D000", call); !strings.Contains(said, "(at 6;") || !strings.Contains(said, "outside a transaction block") {
+				t.Errorf("%s: %s", f.Name, said)
 			}
 			if conn.TxStatus() != 'E' {
-				t.Errorf("%s: status %q", f.name, conn.TxStatus())
+				t.Errorf("%s: status %q", f.Name, conn.TxStatus())
 			}
-			s.refused(t, "25P02", call)
-			s.want(t, "", "rollback")
+			s.Refused(t, "25P02", call)
+			s.Want(t, "", "rollback")
 		}
 	}
-	if _, err := runPipelined(testContext(t), conn, do("begin"), do("insert into t values (1)"), do(call), do("select 1")); sqlState(err) != "2D000" {
-		t.Error(describe(err))
+	if _, err := forms.RunPipelined(harness.Context(t), conn, forms.Do("begin"), forms.Do("insert into t values (1)"), forms.Do(call), forms.Do("select 1")); harness.SQLState(err) != "2D000" {
+		t.Error(harness.Describe(err))
 	}
-	ask(t, conn, "rollback")
-	want(t, conn, "3|0|0", "select (select count(*) from mbus4.work_queue), (select count(*) from done), count(*) from t")
+	harness.Ask(t, conn, "rollback")
+	harness.Want(t, conn, "3|0|0", "select (select count(*) from mbus4.work_queue), (select count(*) from done), count(*) from t")
 
 	// In a pipeline it commits what came before it in the same one, as any procedure that commits.
-	got, err := runPipelined(testContext(t), conn, do("insert into t values ($1)", 2), do(call), do("select count(*) from done"),
-		do("insert into t values ($1)", 3), do("select 1 / (count(*) - 2) from t"))
-	switch sqlState(err) {
+	got, err := forms.RunPipelined(harness.Context(t), conn, forms.Do("insert into t values ($1)", 2), forms.Do(call), forms.Do("select count(*) from done"),
+		forms.Do("insert into t values ($1)", 3), forms.Do("select 1 / (count(*) - 2) from t"))
+	switch harness.SQLState(err) {
 	case "2D000": // from Postgres 18 on a pipeline is a transaction block
-		want(t, other, "3|0", "select (select count(*) from mbus4.work_queue), count(*) from t")
+		harness.Want(t, other, "3|0", "select (select count(*) from mbus4.work_queue), count(*) from t")
 	case "22012":
-		want(t, other, "0|3|2", "select (select count(*) from mbus4.work_queue), (select count(*) from done), sum(n) from t")
+		harness.Want(t, other, "0|3|2", "select (select count(*) from mbus4.work_queue), (select count(*) from done), sum(n) from t")
 	default:
-		t.Errorf("%q, %s", got, describe(err))
+		t.Errorf("%q, %s", got, harness.Describe(err))
 	}
 	// Several of them, each in a pipeline segment of its own.
-	p := conn.StartPipeline(testContext(t))
+	p := conn.StartPipeline(harness.Context(t))
 	for range 3 {
 		p.SendQueryParams("select mbus4.add_message('{}')", nil, nil, nil, nil)
 		_ = p.Sync()
@@ -255,11 +258,11 @@ func TestWorkQueueTransactions(t *testing.T) {
 	for range 18 {
 		next, err := p.GetResults()
 		if err != nil {
-			t.Fatal(describe(err))
+			t.Fatal(harness.Describe(err))
 		}
 		if r, ok := next.(*pgconn.ResultReader); ok {
 			read := r.Read()
-			said = append(said, strings.TrimSpace(read.CommandTag.String()+" "+rowsText(read)))
+			said = append(said, strings.TrimSpace(read.CommandTag.String()+" "+harness.RowsText(read)))
 		}
 	}
 	_ = p.Close()
@@ -272,54 +275,54 @@ func TestWorkQueueTransactions(t *testing.T) {
 // kept, and the message in work is free again.
 func TestWorkQueueProgressAndCancel(t *testing.T) {
 	t.Parallel()
-	for _, f := range forms() {
-		t.Run(f.name, func(t *testing.T) {
+	for _, f := range forms.All() {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			database := newQueueDatabase(t)
-			config, err := pgconn.ParseConfig(proxied().dsn(database))
+			database := harness.NewQueueDatabase(t)
+			config, err := pgconn.ParseConfig(harness.Proxied().DSN(database))
 			if err != nil {
 				t.Fatal(err)
 			}
 			notices := make(chan *pgconn.Notice, 100)
 			config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices <- n }
-			worker, err := pgconn.ConnectConfig(testContext(t), config)
+			worker, err := pgconn.ConnectConfig(harness.Context(t), config)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { closeConn(worker.Close) })
-			conn := connect(t, proxied(), database)
+			t.Cleanup(func() { harness.Close(worker.Close) })
+			conn := harness.Connect(t, harness.Proxied(), database)
 			addMessages(t, conn, 60)
-			ask(t, conn, `insert into mbus4.work_queue(payload, next_attempt_at) values ('{"n": 61, "sleep": 30}', now() + interval '1 s')`)
+			harness.Ask(t, conn, `insert into mbus4.work_queue(payload, next_attempt_at) values ('{"n": 61, "sleep": 30}', now() + interval '1 s')`)
 			handler := toDone + "; select 1 / (($1->>'n')::int - 7), pg_sleep(coalesce(($1->>'sleep')::float, 0.1))"
-			ask(t, conn, "update mbus4.work_queue set next_attempt_at = '2000-01-01' where payload->>'n' = '7'")
+			harness.Ask(t, conn, "update mbus4.work_queue set next_attempt_at = '2000-01-01' where payload->>'n' = '7'")
 			ended := make(chan error, 1)
-			ctx := testContext(t)
+			ctx := harness.Context(t)
 			go func() {
-				_, err := f.run(ctx, worker, do("call mbus4.process_queue(5, $1)", handler))
+				_, err := f.Run(ctx, worker, forms.Do("call mbus4.process_queue(5, $1)", handler))
 				ended <- err
 			}()
-			await(t, conn, 20*time.Second, "select exists (select from pg_stat_activity where wait_event = 'PgSleep' and query_start < now() - interval '2.5 s' and datname = current_database())")
+			harness.Await(t, conn, 20*time.Second, "select exists (select from pg_stat_activity where wait_event = 'PgSleep' and query_start < now() - interval '2.5 s' and datname = current_database())")
 			select {
 			case n := <-notices:
 				if n.Severity != "NOTICE" || !strings.HasPrefix(n.Message, "process 5: ") || !strings.HasSuffix(n.Message, " messages completed, 1 failed") {
 					t.Errorf("%+v", n)
 				}
-			case <-time.After(askLimit):
+			case <-time.After(harness.AskLimit):
 				t.Error("no notice")
 			}
 			// Up to the one that would sleep for long.
-			await(t, conn, 60*time.Second, "select count(*) = 2 from mbus4.work_queue")
-			cancelCtx, cancel := context.WithTimeout(ctx, askLimit)
+			harness.Await(t, conn, 60*time.Second, "select count(*) = 2 from mbus4.work_queue")
+			cancelCtx, cancel := context.WithTimeout(ctx, harness.AskLimit)
 			defer cancel()
 			start := time.Now()
 			if err := worker.CancelRequest(cancelCtx); err != nil {
 				t.Error(err)
 			}
-			if err := <-ended; sqlState(err) != "57014" || time.Since(start) > 20*time.Second { // the handler sleeps for longer
-				t.Errorf("%s after %v", describe(err), time.Since(start))
+			if err := <-ended; harness.SQLState(err) != "57014" || time.Since(start) > 20*time.Second { // the handler sleeps for longer
+				t.Errorf("%s after %v", harness.Describe(err), time.Since(start))
 			}
-			want(t, conn, "0|2|59", "select count(process_id), count(*), (select count(*) from done) from mbus4.work_queue")
-			want(t, worker, "61", "select payload->>'n' from mbus4.get_next_message(1) where payload ? 'sleep'")
+			harness.Want(t, conn, "0|2|59", "select count(process_id), count(*), (select count(*) from done) from mbus4.work_queue")
+			harness.Want(t, worker, "61", "select payload->>'n' from mbus4.get_next_message(1) where payload ? 'sleep'")
 			if worker.TxStatus() != 'I' {
 				t.Errorf("status %q", worker.TxStatus())
 			}
@@ -335,18 +338,18 @@ func TestWorkQueueIsolation(t *testing.T) {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
 			const messages, processes = 200, 4
-			database := newQueueDatabase(t)
-			conn := connect(t, proxied(), database)
+			database := harness.NewQueueDatabase(t)
+			conn := harness.Connect(t, harness.Proxied(), database)
 			addMessages(t, conn, messages)
-			ctx := testContext(t)
+			ctx := harness.Context(t)
 			errs := make(chan error, processes)
 			for p := range processes {
-				worker := connect(t, proxied(), database)
-				ask(t, worker, "set default_transaction_isolation = '"+level+"'")
+				worker := harness.Connect(t, harness.Proxied(), database)
+				harness.Ask(t, worker, "set default_transaction_isolation = '"+level+"'")
 				go func() {
 					for again := 0; ; again++ {
-						_, err := query(ctx, worker, "call mbus4.process_queue($1, $2)", p, toDone)
-						if sqlState(err) != "40001" || again > 1000 {
+						_, err := harness.Query(ctx, worker, "call mbus4.process_queue($1, $2)", p, toDone)
+						if harness.SQLState(err) != "40001" || again > 1000 {
 							t.Logf("process %d: %d times 40001", p, again)
 							errs <- err
 							return
@@ -359,10 +362,10 @@ func TestWorkQueueIsolation(t *testing.T) {
 				failed = append(failed, <-errs)
 			}
 			if err := errors.Join(failed...); err != nil {
-				t.Error(describe(err))
+				t.Error(harness.Describe(err))
 			}
-			ask(t, conn, "call mbus4.process_queue(9, $1)", toDone)
-			want(t, conn, fmt.Sprintf("%[1]d|%[1]d|0", messages), "select count(*), count(distinct n), (select count(*) from mbus4.work_queue) from done")
+			harness.Ask(t, conn, "call mbus4.process_queue(9, $1)", toDone)
+			harness.Want(t, conn, fmt.Sprintf("%[1]d|%[1]d|0", messages), "select count(*), count(distinct n), (select count(*) from mbus4.work_queue) from done")
 		})
 	}
 }
@@ -371,26 +374,26 @@ func TestWorkQueueIsolation(t *testing.T) {
 // that began long ago, and what was given back.
 func TestWorkQueueLateComers(t *testing.T) {
 	t.Parallel()
-	database := newQueueDatabase(t)
-	conn, old, worker := connect(t, proxied(), database), connect(t, proxied(), database), connect(t, proxied(), database)
-	ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(-4, 0) n; create table done (n int, at timestamptz default clock_timestamp())")
-	want(t, conn, "1", "select id from mbus4.get_next_message(9)")
-	ask(t, conn, "update mbus4.work_queue set next_attempt_at = '-infinity' where id = 2")
-	ask(t, old, `begin; select mbus4.add_message('1')`)
-	ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(2, 40) n")
+	database := harness.NewQueueDatabase(t)
+	conn, old, worker := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(-4, 0) n; create table done (n int, at timestamptz default clock_timestamp())")
+	harness.Want(t, conn, "1", "select id from mbus4.get_next_message(9)")
+	harness.Ask(t, conn, "update mbus4.work_queue set next_attempt_at = '-infinity' where id = 2")
+	harness.Ask(t, old, `begin; select mbus4.add_message('1')`)
+	harness.Ask(t, conn, "select mbus4.add_message(to_jsonb(n)) from generate_series(2, 40) n")
 	ended := make(chan error, 1)
-	ctx := testContext(t)
+	ctx := harness.Context(t)
 	go func() {
-		_, err := query(ctx, worker, "call mbus4.process_queue(1, $1)", "insert into done values (($1)::int); select pg_sleep(0.1)")
+		_, err := harness.Query(ctx, worker, "call mbus4.process_queue(1, $1)", "insert into done values (($1)::int); select pg_sleep(0.1)")
 		ended <- err
 	}()
-	await(t, conn, 20*time.Second, "select count(*) >= 8 from done")
-	ask(t, old, "commit")
-	want(t, conn, "1", "select mbus4.release_messages(9)")
+	harness.Await(t, conn, 20*time.Second, "select count(*) >= 8 from done")
+	harness.Ask(t, old, "commit")
+	harness.Want(t, conn, "1", "select mbus4.release_messages(9)")
 	if err := <-ended; err != nil {
-		t.Fatal(describe(err))
+		t.Fatal(harness.Describe(err))
 	}
-	want(t, conn, "0|45", "select (select count(*) from mbus4.work_queue), count(*) from done")
+	harness.Want(t, conn, "0|45", "select (select count(*) from mbus4.work_queue), count(*) from done")
 	// Not only at the end.
-	want(t, conn, "t|-3", `select (select max(at) from done where n in (1, -4)) < (select at from done where n = 35), (select n from done order by at limit 1)`)
+	harness.Want(t, conn, "t|-3", `select (select max(at) from done where n in (1, -4)) < (select at from done where n = 35), (select n from done order by at limit 1)`)
 }

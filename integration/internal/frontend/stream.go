@@ -1,4 +1,4 @@
-package integration
+package frontend
 
 import (
 	"encoding/binary"
@@ -8,20 +8,22 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/harness"
 )
 
-// stream is a session through e in a database as a bare connection, with as much time as big things take.
-func stream(t *testing.T, e endpoint, database string) net.Conn {
+// Stream is a session through e in a database as a bare connection, with as much time as big things take.
+func Stream(t *testing.T, e harness.Endpoint, database string) net.Conn {
 	t.Helper()
-	w := connectWire(t, e, database)
-	if err := w.hijacked.Conn.SetDeadline(time.Now().Add(10 * time.Minute)); err != nil {
+	w := Connect(t, e, database)
+	if err := w.Hijacked.Conn.SetDeadline(time.Now().Add(10 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	return w.hijacked.Conn
+	return w.Hijacked.Conn
 }
 
-// send writes messages.
-func send(t *testing.T, conn net.Conn, messages ...pgproto3.FrontendMessage) {
+// Send writes messages.
+func Send(t *testing.T, conn net.Conn, messages ...pgproto3.FrontendMessage) {
 	t.Helper()
 	var all []byte
 	for _, m := range messages {
@@ -35,9 +37,9 @@ func send(t *testing.T, conn net.Conn, messages ...pgproto3.FrontendMessage) {
 	}
 }
 
-// readReplies reads up to ReadyForQuery or the end and returns the messages but for rows that are not short,
+// ReadReplies reads up to ReadyForQuery or the end and returns the messages but for rows that are not short,
 // of which it counts the bytes.
-func readReplies(conn net.Conn) (small []byte, big int) {
+func ReadReplies(conn net.Conn) (small []byte, big int) {
 	var head [5]byte
 	for {
 		if _, err := io.ReadFull(conn, head[:]); err != nil {

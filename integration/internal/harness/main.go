@@ -1,4 +1,4 @@
-package integration
+package harness
 
 import (
 	"context"
@@ -18,28 +18,28 @@ import (
 // The two ways to a test's database, the room's folder for what it builds, and the program under test, with the race
 // detector. runMain sets them before any test runs; nobody changes them after that.
 var (
-	directEnd, proxiedEnd endpoint
+	directEnd, proxiedEnd Endpoint
 	folder, proxyBinary   string
 )
 
 const proxyProgram = "mbusproxy/cmd/mbusproxy"
 
-// direct is the way past the proxy, to the room's own cluster.
-func direct() endpoint { return directEnd }
+// Direct is the way past the proxy, to the room's own cluster.
+func Direct() Endpoint { return directEnd }
 
-// proxied is the way through the room's own proxy, to the same cluster.
-func proxied() endpoint { return proxiedEnd }
+// Proxied is the way through the room's own proxy, to the same cluster.
+func Proxied() Endpoint { return proxiedEnd }
 
-// both lists the two in the order in which results are compared.
-func both() []endpoint { return []endpoint{direct(), proxied()} }
+// Both lists the two in the order in which results are compared.
+func Both() []Endpoint { return []Endpoint{Direct(), Proxied()} }
 
-// long reports whether tests are to do all they can (make test-long).
-func long() bool { return os.Getenv("MBUS_LONG") != "" }
+// Long reports whether tests are to do all they can (make test-long).
+func Long() bool { return os.Getenv("MBUS_LONG") != "" }
 
-// runMain is the TestMain of a room: it builds the proxy, starts a cluster and the proxy in front of it, runs the
+// Main is the TestMain of a room: it builds the proxy, starts a cluster and the proxy in front of it, runs the
 // tests, stops both and ends the process. The lines of hba are the cluster's pg_hba.conf; without any it trusts
 // loopback.
-func runMain(m *testing.M, hba ...string) {
+func Main(m *testing.M, hba ...string) {
 	// A child with Pdeathsig dies with the thread that started it, so that thread must last.
 	runtime.LockOSThread()
 	flag.Parse()
@@ -60,7 +60,7 @@ func runAll(m *testing.M, hba []string) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(folder)
-	if proxyBinary, err = build("mbusproxy", proxyProgram, "-race"); err != nil {
+	if proxyBinary, err = Build("mbusproxy", proxyProgram, "-race"); err != nil {
 		return 1, err
 	}
 	cluster, err := pgcluster.Temp(pgcluster.Config{
@@ -73,9 +73,9 @@ func runAll(m *testing.M, hba []string) (code int, err error) {
 	if err != nil {
 		return 1, fmt.Errorf("starting Postgres: %w", err)
 	}
-	defer stopCluster(cluster)
+	defer StopCluster(cluster)
 
-	directEnd = endpoint{name: "direct", host: cluster.Host(), port: cluster.Port()}
+	directEnd = Endpoint{Name: "direct", Host: cluster.Host(), Port: cluster.Port()}
 	if err := makeTemplate(); err != nil {
 		return 1, err
 	}
@@ -83,17 +83,17 @@ func runAll(m *testing.M, hba []string) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	proxiedEnd = proxy.endpoint
+	proxiedEnd = proxy.Endpoint
 
 	code = m.Run()
 
 	// The proxy's own end is a test too: status 0 on SIGTERM, no data race and no panic.
-	if err := proxy.stop(); err != nil {
+	if err := proxy.Stop(); err != nil {
 		code = 1
 		fmt.Fprintln(os.Stderr, "integration:", err)
 	}
 	if code != 0 {
-		fmt.Fprintf(os.Stderr, "--- the proxy's stderr (last part) ---\n%s\n", proxy.logTail())
+		fmt.Fprintf(os.Stderr, "--- the proxy's stderr (last part) ---\n%s\n", proxy.LogTail())
 	}
 	return code, nil
 }
@@ -102,22 +102,22 @@ func runAll(m *testing.M, hba []string) (code int, err error) {
 func makeTemplate() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgconn.Connect(ctx, direct().dsn("postgres"))
+	conn, err := pgconn.Connect(ctx, Direct().DSN("postgres"))
 	if err != nil {
 		return fmt.Errorf("making the template: %w", err)
 	}
 	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, "create database "+queueTemplate).ReadAll(); err != nil {
+	if _, err := conn.Exec(ctx, "create database "+QueueTemplate).ReadAll(); err != nil {
 		return fmt.Errorf("making the template: %w", err)
 	}
-	if out, err := exec.CommandContext(ctx, proxyBinary, "init", "--admin", direct().dsn(queueTemplate)).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, proxyBinary, "init", "--admin", Direct().DSN(QueueTemplate)).CombinedOutput(); err != nil {
 		return fmt.Errorf("making the template: %w: %s", err, out)
 	}
 	return nil
 }
 
-// stopCluster ends a cluster that a test or a room has started.
-func stopCluster(c *pgcluster.Cluster) {
+// StopCluster ends a cluster that a test or a room has started.
+func StopCluster(c *pgcluster.Cluster) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := c.Stop(ctx); err != nil {

@@ -1,10 +1,10 @@
-package integration
+package harness
 
 import "strings"
 
-// lineDiff shows the lines of two texts that are expected to be equal, the first ones that differ
+// LineDiff shows the lines of two texts that are expected to be equal, the first ones that differ
 // marked with - and +.
-func lineDiff(a, b string) string {
+func LineDiff(a, b string) string {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	var out strings.Builder
 	for i := range max(len(as), len(bs)) {

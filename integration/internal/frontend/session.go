@@ -1,4 +1,4 @@
-package integration
+package frontend
 
 import (
 	"fmt"
@@ -8,18 +8,20 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/integration/internal/harness"
 )
 
-// wire is a session seen as single protocol messages.
-type wire struct {
+// Session is a session seen as single protocol messages.
+type Session struct {
 	*testing.T
-	frontend *pgproto3.Frontend
-	hijacked *pgconn.HijackedConn
+	Frontend *pgproto3.Frontend
+	Hijacked *pgconn.HijackedConn
 }
 
-func connectWire(t *testing.T, e endpoint, database string) *wire {
+func Connect(t *testing.T, e harness.Endpoint, database string) *Session {
 	t.Helper()
-	conn, err := pgconn.Connect(testContext(t), e.dsn(database))
+	conn, err := pgconn.Connect(harness.Context(t), e.DSN(database))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,25 +30,25 @@ func connectWire(t *testing.T, e endpoint, database string) *wire {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = hijacked.Conn.Close() })
-	if err := hijacked.Conn.SetDeadline(time.Now().Add(askLimit)); err != nil {
+	if err := hijacked.Conn.SetDeadline(time.Now().Add(harness.AskLimit)); err != nil {
 		t.Fatal(err)
 	}
-	return &wire{t, hijacked.Frontend, hijacked}
+	return &Session{t, hijacked.Frontend, hijacked}
 }
 
-// exchange sends the messages and returns the replies as text, up to and with the one that
+// Exchange sends the messages and returns the replies as text, up to and with the one that
 // contains last.
-func (w *wire) exchange(last string, messages ...pgproto3.FrontendMessage) string {
+func (w *Session) Exchange(last string, messages ...pgproto3.FrontendMessage) string {
 	w.Helper()
 	for _, m := range messages {
-		w.frontend.Send(m)
+		w.Frontend.Send(m)
 	}
-	if err := w.frontend.Flush(); err != nil {
+	if err := w.Frontend.Flush(); err != nil {
 		w.Fatal(err)
 	}
 	var lines []string
 	for {
-		m, err := w.frontend.Receive()
+		m, err := w.Frontend.Receive()
 		if err != nil {
 			w.Fatalf("after\n%s\n%v", strings.Join(lines, "\n"), err)
 		}
@@ -86,11 +88,11 @@ func replyText(m pgproto3.BackendMessage) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", m), "*pgproto3.")
 }
 
-// wantExchange compares a whole exchange.
-func (w *wire) wantExchange(name, expected, last string, messages ...pgproto3.FrontendMessage) {
+// WantExchange compares a whole exchange.
+func (w *Session) WantExchange(name, expected, last string, messages ...pgproto3.FrontendMessage) {
 	w.Helper()
 	expected = strings.ReplaceAll(strings.TrimSpace(expected), "\t", "")
-	if got := w.exchange(last, messages...); got != expected {
-		w.Errorf("%s:\n%s", name, lineDiff(expected, got))
+	if got := w.Exchange(last, messages...); got != expected {
+		w.Errorf("%s:\n%s", name, harness.LineDiff(expected, got))
 	}
 }

@@ -1,4 +1,4 @@
-package integration
+package programs
 
 import (
 	"bytes"
@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"mbusproxy/integration/internal/harness"
 )
 
-// tool finds a client program, or fails with what to install.
-func tool(t *testing.T, name, install string) string {
+// Find finds a client program, or fails with what to install.
+func Find(t *testing.T, name, install string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -20,24 +22,24 @@ func tool(t *testing.T, name, install string) string {
 	return path
 }
 
-// needFile fails with what to install when a file is missing.
-func needFile(t *testing.T, path, install string) {
+// NeedFile fails with what to install when a file is missing.
+func NeedFile(t *testing.T, path, install string) {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("%s is missing: install %s (%v)", path, install, err)
 	}
 }
 
-// ran is the outcome of a program.
-type ran struct {
-	stdout, stderr string
-	status         int
+// Outcome is the outcome of a program.
+type Outcome struct {
+	Stdout, Stderr string
+	Status         int
 }
 
-// run executes a program to its end, which testLimit bounds.
-func run(t *testing.T, env []string, stdin, dir, program string, args ...string) ran {
+// Run executes a program to its end, which testLimit bounds.
+func Run(t *testing.T, env []string, stdin, dir, program string, args ...string) Outcome {
 	t.Helper()
-	cmd := exec.CommandContext(testContext(t), program, args...)
+	cmd := exec.CommandContext(harness.Context(t), program, args...)
 	cmd.Env = append(os.Environ(), append([]string{"LC_ALL=C.UTF-8", "TZ=UTC"}, env...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Dir = dir
@@ -48,8 +50,8 @@ func run(t *testing.T, env []string, stdin, dir, program string, args ...string)
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v\n%s", program, err, stderr.String())
 	}
-	if context.Cause(testContext(t)) != nil || cmd.ProcessState.ExitCode() < 0 {
+	if context.Cause(harness.Context(t)) != nil || cmd.ProcessState.ExitCode() < 0 {
 		t.Fatalf("%s %v did not end by itself: %v\n%s%s", program, args, err, stdout.String(), stderr.String())
 	}
-	return ran{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return Outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }

@@ -1,4 +1,4 @@
-package integration
+package harness
 
 import (
 	"bytes"
@@ -16,18 +16,18 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// proxyProcess is a running `mbusproxy serve`.
-type proxyProcess struct {
-	endpoint endpoint // of its own; newProxy's flags may give it more
+// Proxy is a running `mbusproxy serve`.
+type Proxy struct {
+	Endpoint Endpoint // of its own; newProxy's flags may give it more
 	cmd      *exec.Cmd
 	log      *os.File      // its stderr and stdout
 	exited   chan struct{} // closed when cmd.Wait has returned
 	exitErr  error         // valid once exited is closed
 }
 
-// build compiles one of the repository's programs into the room's folder, which goes when the room ends. What other
+// Build compiles one of the repository's programs into the room's folder, which goes when the room ends. What other
 // rooms have compiled the build cache has; only the linking is done again.
-func build(name, program string, flags ...string) (path string, err error) {
+func Build(name, program string, flags ...string) (path string, err error) {
 	path = filepath.Join(folder, name)
 	args := append(append([]string{"build"}, flags...), "-o", path, program)
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
@@ -36,9 +36,9 @@ func build(name, program string, flags ...string) (path string, err error) {
 	return path, nil
 }
 
-// newProxy starts one more proxy, in front of the room's cluster unless flags say otherwise, and returns when a client
+// NewProxy starts one more proxy, in front of the room's cluster unless flags say otherwise, and returns when a client
 // can get in. It ends with the test at the latest, and must end well.
-func newProxy(t *testing.T, flags ...string) *proxyProcess {
+func NewProxy(t *testing.T, flags ...string) *Proxy {
 	t.Helper()
 	p, err := startProxy(proxyBinary, flags...)
 	if err != nil {
@@ -49,24 +49,24 @@ func newProxy(t *testing.T, flags ...string) *proxyProcess {
 }
 
 // end stops a proxy that runs still.
-func (p *proxyProcess) end(t *testing.T) {
+func (p *Proxy) end(t *testing.T) {
 	t.Helper()
 	select {
 	case <-p.exited:
 		_ = os.Remove(p.log.Name())
 	default:
-		if err := p.stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
 	if t.Failed() {
-		t.Logf("the proxy's stderr:\n%s", p.logTail())
+		t.Logf("the proxy's stderr:\n%s", p.LogTail())
 	}
 }
 
 // startProxy runs the binary, with more flags if there are any.
-func startProxy(binary string, flags ...string) (*proxyProcess, error) {
-	port, err := freePort()
+func startProxy(binary string, flags ...string) (*Proxy, error) {
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,9 @@ func startProxy(binary string, flags ...string) (*proxyProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	dsn := direct().dsn("postgres")
-	p := &proxyProcess{
-		endpoint: endpoint{name: "proxied", host: "127.0.0.1", port: port},
+	dsn := Direct().DSN("postgres")
+	p := &Proxy{
+		Endpoint: Endpoint{Name: "proxied", Host: "127.0.0.1", Port: port},
 		log:      log,
 		exited:   make(chan struct{}),
 	}
@@ -85,7 +85,7 @@ func startProxy(binary string, flags ...string) (*proxyProcess, error) {
 	flags = append(flags, "--listen", fmt.Sprintf("127.0.0.1:%d", port))
 	p.cmd = exec.Command(binary, flags...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = childAttributes()
+	p.cmd.SysProcAttr = ChildAttributes()
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the proxy: %w", err)
 	}
@@ -96,29 +96,29 @@ func startProxy(binary string, flags ...string) (*proxyProcess, error) {
 	if err := p.awaitReady(60 * time.Second); err != nil {
 		_ = p.cmd.Process.Kill()
 		<-p.exited
-		return nil, fmt.Errorf("%w\n%s", err, p.logTail())
+		return nil, fmt.Errorf("%w\n%s", err, p.LogTail())
 	}
 	return p, nil
 }
 
-// pid is the number of the proxy's process.
-func (p *proxyProcess) pid() int { return p.cmd.Process.Pid }
+// PID is the number of the proxy's process.
+func (p *Proxy) PID() int { return p.cmd.Process.Pid }
 
-// kill ends the proxy as a crash would, and returns when it is gone.
-func (p *proxyProcess) kill() error {
+// Kill ends the proxy as a crash would, and returns when it is gone.
+func (p *Proxy) Kill() error {
 	err := p.cmd.Process.Kill()
 	<-p.exited
 	return err
 }
 
 // awaitReady connects until a session works, the proxy ends or the limit has passed.
-func (p *proxyProcess) awaitReady(limit time.Duration) error {
+func (p *Proxy) awaitReady(limit time.Duration) error {
 	deadline := time.After(limit)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		conn, err := pgconn.Connect(ctx, p.endpoint.dsn("postgres"))
+		conn, err := pgconn.Connect(ctx, p.Endpoint.DSN("postgres"))
 		if err == nil {
 			err = conn.Close(ctx)
 			cancel()
@@ -135,9 +135,9 @@ func (p *proxyProcess) awaitReady(limit time.Duration) error {
 	}
 }
 
-// stop sends SIGTERM and checks the manner of the end: status 0, nothing from the race detector,
+// Stop sends SIGTERM and checks the manner of the end: status 0, nothing from the race detector,
 // no panic on record.
-func (p *proxyProcess) stop() error {
+func (p *Proxy) Stop() error {
 	defer os.Remove(p.log.Name())
 	select {
 	case <-p.exited:
@@ -170,8 +170,8 @@ func (p *proxyProcess) stop() error {
 	return errors.Join(found...)
 }
 
-// logTail returns the last 4 KiB of what the proxy wrote.
-func (p *proxyProcess) logTail() []byte {
+// LogTail returns the last 4 KiB of what the proxy wrote.
+func (p *Proxy) LogTail() []byte {
 	log := make([]byte, 4<<10)
 	info, err := p.log.Stat()
 	if err != nil {
@@ -181,8 +181,8 @@ func (p *proxyProcess) logTail() []byte {
 	return log[:n]
 }
 
-// freePort asks the kernel for a port nobody listens on.
-func freePort() (int, error) {
+// FreePort asks the kernel for a port nobody listens on.
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("choosing a port: %w", err)
