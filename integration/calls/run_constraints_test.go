@@ -12,8 +12,10 @@ func TestRunLateFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, exec, message string }{
 		{"assertion", "insert into done select (($1).data->'n')::int where asserts(($1).iid <> 'm2')", "not two"},
-		{"deferred constraint", "with d as (insert into done values ((($1).data->'n')::int)) insert into late values ((($1).data->'n')::int)",
-			`duplicate key value violates unique constraint "late_pkey"`},
+		{
+			"deferred constraint", "with d as (insert into done values ((($1).data->'n')::int)) insert into late values ((($1).data->'n')::int)",
+			`duplicate key value violates unique constraint "late_pkey"`,
+		},
 		{"deferred trigger", "insert into checked values ((($1).data->'n')::int)", "no twos"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

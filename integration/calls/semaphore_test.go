@@ -159,7 +159,7 @@ func TestSemaphoreRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { harness.Close(conn.Close) })
+		t.Cleanup(func() { harness.Close(conn) })
 		return conn
 	}
 	conn := as(user)

@@ -116,12 +116,12 @@ var serial = regexp.MustCompile(`<db>\.\d+`)
 // protocols are the two forms for tests in which it matters less how a statement came.
 func protocols() []forms.Form { return []forms.Form{forms.All()[0], forms.All()[2]} }
 
-// inBothProtocols is forEachForm with the simple protocol and with prepared statements only.
+// inBothProtocols is forms.ForEach with the simple protocol and with prepared statements only.
 func inBothProtocols(t *testing.T, queues []string, test func(t *testing.T, s *forms.Session)) {
 	forms.ForEachOf(t, protocols(), queues, test)
 }
 
-// runBinary uses a named statement, as runPrepared does, and gives every parameter in binary.
+// runBinary uses a named statement, as the prepared form does, and gives every parameter in binary.
 func runBinary(ctx context.Context, conn *pgconn.PgConn, s forms.Step) (string, error) {
 	sd, err := conn.Prepare(ctx, "binary", s.SQL, nil)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestTemporaryQueueOfOthers(t *testing.T) {
 func TestTemporaryQueueVanishes(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(t *testing.T, proxy *harness.Proxy, owner, other *pgconn.PgConn){
-		"close": func(_ *testing.T, _ *harness.Proxy, owner, _ *pgconn.PgConn) { harness.Close(owner.Close) },
+		"close": func(_ *testing.T, _ *harness.Proxy, owner, _ *pgconn.PgConn) { harness.Close(owner) },
 		"backend terminated": func(t *testing.T, _ *harness.Proxy, owner, other *pgconn.PgConn) {
 			harness.Want(t, other, "t", fmt.Sprintf("select pg_terminate_backend(%d)", owner.PID()))
 		},
@@ -137,7 +137,7 @@ func TestClearTempQ(t *testing.T) {
 	owner, other := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
 	queue, stays := harness.Ask(t, owner, "select mbus4.create_temporary_queue()"), harness.Ask(t, other, "select mbus4.create_temporary_queue()")
 	pid := owner.PID()
-	harness.Close(owner.Close)
+	harness.Close(owner)
 	harness.AwaitBackendGone(t, other, pid)
 	harness.Ask(t, other, "select mbus4.clear_tempq()")
 	harness.Want(t, other, stays, "select string_agg(name, ' ') from mbus4.queue where kind = 'temp'")

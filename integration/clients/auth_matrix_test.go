@@ -314,7 +314,7 @@ func awaitLogin(t *testing.T, conninfo string) {
 	for ctx := harness.Context(t); ; {
 		conn, err := pgconn.Connect(ctx, conninfo)
 		if err == nil {
-			harness.Close(conn.Close)
+			harness.Close(conn)
 			return
 		}
 		select {

@@ -83,7 +83,7 @@ func loginPgx(t *testing.T, conninfo, password string) string {
 	if err != nil {
 		return harness.SQLState(err)
 	}
-	defer harness.Close(conn.Close)
+	defer harness.Close(conn)
 	return harness.Ask(t, conn, "select current_user")
 }
 

@@ -62,7 +62,7 @@ func (c *consumer) run(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
-	defer func() { harness.Close(c.conn.Close) }()
+	defer func() { harness.Close(c.conn) }()
 	kills := 0
 	for round := 0; ; round++ {
 		got, err := c.round(ctx, round)

@@ -118,7 +118,7 @@ func (c *modelCrowd) work(ctx context.Context, random *rand.Rand) error {
 	w := &modelWorker{modelCrowd: c, random: random}
 	defer func() {
 		if w.conn != nil {
-			harness.Close(w.conn.Close)
+			harness.Close(w.conn)
 		}
 	}()
 	for time.Now().Before(c.until) {

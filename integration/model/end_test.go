@@ -72,7 +72,7 @@ func (r *modelRun) opKill(s *modelSession) bool {
 	}
 	harness.AwaitBackendGone(r.T, r.server, pid)
 	s.end(state)
-	harness.Close(s.conn.Close)
+	harness.Close(s.conn)
 	r.connect(s)
 	return true
 }

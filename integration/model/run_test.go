@@ -143,7 +143,7 @@ func (r *modelRun) dial(dsn string) *pgconn.PgConn {
 	if err != nil {
 		r.fail("connecting: %v", err)
 	}
-	r.Cleanup(func() { harness.Close(conn.Close) })
+	r.Cleanup(func() { harness.Close(conn) })
 	return conn
 }
 

@@ -101,7 +101,7 @@ func connectWithin(t *testing.T, e harness.Endpoint, database string, limit time
 	for {
 		conn, err := pgconn.Connect(ctx, e.DSN(database))
 		if err == nil {
-			t.Cleanup(func() { harness.Close(conn.Close) })
+			t.Cleanup(func() { harness.Close(conn) })
 			return conn
 		}
 		select {

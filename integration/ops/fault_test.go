@@ -181,7 +181,7 @@ func (b *faultBench) session() (done int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer harness.Close(conn.Close)
+	defer harness.Close(conn)
 	for _, transaction := range faultSteps() {
 		for _, s := range transaction.steps {
 			if _, err := harness.Query(ctx, conn, s.SQL, s.Args...); err != nil {

@@ -91,7 +91,7 @@ func testPooled(t *testing.T, e harness.Endpoint, database, mode string) {
 		}
 	}()
 	harness.Refused(t, conn, "57014", "select pg_sleep(60)")
-	harness.Close(conn.Close)
+	harness.Close(conn)
 
 	// Many clients over few connections: each message is consumed once.
 	const clients, each = 3 * poolSize, 10
@@ -124,7 +124,7 @@ func postAndConsume(ctx context.Context, e harness.Endpoint, database, iid strin
 	if err != nil {
 		return "", err
 	}
-	defer harness.Close(conn.Close)
+	defer harness.Close(conn)
 	if _, err := harness.Query(ctx, conn, "begin"); err != nil {
 		return "", err
 	}

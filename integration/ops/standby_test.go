@@ -52,7 +52,7 @@ func backUp(ctx context.Context, primary *pgcluster.Cluster, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer harness.Close(conn.Close)
+	defer harness.Close(conn)
 	if _, err := harness.Query(ctx, conn, "select pg_backup_start('standby', fast => true)"); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (a *flooder) ask(text string) {
 				a.Errorf("connecting: %v", err)
 				return
 			}
-			defer harness.Close(conn.Close)
+			defer harness.Close(conn)
 			_, err = conn.Exec(ctx, text).ReadAll()
 			if harness.SQLState(err) == "" && err != nil {
 				a.Errorf("%.60s…: %v", text, err)
@@ -169,7 +169,7 @@ func (a *flooder) silent(n int) {
 	if err != nil {
 		a.Errorf("beside %d silent connections nobody else gets in: %v", len(conns), err)
 	} else {
-		harness.Close(conn.Close)
+		harness.Close(conn)
 	}
 	for _, c := range conns {
 		_ = c.Close()

@@ -136,7 +136,7 @@ func TestForgedMarkersInViews(t *testing.T) {
 	if report := harness.Refusal(t, conn, "42704", "insert into q_q (data) values ('')"); report.Message != `queue "q" does not exist` || report.Position != 0 {
 		t.Errorf("got %+v", report)
 	}
-	harness.Refusal(t, conn, "42704", "select * from q_q")
+	harness.Refused(t, conn, "42704", "select * from q_q")
 }
 
 // A notice that looks like ours, or ours of another session, stays the server's.

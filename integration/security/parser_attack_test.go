@@ -106,7 +106,7 @@ func TestParserAttacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer harness.Close(beside.Close)
+	defer harness.Close(beside)
 	go func() {
 		var took []time.Duration
 		defer func() { bystander <- took }()
@@ -182,7 +182,7 @@ func (a attack) run(ctx context.Context, t *testing.T, e harness.Endpoint, datab
 		t.Errorf("%s: connecting: %v", a.name, err)
 		return
 	}
-	defer harness.Close(conn.Close)
+	defer harness.Close(conn)
 	code := ""
 	_, err = harness.Query(ctx, conn, a.sql, a.args...)
 	var report *pgconn.PgError

@@ -51,7 +51,7 @@ func newAttackers(t *testing.T) (database string, out []attacker) {
 	return database, out
 }
 
-// connectAs's sessions run this before each attack: what is looked up by name is the attacker's first.
+// ConnectAs's sessions run this before each attack: what is looked up by name is the attacker's first.
 const attackersPath = "set search_path = %s, pg_catalog, public"
 
 // Nothing of a client's is evaluated when a selector is made, whoever makes it and on whatever connection, nor when
@@ -187,7 +187,7 @@ func TestSelectorsOutliveWhatClientsDrop(t *testing.T) {
 			_, _ = harness.Query(harness.Context(t), a.conn, "select mbus4.create_temporary_consumer('q', $1)", selector)
 		}
 		harness.Ask(t, a.conn, "drop domain pg_temp.tempdom cascade; drop schema "+a.schema+" cascade")
-		harness.Close(a.conn.Close)
+		harness.Close(a.conn)
 		other := harness.Connect(t, harness.Proxied(), database)
 		harness.Want(t, other, "t", "select mbus4.post('q', 'n=>1', '', 'p=>1') is not null and mbus4.post('r', 'n=>1') is not null")
 		harness.Want(t, other, "1", "select count(*) from mbus4.consumen('q', $1, 9)", a.schema)

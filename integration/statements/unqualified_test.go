@@ -23,7 +23,7 @@ func withoutSchema(sql string) string { return qualifiedCall.ReplaceAllString(sq
 
 var qualifiedCall = regexp.MustCompile(`\bmbus4\.(\w+\s*\()`)
 
-// forEachUnqualifiedForm is forEachForm with a proxy that serves names without the schema, and mbus4 in the
+// forEachUnqualifiedForm is forms.ForEach with a proxy that serves names without the schema, and mbus4 in the
 // path.
 func forEachUnqualifiedForm(t *testing.T, names string, queues []string, test func(t *testing.T, s *forms.Session)) {
 	e := unqualifiedProxy(t, names)

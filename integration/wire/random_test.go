@@ -32,7 +32,7 @@ func TestRandomCalls(t *testing.T) {
 	harness.Ask(t, conn, "create table done (iid text, n int); "+standIns)
 	harness.Ask(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')")
 	harness.Ask(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')")
-	harness.Close(conn.Close)
+	harness.Close(conn)
 	var sides [2]randomSide
 	for i, database := range []string{original, harness.NewDatabaseFrom(t, original)} {
 		harness.Admin(t, fmt.Sprintf("alter database %s set lock_timeout = '20s'", database))

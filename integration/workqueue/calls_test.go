@@ -241,7 +241,7 @@ func TestWorkQueueClaims(t *testing.T) {
 		harness.Want(t, other, "1:1 2:2 3:3", "select string_agg(id || ':' || process_id, ' ' order by id) from mbus4.work_queue")
 
 		// The claim outlives its session.
-		harness.Close(s.Conn.Close)
+		harness.Close(s.Conn)
 		harness.Want(t, other, "", "select id from mbus4.get_next_message(4)")
 		harness.Want(t, other, "1", "select mbus4.release_messages(1)")
 		harness.Want(t, other, "1", "select id from mbus4.get_next_message(4)")
@@ -292,7 +292,7 @@ func claimAll(ctx context.Context, database string, process int) (ids []string, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { harness.Close(conn.Close) }()
+	defer func() { harness.Close(conn) }()
 	fs := forms.All()
 	for i := 0; ; i++ {
 		end := "commit"

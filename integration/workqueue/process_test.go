@@ -289,7 +289,7 @@ func TestWorkQueueProgressAndCancel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { harness.Close(worker.Close) })
+			t.Cleanup(func() { harness.Close(worker) })
 			conn := harness.Connect(t, harness.Proxied(), database)
 			addMessages(t, conn, 60)
 			harness.Ask(t, conn, `insert into mbus4.work_queue(payload, next_attempt_at) values ('{"n": 61, "sleep": 30}', now() + interval '1 s')`)

@@ -19,12 +19,13 @@ type Step struct {
 	Args []any
 }
 
+// Do makes a step.
 func Do(sql string, args ...any) Step { return Step{sql, args} }
 
 // Form is a way in which the wire protocol carries statements.
 type Form struct {
 	Name string
-	// run sends the steps in this form and gives their rows, see query. It ends at the first error.
+	// Run sends the steps in this form and gives their rows, see harness.Query. It ends at the first error.
 	Run func(ctx context.Context, conn *pgconn.PgConn, steps ...Step) (string, error)
 }
 
@@ -38,9 +39,8 @@ func All() []Form {
 	}
 }
 
-type stepRunner func(context.Context, *pgconn.PgConn, Step) (string, error)
-
-func EachStep(runStep stepRunner) func(context.Context, *pgconn.PgConn, ...Step) (string, error) {
+// EachStep makes the Run of a form in which statements go one after another.
+func EachStep(runStep func(context.Context, *pgconn.PgConn, Step) (string, error)) func(context.Context, *pgconn.PgConn, ...Step) (string, error) {
 	return func(ctx context.Context, conn *pgconn.PgConn, steps ...Step) (string, error) {
 		var texts []string
 		for _, s := range steps {

@@ -14,7 +14,7 @@ func ForEach(t *testing.T, queues []string, test func(t *testing.T, s *Session))
 	ForEachOf(t, All(), queues, test)
 }
 
-// ForEachOf is forEachForm for some of the forms.
+// ForEachOf is ForEach for some of the forms.
 func ForEachOf(t *testing.T, some []Form, queues []string, test func(t *testing.T, s *Session)) {
 	for _, f := range some {
 		t.Run(f.Name, func(t *testing.T) {

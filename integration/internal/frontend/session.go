@@ -19,6 +19,7 @@ type Session struct {
 	Hijacked *pgconn.HijackedConn
 }
 
+// Connect opens a session that is closed with the test; no reply may take longer than harness.AskLimit.
 func Connect(t *testing.T, e harness.Endpoint, database string) *Session {
 	t.Helper()
 	conn, err := pgconn.Connect(harness.Context(t), e.DSN(database))

@@ -12,7 +12,7 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// Stream is a session through e in a database as a bare connection, with as much time as big things take.
+// Stream is Connect for big things: a bare connection, with as much time as they take.
 func Stream(t *testing.T, e harness.Endpoint, database string) net.Conn {
 	t.Helper()
 	w := Connect(t, e, database)

@@ -48,7 +48,7 @@ func TextParams(args []any) [][]byte {
 	return params
 }
 
-// RowsText is the rows of text-format results, see query.
+// RowsText is the rows of text-format results, see Query.
 func RowsText(results ...*pgconn.Result) string {
 	var lines []string
 	for _, r := range results {
@@ -65,7 +65,7 @@ func RowsText(results ...*pgconn.Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// Ask is query for statements that must succeed.
+// Ask is Query for statements that must succeed.
 func Ask(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), AskLimit)
@@ -77,7 +77,7 @@ func Ask(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) string {
 	return got
 }
 
-// Want is ask with the answer known.
+// Want is Ask with the answer known.
 func Want(t *testing.T, conn *pgconn.PgConn, expected, sql string, args ...any) {
 	t.Helper()
 	if got := Ask(t, conn, sql, args...); got != expected {
@@ -85,13 +85,13 @@ func Want(t *testing.T, conn *pgconn.PgConn, expected, sql string, args ...any) 
 	}
 }
 
-// Refused is query for statements that must fail with the SQLSTATE.
+// Refused is Query for statements that must fail with the SQLSTATE.
 func Refused(t *testing.T, conn *pgconn.PgConn, code, sql string, args ...any) {
 	t.Helper()
 	_ = Refusal(t, conn, code, sql, args...)
 }
 
-// Refusal is refused for tests that look at the report.
+// Refusal is Refused for tests that look at the report.
 func Refusal(t *testing.T, conn *pgconn.PgConn, code, sql string, args ...any) *pgconn.PgError {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), AskLimit)

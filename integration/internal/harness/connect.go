@@ -14,7 +14,7 @@ import (
 // TestLimit bounds each test; a hang becomes a failure with a name.
 const TestLimit = 90 * time.Second
 
-// Context ends with the test, and after testLimit in any case.
+// Context ends with the test, and after TestLimit in any case.
 func Context(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), TestLimit)
@@ -25,11 +25,36 @@ func Context(t *testing.T) context.Context {
 // Connect opens a bare protocol connection that is closed with the test.
 func Connect(t *testing.T, e Endpoint, database string) *pgconn.PgConn {
 	t.Helper()
-	conn, err := pgconn.Connect(Context(t), e.DSN(database))
+	return ConnectAs(t, e, database, "postgres")
+}
+
+// ConnectAs is Connect for another role.
+func ConnectAs(t *testing.T, e Endpoint, database, role string) *pgconn.PgConn {
+	t.Helper()
+	return open(t, e.DSN(database)+" user="+role, nil)
+}
+
+// ConnectNotices is Connect through the proxy, with what comes as a notice. The list is for the goroutine that uses
+// the session.
+func ConnectNotices(t *testing.T, database string) (*pgconn.PgConn, *[]*pgconn.Notice) {
+	t.Helper()
+	var notices []*pgconn.Notice
+	conn := open(t, Proxied().DSN(database), func(_ *pgconn.PgConn, n *pgconn.Notice) { notices = append(notices, n) })
+	return conn, &notices
+}
+
+func open(t *testing.T, dsn string, onNotice pgconn.NoticeHandler) *pgconn.PgConn {
+	t.Helper()
+	config, err := pgconn.ParseConfig(dsn)
 	if err != nil {
-		t.Fatalf("connecting %s to %s: %v", e.Name, database, err)
+		t.Fatal(err)
 	}
-	t.Cleanup(func() { Close(conn.Close) })
+	config.OnNotice = onNotice
+	conn, err := pgconn.ConnectConfig(Context(t), config)
+	if err != nil {
+		t.Fatalf("connecting with %s: %v", dsn, err)
+	}
+	t.Cleanup(func() { Close(conn) })
 	return conn
 }
 
@@ -45,15 +70,15 @@ func ConnectPgx(t *testing.T, e Endpoint, database string, mode pgx.QueryExecMod
 	if err != nil {
 		t.Fatalf("connecting %s to %s: %v", e.Name, database, err)
 	}
-	t.Cleanup(func() { Close(conn.Close) })
+	t.Cleanup(func() { Close(conn) })
 	return conn
 }
 
-// Close closes politely but never waits long; the server may be gone already.
-func Close(closeFn func(context.Context) error) {
+// Close closes a connection politely but never waits long; the server may be gone already.
+func Close(conn interface{ Close(context.Context) error }) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = closeFn(ctx)
+	_ = conn.Close(ctx)
 }
 
 // Abort breaks the TCP connection under a session with a reset, as a crash would.
@@ -66,33 +91,4 @@ func Abort(conn *pgconn.PgConn) error {
 		return err
 	}
 	return tcp.Close()
-}
-
-// ConnectAs is connect for another role.
-func ConnectAs(t *testing.T, e Endpoint, database, role string) *pgconn.PgConn {
-	t.Helper()
-	conn, err := pgconn.Connect(Context(t), e.DSN(database)+" user="+role)
-	if err != nil {
-		t.Fatalf("connecting %s to %s as %s: %v", e.Name, database, role, err)
-	}
-	t.Cleanup(func() { Close(conn.Close) })
-	return conn
-}
-
-// ConnectNotices is connect through the proxy, with what comes as a notice. The list is for the goroutine that uses
-// the session.
-func ConnectNotices(t *testing.T, database string) (*pgconn.PgConn, *[]*pgconn.Notice) {
-	t.Helper()
-	config, err := pgconn.ParseConfig(Proxied().DSN(database))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var notices []*pgconn.Notice
-	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices = append(notices, n) }
-	conn, err := pgconn.ConnectConfig(Context(t), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { Close(conn.Close) })
-	return conn, &notices
 }

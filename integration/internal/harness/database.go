@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// databaseCount numbers databases and roles.
 var databaseCount atomic.Int64
 
 // QueueTemplate is a database with the schema in it, which most tests get a copy of: that is faster
@@ -19,6 +20,7 @@ const QueueTemplate = "it_template"
 // NewDatabase makes an empty database and drops it when the test ends, whoever is still in it.
 func NewDatabase(t *testing.T) string { return NewDatabaseFrom(t, "template1") }
 
+// NewDatabaseFrom is NewDatabase as a copy of another one, which nobody may be connected to meanwhile.
 func NewDatabaseFrom(t *testing.T, template string) string {
 	t.Helper()
 	name := fmt.Sprintf("it_%d", databaseCount.Add(1))
@@ -27,7 +29,7 @@ func NewDatabaseFrom(t *testing.T, template string) string {
 	return name
 }
 
-// NewQueueDatabase is newDatabase with the schema and the empty queues given.
+// NewQueueDatabase is NewDatabase with the schema and the empty queues given.
 func NewQueueDatabase(t *testing.T, queues ...string) string {
 	t.Helper()
 	name := NewDatabaseFrom(t, QueueTemplate)
@@ -47,7 +49,7 @@ func Admin(t *testing.T, sql string) {
 	if err != nil {
 		t.Fatalf("connecting for %q: %v", sql, err)
 	}
-	defer conn.Close(ctx)
+	defer Close(conn)
 	if _, err := conn.Exec(ctx, sql).ReadAll(); err != nil {
 		t.Errorf("%s: %v", sql, err)
 	}

@@ -14,7 +14,7 @@ func (e Endpoint) DSN(database string) string {
 	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s sslmode=disable", e.Host, e.Port, database)
 }
 
-// URL is dsn for clients that want a URL.
+// URL is DSN for clients that want a URL.
 func (e Endpoint) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@%s:%d/%s?sslmode=disable", e.Host, e.Port, database)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // The two ways to a test's database, the room's folder for what it builds, and the program under test, with the race
-// detector. runMain sets them before any test runs; nobody changes them after that.
+// detector. Main sets them before any test runs; nobody changes them after that.
 var (
 	directEnd, proxiedEnd Endpoint
 	folder, proxyBinary   string
@@ -59,7 +59,7 @@ func runAll(m *testing.M, hba []string) (code int, err error) {
 	if folder, err = os.MkdirTemp("", "mbus-integration"); err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	if proxyBinary, err = Build("mbusproxy", proxyProgram, "-race"); err != nil {
 		return 1, err
 	}
@@ -98,7 +98,7 @@ func runAll(m *testing.M, hba []string) (code int, err error) {
 	return code, nil
 }
 
-// makeTemplate makes the database that newQueueDatabase copies.
+// makeTemplate makes the database that NewQueueDatabase copies.
 func makeTemplate() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -106,7 +106,7 @@ func makeTemplate() error {
 	if err != nil {
 		return fmt.Errorf("making the template: %w", err)
 	}
-	defer conn.Close(ctx)
+	defer Close(conn)
 	if _, err := conn.Exec(ctx, "create database "+QueueTemplate).ReadAll(); err != nil {
 		return fmt.Errorf("making the template: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 // plainBinary is the program without the race detector, which multiplies memory.
 var plainBinary = sync.OnceValues(func() (string, error) { return Build("mbusproxy-plain", proxyProgram) })
 
-// NewPlainProxy is newProxy with a binary that has no race detector: for tests that measure its memory or its time.
+// NewPlainProxy is NewProxy with a binary that has no race detector: for tests that measure its memory or its time.
 func NewPlainProxy(t *testing.T) *Proxy {
 	t.Helper()
 	binary, err := plainBinary()

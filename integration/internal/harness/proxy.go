@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,11 +19,12 @@ import (
 
 // Proxy is a running `mbusproxy serve`.
 type Proxy struct {
-	Endpoint Endpoint // of its own; newProxy's flags may give it more
+	Endpoint Endpoint // of its own; flags may give it more
 	cmd      *exec.Cmd
 	log      *os.File      // its stderr and stdout
 	exited   chan struct{} // closed when cmd.Wait has returned
 	exitErr  error         // valid once exited is closed
+	told     atomic.Bool   // to end, by Stop or Kill
 }
 
 // Build compiles one of the repository's programs into the room's folder, which goes when the room ends. What other
@@ -48,13 +50,10 @@ func NewProxy(t *testing.T, flags ...string) *Proxy {
 	return p
 }
 
-// end stops a proxy that runs still.
+// end stops a proxy that the test has not told to end. One that ended untold is an error.
 func (p *Proxy) end(t *testing.T) {
 	t.Helper()
-	select {
-	case <-p.exited:
-		_ = os.Remove(p.log.Name())
-	default:
+	if !p.told.Load() {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
@@ -87,6 +86,7 @@ func startProxy(binary string, flags ...string) (*Proxy, error) {
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = ChildAttributes()
 	if err := p.cmd.Start(); err != nil {
+		_ = os.Remove(log.Name())
 		return nil, fmt.Errorf("starting the proxy: %w", err)
 	}
 	go func() {
@@ -94,8 +94,7 @@ func startProxy(binary string, flags ...string) (*Proxy, error) {
 		close(p.exited)
 	}()
 	if err := p.awaitReady(60 * time.Second); err != nil {
-		_ = p.cmd.Process.Kill()
-		<-p.exited
+		_ = p.Kill()
 		return nil, fmt.Errorf("%w\n%s", err, p.LogTail())
 	}
 	return p, nil
@@ -106,6 +105,8 @@ func (p *Proxy) PID() int { return p.cmd.Process.Pid }
 
 // Kill ends the proxy as a crash would, and returns when it is gone.
 func (p *Proxy) Kill() error {
+	defer func() { _ = os.Remove(p.log.Name()) }()
+	p.told.Store(true)
 	err := p.cmd.Process.Kill()
 	<-p.exited
 	return err
@@ -138,7 +139,8 @@ func (p *Proxy) awaitReady(limit time.Duration) error {
 // Stop sends SIGTERM and checks the manner of the end: status 0, nothing from the race detector,
 // no panic on record.
 func (p *Proxy) Stop() error {
-	defer os.Remove(p.log.Name())
+	defer func() { _ = os.Remove(p.log.Name()) }()
+	p.told.Store(true)
 	select {
 	case <-p.exited:
 		return fmt.Errorf("the proxy ended before it was told to: %s", p.cmd.ProcessState)
@@ -187,6 +189,5 @@ func FreePort() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("choosing a port: %w", err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }

@@ -36,7 +36,7 @@ type Outcome struct {
 	Status         int
 }
 
-// Run executes a program to its end, which testLimit bounds.
+// Run executes a program to its end, which harness.TestLimit bounds.
 func Run(t *testing.T, env []string, stdin, dir, program string, args ...string) Outcome {
 	t.Helper()
 	cmd := exec.CommandContext(harness.Context(t), program, args...)
