@@ -150,19 +150,9 @@ func TestSemaphoreRights(t *testing.T) {
 	t.Parallel()
 	database := harness.NewDatabase(t)
 	harness.Ask(t, harness.Connect(t, harness.Proxied(), database), "select mbus4.semaphore_get_or_create('k')")
-	user, other := database+"_user", database+"_other"
-	harness.Admin(t, fmt.Sprintf("create role %s login in role mbus4_user", user))
-	harness.Admin(t, "create role "+other+" login")
-	t.Cleanup(func() { harness.Admin(t, "drop role "+user+", "+other) })
-	as := func(role string) *pgconn.PgConn {
-		conn, err := pgconn.Connect(harness.Context(t), strings.Replace(harness.Proxied().DSN(database), "user=postgres", "user="+role, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { harness.Close(conn) })
-		return conn
-	}
-	conn := as(user)
+	user, other := harness.NewRole(t), harness.NewRole(t)
+	harness.Admin(t, "grant mbus4_user to "+user)
+	conn := harness.ConnectAs(t, harness.Proxied(), database, user)
 	harness.Want(t, conn, "mine", "select key from mbus4.semaphore_get_or_create('mine')")
 	harness.Ask(t, conn, "select mbus4.semaphore_update('mine', 1, 0)")
 	harness.Ask(t, conn, "select mbus4.semaphore_enqueue('mine', 1, 0), mbus4.semaphore_enqueue('mine', 2, 0)")
@@ -171,7 +161,7 @@ func TestSemaphoreRights(t *testing.T) {
 	}
 	harness.Refused(t, conn, "42501", "update mbus4.semaphore_task set status = 'ACQUIRED'")
 	harness.Ask(t, conn, "select mbus4.semaphore_enqueue('mine', 1, 5), mbus4.semaphore_release('mine', 2)")
-	if r := harness.Refusal(t, as(other), "42501", "select mbus4.semaphore_enqueue('k', 1, 1)"); !strings.Contains(r.Hint, "mbus4_user") {
+	if r := harness.Refusal(t, harness.ConnectAs(t, harness.Proxied(), database, other), "42501", "select mbus4.semaphore_enqueue('k', 1, 1)"); !strings.Contains(r.Hint, "mbus4_user") {
 		t.Error(harness.Describe(r))
 	}
 }

@@ -83,14 +83,7 @@ func testPooled(t *testing.T, e harness.Endpoint, database, mode string) {
 	// Errors keep their codes, and the connection goes on.
 	harness.Refused(t, conn, "42704", "select mbus4.post('nowhere', 'a=>1')")
 	// A cancel request finds its way.
-	go func() {
-		admin := harness.Connect(t, harness.Direct(), database)
-		harness.Await(t, admin, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
-		if err := conn.CancelRequest(ctx); err != nil {
-			t.Error(err)
-		}
-	}()
-	harness.Refused(t, conn, "57014", "select pg_sleep(60)")
+	cancelSleep(t, conn, database)
 	harness.Close(conn)
 
 	// Many clients over few connections: each message is consumed once.
@@ -115,6 +108,25 @@ func testPooled(t *testing.T, e harness.Endpoint, database, mode string) {
 	working.Wait()
 	if len(taken) != clients*each {
 		t.Errorf("%d different messages were consumed, want %d", len(taken), clients*each)
+	}
+}
+
+// cancelSleep cancels a statement of conn's when the server runs it.
+func cancelSleep(t *testing.T, conn *pgconn.PgConn, database string) {
+	t.Helper()
+	ctx := harness.Context(t)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := harness.Query(ctx, conn, "select pg_sleep(60)")
+		ended <- err
+	}()
+	observer := harness.Connect(t, harness.Direct(), database)
+	harness.Await(t, observer, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
+	if err := conn.CancelRequest(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; harness.SQLState(err) != "57014" {
+		t.Errorf("%s, want 57014", harness.Describe(err))
 	}
 }
 
@@ -189,14 +201,7 @@ func TestHaproxy(t *testing.T) {
 	work(10)
 	// By its source address a client gets to the proxy that knows its key.
 	conn := harness.Connect(t, both, database)
-	go func() {
-		admin := harness.Connect(t, harness.Direct(), database)
-		harness.Await(t, admin, 20*time.Second, "select exists (select from pg_stat_activity where query like 'select pg_sleep(60%' and datname = $1)", database)
-		if err := conn.CancelRequest(harness.Context(t)); err != nil {
-			t.Error(err)
-		}
-	}()
-	harness.Refused(t, conn, "57014", "select pg_sleep(60)")
+	cancelSleep(t, conn, database)
 	if err := first.Stop(); err != nil {
 		t.Error(err)
 	}
