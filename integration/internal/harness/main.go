@@ -36,7 +36,7 @@ func Both() []Endpoint { return []Endpoint{Direct(), Proxied()} }
 // Long reports whether tests are to do all they can (make test-long).
 func Long() bool { return os.Getenv("MBUS_LONG") != "" }
 
-// Main is the TestMain of a room: it builds the proxy, starts a cluster and the proxy in front of it, runs the
+// Main is the TestMain of a room: it makes the proxy, starts a cluster and the proxy in front of it, runs the
 // tests, stops both and ends the process. The lines of hba are the cluster's pg_hba.conf; without any it trusts
 // loopback.
 func Main(m *testing.M, hba ...string) {

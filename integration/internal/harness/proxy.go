@@ -27,11 +27,12 @@ type Proxy struct {
 	told     atomic.Bool   // to end, by Stop or Kill
 }
 
-// Build compiles one of the repository's programs into the room's folder, which goes when the room ends. What other
-// rooms have compiled the build cache has; only the linking is done again.
+// Build puts one of the repository's programs into the room's folder, which goes when the room ends. It is go run that
+// compiles and links, and cp that it runs: unlike those of go build, its executables are kept in the build cache, so
+// only the first room has to link.
 func Build(name, program string, flags ...string) (path string, err error) {
 	path = filepath.Join(folder, name)
-	args := append(append([]string{"build"}, flags...), "-o", path, program)
+	args := append(append([]string{"run"}, flags...), "-exec", "cp", program, path)
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", program, err, out)
 	}
