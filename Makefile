@@ -44,14 +44,14 @@ test: setup ## everything: vet, all tests with the race detector and real client
 # One after another: what measures memory must not have others beside it.
 .PHONY: test-long
 test-long: setup ## what takes too long for test: random and model tests for LONGTIME each, gigabytes, faults everywhere
-	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestLong' ./integration
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestLong' ./integration/ops
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|Storm|TestBigMessages|TestSlowClient' ./proxy
-	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults' ./integration
+	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults' ./integration/ops
 	MBUS_RANDOM_TIME=$(LONGTIME) MBUS_LONG=1 go test -count=1 -timeout 90m -v -run 'TestRandom|TestStack' ./rewrite/parse
 	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./proxy
-	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./integration
+	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./integration/wire
 	MBUS_RANDOM_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'TestRandom' ./selector
-	MBUS_MODEL_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'Model' ./integration
+	MBUS_MODEL_TIME=$(LONGTIME) go test -race -count=1 -timeout 60m -v -run 'Model' ./integration/model
 
 .PHONY: race
 race: ## the tests of all packages but integration, with the race detector

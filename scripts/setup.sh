@@ -107,9 +107,9 @@ if ((${#packages[@]} > 0)); then
 	install_packages "${packages[@]}" >&2
 fi
 
-if [[ $purpose == test && -e integration/node/package-lock.json ]]; then
-	if ! cmp -s integration/node/package-lock.json integration/node/node_modules/.mbus-lock; then
-		echo "setup: npm ci in integration/node" >&2
-		(cd integration/node && npm ci --no-audit --no-fund --loglevel=error >&2 && cp package-lock.json node_modules/.mbus-lock)
+if [[ $purpose == test && -e integration/clients/node/package-lock.json ]]; then
+	if ! cmp -s integration/clients/node/package-lock.json integration/clients/node/node_modules/.mbus-lock; then
+		echo "setup: npm ci in integration/clients/node" >&2
+		(cd integration/clients/node && npm ci --no-audit --no-fund --loglevel=error >&2 && cp package-lock.json node_modules/.mbus-lock)
 	fi
 fi

@@ -10,7 +10,7 @@ umask 022 # as root the server runs as another user, who must be able to read it
 if ! command -v go >/dev/null 2>&1; then PATH=$PATH:/usr/local/go/bin; fi
 
 declare -A releases=([15]=15.18.0-beta.17 [16]=16.14.0-beta.17 [17]=17.10.0-beta.17 [18]=18.4.0-beta.17)
-packages=(./cmd/mbusproxy ./engine/... ./integration ./internal/app ./internal/pgcluster ./proxy ./selector)
+packages=(./cmd/mbusproxy ./engine/... ./integration/... ./internal/app ./internal/pgcluster ./proxy/... ./selector)
 newest=18
 
 case $(uname -sm) in
@@ -73,7 +73,7 @@ protocol32() {
 	only=$(mktemp -d) || return 1
 	ln -s "$1"/lib/libpq.so.5 "$1"/lib/libssl.so.* "$1"/lib/libcrypto.so.* "$only"/ # and none of its other libraries
 	LD_LIBRARY_PATH=$only PGMAXPROTOCOLVERSION=3.2 MBUS_LIBPQ=$only/libpq.so.5 MBUS_PG_BINDIR=$1/bin \
-		go test -count=1 -timeout 20m -run '^Test(Auth|Cancel|Libpq|Pgx|Psql|Psycopg)' ./integration || status=$?
+		go test -count=1 -timeout 20m -run '^Test(Auth|Cancel|Libpq|Pgx|Psql|Psycopg)' ./integration/clients ./integration/ops || status=$?
 	rm -rf "$only"
 	return "$status"
 }

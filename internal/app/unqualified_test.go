@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"mbusproxy/engine"
 	"mbusproxy/engine/calls"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite"

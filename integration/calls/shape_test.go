@@ -1,0 +1,110 @@
+package calls
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/integration/internal/harness"
+)
+
+const messageColumns = "id bigint, added timestamp without time zone, iid text, delayed_until timestamp without time zone, " +
+	"expires timestamp without time zone, received integer[], headers hstore, properties hstore, data hstore"
+
+// What Describe and RowDescription say of a call is what they would say of the function.
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	for _, c := range []struct{ sql, columns string }{
+		{"select mbus4.consume('q')", "consume mbus4.qt_model"},
+		{"select mbus4.consumen('q', 'default', 2)", "consumen mbus4.qt_model"},
+		{"select mbus4.consume_q_by_default()", "consume_q_by_default mbus4.qt_model"},
+		{"select mbus4.take('x')", "take mbus4.qt_model"},
+		{"select mbus4.take_from_q_by_default('x')", "take_from_q_by_default mbus4.qt_model"},
+		{"select mbus4.peek('x')", "peek mbus4.qt_model"},
+		{"select mbus4.peek_q()", "peek_q boolean"},
+		{"select mbus4.is_msg_exists('x')", "is_msg_exists boolean"},
+		{"select mbus4.post('q', 'a=>1')", "post text"},
+		{"select mbus4.post_q('a=>1')", "post_q text"},
+		{"select mbus4.get_iid('q')", "get_iid text"},
+		{"select mbus4.generate_new_msgiid('q')", "generate_new_msgiid text"},
+		{"select mbus4.create_queue('q', 2)", "create_queue void"},
+		{"select mbus4.create_consumer('q', 'c')", "create_consumer void"},
+		{"select mbus4.drop_consumer('q', 'c')", "drop_consumer void"},
+		{"select mbus4.drop_queue('q')", "drop_queue void"},
+		{"select * from mbus4.consume('q')", messageColumns},
+		{"select * from mbus4.consumen('q', amt => 3)", messageColumns},
+		{"select * from mbus4.take('x')", messageColumns},
+		{"select * from mbus4.peek('x')", messageColumns},
+		{"select (mbus4.consume('q')).*", messageColumns},
+		{"select (mbus4.take('x')).*", messageColumns},
+		{"select * from mbus4.post('q', 'a=>1')", "post text"},
+		{"select * from mbus4.is_msg_exists('x') as there", "there boolean"},
+		{"select (mbus4.consume('q')).data", "data hstore"},
+		{"select m from mbus4.consume('q') m", "m mbus4.qt_model"},
+		{"select consume from mbus4.consume('q')", "consume mbus4.qt_model"},
+		{"select consume.iid as i from mbus4.consume('q')", "i text"},
+		{"select mbus4.post('q', 'a=>1') as iid, 1 as n", "iid text, n integer"},
+		{"select mbus4.consume('q') m, mbus4.post('q', 'a=>1')", "m mbus4.qt_model, post text"},
+	} {
+		t.Run(c.sql, func(t *testing.T) {
+			sd, err := conn.Prepare(harness.Context(t), "", c.sql, nil)
+			if err != nil {
+				t.Fatal(harness.Describe(err))
+			}
+			if got := harness.ColumnsText(t, conn, sd.Fields); got != c.columns {
+				t.Errorf("Describe:\n got %s\nwant %s", got, c.columns)
+			}
+		})
+	}
+	harness.Want(t, conn, "f", "select mbus4.peek_q()") // describing is not running
+}
+
+// Parameters may come in binary, each in its own type.
+func TestBinaryParameters(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	ctx := harness.Context(t)
+	hstore := func(key, value string) []byte {
+		b := binary.BigEndian.AppendUint32(nil, 1)
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(key))), key...)
+		return append(binary.BigEndian.AppendUint32(b, uint32(len(value))), value...)
+	}
+	const year2000 = 0 // timestamps count microseconds from there
+	timestamp := func(micros int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(micros)) }
+	all := func(n int) []int16 {
+		formats := make([]int16, n)
+		for i := range formats {
+			formats[i] = pgx.BinaryFormatCode
+		}
+		return formats
+	}
+	for _, name := range []string{"", "named"} {
+		sd, err := conn.Prepare(ctx, name, "select mbus4.post($1, $2, $3, $4, $5, $6, $7)", nil)
+		if err != nil {
+			t.Fatal(harness.Describe(err))
+		}
+		if got := harness.OIDsText(t, conn, sd.ParamOIDs); got != "text hstore hstore hstore timestamp without time zone timestamp without time zone text" {
+			t.Errorf("parameter types: %s", got)
+		}
+		if _, err := conn.Prepare(ctx, name+"2", "select mbus4.post($1, $2, $3, $4, $5, $6, $7)", nil); err != nil {
+			t.Fatal(harness.Describe(err))
+		}
+		args := [][]byte{
+			[]byte("q"), hstore("a", "1"), hstore("h", "2"), nil,
+			timestamp(year2000), timestamp(40_000_000_000_000_000), []byte("m" + name),
+		}
+		r := conn.ExecPrepared(ctx, name+"2", args, all(7), all(1)).Read()
+		if r.Err != nil || harness.RowsText(r) != "m"+name {
+			t.Fatalf("%q %s", harness.RowsText(r), harness.Describe(r.Err))
+		}
+	}
+	r := conn.ExecParams(ctx, "select id > 0, iid, data->'a', headers->'h', delayed_until::text, expires > now() from mbus4.consumen($1, $2, $3)",
+		[][]byte{[]byte("q"), []byte("default"), {0, 0, 0, 2}}, nil, all(3), nil).Read()
+	if got := harness.RowsText(r); r.Err != nil || got != "t|m|1|2|2000-01-01 00:00:00|t\nt|mnamed|1|2|2000-01-01 00:00:00|t" {
+		t.Errorf("%q %s", got, harness.Describe(r.Err))
+	}
+}

@@ -1,0 +1,151 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Null stands for SQL's null in texts that tests compare.
+const Null = "∅"
+
+// AskLimit bounds one statement, so that a reply that never comes names the statement. Some have work for several
+// seconds, and the machine may be ten times as slow as it is alone; TestLimit is longer.
+const AskLimit = 75 * time.Second
+
+// Query runs sql and gives its rows as text: columns joined by |, rows by newlines. Without
+// arguments it is one simple Query message, which may hold several statements; with arguments it
+// is the extended protocol with the unnamed statement and text parameters (nil is null).
+func Query(ctx context.Context, conn *pgconn.PgConn, sql string, args ...any) (string, error) {
+	var results []*pgconn.Result
+	if len(args) == 0 {
+		var err error
+		if results, err = conn.Exec(ctx, sql).ReadAll(); err != nil {
+			return "", err
+		}
+	} else {
+		r := conn.ExecParams(ctx, sql, TextParams(args), nil, nil, nil).Read()
+		if r.Err != nil {
+			return "", r.Err
+		}
+		results = []*pgconn.Result{r}
+	}
+	return RowsText(results...), nil
+}
+
+// TextParams writes arguments as text parameters.
+func TextParams(args []any) [][]byte {
+	params := make([][]byte, len(args))
+	for i, a := range args {
+		if a != nil {
+			params[i] = fmt.Append([]byte{}, a) // nil would be null
+		}
+	}
+	return params
+}
+
+// RowsText is the rows of text-format results, see Query.
+func RowsText(results ...*pgconn.Result) string {
+	var lines []string
+	for _, r := range results {
+		for _, row := range r.Rows {
+			cells := make([]string, len(row))
+			for i, cell := range row {
+				if cells[i] = string(cell); cell == nil {
+					cells[i] = Null
+				}
+			}
+			lines = append(lines, strings.Join(cells, "|"))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Ask is Query for statements that must succeed.
+func Ask(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), AskLimit)
+	defer cancel()
+	got, err := Query(ctx, conn, sql, args...)
+	if err != nil {
+		t.Fatalf("%s %v: %v", sql, args, Describe(err))
+	}
+	return got
+}
+
+// Want is Ask with the answer known.
+func Want(t *testing.T, conn *pgconn.PgConn, expected, sql string, args ...any) {
+	t.Helper()
+	if got := Ask(t, conn, sql, args...); got != expected {
+		t.Errorf("%s %v:\n got %q\nwant %q", sql, args, got, expected)
+	}
+}
+
+// Refused is Query for statements that must fail with the SQLSTATE.
+func Refused(t *testing.T, conn *pgconn.PgConn, code, sql string, args ...any) {
+	t.Helper()
+	_ = Refusal(t, conn, code, sql, args...)
+}
+
+// Refusal is Refused for tests that look at the report.
+func Refusal(t *testing.T, conn *pgconn.PgConn, code, sql string, args ...any) *pgconn.PgError {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), AskLimit)
+	defer cancel()
+	got, err := Query(ctx, conn, sql, args...)
+	var report *pgconn.PgError
+	if !errors.As(err, &report) {
+		t.Errorf("%s %v: got %q, %v; want SQLSTATE %s", sql, args, got, err, code)
+		return &pgconn.PgError{}
+	}
+	if report.Code != code {
+		t.Errorf("%s %v: got %s; want SQLSTATE %s", sql, args, Describe(err), code)
+	}
+	return report
+}
+
+// Describe shows all of a server's report that a reader of a failure needs.
+func Describe(err error) string {
+	var report *pgconn.PgError
+	if !errors.As(err, &report) {
+		return fmt.Sprint(err)
+	}
+	return fmt.Sprintf("%s %s (at %d; detail %q; hint %q; where %q)",
+		report.Code, report.Message, report.Position, report.Detail, report.Hint, report.Where)
+}
+
+// Await runs a query with one boolean until it is true.
+func Await(t *testing.T, conn *pgconn.PgConn, limit time.Duration, sql string, args ...any) {
+	t.Helper()
+	deadline := time.After(limit)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for Ask(t, conn, sql, args...) != "t" {
+		select {
+		case <-deadline:
+			t.Fatalf("not within %v: %s %v", limit, sql, args)
+		case <-tick.C:
+		}
+	}
+}
+
+// AwaitBackendGone waits until the server has finished with a session, its rollback included.
+func AwaitBackendGone(t *testing.T, conn *pgconn.PgConn, pid uint32) {
+	t.Helper()
+	Await(t, conn, 20*time.Second,
+		fmt.Sprintf("select not exists (select from pg_stat_activity where pid = %d)", pid))
+}
+
+// SQLState is the SQLSTATE of a server's report, or empty.
+func SQLState(err error) string {
+	var report *pgconn.PgError
+	if errors.As(err, &report) {
+		return report.Code
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Proxy is a running `mbusproxy serve`.
+type Proxy struct {
+	Endpoint Endpoint // of its own; flags may give it more
+	cmd      *exec.Cmd
+	log      *os.File      // its stderr and stdout
+	exited   chan struct{} // closed when cmd.Wait has returned
+	exitErr  error         // valid once exited is closed
+	told     atomic.Bool   // to end, by Stop or Kill
+}
+
+// Build puts one of the repository's programs into the room's folder, which goes when the room ends. It is go run that
+// compiles and links, and cp that it runs: unlike those of go build, its executables are kept in the build cache, so
+// only the first room has to link.
+func Build(name, program string, flags ...string) (path string, err error) {
+	path = filepath.Join(folder, name)
+	args := append(append([]string{"run"}, flags...), "-exec", "cp", program, path)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", program, err, out)
+	}
+	return path, nil
+}
+
+// NewProxy starts one more proxy, in front of the room's cluster unless flags say otherwise, and returns when a client
+// can get in. It ends with the test at the latest, and must end well.
+func NewProxy(t *testing.T, flags ...string) *Proxy {
+	t.Helper()
+	p, err := startProxy(proxyBinary, flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.end(t) })
+	return p
+}
+
+// end stops a proxy that the test has not told to end. One that ended untold is an error.
+func (p *Proxy) end(t *testing.T) {
+	t.Helper()
+	if !p.told.Load() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the proxy's stderr:\n%s", p.LogTail())
+	}
+}
+
+// startProxy runs the binary, with more flags if there are any.
+func startProxy(binary string, flags ...string) (*Proxy, error) {
+	port, err := FreePort()
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.CreateTemp("", "mbusproxy-*.log")
+	if err != nil {
+		return nil, err
+	}
+	dsn := Direct().DSN("postgres")
+	p := &Proxy{
+		Endpoint: Endpoint{Name: "proxied", Host: "127.0.0.1", Port: port},
+		log:      log,
+		exited:   make(chan struct{}),
+	}
+	// Addresses of flags come first: the port of the first one names unix sockets.
+	flags = append([]string{"serve", "--upstream", dsn, "--admin", dsn}, flags...)
+	flags = append(flags, "--listen", fmt.Sprintf("127.0.0.1:%d", port))
+	p.cmd = exec.Command(binary, flags...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = ChildAttributes()
+	if err := p.cmd.Start(); err != nil {
+		_ = os.Remove(log.Name())
+		return nil, fmt.Errorf("starting the proxy: %w", err)
+	}
+	go func() {
+		p.exitErr = p.cmd.Wait()
+		close(p.exited)
+	}()
+	if err := p.awaitReady(60 * time.Second); err != nil {
+		_ = p.Kill()
+		return nil, fmt.Errorf("%w\n%s", err, p.LogTail())
+	}
+	return p, nil
+}
+
+// PID is the number of the proxy's process.
+func (p *Proxy) PID() int { return p.cmd.Process.Pid }
+
+// Kill ends the proxy as a crash would, and returns when it is gone.
+func (p *Proxy) Kill() error {
+	defer func() { _ = os.Remove(p.log.Name()) }()
+	p.told.Store(true)
+	err := p.cmd.Process.Kill()
+	<-p.exited
+	return err
+}
+
+// awaitReady connects until a session works, the proxy ends or the limit has passed.
+func (p *Proxy) awaitReady(limit time.Duration) error {
+	deadline := time.After(limit)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		conn, err := pgconn.Connect(ctx, p.Endpoint.DSN("postgres"))
+		if err == nil {
+			err = conn.Close(ctx)
+			cancel()
+			return err
+		}
+		cancel()
+		select {
+		case <-p.exited:
+			return fmt.Errorf("the proxy ended at its start: %s", p.cmd.ProcessState)
+		case <-deadline:
+			return fmt.Errorf("the proxy is not ready after %v: %w", limit, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// Stop sends SIGTERM and checks the manner of the end: status 0, nothing from the race detector,
+// no panic on record.
+func (p *Proxy) Stop() error {
+	defer func() { _ = os.Remove(p.log.Name()) }()
+	p.told.Store(true)
+	select {
+	case <-p.exited:
+		return fmt.Errorf("the proxy ended before it was told to: %s", p.cmd.ProcessState)
+	default:
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("telling the proxy to stop: %w", err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(60 * time.Second):
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // its goroutines go to the log
+		<-p.exited
+		return errors.New("the proxy did not end within 60s of SIGTERM")
+	}
+	log, err := os.ReadFile(p.log.Name())
+	if err != nil {
+		return fmt.Errorf("reading the proxy's log: %w", err)
+	}
+	var found []error
+	for _, bad := range []string{"DATA RACE", "panic", "fatal error:"} {
+		if bytes.Contains(log, []byte(bad)) {
+			found = append(found, fmt.Errorf("the proxy's log has %q", bad))
+		}
+	}
+	if p.exitErr != nil {
+		found = append(found, fmt.Errorf("the proxy's end on SIGTERM: %w", p.exitErr))
+	}
+	return errors.Join(found...)
+}
+
+// LogTail returns the last 4 KiB of what the proxy wrote.
+func (p *Proxy) LogTail() []byte {
+	log := make([]byte, 4<<10)
+	info, err := p.log.Stat()
+	if err != nil {
+		return []byte(err.Error())
+	}
+	n, _ := p.log.ReadAt(log, max(0, info.Size()-int64(len(log)))) // io.EOF is expected
+	return log[:n]
+}
+
+// FreePort asks the kernel for a port nobody listens on.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("choosing a port: %w", err)
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}

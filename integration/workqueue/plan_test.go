@@ -1,0 +1,106 @@
+package workqueue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"mbusproxy/integration/internal/harness"
+)
+
+// What a claim costs does not grow with the queue, nor with what is claimed or not yet due.
+func TestWorkQueuePlans(t *testing.T) {
+	t.Parallel()
+	conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t))
+	harness.Ask(t, conn, "select mbus4.release_messages(0)")
+	calls := []struct {
+		sql   string
+		pages float64 // at most
+	}{
+		{"select * from mbus4.get_next_message(1)", 100},
+		{"select mbus4.get_next_message(p) from (values (1), (2), (3)) v (p)", 100},
+		{"select mbus4.add_message('{}')", 40},
+		{"select mbus4.complete_message((select min(id) from mbus4.work_queue))", 100},
+		{"select mbus4.release_messages(-1)", 2000}, // may read a table of which much is claimed
+	}
+	fill := func(n int, process, due string) {
+		t.Helper()
+		harness.Ask(t, conn, fmt.Sprintf("insert into mbus4.work_queue(payload, process_id, next_attempt_at) select to_jsonb(i), %s, %s from generate_series(1, %d) i", process, due, n))
+	}
+	look := func(what string) {
+		t.Helper()
+		for _, c := range calls {
+			got := harness.PagesTouched(t, conn, c.sql)
+			t.Logf("%s: %s: %v pages", what, c.sql, got)
+			if got > c.pages {
+				t.Errorf("%s: %s touches %v pages, more than %v", what, c.sql, got, c.pages)
+			}
+		}
+	}
+	look("empty")
+	fill(2000, "null", "now()")
+	look("2,000")
+	fill(98_000, "null", "now()")
+	look("100,000")
+	harness.Ask(t, conn, "delete from mbus4.work_queue")
+	harness.Ask(t, conn, "vacuum mbus4.work_queue")
+	fill(100_000, "7", "now()")
+	fill(100_000, "null", "now() + interval '1 hour'")
+	fill(3, "null", "now()")
+	look("3 of 200,003 claimed or not due")
+	harness.Ask(t, conn, "analyze mbus4.work_queue")
+	look("analyzed")
+	start := time.Now()
+	harness.Ask(t, conn, "call mbus4.process_queue(1)")
+	t.Logf("process_queue of the 3: %v", time.Since(start).Round(time.Microsecond))
+	if time.Since(start) > 5*time.Second {
+		t.Error("process_queue looks at what is claimed or not due")
+	}
+	harness.Want(t, conn, "200000", "select count(*) from mbus4.work_queue")
+	harness.Want(t, conn, "100000", "select mbus4.release_messages(7)")
+	look("released")
+}
+
+// With an old snapshot held, dead rows stay, and a claim has to step over them.
+func TestWorkQueueOldSnapshot(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t)
+	conn, holder := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, conn, "select mbus4.release_messages(0)")
+	const dead = 50_000
+	claim := func(what string) {
+		t.Helper()
+		const n = 100
+		addMessages(t, conn, n)
+		start := time.Now()
+		for range n {
+			harness.Ask(t, conn, "select * from mbus4.get_next_message(1)")
+		}
+		each := time.Since(start) / n
+		t.Logf("get_next_message, %s: %v each", what, each.Round(time.Microsecond))
+		if each > 200*time.Millisecond {
+			t.Errorf("get_next_message, %s: %v each", what, each)
+		}
+		harness.Ask(t, conn, "delete from mbus4.work_queue")
+	}
+	process := func(what string, n int) {
+		t.Helper()
+		addMessages(t, conn, n)
+		start := time.Now()
+		harness.Ask(t, conn, "call mbus4.process_queue(1, 'select 1')")
+		each := time.Since(start) / time.Duration(n)
+		t.Logf("process_queue, %s: %v each", what, each.Round(time.Microsecond))
+		if each > 5*time.Millisecond {
+			t.Errorf("process_queue, %s: %v each", what, each)
+		}
+	}
+	process("no dead rows", 2000)
+	claim("no dead rows")
+	harness.Ask(t, holder, "begin isolation level repeatable read; select 1")
+	process(fmt.Sprintf("%d rows that die", dead), dead) // all of it within askLimit: each claim must not step over all
+	process(fmt.Sprintf("%d dead rows", dead), 200)
+	claim(fmt.Sprintf("%d dead rows", dead))
+	harness.Ask(t, holder, "rollback")
+	harness.Ask(t, conn, "vacuum mbus4.work_queue")
+	process("vacuumed", 2000)
+}
