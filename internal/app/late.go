@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"mbusproxy/engine/calls"
 	"mbusproxy/engine"
+	"mbusproxy/engine/calls"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"mbusproxy/engine/calls"
 	"mbusproxy/engine"
+	"mbusproxy/engine/calls"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/parse"
