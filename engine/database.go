@@ -3,55 +3,50 @@ package engine
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/housekeeping"
+	"mbusproxy/engine/schema"
+	"mbusproxy/engine/selectors"
+	"mbusproxy/engine/semaphore"
 )
 
 // Database is one served database. It stays valid after the engine has dropped it, as a name.
 type Database struct {
-	engine       *Engine
-	name         string
-	hstoreSchema string
-	keeper       *keeper
+	engine    *Engine
+	installed schema.Installation
+	features  *schema.Features
+	selectors *selectors.Maker
+	granter   *semaphore.Granter
+	keeper    *housekeeping.Keeper
+}
+
+// Site is what the SQL of calls in the database depends on, as far as it is known here.
+func (d *Database) Site() calls.Site {
+	return calls.Site{HstoreSchema: d.installed.HstoreSchema(), Ordered: d.features.Ordered(), Selective: d.features.Selective()}
 }
 
 // Name is the database's name.
-func (d *Database) Name() string { return d.name }
-
-// HstoreSchema is the name of the schema the extension hstore lives in, quoted where it has to be:
-// ready for an SQL text.
-func (d *Database) HstoreSchema() string { return d.hstoreSchema }
-
-// Ordered reports whether messages wait for others in the database, as far as is known here. Once it
-// does, it stays so.
-func (d *Database) Ordered() bool { return d.keeper.ordered.Load() }
+func (d *Database) Name() string { return d.installed.Database() }
 
 // NoteOrder tells that a message is about to be posted that may wait for others.
-func (d *Database) NoteOrder() { d.keeper.ordered.Store(true) }
+func (d *Database) NoteOrder() { d.features.NoteOrdered() }
 
-// Selective reports whether consumers or triggers of the database have selectors, as far as is known
-// here. Once they do, it stays so.
-func (d *Database) Selective() bool { return d.keeper.selective.Load() }
+// NoteSemaphores tells that a transaction that called functions of semaphores has committed: what it
+// made possible is granted at once. It does not wait.
+func (d *Database) NoteSemaphores() { d.granter.Note() }
 
-// SweepOnce removes what is to be removed now, over a connection of its own, and gives the number
-// of rows. The services do the same in the background.
-func (d *Database) SweepOnce(ctx context.Context) (int64, error) {
-	var swept int64
-	err := d.withConn(ctx, func(conn *pgx.Conn) error {
-		var err error
-		swept, err = NewSweeper().Sweep(ctx, conn)
-		return err
-	})
-	return swept, err
-}
-
-func (d *Database) withConn(ctx context.Context, do func(*pgx.Conn) error) error {
-	conn, err := d.engine.connect(ctx, d.name)
-	if err != nil {
-		return err
+// EnsureSelector checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector
+// selects everything and needs no row. Where neither the role nor one that it is a member of may do what the call
+// does, nothing is checked nor made: the server will refuse the call.
+func (d *Database) EnsureSelector(ctx context.Context, use selectors.Use) error {
+	if d.selectors.Known(use.Text) {
+		return nil
 	}
-	defer closeQuietly(ctx, conn)
-	if err := settleWaiting(ctx, conn, callLockWait); err != nil {
-		return err
+	ctx, cancel := d.engine.untilStop(ctx)
+	defer cancel()
+	made, err := d.selectors.Ensure(ctx, use)
+	if made {
+		d.features.NoteSelective()
 	}
-	return do(conn)
+	return err
 }

@@ -4,22 +4,27 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
 
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/housekeeping"
+	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
+	"mbusproxy/engine/selectors"
+	"mbusproxy/engine/semaphore"
 	"mbusproxy/rewrite/parse"
 )
+
+// codeShuttingDown is admin_shutdown: the program ends.
+const codeShuttingDown = "57P01"
 
 const (
 	defaultSweepInterval = 5 * time.Second
 	failureMemory        = time.Second      // how long a database that failed is not tried again
 	openTimeout          = 30 * time.Second // one attempt: connecting, waiting for another proxy's migration, migrating
-	connectTimeout       = 10 * time.Second // where the DSN sets none
 )
 
 // Options configures an Engine.
@@ -44,8 +49,8 @@ type Options struct {
 
 // Engine keeps the databases that are served. It is safe for concurrent use.
 type Engine struct {
-	admin      *pgx.ConnConfig // copied for each connection
-	how        preparing
+	server     *admin.Server
+	how        schema.Options
 	log        *zap.Logger
 	sweep      time.Duration
 	semaphores time.Duration // between two full passes
@@ -65,23 +70,25 @@ type entry struct {
 	db    *Database
 	err   error
 	until time.Time // when a failure is forgotten; read after done
+
+	forgotten chan struct{} // closed by Forget, which takes the entry out of the registry
 }
 
 // Open checks the options and that the server lets the admin role in. It installs nothing: that
 // happens database by database, when first asked for.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
-	cfg, err := parseDSN(opt.AdminDSN)
+	server, err := admin.Parse(opt.AdminDSN)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := pgx.ConnectConfig(ctx, cfg.Copy())
+	conn, err := server.Connect(ctx, server.Database())
 	if err != nil {
-		return nil, connectError(cfg.Database, err)
+		return nil, err
 	}
-	closeQuietly(ctx, conn)
+	admin.Close(ctx, conn)
 	e := &Engine{
-		admin:      cfg,
-		how:        preparing{noInit: opt.NoInit, disableBad: opt.DisableBadSelectors, parser: cmp.Or(opt.Parser, parse.New())},
+		server:     server,
+		how:        schema.Options{NoInit: opt.NoInit, DisableBadSelectors: opt.DisableBadSelectors, Parser: cmp.Or(opt.Parser, parse.New())},
 		log:        opt.Log,
 		sweep:      opt.SweepInterval,
 		semaphores: opt.SemaphoreInterval,
@@ -95,35 +102,32 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if e.sweep <= 0 {
 		e.sweep = defaultSweepInterval
 	}
-	if e.semaphores <= 0 {
-		e.semaphores = defaultSemaphoreInterval
-	}
 	return e, nil
 }
 
 // Init creates or upgrades the schema in the database dsn names.
-func Init(ctx context.Context, dsn string) (Result, error) {
-	return initialize(ctx, dsn, preparing{parser: parse.New()})
+func Init(ctx context.Context, dsn string) (schema.Result, error) {
+	return initialize(ctx, dsn, schema.Options{Parser: parse.New()})
 }
 
 // InitDisablingSelectors does it as with Options.DisableBadSelectors. The Result's Warnings name the consumers.
-func InitDisablingSelectors(ctx context.Context, dsn string) (Result, error) {
-	return initialize(ctx, dsn, preparing{disableBad: true, parser: parse.New()})
+func InitDisablingSelectors(ctx context.Context, dsn string) (schema.Result, error) {
+	return initialize(ctx, dsn, schema.Options{DisableBadSelectors: true, Parser: parse.New()})
 }
 
-func initialize(ctx context.Context, dsn string, how preparing) (Result, error) {
-	cfg, err := parseDSN(dsn)
+func initialize(ctx context.Context, dsn string, how schema.Options) (schema.Result, error) {
+	server, err := admin.Parse(dsn)
 	if err != nil {
-		return Result{}, err
+		return schema.Result{}, err
 	}
-	conn, err := pgx.ConnectConfig(ctx, cfg)
+	conn, err := server.Connect(ctx, server.Database())
 	if err != nil {
-		return Result{}, connectError(cfg.Database, err)
+		return schema.Result{}, err
 	}
-	defer closeQuietly(ctx, conn)
-	_, res, err := prepare(ctx, conn, how, zap.NewNop())
+	defer admin.Close(ctx, conn)
+	_, res, err := schema.Prepare(ctx, conn, how, zap.NewNop())
 	if err != nil {
-		return res, asError("installing schema mbus4", err)
+		return res, refusal.Wrap("installing schema mbus4", err)
 	}
 	return res, nil
 }
@@ -146,10 +150,10 @@ func (e *Engine) Database(ctx context.Context, name string) (*Database, error) {
 		if ent.err != nil {
 			return nil, ent.err
 		}
-		switch err := ent.db.keeper.verify(ctx); {
+		switch err := ent.db.keeper.Verify(ctx); {
 		case err == nil:
 			return ent.db, nil
-		case !errors.Is(err, errGone):
+		case !errors.Is(err, schema.ErrGone):
 			return nil, err
 		}
 		e.remove(name, ent) // and once more, with the database that bears the name now
@@ -162,15 +166,8 @@ func (e *Engine) Forget(name string) {
 	ent := e.registry[name]
 	delete(e.registry, name)
 	e.mu.Unlock()
-	if ent == nil {
-		return
-	}
-	select {
-	case <-ent.done:
-		if ent.db != nil {
-			ent.db.keeper.end()
-		}
-	default: // the attempt under way ends its database itself when it finds itself forgotten
+	if ent != nil {
+		close(ent.forgotten)
 	}
 }
 
@@ -191,13 +188,13 @@ func (e *Engine) lookup(ctx context.Context, name string) (*entry, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, &Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
+		return nil, &refusal.Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
 	}
 	ent := e.registry[name]
 	if ent != nil && !ent.stale(time.Now()) {
 		return ent, nil
 	}
-	ent = &entry{done: make(chan struct{})}
+	ent = &entry{done: make(chan struct{}), forgotten: make(chan struct{})}
 	e.registry[name] = ent
 	// The attempt serves everybody who waits, not just the first: it outlives that one's context.
 	ctx = context.WithoutCancel(ctx)
@@ -214,11 +211,9 @@ func (ent *entry) stale(now time.Time) bool {
 	}
 }
 
-// attempt opens a database, reports through ent and then keeps the database until it ends.
+// attempt opens a database, reports through ent and then has its services run until it is forgotten or gone.
 func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
-	ctx, cancel := e.untilStop(ctx)
-	defer cancel()
-	k, err := e.open(ctx, name)
+	db, err := e.open(ctx, name)
 	if err != nil {
 		e.log.Warn("database not served", zap.String("database", name), zap.Error(err))
 		ent.err = err
@@ -226,37 +221,52 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 		close(ent.done)
 		return
 	}
-	ent.db = &Database{engine: e, name: name, hstoreSchema: k.installed.hstoreSchema, keeper: k}
+	ent.db = db
 	close(ent.done)
-	e.mu.Lock()
-	forgotten := e.registry[name] != ent
-	e.mu.Unlock()
-	if forgotten {
-		k.end()
+	db.granter.Start()
+	db.keeper.Start()
+	select {
+	case <-db.keeper.Done():
+	case <-db.granter.Done():
+	case <-ent.forgotten:
+	case <-e.stop:
 	}
-	k.run(ctx)
+	db.keeper.Stop()
+	db.granter.Stop()
 	e.remove(name, ent)
 }
 
 // open connects to a database, installs what is missing and hands the connection to a keeper.
-func (e *Engine) open(ctx context.Context, name string) (*keeper, error) {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
+	ctx, cancel := e.untilStop(ctx)
 	defer cancel()
-	conn, err := e.connect(ctx, name)
+	ctx, cancelTimeout := context.WithTimeout(ctx, openTimeout)
+	defer cancelTimeout()
+	conn, err := e.server.Connect(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	in, _, err := prepare(ctx, conn, e.how, e.log)
+	in, _, err := schema.Prepare(ctx, conn, e.how, e.log)
+	features := &schema.Features{}
+	if err == nil {
+		err = features.FindSelectors(ctx, conn)
+	}
 	if err != nil {
-		closeQuietly(ctx, conn)
-		return nil, asError("preparing database "+name, err)
+		admin.Close(ctx, conn)
+		return nil, refusal.Wrap("preparing database "+name, err)
 	}
-	k := newKeeper(e, name, in, conn)
-	if err := k.noteSelectors(ctx, conn); err != nil {
-		closeQuietly(ctx, conn)
-		return nil, asError("preparing database "+name, err)
-	}
-	return k, nil
+	log := e.log.With(zap.String("database", name))
+	granter := semaphore.NewGranter(e.server, in, features, e.semaphores, log)
+	return &Database{
+		engine:    e,
+		installed: in,
+		features:  features,
+		selectors: selectors.NewMaker(e.server, name, in.Env(), e.how.Parser),
+		granter:   granter,
+		keeper: housekeeping.NewKeeper(housekeeping.Config{
+			Server: e.server, Installation: in, Features: features, Granter: granter, Interval: e.sweep, Log: log,
+		}, conn),
+	}, nil
 }
 
 // remove takes ent out of the registry unless another has taken its place.
@@ -281,54 +291,5 @@ func (e *Engine) untilStop(ctx context.Context) (context.Context, context.Cancel
 	return ctx, cancel
 }
 
-// connect opens a connection of the engine's own. Failures are of type *Error.
-func (e *Engine) connect(ctx context.Context, name string) (*pgx.Conn, error) {
-	cfg := e.admin.Copy()
-	cfg.Database = name
-	conn, err := pgx.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return nil, connectError(name, err)
-	}
-	return conn, nil
-}
-
-// pinned gives settings of every session of the engine's from its first statement on, whatever ALTER ROLE and ALTER
-// DATABASE set, which for a database is its owner's to say: names mean what they mean in pg_catalog, and a
-// literal is read as it was written.
-func pinned() map[string]string {
-	return map[string]string{
-		"search_path":                   "pg_catalog, pg_temp",
-		"standard_conforming_strings":   "on",
-		"default_transaction_isolation": "read committed",
-		"lock_timeout":                  "10s", // nobody makes opening a database wait for longer
-	}
-}
-
-func parseDSN(dsn string) (*pgx.ConnConfig, error) {
-	cfg, err := pgx.ParseConfig(dsn) // its errors hide the password
-	if err != nil {
-		return nil, &Error{
-			Code:    codeInvalidDSN,
-			Message: "the DSN of the admin connection cannot be read",
-			Hint:    "For example: host=/var/run/postgresql user=postgres dbname=postgres",
-			Err:     err,
-		}
-	}
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = connectTimeout
-	}
-	cfg.RuntimeParams["client_encoding"] = "UTF8" // what is sent is, and the server's default is the database's encoding
-	maps.Copy(cfg.RuntimeParams, pinned())
-	cfg.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // pgx would keep them all, and everybody may NOTIFY
-	if cfg.RuntimeParams["application_name"] == "" {
-		cfg.RuntimeParams["application_name"] = "mbusproxy"
-	}
-	return cfg, nil
-}
-
-// closeQuietly says goodbye even when ctx has ended; there is nobody left to tell of an error.
-func closeQuietly(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	_ = conn.Close(ctx)
-}
+// Error is a refusal that a client gets to see as it is.
+type Error = refusal.Error

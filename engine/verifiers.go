@@ -8,6 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/refusal"
 )
 
 const (
@@ -69,8 +72,8 @@ func (v *Verifiers) Verifier(ctx context.Context, role string) (string, error) {
 	}
 	defer v.leave()
 	answer, err := v.ask(ctx, `select rolpassword from pg_catalog.pg_authid where rolname = $1`, role)
-	switch sqlState(err) {
-	case codeLackingRights:
+	switch refusal.SQLState(err) {
+	case refusal.LackingRights:
 		v.readable.Store(false)
 		v.checked = time.Now()
 	case "22021": // character_not_in_repertoire: no role has such a name
@@ -98,7 +101,7 @@ func (v *Verifiers) leave() { <-v.turn }
 // that was open before may have died: then a new one is tried.
 func (v *Verifiers) ask(ctx context.Context, sql string, args ...string) (string, error) {
 	if v.closed {
-		return "", &Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
+		return "", &refusal.Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, verifierTimeout)
 	defer cancel()
@@ -131,12 +134,9 @@ func (v *Verifiers) ask(ctx context.Context, sql string, args ...string) (string
 // connect makes sure of a connection and puts off its end.
 func (v *Verifiers) connect(ctx context.Context) error {
 	if v.conn == nil {
-		cfg := v.engine.admin.Copy()
-		// Names go to the server byte by byte, as those of startup packets do.
-		cfg.RuntimeParams["client_encoding"] = "SQL_ASCII"
-		conn, err := pgx.ConnectConfig(ctx, cfg)
+		conn, err := v.engine.server.ConnectRaw(ctx)
 		if err != nil {
-			return connectError(cfg.Database, err)
+			return err
 		}
 		v.conn = conn
 	}
@@ -157,7 +157,7 @@ func (v *Verifiers) closeIdle() {
 
 func (v *Verifiers) disconnect() {
 	if v.conn != nil {
-		closeQuietly(context.Background(), v.conn)
+		admin.Close(context.Background(), v.conn)
 		v.conn = nil
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"mbusproxy/engine"
-	"mbusproxy/proxy"
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/selectors"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
 	"mbusproxy/sqlfuncs"
 )
@@ -25,7 +28,7 @@ const (
 )
 
 // bound returns the step for the values of a Bind: what has to run before, a refusal, or nil.
-func (l *late) bound(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, values proxy.Values) *rewrite.Plan {
+func (l *late) bound(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, values wire.Values) *rewrite.Plan {
 	if !values.Known() {
 		return p.Refuse(0, rewrite.Refusal{
 			Code:    "54000", // program_limit_exceeded
@@ -40,11 +43,11 @@ func (l *late) bound(ctx context.Context, sc proxy.StatementContext, p *rewrite.
 }
 
 // valueOf gives a parameter of the protocol; nil where there is none to be had.
-type valueOf func(n int) (proxy.Value, bool)
+type valueOf func(n int) (wire.Value, bool)
 
 // checkSelectors makes sure of the selectors whose texts are known: literals, and with a valueOf parameters, too. A
 // prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan that refuses one of them.
-func (l *late) checkSelectors(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
+func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
 	for _, v := range p.Selectors() {
 		if v.Param > 0 && get == nil {
 			continue
@@ -60,7 +63,7 @@ func (l *late) checkSelectors(ctx context.Context, sc proxy.StatementContext, p 
 				Hint:    "Set client_encoding to UTF8 to create it.",
 			})
 		}
-		use := engine.SelectorUse{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
+		use := selectors.Use{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
 		if err := l.db.EnsureSelector(ctx, use); err != nil {
 			return p.Refuse(v.Offset, *refusal(err))
 		}
@@ -109,7 +112,7 @@ func integerText(b []byte) string {
 }
 
 // addSteps puts the steps of a plan for a Query into its text.
-func (l *late) addSteps(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan) *rewrite.Plan {
+func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan) *rewrite.Plan {
 	steps := p.Steps()
 	if len(steps) == 0 {
 		return p
@@ -123,7 +126,7 @@ func (l *late) addSteps(ctx context.Context, sc proxy.StatementContext, p *rewri
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
 		}
-		texts[i] = engine.DoBlock(text)
+		texts[i] = calls.DoBlock(text)
 	}
 	return p.WithSteps(texts)
 }
@@ -144,7 +147,7 @@ func noParameter(n int) rewrite.Refusal {
 }
 
 // makeSteps returns one plan that does all steps of p.
-func (l *late) makeSteps(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
+func (l *late) makeSteps(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
 	steps := p.Steps()
 	if len(steps) == 0 {
 		return nil
@@ -157,16 +160,16 @@ func (l *late) makeSteps(ctx context.Context, sc proxy.StatementContext, p *rewr
 		}
 		texts[i] = text
 	}
-	return rewrite.StepPlan(p, steps[0].Call, engine.DoBlock(texts...))
+	return rewrite.StepPlan(p, steps[0].Call, calls.DoBlock(texts...))
 }
 
 // step returns the code of one step.
-func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.Step, get valueOf) (string, *rewrite.Refusal) {
+func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s rewrite.Step, get valueOf) (string, *rewrite.Refusal) {
 	args := make(map[string]*string, len(s.Args))
 	for _, p := range s.Func.Params {
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
 	}
-	text, err := l.texts.Step(l.db, engine.StepCall{
+	text, err := l.texts.Step(l.db.Site(), calls.StepCall{
 		Func: s.Func, Args: args, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) { return l.nested(ctx, sc, text) },
 	})
@@ -177,7 +180,7 @@ func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.St
 }
 
 // nested returns what becomes of a statement that is an argument of a call.
-func (l *late) nested(ctx context.Context, sc proxy.StatementContext, text string) (string, error) {
+func (l *late) nested(ctx context.Context, sc pipeline.StatementContext, text string) (string, error) {
 	inner := session(sc)
 	inner.Void, inner.Answer = nil, ""
 	p := l.rewrite.RewriteContext(ctx, text, inner, func() (rewrite.Env, *rewrite.Refusal) { return environment(l.db), nil })

@@ -8,7 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/engine"
-	"mbusproxy/proxy"
+	"mbusproxy/engine/calls"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/parse"
 )
@@ -17,12 +19,12 @@ import (
 type rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
-	texts   *engine.CallTexts
+	texts   *calls.Texts
 }
 
 // newRewriter returns a rewriter, which is an asker where calls without the schema are served.
-func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) proxy.Rewriter {
-	texts := engine.Fragments()
+func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) pipeline.Rewriter {
+	texts := calls.New()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
 		return asker{r}
@@ -34,7 +36,7 @@ func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *p
 func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) }
 
 // Rewrite returns nil for a text that is to be forwarded.
-func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text string) proxy.Plan {
+func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	var db *engine.Database
 	p := r.rewrite.RewriteContext(ctx, text, session(sc), func() (rewrite.Env, *rewrite.Refusal) {
 		var err error
@@ -64,12 +66,13 @@ func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text 
 	return plan{Plan: p, late: l, db: db}
 }
 
-func session(sc proxy.StatementContext) rewrite.Session {
+func session(sc pipeline.StatementContext) rewrite.Session {
 	return rewrite.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
 }
 
 func environment(db *engine.Database) rewrite.Env {
-	return rewrite.Env{HstoreSchema: db.HstoreSchema(), Ordered: db.Ordered(), Selective: db.Selective()}
+	site := db.Site()
+	return rewrite.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered, Selective: site.Selective}
 }
 
 // EditReport edits a report that belongs to no plan.
@@ -113,7 +116,7 @@ func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
 func (p plan) Late() bool { return p.late != nil }
 
 // Bound returns the step that the values make, or nil.
-func (p plan) Bound(ctx context.Context, sc proxy.StatementContext, values proxy.Values) proxy.Plan {
+func (p plan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
 		return plan{Plan: step, db: p.db}
 	}

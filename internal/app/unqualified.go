@@ -3,8 +3,8 @@ package app
 import (
 	"context"
 
-	"mbusproxy/engine"
-	"mbusproxy/proxy"
+	"mbusproxy/engine/calls"
+	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -20,16 +20,16 @@ func CheckUnqualified(list []string) error {
 type asker struct{ *rewriter }
 
 // Question asks for the meaning of the calls without the schema.
-func (a asker) Question(ctx context.Context, sc proxy.StatementContext, text string) string {
+func (a asker) Question(ctx context.Context, sc pipeline.StatementContext, text string) string {
 	candidates := a.rewrite.CandidatesContext(ctx, text, session(sc))
 	if len(candidates) == 0 {
 		return ""
 	}
-	calls := make([]engine.UnqualifiedCall, len(candidates))
+	unqualified := make([]calls.Unqualified, len(candidates))
 	for i, c := range candidates {
-		calls[i] = engine.UnqualifiedCall(c)
+		unqualified[i] = calls.Unqualified(c)
 	}
-	return a.texts.Question(calls)
+	return a.texts.Question(unqualified)
 }
 
 // EditReport edits a report that belongs to no plan.

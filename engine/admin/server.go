@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/engine/refusal"
+)
+
+const connectTimeout = 10 * time.Second // where the DSN sets none
+
+// Server is the server as the DSN of the admin role names it. It is immutable and safe for concurrent use.
+type Server struct {
+	config *pgx.ConnConfig // copied for each connection
+}
+
+// Database is the name of the DSN's own database.
+func (s *Server) Database() string { return s.config.Database }
+
+// Connect opens a session in a database. Failures are of type *Error.
+func (s *Server) Connect(ctx context.Context, database string) (*pgx.Conn, error) {
+	cfg := s.config.Copy()
+	cfg.Database = database
+	return connect(ctx, cfg)
+}
+
+// ConnectRaw opens a session in the DSN's own database in which names and texts are bytes of no encoding, as those of startup
+// packets are. Failures are of type *Error.
+func (s *Server) ConnectRaw(ctx context.Context) (*pgx.Conn, error) {
+	cfg := s.config.Copy()
+	cfg.RuntimeParams["client_encoding"] = "SQL_ASCII"
+	return connect(ctx, cfg)
+}
+
+func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return nil, connectError(cfg.Database, err)
+	}
+	return conn, nil
+}
+
+// pinned gives settings of every session of the engine's from its first statement on, whatever ALTER ROLE and ALTER
+// DATABASE set, which for a database is its owner's to say: names mean what they mean in pg_catalog, and a
+// literal is read as it was written.
+func pinned() map[string]string {
+	return map[string]string{
+		"search_path":                   "pg_catalog, pg_temp",
+		"standard_conforming_strings":   "on",
+		"default_transaction_isolation": "read committed",
+		"lock_timeout":                  "10s", // nobody makes opening a database wait for longer
+	}
+}
+
+// Parse reads the DSN of the admin role. It opens no connection. A refusal is an *Error.
+func Parse(dsn string) (*Server, error) {
+	cfg, err := pgx.ParseConfig(dsn) // its errors hide the password
+	if err != nil {
+		return nil, &refusal.Error{
+			Code:    "22023", // invalid_parameter_value
+			Message: "the DSN of the admin connection cannot be read",
+			Hint:    "For example: host=/var/run/postgresql user=postgres dbname=postgres",
+			Err:     err,
+		}
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	cfg.RuntimeParams["client_encoding"] = "UTF8" // what is sent is, and the server's default is the database's encoding
+	maps.Copy(cfg.RuntimeParams, pinned())
+	cfg.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // pgx would keep them all, and everybody may NOTIFY
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = "mbusproxy"
+	}
+	return &Server{config: cfg}, nil
+}
+
+// Close says goodbye even when ctx has ended; there is nobody left to tell of an error.
+func Close(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+// connectError explains why there is no connection of the engine's own to a database.
+func connectError(database string, err error) *refusal.Error {
+	switch code := refusal.SQLState(err); code {
+	case "":
+		return &refusal.Error{
+			Code:    "08001", // sqlclient_unable_to_establish_sqlconnection
+			Message: fmt.Sprintf("mbusproxy cannot reach database %q with its admin connection", database),
+			Hint:    "Check that the server runs and that host, port and sslmode of --admin are right.",
+			Err:     err,
+		}
+	case refusal.InvalidCatalog:
+		return &refusal.Error{Code: code, Message: fmt.Sprintf("database %q does not exist", database), Err: err}
+	case "28000", "28P01": // invalid_authorization_specification, invalid_password
+		return &refusal.Error{
+			Code:    code,
+			Message: fmt.Sprintf("the server refuses mbusproxy's admin role in database %q", database),
+			Hint:    "Check user and password of --admin, and that pg_hba.conf admits this role to the database.",
+			Err:     err,
+		}
+	default:
+		return &refusal.Error{
+			Code:    code,
+			Message: fmt.Sprintf("mbusproxy cannot use database %q with its admin connection", database),
+			Err:     err,
+		}
+	}
+}

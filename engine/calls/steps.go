@@ -1,0 +1,278 @@
+package calls
+
+import (
+	"crypto/md5"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"mbusproxy/engine/refusal"
+	"mbusproxy/sqlfuncs"
+)
+
+//go:embed sql/step/*.sql
+var stepFiles embed.FS
+
+// stepTemplates are text/templates by file name.
+func stepTemplates() *template.Template {
+	return template.Must(template.New("steps").Option("missingkey=error").ParseFS(stepFiles, "sql/step/*.sql"))
+}
+
+// runBatch is how many messages run_on_<q> takes at once.
+const runBatch = 100
+
+// Site is what the SQL of a call depends on in the database where it runs.
+type Site struct {
+	HstoreSchema string // quoted where it has to be
+	Ordered      bool   // messages wait for others
+	Selective    bool   // consumers or triggers have selectors
+}
+
+// StepCall is a call that takes a statement of its own, which runs on the client's session, in its
+// transaction, before the statement that holds the call.
+type StepCall struct {
+	Func   *sqlfuncs.Func
+	Args   map[string]*string // by the parameters' first names; nil for null
+	Number int                // of the call in its text
+	Secret string             // of the session, for the markers of errors
+	// Rewrite gives the text that a statement handed over as an argument becomes: it may hold calls
+	// as well. Its errors are shown to the client.
+	Rewrite func(text string) (string, error)
+	// Guard is an expression that is evaluated first, and may fail; "" for none.
+	Guard string
+}
+
+// Step returns the PL/pgSQL code of a step, a block for DoBlock. Refusals are of type *Error.
+func (t *Texts) Step(site Site, call StepCall) (string, error) {
+	code, err := t.step(site, call)
+	if err == nil && call.Guard != "" {
+		code = "begin\n" + guardBlock(call.Guard) + ";\n" + code + ";\nend"
+	}
+	return code, err
+}
+
+func (t *Texts) step(site Site, call StepCall) (string, error) {
+	switch call.Func.Serves {
+	case "run_on":
+		return t.runOn(site, call)
+	case "create_view", "create_view_prop":
+		return t.createView(site, call)
+	case "process_queue":
+		return t.processQueue(call)
+	}
+	panic("no step for function " + call.Func.Name)
+}
+
+func (t *Texts) runOn(site Site, call StepCall) (string, error) {
+	exec := call.Args["exec"]
+	if exec == nil {
+		return "", &refusal.Error{Code: refusal.NullValue, Message: "the statement to run must not be null"}
+	}
+	text, err := call.Rewrite(*exec)
+	if err != nil {
+		return "", err
+	}
+	consume := t.statement(site, "consumen", "(mbus4_c.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
+		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
+	bury := t.statement(site, "post", "mbus4_c.post into mbus4_iid", call.mark(), t.fill("buried", map[string]string{"Hstore": site.HstoreSchema}))
+	return t.fill("run_on", map[string]string{
+		"Consume": consume,
+		"Exec":    sqlfuncs.QuoteLiteral(text),
+		"Bury":    bury,
+		"Call":    strconv.Itoa(call.Number),
+		"Error":   call.ownError(),
+	}), nil
+}
+
+func (t *Texts) processQueue(call StepCall) (string, error) {
+	process, err := processID(call.Args["current_process_id"])
+	if err != nil {
+		return "", err
+	}
+	values := map[string]string{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Claimable": t.texts["claimable_one"]}
+	if handler := call.Args["handler"]; handler != nil {
+		text, err := call.Rewrite(*handler)
+		if err != nil {
+			return "", err
+		}
+		values["Handler"] = sqlfuncs.QuoteLiteral(text)
+	}
+	return t.fill("process_queue", values), nil
+}
+
+// processID reads the number of a process as the server would read it.
+func processID(text *string) (int64, error) {
+	if text == nil {
+		return 0, &refusal.Error{Code: refusal.NullValue, Message: "the process must not be null"}
+	}
+	process, err := strconv.ParseInt(strings.TrimSpace(*text), 10, 32)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, &refusal.Error{Code: "22003", Message: fmt.Sprintf("value %q is out of range for type integer", *text)}
+	case err != nil:
+		return 0, &refusal.Error{Code: refusal.InvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text)}
+	}
+	return process, nil
+}
+
+func (t *Texts) createView(site Site, call StepCall) (string, error) {
+	queue, consumer := strings.ToLower(call.text("qname")), strings.ToLower(call.text("cname"))
+	view, err := call.viewName(queue)
+	if err != nil {
+		return "", err
+	}
+	columns := []viewColumn{{"data", site.HstoreSchema + ".hstore"}}
+	if call.Func.Serves == "create_view_prop" {
+		columns = append(columns, viewColumn{"properties", site.HstoreSchema + ".hstore"})
+		if isTrue(call.text("with_delay")) {
+			columns = append(columns, viewColumn{"delayed_until", "timestamp"})
+		}
+		if isTrue(call.text("with_expire")) {
+			columns = append(columns, viewColumn{"expires", "timestamp"})
+		}
+	}
+	given := map[string]string{}
+	var declared, read, inserted []string
+	for i, c := range columns {
+		given[c.name] = "$" + strconv.Itoa(i+1)
+		declared = append(declared, c.name+" "+c.typ)
+		read = append(read, "(mbus4_c.consume)."+c.name)
+		inserted = append(inserted, "new."+c.name)
+	}
+	or := func(name, otherwise string) string {
+		if g, ok := given[name]; ok {
+			return g
+		}
+		return otherwise
+	}
+	quoted := sqlfuncs.QuoteLiteral(queue)
+	consume := t.statement(site, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
+	post := t.statement(site, "post", "mbus4_c.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, site.HstoreSchema,
+		or("properties", "null::"+site.HstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
+	sum := md5.Sum([]byte(view))
+	return t.fill("create_view", map[string]string{
+		"Queue":       quoted,
+		"Consumer":    sqlfuncs.QuoteLiteral(consumer),
+		"NoQueue":     sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" does not exist`, queue)),
+		"NoConsumer":  sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" has no consumer "%s"`, queue, consumer)),
+		"Name":        "view_" + hex.EncodeToString(sum[:8]),
+		"View":        view,
+		"Columns":     strings.Join(declared, ", "),
+		"NewColumns":  strings.Join(inserted, ", "),
+		"ConsumeBody": sqlfuncs.QuoteLiteral(consume),
+		"PostBody":    sqlfuncs.QuoteLiteral(post),
+	}), nil
+}
+
+// viewColumn is a column of a view: one of qt_model's.
+type viewColumn struct{ name, typ string }
+
+// storedMark is the mark of a call in a function that is stored, which has neither a session nor a place in a
+// text.
+const storedMark = "0"
+
+// mark is what {k} stands for.
+func (c StepCall) mark() string { return strconv.Itoa(c.Number) + " " + c.Secret }
+
+// ownError is a regular expression for a message of the server's that quotes a marker of this session, with the
+// error's own message in parentheses.
+func (c StepCall) ownError() string {
+	return sqlfuncs.QuoteLiteral("mbus4-error [0-9]+ " + c.Secret + ` [0-9A-Z]{5} (.*)"$`)
+}
+
+// text is the value of an argument, "" for null.
+func (c StepCall) text(name string) string {
+	if v := c.Args[name]; v != nil {
+		return *v
+	}
+	return ""
+}
+
+// viewName is the quoted name of the view that a call makes.
+func (c StepCall) viewName(queue string) (string, error) {
+	given := c.text("viewname")
+	if c.Func.Serves == "create_view_prop" {
+		schema := c.text("sname")
+		if schema == "" {
+			schema = "public"
+		}
+		if given == "" {
+			return "", &refusal.Error{Code: refusal.NullValue, Message: "the view must have a name"}
+		}
+		return sqlfuncs.QuoteIdent(schema) + "." + sqlfuncs.QuoteIdent(given), nil
+	}
+	if given == "" {
+		return "public." + sqlfuncs.QuoteIdent(queue+"_q"), nil
+	}
+	parts := nameParts.FindStringSubmatch(given)
+	if parts == nil {
+		return "", &refusal.Error{
+			Code:    "42602", // invalid_name
+			Message: fmt.Sprintf("%q is not a valid name for a view", given),
+			Hint:    "Write it as in SQL: name, schema.name or \"Schema\".\"Name\".",
+		}
+	}
+	name := identifier(parts[2])
+	if parts[1] != "" {
+		name = identifier(strings.TrimSuffix(parts[1], ".")) + "." + name
+	}
+	return name, nil
+}
+
+// nameParts reads a name with or without a schema.
+var nameParts = regexp.MustCompile(`^\s*((?:"(?:[^"]|"")+"|[\pL_][\pL\pN_$]*)\.)?("(?:[^"]|"")+"|[\pL_][\pL\pN_$]*)\s*$`)
+
+// identifier quotes an identifier as written, which is folded unless it was quoted.
+func identifier(s string) string {
+	if strings.HasPrefix(s, `"`) {
+		return s
+	}
+	return sqlfuncs.QuoteIdent(strings.ToLower(s))
+}
+
+// isTrue reads a boolean literal, as Postgres does as far as people write them.
+func isTrue(s string) bool {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "t", "tr", "tru", "true", "y", "ye", "yes", "on", "1":
+		return true
+	}
+	return false
+}
+
+// statement is a whole statement around the text of a call: a query for columns of the result's row.
+// args selects the arguments, n first.
+func (t *Texts) statement(site Site, serves, columns, mark, args string) string {
+	use := sqlfuncs.Use{
+		Given:     map[string]bool{"headers": true, "iid": true},
+		Ordered:   site.Ordered,
+		Selective: site.Selective,
+	}
+	return t.ownStatement(funcNamed(serves), use, mark, site.HstoreSchema, columns, args)
+}
+
+// fill fills in a text/template of sql/step.
+func (t *Texts) fill(name string, values map[string]string) string {
+	var b strings.Builder
+	if err := t.steps.ExecuteTemplate(&b, name+".sql", values); err != nil {
+		panic(fmt.Sprintf("filling in SQL of step %s: %v", name, err))
+	}
+	return comment.ReplaceAllString(b.String(), "")
+}
+
+// DoBlock makes one DO statement of the codes of steps. Nothing of it stays in the database.
+func DoBlock(codes ...string) string {
+	code := strings.Join(codes, ";\n")
+	if len(codes) > 1 {
+		code = "begin\n" + code + ";\nend\n"
+	}
+	tag := "$mbus4$"
+	for i := 1; strings.Contains(code, tag); i++ {
+		tag = "$mbus4_" + strconv.Itoa(i) + "$"
+	}
+	return "do " + tag + "\n" + code + tag
+}

@@ -1,0 +1,221 @@
+package calls_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/engine"
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/sqlfuncs"
+)
+
+// evaluated is a call of a function of the catalogue by either way of serving it.
+type evaluated struct {
+	serves string
+	args   string // SQL, one expression for each parameter
+	before string // statements that prepare the ground
+}
+
+var evaluations = []evaluated{
+	{"create_queue", "'new', 2", ""},
+	{"create_queue", "'q', 3", ""},       // with a NOTICE
+	{"create_queue", "'no such', 3", ""}, // an error
+	{"drop_queue", "'q'", ""},
+	{"drop_queue", "'nowhere'", ""},
+	{"create_consumer", "'q', 'other', null, false", ""},
+	{"create_consumer", "'nowhere', 'other', null, false", ""},
+	{"drop_consumer", "'q', 'default'", ""},
+	{"drop_consumer", "'q', 'nobody'", ""},
+	{"post", "'q', 'a=>1', null, null, null", ""},
+	{"post", "'q', 'a=>1', 'p=>1', '2030-01-01', '2040-01-01'", ""},
+	{"post", "'nowhere', 'a=>1', null, null, null", ""},
+	{"post_full", "'q', 'a=>1', null, null, null, null, null", ""},
+	{"post_full", "'q', 'a=>1', 'h=>1', 'p=>1', '2030-01-01', '2040-01-01', 'mine'", ""},
+	{"post_full", "'nowhere', 'a=>1', null, null, null, null, null", ""},
+	{"consume", "'q', 'default'", fill},
+	{"consume", "'q', 'nobody'", fill},
+	{"consumen", "'q', 'default', 2", fill},
+	{"consumen", "'q', 'default', 9", fill},
+	{"dyn_consume", "'q', '(t.data->''n'') = ''2''', 'default'", fill},
+	{"dyn_consume", "'q', 'nonsense', 'default'", fill},
+	{"take", "'i2'", fill},
+	{"take", "'gone'", fill},
+	{"take_from", "'q', 'default', 'i2'", fill},
+	{"take_from", "'q', 'nobody', 'i2'", fill},
+	{"peek", "'i2'", fill},
+	{"peek", "'gone'", fill},
+	{"is_msg_exists", "'i2'", fill},
+	{"generate_new_msgiid", "'q'", ""},
+	{"generate_new_msgiid", "'nowhere'", ""},
+	{"create_trigger", "'q', 'r', null", ""},
+	{"create_trigger", "'q', 'q', null", ""},
+	{"drop_trigger", "'q', 'nowhere'", ""},
+	{"create_run_function", "'q'", ""},
+	{"create_run_function", "'nowhere'", ""},
+	{"estimated_messages", "'q'", fill},
+	{"estimated_messages", "'nowhere'", fill},
+	{"readme", "", ""},
+	{"regenerate_functions", "", ""},
+	{"peek_queue", "'q', null", fill},
+	{"peek_queue", "'nowhere', null", ""},
+	{"clear_queue", "'q'", fill},
+	{"clear_queue", "'nowhere'", ""},
+	{"add_message", "'{\"n\": 1}'", "select 1"},
+	{"get_next_message", "17", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
+	{"get_next_message", "null", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
+	{"complete_message", "1", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
+	{"semaphore_get_or_create", "'k'", semaphoreRow},
+	{"semaphore_get_or_create", "''", ""},
+	{"semaphore_update", "'k', 3, 1", semaphoreRow},
+	{"semaphore_update", "'k', 1, 3", semaphoreRow},
+	{"semaphore_enqueue", "'k', 5, 2.5", semaphoreRow},
+	{"semaphore_enqueue", "'none', 5, 2.5", semaphoreRow},
+	{"semaphore_release", "'k', 4", semaphoreRow},
+	{"semaphore_release", "'none', 4", semaphoreRow},
+	{"release_messages", "17", "insert into mbus4.work_queue (payload, process_id) values ('1', 17), ('2', 17)"},
+}
+
+const fill = `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
+	select n, c.id, '2020-01-01', '2020-01-01', 'i' || n, {hstore}.hstore('n', n::text)
+	from generate_series(1, 3) n, mbus4.consumer c where c.queue = 'q'`
+
+const semaphoreRow = `with s as (insert into mbus4.semaphore (id, key) values (77, 'k') returning id)
+	insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select id, 4, 1, -1 from s`
+
+// state is all that the calls change, but for what is another value each time.
+const state = `select concat_ws(' / ',
+	(select string_agg(format('%s %s %s', q.name, q.kind, q.consumers_cnt), ',' order by q.name) from mbus4.queue q),
+	(select string_agg(format('%s %s %s %s', c.queue, c.name, c.target, c.selector_id), ',' order by c.queue, c.name) from mbus4.consumer c),
+	(select string_agg(format('%s %s %s %s', c.queue, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
+	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
+	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),
+	(select string_agg(s::text, ',' order by s.id) from mbus4.semaphore s),
+	(select string_agg(format('%s %s %s %s', t.semaphore_id, t.task_id, t.priority, t.status), ',' order by t.task_id) from mbus4.semaphore_task t))`
+
+// Every function of the catalogue has one in the database that gives the same result, error, notice and
+// state as the text that serves the call inline, whatever the search_path is.
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{"public", `"Odd ""one"`} {
+		name := enginetest.NewDatabase(t)
+		conn, notices := enginetest.ConnectListening(t, name)
+		if schema != "public" {
+			enginetest.Exec(t, conn, "create schema "+schema)
+		}
+		enginetest.Exec(t, conn, "create extension hstore schema "+schema)
+		if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil || len(res.Warnings) > 0 {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		enginetest.Exec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
+		enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name in ('q', 'r')")
+		texts := calls.New()
+		missing := map[string]bool{}
+		for _, d := range texts.Definitions(schema) {
+			missing[d.Name] = true
+			if strings.Contains(strings.NewReplacer(`E' \t'`, "", `E' \t\r\n'`, "").Replace(d.Create), `\`) {
+				t.Errorf("%s depends on standard_conforming_strings", d.Name)
+			}
+		}
+		var all []evaluated
+		for _, e := range evaluations {
+			all = append(all, e)
+			if missing["at_"+e.serves+"_waking"] {
+				e.serves += "_waking"
+				all = append(all, e)
+			}
+		}
+		for _, e := range all {
+			delete(missing, "at_"+e.serves)
+			waking := strings.HasSuffix(e.serves, "_waking")
+			f := enginetest.FunctionServing(t, strings.TrimSuffix(strings.TrimSuffix(e.serves, "_full"), "_waking"))
+			params := f.Params
+			if e.serves == "post" {
+				params = enginetest.PlainPost(t)
+			}
+			inline := evaluate(t, conn, notices, e, schema, enginetest.Inline(texts, f, params, waking, schema, e.args))
+			args := strings.TrimPrefix(e.args+", '7'", ", ")
+			call := callInPlace(texts, f, params, waking, args)
+			function := evaluate(t, conn, notices, e, schema, "select f from "+call+" f")
+			listed := evaluate(t, conn, notices, e, schema, "select "+call)
+			if f.Result.Composite() { // in FROM, null is a row of nulls
+				function = strings.ReplaceAll(function, "(,,,,,,,,)", "<nil>")
+			}
+			if e.serves == "create_run_function" { // inline, it is a function that gives null
+				inline = strings.ReplaceAll(inline, "<nil>", "")
+			}
+			if !strings.Contains(call, "at_"+e.serves+"(") {
+				t.Errorf("%s is called as %s", e.serves, call)
+			}
+			if function != inline || listed != inline {
+				t.Errorf("%s(%s):\n  inline %s\nfunction %s\n  listed %s", e.serves, e.args, inline, function, listed)
+			}
+		}
+		for name := range missing {
+			t.Errorf("%s was not tried", name)
+		}
+	}
+}
+
+// callInPlace is the expression that calls the function.
+func callInPlace(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
+	given := map[string]bool{}
+	for _, p := range params {
+		given[p.Name] = true
+	}
+	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}).Expr
+	open, end := strings.IndexByte(expr, '('), strings.IndexByte(expr, ')')
+	if f.Result == sqlfuncs.Void {
+		open += 1 + strings.IndexByte(expr[open+1:], '(')
+	}
+	return expr[:open+1] + args + expr[end:]
+}
+
+// evaluate runs sql and gives what came of it; nothing of it stays.
+func evaluate(t *testing.T, conn *pgx.Conn, notices *strings.Builder, e evaluated, hstoreSchema, sql string) string {
+	t.Helper()
+	var said strings.Builder
+	ctx := enginetest.Context(t)
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	if e.before != "" {
+		enginetest.Exec(t, conn, "alter sequence mbus4.work_queue_id_seq restart; "+strings.ReplaceAll(e.before, "{hstore}", hstoreSchema), pgx.QueryExecModeSimpleProtocol)
+	}
+	enginetest.Exec(t, conn, "set local search_path = pg_catalog")
+	notices.Reset()
+	rows, err := tx.Query(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		return describeError(err)
+	}
+	for rows.Next() {
+		for _, v := range rows.RawValues() {
+			text := string(v)
+			if v == nil {
+				text = "<nil>"
+			}
+			if strings.HasPrefix(text, "q.") {
+				text = "an iid of q"
+			}
+			said.WriteString(text + "\n")
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return describeError(err)
+	}
+	return said.String() + notices.String() + enginetest.One[string](t, conn, state)
+}
+
+func describeError(err error) string {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	return e.Code + " " + e.Message
+}

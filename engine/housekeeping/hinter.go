@@ -1,0 +1,320 @@
+package housekeeping
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/schema"
+)
+
+const (
+	hintMargin    = 250 * time.Millisecond // how far hints stay behind what seems safe
+	hintStep      = time.Second            // a smaller rise where no message is live is not worth the WAL of a setval
+	hintSlack     = time.Millisecond       // below a live message, against rounding
+	hinterService = "hinter"               // the row of mbus4.service by which one Hinter leads
+	lowInterval   = 10 * time.Second       // between two looks below the hints
+)
+
+// hinter raises the hints, the sequences mbus4.hint_n, from which consuming starts to look: without
+// them every consume walks all index entries of messages that are gone but that some old snapshot
+// keeps from being vacuumed.
+//
+// A message below its hint is hidden. So a hint rises to the lowest live message of its consumers,
+// and at most to a floor no message can appear below any more. That rests on two things:
+//
+//   - A message's available_at is at least a clock_timestamp() read together with the nextval of
+//     mbus4.message_id that gives its id (hintMargin covers the moment between the two).
+//   - nextval locks the sequence until the end of the transaction, prepared or not, and everybody
+//     may see locks. So messages still invisible belong to transactions that hold this lock, and
+//     are no older than the last time the holder was not yet seen among them.
+//
+// The floor is read before the messages, with a later snapshot for these: a transaction missing
+// among the holders by then is visible, and whoever comes later is above.
+//
+// Should that ever fail (a clock set back, sequences restored from a dump of a later moment), then
+// the look below the hints, every ten seconds, finds what is hidden.
+//
+// One Hinter per database works at a time: see lead. Its memory is a help only.
+type hinter struct {
+	// hintMargin and hintStep; tests that want to see the rest work alone take them away.
+	margin, step time.Duration
+
+	leads *pgx.Conn       // the connection that has the lead; compared, never used
+	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
+	low   time.Time       // when to look below the hints again
+
+	// What was seen of the lock's holders; stays valid, if ever more cautious, while others lead.
+	readAt  int64            // server's clock of the last reading, 0: never
+	floor   int64            // as it came out of it
+	holders map[string]int64 // by virtual transaction: nothing of theirs is older
+}
+
+// newHinter makes a Hinter.
+func newHinter() *hinter { return &hinter{margin: hintMargin, step: hintStep} }
+
+// Tick raises the hints to what is safe, and lowers them where they are wrong. It does nothing while
+// another Hinter leads; once leading, it does so until conn is closed.
+func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
+	if leads, err := h.lead(ctx, conn); err != nil || !leads {
+		return err
+	}
+	now, err := h.readFloor(ctx, conn)
+	if err != nil {
+		return err
+	}
+	low := !time.Now().Before(h.low)
+	if !low {
+		for _, hint := range h.hints {
+			low = low || hint > now // the clock was set back
+		}
+	}
+	if low {
+		began := time.Now()
+		if err := h.lookBelow(ctx, conn, now); err != nil {
+			return err
+		}
+		h.low = rest(began, lowInterval)
+	}
+	return h.raise(ctx, conn)
+}
+
+// lead tries to become the one Hinter of the database.
+func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	if h.leads == conn {
+		return true, nil
+	}
+	h.leads = nil
+	leads, err := schema.Lead(ctx, conn, hinterService)
+	if leads {
+		h.leads, h.hints, h.low = conn, nil, time.Time{}
+	}
+	return leads, err
+}
+
+// statement_timestamp() is when this statement arrived: before the locks are read.
+const holdersSQL = `
+select (extract(epoch from statement_timestamp()) * 1000000)::bigint, coalesce(l.pid, 0), coalesce(l.virtualtransaction, '')
+from (select) one
+left join pg_catalog.pg_locks l
+       on l.locktype = 'relation'
+      and l.database = (select oid from pg_catalog.pg_database where datname = current_database())
+      and l.relation = 'mbus4.message_id'::regclass
+      and l.mode = 'RowExclusiveLock'
+      and l.granted
+      and l.pid is distinct from pg_catalog.pg_backend_pid()`
+
+// Null where the role may not see it, or track_activities is off.
+const beginsSQL = `
+select pid, (extract(epoch from xact_start) * 1000000)::bigint
+from pg_catalog.pg_stat_activity
+where pid = any ($1) and xact_start is not null`
+
+// readFloor brings what is known of the posting transactions up to date and gives the server's time.
+func (h *hinter) readFloor(ctx context.Context, conn *pgx.Conn) (now int64, err error) {
+	type holder struct {
+		pid         int32 // 0: a prepared transaction
+		transaction string
+	}
+	var held []holder
+	var one holder
+	rows, err := conn.Query(ctx, holdersSQL)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&now, &one.pid, &one.transaction}, func() error {
+			if one.transaction != "" {
+				held = append(held, one)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading who posts: %w", err)
+	}
+	var begins map[int32]int64
+	if now-h.readAt > (4 * tickInterval).Microseconds() { // the last reading says too little
+		var pids []int32
+		for _, one := range held {
+			pids = append(pids, one.pid)
+		}
+		if begins, err = readBegins(ctx, conn, pids); err != nil {
+			return 0, err
+		}
+	}
+	floor, holders := now, make(map[string]int64, len(held))
+	for _, one := range held {
+		since, known := h.holders[one.transaction]
+		switch {
+		case known:
+		case one.pid == 0:
+			since = h.floor // it bore another name before, or was not there
+		default:
+			since = max(h.readAt, begins[one.pid])
+		}
+		since = min(since, now) // the clock may have been set back
+		holders[one.transaction] = since
+		floor = min(floor, since)
+	}
+	h.readAt, h.floor, h.holders = now, floor, holders
+	return now, nil
+}
+
+func readBegins(ctx context.Context, conn *pgx.Conn, pids []int32) (map[int32]int64, error) {
+	begins := make(map[int32]int64, len(pids))
+	var pid int32
+	var begin int64
+	rows, err := conn.Query(ctx, beginsSQL, pids)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&pid, &begin}, func() error {
+			begins[pid] = begin
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading when transactions began: %w", err)
+	}
+	return begins, nil
+}
+
+const readHintsSQL = `
+select slot, coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || slot)::regclass), 0)
+from (select distinct id % $1 as slot from mbus4.consumer) s`
+
+// The lowest live message of each slot between the hints (or the beginning) and an end.
+const lowestSQL = `
+select h.slot, (extract(epoch from min(m.available_at)) * 1000000)::bigint
+from unnest($1::int[], $2::bigint[], $3::bigint[]) h (slot, low, high)
+join mbus4.consumer c on c.id % $4 = h.slot
+cross join lateral (
+	select available_at
+	from mbus4.message
+	where consumer_id = c.id
+	  and available_at >= timestamptz 'epoch' + h.low * interval '1 microsecond'
+	  and available_at < timestamptz 'epoch' + h.high * interval '1 microsecond'
+	order by available_at, id
+	limit 1
+) m
+group by h.slot`
+
+const setHintsSQL = `
+select pg_catalog.setval(('mbus4.hint_' || slot)::regclass, hint)
+from unnest($1::int[], $2::bigint[]) h (slot, hint)`
+
+// lookBelow reads the hints afresh and lowers those that hide a message or lie in the future.
+func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error {
+	hints := map[int32]int64{}
+	var slot int32
+	var hint int64
+	rows, err := conn.Query(ctx, readHintsSQL, schema.HintSlots)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&slot, &hint}, func() error {
+			hints[slot] = hint
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("reading hints: %w", err)
+	}
+	h.hints = hints
+	var search searches
+	for slot, hint := range hints {
+		if hint > 0 {
+			search.add(slot, 0, hint)
+		}
+	}
+	found, err := search.run(ctx, conn)
+	if err != nil {
+		return err
+	}
+	var lower searches
+	for slot, hint := range hints {
+		to := hint
+		if hint > now {
+			to = h.safe()
+		}
+		if at, ok := found[slot]; ok {
+			to = min(to, at)
+		}
+		if to = max(to, 0); to < hint {
+			lower.add(slot, to, 0)
+		}
+	}
+	return h.set(ctx, conn, lower)
+}
+
+// raise moves the hints up, as far as nothing lies or can come to lie below.
+func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
+	safe := h.safe()
+	var search searches
+	for slot, hint := range h.hints {
+		if safe > hint {
+			search.add(slot, hint, safe)
+		}
+	}
+	found, err := search.run(ctx, conn)
+	if err != nil {
+		return err
+	}
+	var higher searches
+	for _, slot := range search.slots {
+		to, ok := found[slot]
+		least := int64(0) // thousands of messages may have been posted within a moment
+		if !ok {
+			to, least = safe, h.step.Microseconds()
+		}
+		if to-h.hints[slot] > least {
+			higher.add(slot, to, 0)
+		}
+	}
+	return h.set(ctx, conn, higher)
+}
+
+// safe is the floor with its margin: nothing will appear below.
+func (h *hinter) safe() int64 { return h.floor - h.margin.Microseconds() }
+
+func (h *hinter) set(ctx context.Context, conn *pgx.Conn, to searches) error {
+	if len(to.slots) == 0 {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, setHintsSQL, to.slots, to.lows); err != nil {
+		return fmt.Errorf("setting hints: %w", err)
+	}
+	for i, slot := range to.slots {
+		h.hints[slot] = to.lows[i]
+	}
+	return nil
+}
+
+// searches are ranges of time, in microseconds since 1970, by slot.
+type searches struct {
+	slots       []int32
+	lows, highs []int64
+}
+
+func (s *searches) add(slot int32, low, high int64) {
+	s.slots = append(s.slots, slot)
+	s.lows = append(s.lows, low)
+	s.highs = append(s.highs, high)
+}
+
+// run gives, by slot, a time just below the lowest live message in the range, where there is one.
+func (s *searches) run(ctx context.Context, conn *pgx.Conn) (map[int32]int64, error) {
+	found := map[int32]int64{}
+	if len(s.slots) == 0 {
+		return found, nil
+	}
+	var slot int32
+	var at int64
+	rows, err := conn.Query(ctx, lowestSQL, s.slots, s.lows, s.highs, schema.HintSlots)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&slot, &at}, func() error {
+			found[slot] = at - hintSlack.Microseconds()
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for the first messages: %w", err)
+	}
+	return found, nil
+}

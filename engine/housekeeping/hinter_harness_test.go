@@ -1,0 +1,135 @@
+package housekeeping
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/schema"
+)
+
+// rangeSQL is the range a consume looks at, %d the slot of consumer $1's hint. The volatile functions
+// stand in subqueries, without which they would not be conditions of the index.
+const rangeSQL = `
+select ctid from mbus4.message
+where consumer_id = $1
+  and available_at >= (select timestamptz 'epoch'
+      + coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0) * interval '1 microsecond')
+  and available_at <= (select clock_timestamp())
+order by available_at, id
+limit 1
+for update skip locked`
+
+// queue is a queue with one consumer in a database with its Hinter.
+type queue struct {
+	database string
+	consumer int
+	conn     *pgx.Conn // autocommit
+	hinter   *hinter
+	hinting  *pgx.Conn // the Hinter's
+}
+
+// newQueue makes a queue. Its Hinter keeps no margin and does not look below the hints: what it hides
+// stays hidden.
+func newQueue(t *testing.T) *queue {
+	t.Helper()
+	name := enginetest.Installed(t)
+	q := &queue{database: name, conn: enginetest.Connect(t, name)}
+	q.consumer = enginetest.One[int](t, q.conn, enginetest.NewConsumer, "q")
+	q.newHinter(t, enginetest.DSN(name))
+	return q
+}
+
+func (q *queue) newHinter(t *testing.T, dsn string) {
+	t.Helper()
+	q.hinter = &hinter{}
+	q.hinting = enginetest.ConnectTo(t, dsn)
+	if err := admin.Settle(enginetest.Context(t), q.hinting, admin.ServiceLockWait); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Eventually(t, "the new Hinter leads", func() bool { // the server may not have seen the old one go
+		q.tick(t)
+		return q.hinter.leads == q.hinting
+	})
+	q.hinter.low = time.Now().Add(time.Hour)
+}
+
+func (q *queue) tick(t *testing.T) {
+	t.Helper()
+	if err := q.hinter.Tick(enginetest.Context(t), q.hinting); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (q *queue) post(t *testing.T, conn *pgx.Conn, iid string) {
+	t.Helper()
+	enginetest.Exec(t, conn, enginetest.PostSQL, q.consumer, "", iid, "")
+}
+
+func (q *queue) consumeSQL() string {
+	return fmt.Sprintf(`delete from mbus4.message where ctid = (`+rangeSQL+`) returning iid`, q.consumer%schema.HintSlots)
+}
+
+// consume gives the iid of the next message, "" for none.
+func (q *queue) consume(t *testing.T, conn *pgx.Conn) string {
+	t.Helper()
+	var iid string
+	err := conn.QueryRow(enginetest.Context(t), q.consumeSQL(), q.consumer).Scan(&iid)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		t.Fatal(err)
+	}
+	return iid
+}
+
+func (q *queue) hint(t *testing.T) int64 {
+	t.Helper()
+	return enginetest.One[int64](t, q.conn, fmt.Sprintf(
+		"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0)", q.consumer%schema.HintSlots))
+}
+
+// busy posts and consumes, with the Hinter at work, until the hint would have risen far beyond the
+// beginning if it could.
+func (q *queue) busy(t *testing.T, round string) {
+	t.Helper()
+	for i := range 5 {
+		iid := fmt.Sprint(round, i)
+		q.post(t, q.conn, iid)
+		if got := q.consume(t, q.conn); got != iid {
+			t.Fatalf("consumed %q, want %q", got, iid)
+		}
+		q.tick(t)
+	}
+}
+
+// buffers gives how many pages one look at the range touches: the least of some, as one after which a
+// neighbour's DROP DATABASE emptied the server's caches touches the catalogs too.
+func (q *queue) buffers(t *testing.T) int {
+	t.Helper()
+	least := q.buffersOnce(t)
+	for range 2 {
+		least = min(least, q.buffersOnce(t))
+	}
+	return least
+}
+
+func (q *queue) buffersOnce(t *testing.T) int {
+	t.Helper()
+	var out []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+		}
+	}
+	text := enginetest.One[string](t, q.conn, "explain (analyze, buffers, format json) "+
+		fmt.Sprintf(rangeSQL, q.consumer%schema.HintSlots), q.consumer)
+	if err := json.Unmarshal([]byte(text), &out); err != nil || len(out) != 1 {
+		t.Fatalf("reading the plan: %v\n%s", err, text)
+	}
+	return out[0].Plan.Hit + out[0].Plan.Read
+}

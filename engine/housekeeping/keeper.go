@@ -1,0 +1,264 @@
+package housekeeping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/service"
+	"mbusproxy/engine/schema"
+	"mbusproxy/engine/semaphore"
+)
+
+const (
+	tickInterval   = 200 * time.Millisecond  // between two rounds of a database in use
+	idleAfter      = 1500 * time.Millisecond // without use or change: the connection is closed
+	longestIdle    = time.Minute             // between two looks at a database nobody uses
+	waitingIdle    = time.Second             // the same where messages wait for others
+	firstBackoff   = 500 * time.Millisecond  // after losing the connection, doubled up to
+	longestBackoff = 30 * time.Second
+	roundTimeout   = 2 * time.Minute
+
+	slotsInterval   = time.Second // how long errors of a new consumer's selector may go uncounted
+	collectInterval = time.Minute
+)
+
+// Keeper runs the services of one database over one connection, which it holds while the database
+// is in use and closes soon after: an open connection keeps others from dropping the database.
+// (DROP DATABASE itself waits up to 5 s for connections to go, which is enough.) An idle database
+// gets a look now and then, at growing intervals, for what came to pass without our being told:
+// prepared statements are executed without the engine being asked.
+type Keeper struct {
+	config   Config
+	service  *service.Service
+	hinter   *hinter
+	sweeper  *sweeper
+	releaser *releaser
+
+	wake chan struct{} // capacity 1: somebody asked for the database
+
+	mu      sync.Mutex
+	state   keeperState
+	changed chan struct{} // closed and replaced whenever state changes
+
+	// The rest belongs to run.
+	conn        *pgx.Conn // nil unless connected
+	usedAt      time.Time // last use or change seen
+	activity    activity
+	nextHint    time.Time
+	nextRelease time.Time
+	nextReap    time.Time
+	nextSweep   time.Time
+	nextSlots   time.Time
+	nextCollect time.Time
+	waiting     bool      // messages wait for others: they may become deliverable without any sign
+	temporary   bool      // there are temporary queues: their sessions may end without any sign
+	heldTold    time.Time // when the log was last told of a lock
+}
+
+// keeperState says what is known of the database. Legal: any to connected or failing, connected to
+// idle.
+type keeperState int
+
+const (
+	keeperConnected keeperState = iota // the database is the one that was opened
+	keeperIdle                         // it may have been dropped and made again since
+	keeperFailing                      // we cannot tell: no connection to be had
+)
+
+func (s keeperState) String() string {
+	return [...]string{"connected", "idle", "failing"}[s]
+}
+
+// Config is what a keeper keeps, and how.
+type Config struct {
+	Server       *admin.Server
+	Installation schema.Installation
+	Features     *schema.Features
+	Granter      *semaphore.Granter // told of what is found about semaphores; it is not the keeper's to start and stop
+	Interval     time.Duration      // between two sweeps of a database in use
+	Log          *zap.Logger
+}
+
+// activity changes when the database is used. The counters of pg_stat lag by about a second.
+type activity struct {
+	lastID, rows int64
+	semaphores   bool // there are some
+}
+
+// NewKeeper makes a keeper that begins with an open session in the database, which is its own from then on.
+func NewKeeper(what Config, conn *pgx.Conn) *Keeper {
+	return &Keeper{
+		config:   what,
+		service:  service.New(),
+		hinter:   newHinter(),
+		sweeper:  newSweeper(),
+		releaser: newReleaser(),
+		wake:     make(chan struct{}, 1),
+		changed:  make(chan struct{}),
+		conn:     conn,
+	}
+}
+
+// Start begins to keep the database. It does so once; further calls, and calls after Stop, do nothing.
+func (k *Keeper) Start() { k.service.Start(k.run) }
+
+// Stop ends the services and waits until they have ended. It may be called more than once, and without Start.
+func (k *Keeper) Stop() {
+	k.service.Stop()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.disconnect(context.Background()) // of a keeper that never ran
+}
+
+// Done is closed when the services have ended: by Stop, or because the database is gone.
+func (k *Keeper) Done() <-chan struct{} { return k.service.Done() }
+
+// Verify returns nil when the database is still the one that was opened, or when that cannot be
+// told (then the caller's own session will find out), and errGone when it is not.
+func (k *Keeper) Verify(ctx context.Context) error {
+	for {
+		k.mu.Lock()
+		state, changed := k.state, k.changed
+		k.mu.Unlock()
+		select {
+		case k.wake <- struct{}{}:
+		default:
+		}
+		select {
+		case <-k.Done():
+			return schema.ErrGone
+		default:
+		}
+		if state != keeperIdle {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-k.Done():
+			return schema.ErrGone
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (k *Keeper) setState(s keeperState) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.state == s {
+		return
+	}
+	k.state = s
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+// run keeps the database until ctx ends or the database is gone.
+func (k *Keeper) run(ctx context.Context) {
+	defer k.disconnect(ctx)
+
+	k.usedAt = time.Now()
+	err := admin.Settle(ctx, k.conn, admin.ServiceLockWait)
+	idle, backoff := k.config.Interval, firstBackoff
+	for {
+		if err == nil {
+			err = k.serve(ctx, &idle)
+			backoff = firstBackoff
+		}
+		k.disconnect(ctx)
+		pause := idle
+		switch {
+		case ctx.Err() != nil || errors.Is(err, schema.ErrGone):
+			return
+		case err != nil:
+			k.config.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
+			k.setState(keeperFailing)
+			pause, backoff = backoff, min(2*backoff, longestBackoff)
+		default:
+			k.setState(keeperIdle)
+			if k.waiting || k.temporary {
+				pause = min(pause, waitingIdle)
+			}
+			idle = min(2*idle, max(longestIdle, k.config.Interval))
+		}
+		if !k.sleep(ctx, pause, err == nil) {
+			return
+		}
+		err = k.reconnect(ctx)
+	}
+}
+
+// serve runs rounds on the open connection until the database has been idle for a while.
+func (k *Keeper) serve(ctx context.Context, idle *time.Duration) error {
+	for {
+		if err := k.round(ctx); err != nil {
+			return err
+		}
+		if time.Since(k.usedAt) >= idleAfter {
+			return nil
+		}
+		*idle = k.config.Interval
+		if err := k.listen(ctx, tickInterval); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits with no connection; a wake-up ends it early where that is wanted. False: ctx ended.
+func (k *Keeper) sleep(ctx context.Context, d time.Duration, wakeable bool) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	wake := k.wake
+	if !wakeable {
+		wake = nil
+	}
+	select {
+	case <-wake:
+		k.usedAt = time.Now()
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// listen lets d pass on the open connection, noticing at once when the server ends it.
+func (k *Keeper) listen(ctx context.Context, d time.Duration) error {
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	for {
+		_, err := k.conn.WaitForNotification(wait)
+		switch {
+		case err == nil: // not for us: we LISTEN to nothing
+		case wait.Err() != nil && !k.conn.IsClosed():
+			return ctx.Err()
+		default:
+			return fmt.Errorf("waiting for the next round: %w", err)
+		}
+	}
+}
+
+// reconnect opens the connection again and makes sure that the database is the same.
+func (k *Keeper) reconnect(ctx context.Context) error {
+	conn, err := k.config.Installation.Dial(ctx, k.config.Server)
+	if err != nil {
+		return err
+	}
+	k.conn = conn
+	k.setState(keeperConnected)
+	return nil
+}
+
+func (k *Keeper) disconnect(ctx context.Context) {
+	if k.conn != nil {
+		admin.Close(ctx, k.conn)
+		k.conn = nil
+	}
+}

@@ -1,0 +1,89 @@
+package housekeeping_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"mbusproxy/engine"
+	"mbusproxy/engine/housekeeping"
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/internal/served"
+	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
+)
+
+// mbus4_user may delete messages, and so may lock their table in any mode. Services do not hang, and go on when the
+// lock is gone, over the same connection.
+func TestServicesSurviveLockedTables(t *testing.T) {
+	t.Parallel()
+	name := enginetest.Installed(t)
+	super := enginetest.Connect(t, name)
+	role := enginetest.NewRole(t, name)
+	enginetest.Exec(t, super, "grant mbus4_user to "+role)
+	user := enginetest.ConnectTo(t, enginetest.DSNAs(t, name, role))
+	log, seen, _ := enginetest.WatchLog()
+	e := served.Open(t, engine.Options{SweepInterval: 1, Log: log})
+	if _, err := e.Database(enginetest.Context(t), name); err != nil {
+		t.Fatal(err)
+	}
+	id := enginetest.One[int64](t, super, enginetest.NewConsumer, "q")
+	for _, table := range []string{"message", "semaphore_task", "work_queue"} {
+		enginetest.Exec(t, user, "begin; lock mbus4."+table)
+		if table == "message" {
+			enginetest.Eventually(t, "services notice", func() bool { return seen("housekeeping held up by a lock") })
+		}
+		enginetest.Exec(t, user, "rollback")
+		enginetest.Exec(t, super, enginetest.PostSQL, id, "1 s ago", "of "+table, "")
+		enginetest.Eventually(t, "the message is swept", func() bool { return enginetest.One[bool](t, super, "select not exists (select from mbus4.message)") })
+	}
+	if seen("housekeeping interrupted") {
+		t.Error("the connection was given up")
+	}
+	// What it has no right to delete it cannot lock so that others wait.
+	for _, table := range []string{"service", "upgrade_lock", "schema_version", "view_insert", "queue", "consumer", "waiting", "semaphore"} {
+		for _, mode := range []string{"exclusive", "share", "access exclusive", "share update exclusive"} {
+			_, err := user.Exec(enginetest.Context(t), fmt.Sprintf("begin; lock mbus4.%s in %s mode", table, mode))
+			if refusal.SQLState(err) != refusal.LackingRights {
+				t.Errorf("%s in %s mode: %v", table, mode, err)
+			}
+			enginetest.Exec(t, user, "rollback")
+		}
+	}
+}
+
+// The services do it by themselves.
+func TestHinterRuns(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	e := served.Open(t, engine.Options{})
+	if _, err := e.Database(enginetest.Context(t), name); err != nil {
+		t.Fatal(err)
+	}
+	conn := enginetest.Connect(t, name)
+	consumer := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
+	enginetest.Eventually(t, "the hint rises", func() bool {
+		if _, err := e.Database(enginetest.Context(t), name); err != nil { // in use
+			t.Fatal(err)
+		}
+		return enginetest.One[bool](t, conn, fmt.Sprintf(
+			"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0) > 0", consumer%schema.HintSlots))
+	})
+}
+
+func TestSweepOnce(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	e := served.Open(t, engine.Options{SweepInterval: time.Hour})
+	if _, err := e.Database(enginetest.Context(t), name); err != nil {
+		t.Fatal(err)
+	}
+	conn := enginetest.Connect(t, name)
+	enginetest.Exec(t, conn, enginetest.PostSQL, enginetest.One[int](t, conn, enginetest.NewConsumer, "q"), "1 s ago", "a", "")
+	if got, err := housekeeping.Sweep(enginetest.Context(t), conn); err != nil || got > 1 {
+		t.Errorf("swept %d, %v", got, err)
+	}
+	if left := enginetest.One[int](t, conn, "select count(*) from mbus4.message"); left != 0 {
+		t.Errorf("%d left", left)
+	}
+}

@@ -1,0 +1,144 @@
+package housekeeping
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	releaseScan  = 5000 // iids looked at in one turn
+	releaseBatch = 1000 // waiting messages woken in one transaction
+)
+
+// releaser wakes the messages that wait for others (consume_after) when those are gone.
+//
+// Consuming wakes what waited for the message itself, in its own transaction, and that is the usual
+// way. It cannot see everything: two of the messages somebody waits for, consumed at the same moment
+// in two transactions, each see the other one still there; and a message that is being posted while
+// its dependency is being consumed is parked by one who sees the dependency and not found by one who
+// does not yet see the message. Nobody may wait for the other there, so both are left to the
+// Releaser, as are messages that were swept, dropped or had very many waiting for them. It is needed
+// for progress only: what is delivered is decided when it is consumed.
+//
+// Any number of Releasers may work at once; they step around locked rows.
+type releaser struct {
+	from string // the iid after which the next turn looks
+}
+
+// newReleaser makes a Releaser.
+func newReleaser() *releaser { return &releaser{} }
+
+// released is what one turn of a Releaser did.
+type released struct {
+	Woken   int64
+	Waiting bool // there are messages that wait
+}
+
+// Each iid that is waited for, one index probe each, and whether somebody is still to get it. (Why not
+// simply EXISTS: see is_msg_exists.sql.)
+const waitedForSQL = `
+with recursive d (dep, n) as (
+	(select dep, 1 from mbus4.waiting where dep > $1 order by dep limit 1)
+	union all
+	select (select w.dep from mbus4.waiting w where w.dep > d.dep order by w.dep limit 1), d.n + 1
+	from d
+	where d.dep is not null and d.n < $2
+)
+select d.dep, not exists (select from unnest(array[d.dep]) i (iid) cross join lateral mbus4.undelivered(i.iid))
+from d
+where d.dep is not null
+order by d.dep`
+
+// The messages that waited for an iid that is gone: woken when nothing else is left to wait for,
+// else noted under what is. The nextval tells the Hinter that a message appears. Rows are found by their
+// addresses, or one by one in the order of an index, lest statistics turn the planner to reading whole tables.
+const releaseSQL = `
+with noted as materialized (
+	select ctid as tid, dep, consumer_id, id
+	from mbus4.waiting
+	where dep = $1
+	order by consumer_id, id
+	limit $2
+	for update skip locked
+), parked as materialized (
+	select m.ctid as tid, m.consumer_id, m.id,
+	       array(select distinct i.iid from unnest(m.after) i (iid) cross join lateral mbus4.undelivered(i.iid)) as alive
+	from mbus4.message m
+	where m.ctid = any (array(
+		select w.tid
+		from noted n
+		cross join lateral (
+			select m.ctid as tid
+			from mbus4.message m
+			where m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id
+			order by m.consumer_id, m.available_at, m.id
+			limit 1
+		) w))
+	  and m.available_at = 'infinity' and m.after is not null
+	for update skip locked
+), woken as (
+	update mbus4.message
+	set available_at = case when nextval('mbus4.message_id') > 0 then greatest(delayed_until, clock_timestamp()) end
+	where ctid = any (array(select tid from parked where alive = '{}'))
+	returning 1
+), renoted as (
+	insert into mbus4.waiting (dep, consumer_id, id)
+	select dep, p.consumer_id, p.id from parked p cross join unnest(p.alive) dep
+	on conflict do nothing
+), done as (
+	delete from mbus4.waiting w
+	where w.ctid = any (array(
+		select n.tid
+		from noted n
+		where exists (select from parked p where p.consumer_id = n.consumer_id and p.id = n.id)
+		   or (select 1 from mbus4.message m
+		       where m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id
+		       order by m.consumer_id, m.available_at, m.id
+		       limit 1) is null))
+	returning 1
+)
+select (select count(*) from woken), (select count(*) from done)`
+
+// Release takes one turn: it looks at some thousand iids and wakes all that waited for those that
+// are gone.
+func (r *releaser) Release(ctx context.Context, conn *pgx.Conn) (released, error) {
+	var out released
+	rows, err := conn.Query(ctx, waitedForSQL, r.from, releaseScan)
+	if err != nil {
+		return out, fmt.Errorf("looking for iids waited for: %w", err)
+	}
+	var dep string
+	var isGone bool
+	var gone []string
+	n := 0
+	_, err = pgx.ForEachRow(rows, []any{&dep, &isGone}, func() error {
+		n++
+		if isGone {
+			gone = append(gone, dep)
+		}
+		return nil
+	})
+	if err != nil {
+		return out, fmt.Errorf("looking for iids waited for: %w", err)
+	}
+	out.Waiting = n > 0 || r.from != ""
+	r.from = ""
+	if n == releaseScan {
+		r.from = dep
+	}
+	for _, dep := range gone {
+		for {
+			var woken, done int64
+			if err := conn.QueryRow(ctx, releaseSQL, dep, releaseBatch).Scan(&woken, &done); err != nil {
+				return out, fmt.Errorf("waking messages that waited: %w", err)
+			}
+			out.Woken += woken
+			if done < releaseBatch {
+				break
+			}
+		}
+	}
+	return out, nil
+}

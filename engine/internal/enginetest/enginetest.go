@@ -1,0 +1,368 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
+	"mbusproxy/internal/pgcluster"
+	"mbusproxy/rewrite/parse"
+	"mbusproxy/sqlfuncs"
+)
+
+// cluster is the server that all tests of a package share. Each test makes its own database in it.
+var cluster *pgcluster.Cluster
+
+// Main runs the tests of a package beside a server of its own, and returns the exit code. Goroutines of the engine must not
+// outlive the tests.
+func Main(m *testing.M) int {
+	var err error
+	cluster, err = pgcluster.Temp(pgcluster.Config{Settings: map[string]string{
+		"max_connections":           "200",
+		"max_prepared_transactions": "10",
+		"autovacuum":                "off", // no horizon, no plan changes but by the test itself
+	}})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "engine tests need a Postgres:", err)
+		return 1
+	}
+	defer func() {
+		if err := cluster.Stop(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	code := m.Run()
+	if left := engineGoroutines(); left != "" {
+		fmt.Fprintln(os.Stderr, "goroutines of the engine outlived the tests:\n"+left)
+		return 1
+	}
+	return code
+}
+
+// engineGoroutines shows the goroutines running this package's code, this one excepted.
+func engineGoroutines() string {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	var left []string
+	for i, g := range strings.Split(string(buf), "\n\n") {
+		if i > 0 && strings.Contains(g, "mbusproxy/engine") {
+			left = append(left, g)
+		}
+	}
+	return strings.Join(left, "\n\n")
+}
+
+var databases atomic.Int32
+
+// Context ends with the test, or when something hangs.
+func Context(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// NewDatabase makes an empty database that goes with the test, and gives its name.
+func NewDatabase(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("engine_%d_%d", os.Getpid(), databases.Add(1))
+	conn := Connect(t, "postgres")
+	Exec(t, conn, "create database "+name)
+	t.Cleanup(func() {
+		conn := Connect(t, "postgres")
+		Exec(t, conn, "drop database if exists "+name+" with (force)")
+		admin.Close(context.Background(), conn)
+	})
+	return name
+}
+
+// Installed makes a database with the schema in it.
+func Installed(t *testing.T) string {
+	t.Helper()
+	name := NewDatabase(t)
+	conn := Connect(t, name)
+	Prepare(t, conn)
+	admin.Close(context.Background(), conn)
+	return name
+}
+
+// Prepare installs the schema, unless it is there, in the database that conn is connected to.
+func Prepare(t *testing.T, conn *pgx.Conn) schema.Installation {
+	t.Helper()
+	in, _, err := schema.Prepare(Context(t), conn, schema.Options{Parser: parse.New()}, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// Server is the server of the tests, as package admin sees it.
+func Server(t *testing.T) *admin.Server {
+	t.Helper()
+	server, err := admin.Parse(DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+// Connect opens a superuser's session that the end of the test closes.
+func Connect(t *testing.T, database string) *pgx.Conn {
+	t.Helper()
+	return ConnectTo(t, DSN(database))
+}
+
+func ConnectTo(t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(Context(t), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { admin.Close(context.Background(), conn) })
+	return conn
+}
+
+func Exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(Context(t), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func One[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) T {
+	t.Helper()
+	var v T
+	if err := conn.QueryRow(Context(t), sql, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+// Eventually repeats check until it holds. It waits on the server, not on a clock of its own.
+func Eventually(t *testing.T, what string, check func() bool) {
+	t.Helper()
+	ctx := Context(t)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !check() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
+// Newest is the version of the schema this program makes.
+const Newest = 17
+
+// WatchLog makes a log, a function that tells whether a line with that text is in it, and one that gives all lines.
+func WatchLog() (log *zap.Logger, seen func(text string) bool, all func() []string) {
+	core, lines := observer.New(zap.InfoLevel)
+	seen = func(text string) bool { return lines.FilterMessageSnippet(text).Len() > 0 }
+	all = func() (out []string) {
+		for _, line := range lines.All() {
+			out = append(out, fmt.Sprint(line.Message, line.ContextMap()))
+		}
+		return out
+	}
+	return zap.New(core), seen, all
+}
+
+// DSN names a database of the server, as a superuser.
+func DSN(database string) string { return cluster.DSN(database) }
+
+// NewRole makes a login role that goes with the test; what it owns in the database goes too.
+func NewRole(t *testing.T, database string) string {
+	t.Helper()
+	name := fmt.Sprintf("role_%s_%d", database, databases.Add(1))
+	Exec(t, Connect(t, database), "create role "+name+" login")
+	t.Cleanup(func() {
+		conn := Connect(t, database)
+		defer admin.Close(context.Background(), conn)
+		Exec(t, conn, "drop owned by "+name+" cascade")
+		Exec(t, conn, "drop role "+name)
+	})
+	return name
+}
+
+// PlainOwner makes a role that owns the schema and sees nobody else's activity.
+func PlainOwner(t *testing.T, database string) (dsn string) {
+	t.Helper()
+	conn := Connect(t, database)
+	role := "owner_of_" + database
+	Exec(t, conn, "create role "+role+" login")
+	t.Cleanup(func() {
+		conn := Connect(t, database)
+		Exec(t, conn, "reassign owned by "+role+" to postgres")
+		Exec(t, conn, "drop owned by "+role)
+		Exec(t, conn, "drop role "+role)
+	})
+	for _, what := range []string{"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "table mbus4.service", "table mbus4.view_insert", "sequence mbus4.message_id"} {
+		Exec(t, conn, "alter "+what+" owner to "+role)
+	}
+	for slot := range schema.HintSlots {
+		Exec(t, conn, fmt.Sprintf("alter sequence mbus4.hint_%d owner to %s", slot, role))
+	}
+	return DSNAs(t, database, role)
+}
+
+// DSNAs names the cluster's database as another role.
+func DSNAs(t *testing.T, database, role string) string {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(DSN(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := url.URL{Scheme: "postgres", User: url.User(role), Host: fmt.Sprintf("%s:%d", cfg.Host, cfg.Port), Path: database}
+	return u.String() + "?sslmode=disable"
+}
+
+func RoleOf(t *testing.T, dsn string) string {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.User
+}
+
+// FunctionServing is the function of the catalogue that serves calls by that text.
+func FunctionServing(t *testing.T, serves string) *sqlfuncs.Func {
+	t.Helper()
+	for _, f := range sqlfuncs.All() {
+		if f.Serves == serves {
+			return f
+		}
+	}
+	t.Fatalf("no function serves as %s", serves)
+	return nil
+}
+
+// Inline is a statement around the text that serves the call inline.
+func Inline(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
+	given := map[string]bool{}
+	for _, p := range params {
+		given[p.Name] = true
+	}
+	return InlineUse(t, f, params, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true}, hstoreSchema, args)
+}
+
+// InlineUse is it for one use of the call.
+func InlineUse(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
+	names := []string{"n"}
+	for _, p := range params {
+		names = append(names, sqlfuncs.QuoteIdent(p.Name))
+	}
+	fragment := t.Fragment(f, use)
+	fills := []string{"{c}", "c", "{k}", "7", "{name}", f.Serves, "{hstore}", hstoreSchema}
+	var values []string
+	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
+		if i < len(params) {
+			values = append(values, "("+value+")::"+params[i].Type.SQL(hstoreSchema))
+			fills = append(fills, "{"+params[i].Name+"}", values[i])
+		}
+	}
+	sql := "select " + fragment.Expr
+	if fragment.CTEs != "" {
+		sql = fmt.Sprintf("with {c}_a (%s) as (select %s), %s select {c}.%s from {c}", strings.Join(names, ", "),
+			strings.Join(append([]string{"1::bigint"}, values...), ", "), fragment.CTEs, f.Serves)
+	}
+	return strings.NewReplacer(fills...).Replace(sql)
+}
+
+// ConnectListening is connect, with a place where the server's notices go.
+func ConnectListening(t *testing.T, database string) (*pgx.Conn, *strings.Builder) {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(DSN(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notices := &strings.Builder{}
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notices.WriteString(n.Message + "\n") }
+	conn, err := pgx.ConnectConfig(Context(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { admin.Close(context.Background(), conn) })
+	return conn, notices
+}
+
+// Refused gives err as the *Error with that SQLSTATE that it has to be.
+func Refused(t *testing.T, err error, code string) *refusal.Error {
+	t.Helper()
+	var e *refusal.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want an *Error with code %s", err, code)
+	}
+	if e.Code != code || e.Message == "" {
+		t.Fatalf("got code %s (%v), want %s and a message", e.Code, e, code)
+	}
+	return e
+}
+
+// WantCode checks that err is an *Error with that SQLSTATE.
+func WantCode(t *testing.T, err error, code string) {
+	t.Helper()
+	_ = Refused(t, err, code)
+}
+
+// TemporaryDSN makes a database for an example and gives its DSN; remove drops it.
+func TemporaryDSN() (dsn string, remove func()) {
+	ctx := context.Background()
+	name := fmt.Sprintf("example_%d_%d", os.Getpid(), databases.Add(1))
+	run := func(sql string) {
+		err := execAsAdmin(ctx, sql)
+		if err != nil {
+			panic(err)
+		}
+	}
+	run("create database " + name)
+	return DSN(name), func() { run("drop database " + name + " with (force)") }
+}
+
+func execAsAdmin(ctx context.Context, sql string) error {
+	conn, err := pgx.Connect(ctx, DSN("postgres"))
+	if err != nil {
+		return err
+	}
+	defer admin.Close(ctx, conn)
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
+
+// PostSQL puts one message where post would: consumer, expires as an interval ("" for none), iid,
+// data.
+const PostSQL = `
+insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, data)
+select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), $3,
+       case $2 when '' then null else now() + $2::text::interval end, hstore('text', $4)`
+
+// NewConsumer makes a queue with one consumer and gives the consumer's id.
+const NewConsumer = `
+with q as (insert into mbus4.queue (name, consumers_cnt) values ($1, 1) returning id)
+insert into mbus4.consumer (queue_id, queue, name) select id, $1, 'default' from q returning id`
+
+// PlainPost gives the parameters of post that every call of it gives.
+func PlainPost(t *testing.T) []sqlfuncs.Param {
+	return slices.DeleteFunc(slices.Clone(FunctionServing(t, "post").Params), func(p sqlfuncs.Param) bool {
+		return p.Name == "headers" || p.Name == "iid"
+	})
+}

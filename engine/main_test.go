@@ -1,0 +1,10 @@
+package engine_test
+
+import (
+	"os"
+	"testing"
+
+	"mbusproxy/engine/internal/enginetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(enginetest.Main(m)) }

@@ -1,0 +1,65 @@
+package refusal
+
+import (
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// SQLSTATEs that several rooms of the engine report or look for; one that a room alone knows is declared there.
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const (
+	InvalidText        = "22P02" // invalid_text_representation
+	InvalidCatalog     = "3D000" // invalid_catalog_name: there is no such database
+	NullValue          = "22004" // null_value_not_allowed
+	LackingRights      = "42501" // insufficient_privilege
+	UndefinedObject    = "42704"
+	DuplicateObject    = "42710"
+	NotInRequiredState = "55000" // object_not_in_prerequisite_state
+	LockNotAvailable   = "55P03"
+)
+
+// Error is a refusal the client gets to see as it is.
+type Error struct {
+	Code    string // SQLSTATE
+	Message string
+	Hint    string // the way out; may be empty
+	Err     error  // the cause, for the log; may be nil
+}
+
+// Error gives message, cause and hint in one line.
+func (e *Error) Error() string {
+	text := e.Message
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	if e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return text
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// SQLState is the SQLSTATE the server gave with err, or "".
+func SQLState(err error) string {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return pgErr.Code
+	}
+	return ""
+}
+
+// Wrap gives err the form a client can be shown, keeping an *Error as it is.
+func Wrap(doing string, err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	code := SQLState(err)
+	if code == "" {
+		code = "XX000" // internal_error
+	}
+	return &Error{Code: code, Message: doing, Err: err}
+}

@@ -1,0 +1,117 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/refusal"
+)
+
+// SQLSTATEs that only making the ground meets.
+const (
+	codeInvalidSchema       = "3F000" // invalid_schema_name
+	codeDuplicateSchema     = "42P06"
+	codeDuplicateTable      = "42P07"
+	codeUniqueViolation     = "23505"
+	codeUndefinedFile       = "58P01" // an extension's control file, up to Postgres 15
+	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
+)
+
+// groundLockWait is how long whoever creates the schema, or the extension, in a transaction that is still open is
+// waited for.
+const groundLockWait = "set local lock_timeout = '2s'"
+
+// makeGround makes what upgrades are done in turns by: the schema with the table that they lock. Two that do so at
+// once collide in the catalogue, and then it is there.
+func makeGround(ctx context.Context, conn *pgx.Conn, in *Installation) error {
+	const there = `select pg_catalog.to_regclass('mbus4.upgrade_lock') is not null`
+	var done bool
+	if err := conn.QueryRow(ctx, there).Scan(&done); err != nil || done {
+		return err
+	}
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, groundLockWait); err != nil {
+			return err
+		}
+		if !in.schema {
+			if _, err := tx.Exec(ctx, `create schema mbus4`); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `create table mbus4.upgrade_lock ()`)
+		return err
+	})
+	switch refusal.SQLState(err) {
+	case codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable:
+		return nil // by somebody else: what that is will be looked at
+	case refusal.LockNotAvailable:
+		return &refusal.Error{
+			Code:    refusal.LockNotAvailable,
+			Message: fmt.Sprintf("schema mbus4 is being created in database %q by a transaction that is still open", in.database),
+			Hint:    "See who that is (pg_locks, pg_stat_activity).",
+			Err:     err,
+		}
+	case refusal.LackingRights:
+		if in.schema {
+			return lackingRights(*in)
+		}
+		return &refusal.Error{
+			Code:    refusal.LackingRights,
+			Message: fmt.Sprintf("role %q may not create schema mbus4 in database %q", in.role, in.database),
+			Hint:    fmt.Sprintf("GRANT CREATE ON DATABASE %s TO %s;", pgx.Identifier{in.database}.Sanitize(), pgx.Identifier{in.role}.Sanitize()),
+			Err:     err,
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("creating schema mbus4: %w", err)
+	}
+	return nil
+}
+
+// findHstore finds out where the extension is, and creates it where that is wanted and it is nowhere.
+func findHstore(ctx context.Context, tx pgx.Tx, in *Installation, create bool) error {
+	const where = `select coalesce(pg_catalog.min(pg_catalog.quote_ident(n.nspname)), '') from pg_catalog.pg_extension e
+		join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`
+	if err := tx.QueryRow(ctx, where).Scan(&in.hstoreSchema); err != nil {
+		return fmt.Errorf("looking for extension hstore: %w", err)
+	}
+	if in.hstoreSchema != "" || !create {
+		return nil
+	}
+	// Whoever creates it in an open transaction may be waiting for us: a client whose next statement
+	// is the first call in the database.
+	if _, err := tx.Exec(ctx, groundLockWait); err != nil {
+		return fmt.Errorf("setting lock_timeout: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `create extension hstore schema public`); err != nil {
+		return hstoreError(err, in)
+	}
+	in.hstoreSchema = "public"
+	return nil
+}
+
+func hstoreError(err error, in *Installation) error {
+	if refusal.SQLState(err) == refusal.LockNotAvailable {
+		return &refusal.Error{
+			Code:    refusal.LockNotAvailable,
+			Message: fmt.Sprintf("extension hstore is being created in database %q by a transaction that is still open", in.database),
+			Hint:    "Commit CREATE EXTENSION before the first call of mbus4.",
+			Err:     err,
+		}
+	}
+	hint := fmt.Sprintf("As a superuser, in database %q: CREATE EXTENSION hstore;", in.database)
+	switch refusal.SQLState(err) {
+	case codeUndefinedFile, codeFeatureNotSupported:
+		hint = "Install the server's contrib package (postgresql-contrib); hstore is part of it."
+	case codeInvalidSchema: // there is no schema public
+		hint = fmt.Sprintf("In database %q: CREATE EXTENSION hstore SCHEMA <one>;", in.database)
+	}
+	return &refusal.Error{
+		Code:    refusal.SQLState(err),
+		Message: fmt.Sprintf("role %q cannot create extension hstore in database %q", in.role, in.database),
+		Hint:    hint,
+		Err:     err,
+	}
+}

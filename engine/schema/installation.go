@@ -1,0 +1,158 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/selectors"
+	"mbusproxy/selector"
+)
+
+// Installation is what a database holds of ours.
+type Installation struct {
+	database     string
+	oid          uint32 // of the database: another one means it was dropped and made again
+	role         string // the engine's own
+	schema       bool   // a schema mbus4 exists
+	foreign      bool   // and it is not ours
+	version      int    // 0: nothing installed
+	hstoreSchema string // quoted where needed; "": the extension is not there
+	owner        string // of the schema
+	usable       bool   // the role may do all the services do
+	granted      bool   // mbus4_user and mbus4_admin have what rights/*.sql give
+	major        int    // of the server
+	stale        bool   // selectors are to be compiled again
+	functions    string // fingerprint of the functions that serve calls in place; "": none
+}
+
+// Database is the name of the database.
+func (in Installation) Database() string { return in.database }
+
+// HstoreSchema is the name of the schema that the extension hstore lives in, quoted where it has to be.
+func (in Installation) HstoreSchema() string { return in.hstoreSchema }
+
+// Env is what selectors of the database are compiled for.
+func (in Installation) Env() selector.Env {
+	return selector.Env{HstoreSchema: in.hstoreSchema, Major: in.major}
+}
+
+const inspectSQL = `
+select d.oid, d.datname::text, current_user::text,
+       n.oid is not null,
+       n.oid is not null and v.oid is null and (
+           exists (select from pg_catalog.pg_class where relnamespace = n.oid and relname <> 'upgrade_lock')
+           or exists (select from pg_catalog.pg_proc where pronamespace = n.oid)
+           or exists (select from pg_catalog.pg_type where typnamespace = n.oid and typname not in ('upgrade_lock', '_upgrade_lock'))),
+       v.oid is not null,
+       coalesce((select pg_catalog.quote_ident(hn.nspname) from pg_catalog.pg_extension e
+                 join pg_catalog.pg_namespace hn on hn.oid = e.extnamespace
+                 where e.extname = 'hstore'), ''),
+       coalesce(pg_catalog.pg_get_userbyid(n.nspowner)::text, ''),
+       coalesce(pg_catalog.has_schema_privilege(n.oid, 'usage')
+                and pg_catalog.has_table_privilege(v.oid, 'select'), false),
+       pg_catalog.current_setting('server_version_num')::int / 10000
+from pg_catalog.pg_database d
+left join pg_catalog.pg_namespace n on n.nspname = 'mbus4'
+left join pg_catalog.pg_class v on v.relnamespace = n.oid and v.relname = 'schema_version'
+where d.datname = pg_catalog.current_database()`
+
+// inspect looks at what is installed. It changes nothing and needs no rights.
+func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
+	in, err := identify(ctx, conn)
+	if err != nil {
+		return in, err
+	}
+	if in.version == 0 {
+		return in, nil
+	}
+	if in.usable, err = usable(ctx, conn); err != nil {
+		return in, err
+	}
+	if in.granted, err = granted(ctx, conn); err != nil {
+		return in, err
+	}
+	if in.usable && in.version >= selectorRowsVersion {
+		if in.stale, err = selectors.Stale(ctx, conn, in.major); err != nil {
+			return in, err
+		}
+	}
+	in.functions, err = functionsFound(ctx, conn)
+	return in, err
+}
+
+// identify does it as far as to tell which installation it is.
+func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
+	var in Installation
+	var versioned, readable bool
+	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign,
+		&versioned, &in.hstoreSchema, &in.owner, &readable, &in.major)
+	if err != nil {
+		return in, fmt.Errorf("looking for schema mbus4: %w", err)
+	}
+	if in.foreign {
+		return in, nil
+	}
+	if err := checkTrust(ctx, conn, &in); err != nil {
+		return in, err
+	}
+	if !versioned {
+		return in, nil
+	}
+	if !readable {
+		return in, lackingRights(in)
+	}
+	err = conn.QueryRow(ctx, `select coalesce(max(version), 0) from mbus4.schema_version`).Scan(&in.version)
+	if err != nil {
+		return in, fmt.Errorf("reading the version of schema mbus4: %w", err)
+	}
+	return in, nil
+}
+
+// complete reports whether nothing is left to do for the version of the schema that is wanted.
+func (in Installation) complete(want int) bool {
+	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(calls.New().Definitions(in.hstoreSchema))
+}
+
+// check refuses what this program must not work with. want is the version it knows.
+func (in Installation) check(want int) error {
+	switch {
+	case in.foreign:
+		return &refusal.Error{
+			Code:    refusal.NotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q was not made by mbusproxy", in.database),
+			Hint: "Another message bus (mbus4 in PL/pgSQL?) is installed there. Consume what it still holds, " +
+				"then drop or rename the schema; mbusproxy has not touched it.",
+		}
+	case in.version > want:
+		return &refusal.Error{
+			Code: refusal.NotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, this mbusproxy knows version %d",
+				in.database, in.version, want),
+			Hint: "Run a newer mbusproxy.",
+		}
+	case in.version == want && in.hstoreSchema == "":
+		return &refusal.Error{
+			Code:    refusal.UndefinedObject,
+			Message: fmt.Sprintf("extension hstore has gone from database %q", in.database),
+			Hint:    "Schema mbus4 is damaged; restore the database or drop the schema.",
+		}
+	case in.version == want && !in.usable:
+		return lackingRights(in)
+	}
+	return nil
+}
+
+// lackingRights is the refusal where somebody else's schema mbus4 is closed to the engine's role.
+func lackingRights(in Installation) *refusal.Error {
+	owner := pgx.Identifier{in.owner}.Sanitize()
+	return &refusal.Error{
+		Code:    refusal.LackingRights,
+		Message: fmt.Sprintf("role %q lacks rights on schema mbus4 of database %q", in.role, in.database),
+		Hint: fmt.Sprintf("Let --admin name the schema's owner %s, or GRANT %s TO %s.",
+			owner, owner, pgx.Identifier{in.role}.Sanitize()),
+	}
+}

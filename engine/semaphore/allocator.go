@@ -1,0 +1,264 @@
+package semaphore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/schema"
+)
+
+const (
+	turnSemaphores = 500                    // looked at in one turn
+	turnGrants     = 1000                   // grants and requests in one transaction
+	passAtLeast    = 50                     // semaphores of a full pass looked at in one turn
+	passTurn       = 20 * time.Millisecond  // what a turn may take longer for them, about
+	passDuty       = 5                      // a pass rests this many times as long as it worked
+	mostRemembered = 1 << 20                // running tasks in memory
+	mostFresh      = 200                    // of a semaphore: see slots
+	countInterval  = time.Second            // between two looks at the tables' counters
+	quietEnough    = 3 * time.Second        // after a change: counters that move now tell of direct writes
+	busyInterval   = 50 * time.Millisecond  // until what was locked is tried again
+	leadInterval   = 150 * time.Millisecond // between two questions whether the one that leads is gone
+	granterService = "granter"              // the row of mbus4.service by which one Granter leads
+	grantChannel   = "mbus4_semaphore"      // for NOTIFY among Granters
+)
+
+// allocator gives the slots of semaphores to the tasks that wait and asks running ones to leave.
+//
+// One Granter per database works at a time, by the lead that its session has for as long as it lives, and its
+// transactions end with the session: so none grants twice, and what it remembers is true. It follows the log of changes
+// that the calls write, transaction by transaction: everything visible in one snapshot and not in the one
+// before. So neither a long transaction nor an old snapshot makes it read anything twice.
+//
+// It remembers the running tasks of the semaphores it has looked at, and where their waiting ones begin.
+// Reading those from the table would mean to walk, under an old snapshot, all index entries of tasks that
+// were granted or have left since. What it remembers is only where to look: a row's status is checked, and
+// the row locked, when it is changed. It never waits for a lock: a row that somebody holds is passed
+// over and tried again soon.
+//
+// A full pass reads everything afresh: at the beginning, each interval, and when the tables' counters move
+// without an entry in the log, which means that somebody wrote to the tables directly.
+type allocator struct {
+	texts    *calls.Texts
+	hstore   string // the schema, quoted
+	features *schema.Features
+	interval time.Duration // between two full passes
+
+	leads *pgx.Conn // the connection that has the lead; compared, never used
+	term  int64     // of mbus4.semaphore_term, 0: what is remembered is void
+
+	refusedAt time.Time // when another one led
+
+	seen    string              // the snapshot up to which the log was read
+	known   map[int32]*slots    // by semaphore
+	size    int                 // running tasks in known, about
+	changed map[int32]struct{}  // semaphores to look at
+	busy    map[int32]time.Time // those with locked rows, and when to look again
+
+	passing   bool // a full pass is under way
+	passFrom  int32
+	passSize  int
+	passCount int
+	passWork  time.Duration
+	passedAt  time.Time // when the last one began
+	passRest  time.Time // and when the next one may
+
+	counted   int64 // the counters
+	countedAt time.Time
+	quietFrom time.Time // last change seen or made
+}
+
+// newAllocator makes a Granter.
+func newAllocator(hstoreSchema string, f *schema.Features, interval time.Duration) *allocator {
+	g := &allocator{texts: calls.New(), hstore: hstoreSchema, features: f, interval: interval}
+	g.forget()
+	return g
+}
+
+// turned is what one turn of a Granter did.
+type turned struct {
+	Leads   bool // this is the Granter that works
+	Changes int  // entries of the log read
+	Granted int
+	Asked   int
+	More    bool          // there is more to do at once
+	Passed  int           // semaphores of the full pass that has ended; 0: none has
+	Took    time.Duration // of that pass, other work included
+	Busy    bool          // locked rows are to be tried again
+}
+
+// Turn takes one turn, which is short: several may be needed, see Turned.More. It does nothing while
+// another Granter leads. After an error what is remembered is void.
+func (g *allocator) Turn(ctx context.Context, conn *pgx.Conn) (turned, error) {
+	out, err := g.turn(ctx, conn)
+	if err != nil {
+		g.forget()
+	}
+	return out, err
+}
+
+func (g *allocator) turn(ctx context.Context, conn *pgx.Conn) (out turned, err error) {
+	if out.Leads, err = g.lead(ctx, conn); err != nil || !out.Leads {
+		return out, err
+	}
+	if out.Changes, err = g.follow(ctx, conn); err != nil {
+		return out, err
+	}
+	if err := g.watch(ctx, conn); err != nil {
+		return out, err
+	}
+	now := time.Now()
+	for id, at := range g.busy {
+		if !now.Before(at) {
+			g.changed[id] = struct{}{}
+			delete(g.busy, id)
+		}
+	}
+	ids := make([]int32, 0, len(g.changed))
+	for id := range g.changed {
+		if len(ids) == turnSemaphores {
+			break
+		}
+		ids = append(ids, id)
+		delete(g.changed, id)
+	}
+	more, err := g.nextOfPass(ctx, conn, max(turnSemaphores-len(ids), 1))
+	if err != nil {
+		return out, err
+	}
+	for _, id := range more {
+		delete(g.known, id)
+	}
+	ids = append(ids, more...)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if err := g.serve(ctx, conn, ids, &out); err != nil {
+		return out, err
+	}
+	g.pace(time.Since(now), len(more))
+	if g.passCount += len(more); !g.passing && g.passCount > 0 {
+		out.Passed, out.Took = g.passCount, time.Since(g.passedAt)
+		g.passCount = 0
+	}
+	out.More = len(g.changed) > 0 || g.passing
+	out.Busy = len(g.busy) > 0
+	if out.Changes+out.Granted+out.Asked > 0 {
+		g.quietFrom = time.Now()
+	}
+	return out, nil
+}
+
+// serve brings the semaphores up to date.
+func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out *turned) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := g.load(ctx, conn, ids); err != nil {
+		return err
+	}
+	fronts, err := g.fronts(ctx, conn, ids)
+	if err != nil {
+		return err
+	}
+	if err := g.addRivals(ctx, conn, fronts); err != nil {
+		return err
+	}
+	var o orders
+	for _, f := range fronts {
+		grant, ask := decide(f.active, f.tryRelease, f.slots.running, f.waiting, f.slots.busy)
+		if room := turnGrants - o.size(); len(grant)+len(ask) > room {
+			grant, ask = grant[:min(len(grant), room)], ask[:min(len(ask), room)]
+			g.changed[f.id] = struct{}{}
+		}
+		f.given = len(grant)
+		o.add(f, grant, ask)
+	}
+	if o.size() > 0 {
+		if err := g.give(ctx, conn, &o, out); err != nil {
+			return err
+		}
+	}
+	for _, f := range fronts {
+		g.settleFront(f)
+	}
+	return nil
+}
+
+// settleFront notes where the waiting tasks of a semaphore begin now, and whether to look at it again.
+func (g *allocator) settleFront(f *front) {
+	s := f.slots
+	s.busy = f.refused
+	if f.closed || len(f.refused) > 0 {
+		g.busy[f.id] = time.Now().Add(busyInterval)
+	}
+	if len(f.refused) > 0 && f.given > 0 {
+		g.changed[f.id] = struct{}{} // the slot is for the next one, then
+	}
+	s.floor = f.nextFloor()
+	if f.given > 0 && (f.given == len(f.waiting) && !f.whole || f.given < len(f.waiting) && f.displaces(f.given)) {
+		g.changed[f.id] = struct{}{}
+	}
+	if len(s.running) == 0 && s.floor == lastPlace && len(s.fresh) == 0 || g.size > mostRemembered {
+		delete(g.known, f.id)
+	}
+	if len(g.known) == 0 {
+		g.size = 0
+	}
+}
+
+// forget makes everything that is remembered void.
+func (g *allocator) forget() {
+	g.leads, g.term, g.seen, g.size = nil, 0, "", 0
+	g.known, g.changed, g.busy = map[int32]*slots{}, map[int32]struct{}{}, map[int32]time.Time{}
+	g.passing, g.passedAt, g.passRest = false, time.Time{}, time.Time{}
+	g.countedAt = time.Time{}
+}
+
+// lead tries to become the one Granter of the database.
+func (g *allocator) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	if g.leads == conn {
+		return true, nil
+	}
+	g.leads = nil
+	if time.Since(g.refusedAt) < leadInterval {
+		return false, nil
+	}
+	if leads, err := schema.Lead(ctx, conn, granterService); err != nil || !leads {
+		g.refusedAt = time.Now()
+		return false, err
+	}
+	g.refusedAt = time.Time{}
+	if _, err := conn.Exec(ctx, "listen "+grantChannel); err != nil {
+		return false, fmt.Errorf("listening to other proxies: %w", err)
+	}
+	var term int64
+	err := conn.QueryRow(ctx, `select case when is_called then last_value else 0 end from mbus4.semaphore_term`).Scan(&term)
+	if err != nil {
+		return false, fmt.Errorf("reading who led: %w", err)
+	}
+	if g.term == 0 || g.term != term {
+		if err := g.beginTerm(ctx, conn); err != nil {
+			return false, err
+		}
+	}
+	g.leads = conn
+	return true, nil
+}
+
+// A full pass follows, so whatever the log says now is of no use.
+const beginTermSQL = `
+with gone as (delete from mbus4.semaphore_change returning 1)
+select pg_catalog.nextval('mbus4.semaphore_term'), pg_catalog.pg_current_snapshot()::text, (select count(*) from gone)`
+
+func (g *allocator) beginTerm(ctx context.Context, conn *pgx.Conn) error {
+	g.forget()
+	if err := conn.QueryRow(ctx, beginTermSQL).Scan(&g.term, &g.seen, nil); err != nil {
+		return fmt.Errorf("beginning to lead: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package semaphore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/service"
+	"mbusproxy/engine/schema"
+)
+
+const (
+	defaultSemaphoreInterval = time.Minute
+	grantTick                = 50 * time.Millisecond // between two turns of a database in use
+	grantRest                = 5 * time.Millisecond  // after a notification, which any role can send
+	grantIdleAfter           = 3 * time.Second       // without use or change: the connection is closed
+	grantIdle                = time.Second           // between two looks while nothing happens, growing up to
+	grantLongestIdle         = 5 * time.Second
+	grantFirstBackoff        = 50 * time.Millisecond
+	grantLongestBackoff      = 10 * time.Second
+	usedFor                  = 1500 * time.Millisecond // how long a database counts as in use
+	turnTimeout              = 2 * time.Minute
+)
+
+// Granter runs the Granter of one database over a connection of its own. A database without semaphores
+// costs nothing. One with semaphores is looked at every grantTick while it is in use or its semaphores are,
+// and every one to five seconds else, without a connection in between: it can be dropped as without a proxy.
+type Granter struct {
+	server    *admin.Server
+	installed schema.Installation
+	granter   *allocator
+	service   *service.Service
+	log       *zap.Logger
+	bell      bell
+
+	exist  atomic.Bool  // there are semaphores
+	noted  atomic.Bool  // somebody here has committed a change since the last turn
+	usedAt atomic.Int64 // when the keeper last found the database in use, in nanoseconds since 1970
+	busyAt time.Time    // when something last happened; of run
+}
+
+// NewGranter makes a granting for a database that was prepared. interval is the time between two full passes.
+func NewGranter(server *admin.Server, in schema.Installation, f *schema.Features, interval time.Duration, log *zap.Logger) *Granter {
+	return &Granter{
+		server: server, installed: in, service: service.New(), log: log, busyAt: time.Now(),
+		granter: newAllocator(in.HstoreSchema(), f, cmp.Or(interval, defaultSemaphoreInterval)),
+	}
+}
+
+// Start begins to grant. It does so once; further calls, and calls after Stop, do nothing.
+func (s *Granter) Start() { s.service.Start(s.run) }
+
+// Stop ends granting and waits until it has ended. It may be called more than once, and without Start.
+func (s *Granter) Stop() { s.service.Stop() }
+
+// Done is closed when granting has ended: by Stop, or because the database is gone.
+func (s *Granter) Done() <-chan struct{} { return s.service.Done() }
+
+// Note tells that a transaction that called functions of semaphores has committed: what it made possible is granted at
+// once. It does not wait.
+func (s *Granter) Note() {
+	s.exist.Store(true)
+	s.noted.Store(true)
+	s.bell.ring()
+}
+
+// Observe tells whether there are semaphores and whether the database is in use.
+func (s *Granter) Observe(exist, used bool) {
+	ring := exist && !s.exist.Swap(true)
+	if used {
+		ring = ring || !s.inUse()
+		s.usedAt.Store(time.Now().UnixNano())
+	}
+	if ring {
+		s.bell.ring()
+	}
+}
+
+func (s *Granter) inUse() bool {
+	return time.Since(time.Unix(0, s.usedAt.Load())) < usedFor
+}
+
+// run grants until ctx ends.
+func (s *Granter) run(ctx context.Context) {
+	backoff := grantFirstBackoff
+	for ctx.Err() == nil {
+		if !s.exist.Load() {
+			s.bell.wait(ctx, time.Hour)
+			continue
+		}
+		worked, err := s.session(ctx)
+		if worked {
+			backoff = grantFirstBackoff
+		}
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, schema.ErrGone):
+			return
+		case err != nil:
+			s.granter.forget()
+			s.log.Warn("granting of semaphores interrupted", zap.Error(err), zap.Duration("again in", backoff))
+			sleep(ctx, backoff)
+			backoff = min(2*backoff, grantLongestBackoff)
+		default:
+			// A look takes a connection, some milliseconds of work.
+			s.bell.wait(ctx, min(max(time.Since(s.busyAt)/20, grantIdle), grantLongestIdle))
+		}
+	}
+}
+
+// session works over one connection until nothing has happened for a while. worked: it took a turn.
+func (s *Granter) session(ctx context.Context) (worked bool, err error) {
+	conn, err := s.installed.Dial(ctx, s.server)
+	if err != nil {
+		return false, err
+	}
+	defer admin.Close(ctx, conn)
+	if err := settleGranter(ctx, conn); err != nil {
+		return false, err
+	}
+	for {
+		noted := s.noted.Swap(false)
+		out, err := s.turn(ctx, conn)
+		if err != nil {
+			return worked, err
+		}
+		worked = true
+		if noted && !out.Leads {
+			// Whoever leads may be waiting for his next tick.
+			if _, err := conn.Exec(ctx, "notify "+grantChannel); err != nil {
+				return worked, fmt.Errorf("telling the proxy that grants: %w", err)
+			}
+		}
+		if out.Passed > 0 {
+			s.log.Debug("semaphores passed over", zap.Int("number", out.Passed), zap.Duration("took", out.Took))
+		}
+		now := time.Now()
+		if noted || out.Busy || out.Changes+out.Granted+out.Asked > 0 {
+			s.busyAt = now
+		}
+		switch {
+		case out.More:
+		case now.Sub(s.busyAt) < grantIdleAfter || s.inUse():
+			if err := s.bell.listen(ctx, conn, grantTick); err != nil {
+				return worked, err
+			}
+		default:
+			return worked, nil
+		}
+	}
+}
+
+func (s *Granter) turn(ctx context.Context, conn *pgx.Conn) (turned, error) {
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	defer cancel()
+	out, err := s.granter.Turn(ctx, conn)
+	if schema.Dropped(err) {
+		return out, schema.ErrGone
+	}
+	return out, err
+}
+
+// settleGranter prepares the session further: plans are made once, and a Granter that hangs loses its
+// session and with it the lead.
+func settleGranter(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.PgConn().Exec(ctx, `
+		set plan_cache_mode = force_generic_plan;
+		set idle_session_timeout = '10s';
+		set tcp_keepalives_idle = 5;
+		set tcp_keepalives_interval = 2;
+		set tcp_keepalives_count = 3`).ReadAll()
+	if err != nil {
+		return fmt.Errorf("setting up the session for semaphores: %w", err)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// bell ends a wait from outside. A ring that nobody waits for ends the next wait.
+type bell struct {
+	mu   sync.Mutex
+	rung bool
+	stop context.CancelFunc // of the wait under way
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rung = true
+	if b.stop != nil {
+		b.stop()
+	}
+}
+
+// begin gives the context of a wait, which end must follow.
+func (b *bell) begin(ctx context.Context, d time.Duration) context.Context {
+	wait, cancel := context.WithTimeout(ctx, d)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stop = cancel
+	if b.rung {
+		cancel()
+	}
+	return wait
+}
+
+func (b *bell) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stop()
+	b.rung, b.stop = false, nil
+}
+
+// wait lets d pass, or less when the bell rings.
+func (b *bell) wait(ctx context.Context, d time.Duration) {
+	wait := b.begin(ctx, d)
+	defer b.end()
+	<-wait.Done()
+}
+
+// listen does so on an open connection, where a notification ends it as well; it notices at once when the
+// server ends the connection.
+func (b *bell) listen(ctx context.Context, conn *pgx.Conn, d time.Duration) error {
+	wait := b.begin(ctx, d)
+	defer b.end()
+	if wait.Err() != nil {
+		return ctx.Err()
+	}
+	_, err := conn.WaitForNotification(wait)
+	switch {
+	case err == nil:
+		sleep(ctx, grantRest) // who notifies all the time is not followed all the time
+	case wait.Err() == nil || conn.IsClosed():
+		return fmt.Errorf("waiting for changes of semaphores: %w", err)
+	}
+	return ctx.Err()
+}
