@@ -1,0 +1,301 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// The server parses and plans the body of a function once for each place in the text that calls it, which takes it
+// ten to forty times as long as a call. So where many calls are served by functions, each of which is evaluated once
+// at most, they become the rows of a WITH query in which each function is called in one place:
+//
+//	with r_k(n, choice) as materialized (values (1, case when <a condition> then 1 else 0 end), …),
+//	     r_a(n, f, h1, h2, …) as (select 1, 1, <arguments> where (select choice from r_k where n = 1 limit 1) = 1 union all …),
+//	     r as materialized (select a.n, case when a.f = 1 then mbus4.at_post(a.h1, …) end as f1, … from r_a a)
+//	values (case (select choice from r_k where n = 1 limit 1) when 1 then (select f1 from r where n = 1) end), …
+//
+// The rows are in the order of the text, and a scan evaluates one after the other: so each function sees what those
+// before it did, as if it stood where the call stands. Only what branch of a CASE is taken is found out beforehand,
+// once: the conditions are evaluated when the row is come to.
+//
+// What cannot stand in a row makes all calls of the statement functions where they stand.
+
+// callRows is some of the calls of a statement, in the order of the text.
+type callRows struct {
+	st      *statement
+	name    string
+	calls   []*call
+	kinds   []int               // of each, an index of exprs
+	guards  [][]func(o *output) // of the place of each
+	exprs   []rowExpr
+	columns []string // their types
+}
+
+// rowExpr is one of the functions, called for those rows that ask for it.
+type rowExpr struct {
+	text    string
+	columns map[string]int // by parameter
+}
+
+// choice is a CASE whose branches hold calls.
+type choice struct {
+	rows  string // the WITH query in which it is
+	n     int
+	write func(o *output) // an expression for the number of the branch
+	at    int
+}
+
+// pointRows is what a point has of both.
+type pointRows struct {
+	rows    []*callRows
+	choices []*choice
+}
+
+// inRows serves the calls of a statement by rows, each call by a function; or it returns a refusal, and the calls
+// are as before.
+func (st *statement) inRows(stmt *pg_query.Node, reg region) *Refusal {
+	st.unplace()
+	st.rows = map[*point]*pointRows{}
+	defer func() { st.rows = nil }()
+	st.shared = st.sharedNumbers(stmt)
+	return st.placeAll(stmt, reg)
+}
+
+// rowsAt returns what a point has, which may be nothing yet.
+func (st *statement) rowsAt(p *point) *pointRows {
+	r := st.rows[p]
+	if r == nil {
+		r = &pointRows{}
+		st.rows[p] = r
+		p.add(func(o *output) { r.write(o) })
+	}
+	return r
+}
+
+// placeInRow serves a call that is evaluated once, if it is come to.
+func (st *statement) placeInRow(c *call, ctx context) *Refusal {
+	f := c.match.Func
+	// A call in the arguments of another would have to be in an earlier row than this, and behind those before it.
+	if f.Set || f.Step || len(f.Params) == 0 || len(c.boundArgs()) > 0 || hasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) {
+		return refusePosition(c, placeMany)
+	}
+	at := st.rowsAt(ctx.point)
+	var rows *callRows
+	if len(at.rows) > 0 {
+		rows = at.rows[len(at.rows)-1]
+	}
+	name := st.number(c)
+	if rows == nil || len(rows.calls) == callsInSet {
+		rows = &callRows{st: st, name: name}
+		at.rows = append(at.rows, rows)
+	}
+	use := sqlfuncs.Use{Given: map[string]bool{}, Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: true, Numbered: true}
+	for p := range c.args {
+		use.Given[p] = true
+	}
+	st.plan.headers = st.plan.headers || use.Given["headers"]
+	kind := rows.kind(f, st.fragments.Fragment(f, use).Expr)
+	rows.calls, rows.kinds, rows.guards = append(rows.calls, c), append(rows.kinds, kind), append(rows.guards, ctx.guards)
+	// Volatile, as the call was: see placeInSet.
+	c.ref = func(o *output) {
+		o.write(fmt.Sprintf("(select f%d as %s from %s where n = %d and pg_catalog.clock_timestamp() is not null)%s",
+			kind+1, sqlfuncs.QuoteIdent(c.match.Name), rows.name, c.number, st.asRow(c)), c.start)
+	}
+	st.ed.add(c.span, c.ref)
+	return nil
+}
+
+// kind returns the index of the function's expression. Functions share the columns of their arguments' types.
+func (r *callRows) kind(f *sqlfuncs.Func, text string) int {
+	if i := slices.IndexFunc(r.exprs, func(e rowExpr) bool { return e.text == text }); i >= 0 {
+		return i
+	}
+	e := rowExpr{text: text, columns: map[string]int{}}
+	from := map[string]int{} // by type, behind the columns that the function has
+	for _, p := range f.Params {
+		if !strings.Contains(text, "{"+p.Name+"}") {
+			continue
+		}
+		t := p.Type.SQL(r.st.env.HstoreSchema)
+		i := slices.Index(r.columns[from[t]:], t) + from[t]
+		if i < from[t] {
+			i = len(r.columns)
+			r.columns = append(r.columns, t)
+		}
+		e.columns[p.Name], from[t] = i, i+1
+	}
+	r.exprs = append(r.exprs, e)
+	return len(r.exprs) - 1
+}
+
+// column is the name of column i of the rows.
+func column(i int) string { return "h" + strconv.Itoa(i+1) }
+
+func (r *pointRows) write(o *output) {
+	for i, k := range r.choices {
+		if i%callsInSet == 0 {
+			o.write(k.rows+"(n, choice) as materialized (values ", k.at)
+		} else {
+			o.write(", ", k.at)
+		}
+		o.write(fmt.Sprintf("(%d, ", k.n), k.at)
+		k.write(o)
+		o.write(")", k.at)
+		if i%callsInSet == callsInSet-1 || i == len(r.choices)-1 {
+			o.write("), ", k.at)
+		}
+	}
+	for i, rows := range r.rows {
+		if i > 0 {
+			o.write(", ", rows.calls[0].start)
+		}
+		rows.write(o)
+	}
+}
+
+func (r *callRows) write(o *output) {
+	st, at := r.st, r.calls[0].start
+	o.write(r.name+"_a(n, f", at)
+	for i := range r.columns {
+		o.write(", "+column(i), at)
+	}
+	o.write(") as (", at)
+	before, between, after := "values (", ", (", ")"
+	if slices.ContainsFunc(r.guards, func(g []func(*output)) bool { return len(g) > 0 }) {
+		before, between, after = "select ", " union all select ", ""
+	}
+	for i, c := range r.calls {
+		if i > 0 {
+			before = between
+		}
+		o.write(fmt.Sprintf("%s%d::bigint, %d", before, c.number, r.kinds[i]+1), c.start)
+		given := map[int]string{}
+		for p, column := range r.exprs[r.kinds[i]].columns {
+			given[column] = p
+		}
+		for j, t := range r.columns {
+			o.write(", ", c.start)
+			switch p, ok := given[j]; {
+			case ok:
+				st.writeArg(o, c, c.param(p))
+			case i == 0:
+				o.write("null::"+t, c.start)
+			default:
+				o.write("null", c.start)
+			}
+		}
+		for j, g := range r.guards[i] {
+			o.write([]string{" where ", " and "}[min(j, 1)], c.start)
+			g(o)
+		}
+		o.write(after, c.start)
+	}
+	o.write("), "+r.name+" as materialized (select a.n", at)
+	for i, e := range r.exprs {
+		o.write(fmt.Sprintf(", case when a.f = %d then ", i+1), at)
+		o.writeMarked(strings.ReplaceAll(e.text, "{k.a}", "'||a.n||' {secret}"), "", at, func(placeholder string) (string, func()) {
+			if j, ok := e.columns[placeholder[1:len(placeholder)-1]]; ok {
+				return "a." + column(j), nil
+			}
+			return st.fixed(r.calls[slices.Index(r.kinds, i)], placeholder), nil
+		})
+		o.write(" end as f"+strconv.Itoa(i+1), at)
+	}
+	o.write(" from "+r.name+"_a a)", at)
+}
+
+// caseExpr places the calls in the branches of a CASE that is evaluated once. Its conditions move.
+func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx context) *Refusal {
+	conditions := []*pg_query.Node{n.Arg}
+	for _, w := range n.Args {
+		conditions = append(conditions, w.GetCaseWhen().Expr)
+	}
+	if st.rows == nil || len(ctx.guards) > 0 || has(isAggregateNode, conditions...) || has(st.isStep, node) ||
+		st.anyBelow(conditions, func(c *call) bool { return c.match.Func.Effect != sqlfuncs.Reads }) {
+		return st.elsewhereNode(node, "CASE")
+	}
+	whens, thens, ok := st.src.branches(n)
+	if !ok {
+		return st.elsewhereNode(node, "CASE")
+	}
+	if r := st.elsewhereAll(conditions, "CASE"); r != nil {
+		return r
+	}
+	s, first := st.src, st.src.at(int(n.Location))
+	at := st.rowsAt(ctx.point)
+	k := &choice{n: len(at.choices)%callsInSet + 1, at: s.toks[first].start}
+	if k.n == 1 {
+		st.choices++
+		k.rows = fmt.Sprintf("%sk%d", st.prefix, st.choices)
+	} else {
+		k.rows = at.choices[len(at.choices)-1].rows
+	}
+	at.choices = append(at.choices, k)
+	k.write = func(o *output) {
+		o.write("case ", k.at)
+		if whens[0] > first+1 {
+			st.ed.render(o, s.tokens(first+1, whens[0]))
+		}
+		for i, w := range whens {
+			o.write(" when ", k.at)
+			st.ed.render(o, s.tokens(w+1, thens[i]))
+			o.write(" then "+strconv.Itoa(i+1), k.at)
+		}
+		o.write(" else 0 end", k.at)
+	}
+	chosen := fmt.Sprintf("(select choice from %s where n = %d limit 1)", k.rows, k.n)
+	for i, w := range whens {
+		text, from := fmt.Sprintf("when %d ", i+1), w
+		if i == 0 {
+			text, from = chosen+" "+text, first+1
+		}
+		st.ed.add(s.tokens(from, thens[i]), func(o *output) { o.write(text, s.toks[from].start) })
+	}
+	branch := func(i int, n *pg_query.Node) *Refusal {
+		in := ctx
+		in.guards = []func(*output){func(o *output) { o.write(fmt.Sprintf("%s = %d", chosen, i), k.at) }}
+		return st.expr(n, in)
+	}
+	for i, w := range n.Args {
+		if r := branch(i+1, w.GetCaseWhen().Result); r != nil {
+			return r
+		}
+	}
+	return branch(0, n.Defresult)
+}
+
+// branches finds the tokens WHEN and THEN of a CASE.
+func (s *source) branches(n *pg_query.CaseExpr) (whens, thens []int, ok bool) {
+	for _, w := range n.Args {
+		i := s.at(int(w.GetCaseWhen().Location))
+		if s.kind(i) != pg_query.Token_WHEN {
+			return nil, nil, false
+		}
+		whens = append(whens, i)
+		for depth := 0; ; {
+			if i = s.find(i+1, len(s.toks), pg_query.Token_CASE, pg_query.Token_END_P, pg_query.Token_THEN); i < 0 {
+				return nil, nil, false
+			}
+			if s.kind(i-1) == tokDot { // a column of such a name
+				continue
+			}
+			if s.kind(i) == pg_query.Token_THEN && depth == 0 {
+				break
+			}
+			switch s.kind(i) {
+			case pg_query.Token_CASE:
+				depth++
+			case pg_query.Token_END_P:
+				depth--
+			}
+		}
+		thens = append(thens, i)
+	}
+	return whens, thens, s.kind(s.at(int(n.Location))) == pg_query.Token_CASE
+}
