@@ -15,14 +15,16 @@ import (
 // ten to forty times as long as a call. So where many calls are served by functions, each of which is evaluated once
 // at most, they become the rows of a WITH query in which each function is called in one place:
 //
-//	with r_k(n, choice) as materialized (values (1, case when <a condition> then 1 else 0 end), …),
-//	     r_a(n, f, h1, h2, …) as (select 1, 1, <arguments> where (select choice from r_k where n = 1 limit 1) = 1 union all …),
-//	     r as materialized (select a.n, case when a.f = 1 then mbus4.at_post(a.h1, …) end as f1, … from r_a a)
-//	values (case (select choice from r_k where n = 1 limit 1) when 1 then (select f1 from r where n = 1) end), …
+//	with k(n, choice) as materialized (values (1, case when <a condition> then 1 else 0 end), …),
+//	     r_a(n, f, k, b, h1, h2, …) as (values (1, 1, 1, 1, <arguments>), …),
+//	     r as materialized (select a.n, case when a.f = 1 then mbus4.at_post(a.h1, …) end as f1, … from r_a a
+//	                        where a.k is null or a.b = (select k.choice from k where k.n = a.k limit 1))
+//	values (case (select choice from k where n = 1 limit 1) when 1 then (select f1 from r where n = 1) … end), …
 //
-// The rows are in the order of the text, and a scan evaluates one after the other: so each function sees what those
-// before it did, as if it stood where the call stands. Only what branch of a CASE is taken is found out beforehand,
-// once: the conditions are evaluated when the row is come to.
+// f says which function a row is for, k and b in which branch of which CASE the call stands. The rows are in the order
+// of the text, and a scan evaluates one after the other: so each function sees what those before it did, as if it
+// stood where the call stands. The conditions of a CASE are evaluated once, when its first row is come to (LIMIT 1
+// keeps the scan from going further), and so are arguments that are more than constants only in a branch that is taken.
 //
 // What cannot stand in a row makes all calls of the statement functions where they stand.
 
@@ -33,6 +35,7 @@ type callRows struct {
 	calls   []*call
 	kinds   []int               // of each, an index of exprs
 	guards  [][]func(o *output) // of the place of each
+	branch  []branch
 	exprs   []rowExpr
 	columns []string // their types
 }
@@ -49,6 +52,17 @@ type choice struct {
 	n     int
 	write func(o *output) // an expression for the number of the branch
 	at    int
+}
+
+// branch is a place in a CASE; the zero value is none.
+type branch struct {
+	of *choice
+	n  int // 0 is ELSE
+}
+
+// look is a query for the branch that is taken.
+func (k *choice) look() string {
+	return fmt.Sprintf("(select choice from %s where n = %d limit 1)", k.rows, k.n)
 }
 
 // pointRows is what a point has of both.
@@ -82,7 +96,8 @@ func (st *statement) rowsAt(p *point) *pointRows {
 func (st *statement) placeInRow(c *call, ctx context) *Refusal {
 	f := c.match.Func
 	// A call in the arguments of another would have to be in an earlier row than this, and behind those before it.
-	if f.Set || f.Step || len(f.Params) == 0 || len(c.boundArgs()) > 0 || hasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) {
+	if f.Set || f.Step || len(f.Params) == 0 || len(c.boundArgs()) > 0 || hasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) ||
+		ctx.branch.of != nil && len(ctx.guards) > 0 {
 		return refusePosition(c, placeMany)
 	}
 	at := st.rowsAt(ctx.point)
@@ -91,7 +106,7 @@ func (st *statement) placeInRow(c *call, ctx context) *Refusal {
 		rows = at.rows[len(at.rows)-1]
 	}
 	name := st.number(c)
-	if rows == nil || len(rows.calls) == callsInSet {
+	if rows == nil || len(rows.calls) == callsInSet || ctx.branch.of != nil && rows.choices() != "" && rows.choices() != ctx.branch.of.rows {
 		rows = &callRows{st: st, name: name}
 		at.rows = append(at.rows, rows)
 	}
@@ -101,14 +116,25 @@ func (st *statement) placeInRow(c *call, ctx context) *Refusal {
 	}
 	st.plan.headers = st.plan.headers || use.Given["headers"]
 	kind := rows.kind(f, st.fragments.Fragment(f, use).Expr)
-	rows.calls, rows.kinds, rows.guards = append(rows.calls, c), append(rows.kinds, kind), append(rows.guards, ctx.guards)
-	// Volatile, as the call was: see placeInSet.
-	c.ref = func(o *output) {
-		o.write(fmt.Sprintf("(select f%d as %s from %s where n = %d and pg_catalog.clock_timestamp() is not null)%s",
-			kind+1, sqlfuncs.QuoteIdent(c.match.Name), rows.name, c.number, st.asRow(c)), c.start)
+	rows.calls, rows.kinds, rows.guards, rows.branch = append(rows.calls, c), append(rows.kinds, kind), append(rows.guards, ctx.guards), append(rows.branch, ctx.branch)
+	c.result = func(name string) string {
+		// Volatile, as the call was: see placeInSet.
+		return fmt.Sprintf("(select f%d as %s from %s where n = %d and pg_catalog.clock_timestamp() is not null)%s",
+			kind+1, sqlfuncs.QuoteIdent(name), rows.name, c.number, st.asRow(c))
 	}
+	c.ref = func(o *output) { o.write(c.result(c.match.Name), c.start) }
 	st.ed.add(c.span, c.ref)
 	return nil
+}
+
+// choices is the WITH query in which the rows' choices are; "" where they have none.
+func (r *callRows) choices() string {
+	for _, b := range r.branch {
+		if b.of != nil {
+			return b.of.rows
+		}
+	}
+	return ""
 }
 
 // kind returns the index of the function's expression. Functions share the columns of their arguments' types.
@@ -160,8 +186,11 @@ func (r *pointRows) write(o *output) {
 }
 
 func (r *callRows) write(o *output) {
-	st, at := r.st, r.calls[0].start
+	at, choices := r.calls[0].start, r.choices()
 	o.write(r.name+"_a(n, f", at)
+	if choices != "" {
+		o.write(", k, b", at)
+	}
 	for i := range r.columns {
 		o.write(", "+column(i), at)
 	}
@@ -175,21 +204,13 @@ func (r *callRows) write(o *output) {
 			before = between
 		}
 		o.write(fmt.Sprintf("%s%d::bigint, %d", before, c.number, r.kinds[i]+1), c.start)
-		given := map[int]string{}
-		for p, column := range r.exprs[r.kinds[i]].columns {
-			given[column] = p
+		switch k := r.branch[i]; {
+		case k.of != nil:
+			o.write(fmt.Sprintf(", %d, %d", k.of.n, k.n), c.start)
+		case choices != "":
+			o.write(", null::int, null::int", c.start)
 		}
-		for j, t := range r.columns {
-			o.write(", ", c.start)
-			switch p, ok := given[j]; {
-			case ok:
-				st.writeArg(o, c, c.param(p))
-			case i == 0:
-				o.write("null::"+t, c.start)
-			default:
-				o.write("null", c.start)
-			}
-		}
+		r.writeRow(o, i)
 		for j, g := range r.guards[i] {
 			o.write([]string{" where ", " and "}[min(j, 1)], c.start)
 			g(o)
@@ -203,11 +224,48 @@ func (r *callRows) write(o *output) {
 			if j, ok := e.columns[placeholder[1:len(placeholder)-1]]; ok {
 				return "a." + column(j), nil
 			}
-			return st.fixed(r.calls[slices.Index(r.kinds, i)], placeholder), nil
+			return r.st.fixed(r.calls[slices.Index(r.kinds, i)], placeholder), nil
 		})
 		o.write(" end as f"+strconv.Itoa(i+1), at)
 	}
-	o.write(" from "+r.name+"_a a)", at)
+	o.write(" from "+r.name+"_a a", at)
+	if choices != "" {
+		o.write(" where a.k is null or a.b = (select k.choice from "+choices+" k where k.n = a.k limit 1)", at)
+	}
+	o.write(")", at)
+}
+
+// writeRow writes the arguments of call i.
+func (r *callRows) writeRow(o *output, i int) {
+	st, c, k := r.st, r.calls[i], r.branch[i]
+	given := map[int]string{}
+	for p, column := range r.exprs[r.kinds[i]].columns {
+		given[column] = p
+	}
+	for j, t := range r.columns {
+		o.write(", ", c.start)
+		p, ok := given[j]
+		switch {
+		case !ok && i == 0:
+			o.write("null::"+t, c.start)
+		case !ok:
+			o.write("null", c.start)
+		case k.of != nil && !c.cannotFail(p):
+			o.write(fmt.Sprintf("case when %s = %d then ", k.of.look(), k.n), c.start)
+			st.writeArg(o, c, c.param(p))
+			o.write(" end", c.start)
+		default:
+			st.writeArg(o, c, c.param(p))
+		}
+	}
+}
+
+// cannotFail reports whether an argument may be evaluated though its branch is not taken: it is left out, or its cast
+// is the parser's or gains places.
+func (c *call) cannotFail(param string) bool {
+	n := c.args[param].node
+	k := n.GetAConst()
+	return !c.guarded && len(c.match.Readings) <= 1 && (n == nil || n.GetParamRef() != nil || k != nil && k.GetFval() == nil)
 }
 
 // caseExpr places the calls in the branches of a CASE that is evaluated once. Its conditions move.
@@ -216,11 +274,11 @@ func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx con
 	for _, w := range n.Args {
 		conditions = append(conditions, w.GetCaseWhen().Expr)
 	}
-	if st.rows == nil || len(ctx.guards) > 0 || has(isAggregateNode, conditions...) || has(st.isStep, node) ||
+	if st.rows == nil || len(ctx.guards) > 0 || ctx.branch.of != nil || has(isAggregateNode, conditions...) || has(st.isStep, node) ||
 		st.anyBelow(conditions, func(c *call) bool { return c.match.Func.Effect != sqlfuncs.Reads }) {
 		return st.elsewhereNode(node, "CASE")
 	}
-	whens, thens, ok := st.src.branches(n)
+	whens, thens, end, ok := st.src.branches(n)
 	if !ok {
 		return st.elsewhereNode(node, "CASE")
 	}
@@ -249,53 +307,57 @@ func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx con
 		}
 		o.write(" else 0 end", k.at)
 	}
-	chosen := fmt.Sprintf("(select choice from %s where n = %d limit 1)", k.rows, k.n)
+	into := func(i int, n *pg_query.Node) *Refusal {
+		in := ctx
+		in.branch = branch{k, i}
+		return st.expr(n, in)
+	}
+	if c := st.callOf(n.Args[0].GetCaseWhen().Result.GetFuncCall()); c != nil && len(n.Args) == 1 && n.Defresult == nil && c.match.Func.Effect == sqlfuncs.Writes {
+		// No row, no result: the CASE is not needed.
+		if r := into(1, n.Args[0].GetCaseWhen().Result); r != nil {
+			return r
+		}
+		st.ed.add(s.tokens(first, end+1), func(o *output) { o.write(c.result("case"), k.at) })
+		return nil
+	}
 	for i, w := range whens {
 		text, from := fmt.Sprintf("when %d ", i+1), w
 		if i == 0 {
-			text, from = chosen+" "+text, first+1
+			text, from = k.look()+" "+text, first+1
 		}
 		st.ed.add(s.tokens(from, thens[i]), func(o *output) { o.write(text, s.toks[from].start) })
 	}
-	branch := func(i int, n *pg_query.Node) *Refusal {
-		in := ctx
-		in.guards = []func(*output){func(o *output) { o.write(fmt.Sprintf("%s = %d", chosen, i), k.at) }}
-		return st.expr(n, in)
-	}
 	for i, w := range n.Args {
-		if r := branch(i+1, w.GetCaseWhen().Result); r != nil {
+		if r := into(i+1, w.GetCaseWhen().Result); r != nil {
 			return r
 		}
 	}
-	return branch(0, n.Defresult)
+	return into(0, n.Defresult)
 }
 
-// branches finds the tokens WHEN and THEN of a CASE.
-func (s *source) branches(n *pg_query.CaseExpr) (whens, thens []int, ok bool) {
-	for _, w := range n.Args {
-		i := s.at(int(w.GetCaseWhen().Location))
-		if s.kind(i) != pg_query.Token_WHEN {
-			return nil, nil, false
-		}
-		whens = append(whens, i)
-		for depth := 0; ; {
-			if i = s.find(i+1, len(s.toks), pg_query.Token_CASE, pg_query.Token_END_P, pg_query.Token_THEN); i < 0 {
-				return nil, nil, false
-			}
-			if s.kind(i-1) == tokDot { // a column of such a name
-				continue
-			}
-			if s.kind(i) == pg_query.Token_THEN && depth == 0 {
-				break
-			}
-			switch s.kind(i) {
-			case pg_query.Token_CASE:
-				depth++
-			case pg_query.Token_END_P:
-				depth--
-			}
-		}
-		thens = append(thens, i)
+// branches finds the tokens WHEN and THEN of a CASE, and its END.
+func (s *source) branches(n *pg_query.CaseExpr) (whens, thens []int, end int, ok bool) {
+	i, depth := s.at(int(n.Location)), 0
+	if s.kind(i) != pg_query.Token_CASE {
+		return nil, nil, 0, false
 	}
-	return whens, thens, s.kind(s.at(int(n.Location))) == pg_query.Token_CASE
+	for i++; ; i++ {
+		i = s.find(i, len(s.toks), pg_query.Token_CASE, pg_query.Token_WHEN, pg_query.Token_THEN, pg_query.Token_END_P)
+		switch k := s.kind(i); {
+		case i < 0:
+			return nil, nil, 0, false
+		case s.kind(i-1) == tokDot: // a column of such a name
+		case k == pg_query.Token_CASE:
+			depth++
+		case depth > 0 && k == pg_query.Token_END_P:
+			depth--
+		case depth > 0:
+		case k == pg_query.Token_WHEN:
+			whens = append(whens, i)
+		case k == pg_query.Token_THEN:
+			thens = append(thens, i)
+		default:
+			return whens, thens, i, len(whens) == len(n.Args) && len(thens) == len(n.Args)
+		}
+	}
 }
