@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"mbusproxy/sqlfuncs"
 )
@@ -24,7 +25,7 @@ import (
 // f says which function a row is for, k and b in which branch of which CASE the call stands. The rows are in the order
 // of the text, and a scan evaluates one after the other: so each function sees what those before it did, as if it
 // stood where the call stands. The conditions of a CASE are evaluated once, when its first row is come to (LIMIT 1
-// keeps the scan from going further), and so are arguments that are more than constants only in a branch that is taken.
+// keeps the scan from going further).
 //
 // What cannot stand in a row makes all calls of the statement functions where they stand.
 
@@ -237,7 +238,7 @@ func (r *callRows) write(o *output) {
 
 // writeRow writes the arguments of call i.
 func (r *callRows) writeRow(o *output, i int) {
-	st, c, k := r.st, r.calls[i], r.branch[i]
+	st, c := r.st, r.calls[i]
 	given := map[int]string{}
 	for p, column := range r.exprs[r.kinds[i]].columns {
 		given[column] = p
@@ -250,22 +251,49 @@ func (r *callRows) writeRow(o *output, i int) {
 			o.write("null::"+t, c.start)
 		case !ok:
 			o.write("null", c.start)
-		case k.of != nil && !c.cannotFail(p):
-			o.write(fmt.Sprintf("case when %s = %d then ", k.of.look(), k.n), c.start)
-			st.writeArg(o, c, c.param(p))
-			o.write(" end", c.start)
 		default:
 			st.writeArg(o, c, c.param(p))
 		}
 	}
 }
 
-// cannotFail reports whether an argument may be evaluated though its branch is not taken: it is left out, or its cast
-// is the parser's or gains places.
-func (c *call) cannotFail(param string) bool {
-	n := c.args[param].node
-	k := n.GetAConst()
-	return !c.guarded && len(c.match.Readings) <= 1 && (n == nil || n.GetParamRef() != nil || k != nil && k.GetFval() == nil)
+// harmless reports whether nothing of a branch can fail but its calls. The planner leaves a branch out, and computes
+// nothing of it, where its condition is false whatever happens. That cannot be seen any more when the condition has moved.
+func (st *statement) harmless(branch *pg_query.Node) bool {
+	if branch == nil {
+		return true
+	}
+	ok := true
+	walkMessages(branch.ProtoReflect(), func(m protoreflect.Message) bool {
+		switch n := m.Interface().(type) {
+		case *pg_query.FuncCall:
+			if c := st.callOf(n); c != nil {
+				ok = ok && c.cannotFail()
+				return false
+			}
+			ok = ok && len(st.below(m)) > 0
+		case *pg_query.TypeCast:
+			k := n.Arg.GetAConst() // what the parser casts fails there
+			ok = ok && (k != nil && k.GetSval() != nil || len(st.below(m)) > 0)
+		case *pg_query.Node, *pg_query.A_Const, *pg_query.ParamRef, *pg_query.String, *pg_query.TypeName, *pg_query.Integer, *pg_query.Boolean, *pg_query.Float:
+		default:
+			ok = ok && len(st.below(m)) > 0
+		}
+		return ok
+	})
+	return ok
+}
+
+// cannotFail reports whether the call's arguments may be evaluated though its branch is not taken: they are literals
+// that the parser casts, or such that any cast takes.
+func (c *call) cannotFail() bool {
+	for p, a := range c.args {
+		k := a.node.GetAConst()
+		if k == nil && (a.node.GetParamRef() == nil || c.param(p).Type != sqlfuncs.Text) || k.GetFval() != nil {
+			return false
+		}
+	}
+	return !c.guarded && len(c.match.Readings) <= 1
 }
 
 // caseExpr places the calls in the branches of a CASE that is evaluated once. Its conditions move.
@@ -279,7 +307,10 @@ func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx con
 		return st.elsewhereNode(node, "CASE")
 	}
 	whens, thens, end, ok := st.src.branches(n)
-	if !ok {
+	for _, w := range n.Args {
+		ok = ok && st.harmless(w.GetCaseWhen().Result)
+	}
+	if !ok || !st.harmless(n.Defresult) {
 		return st.elsewhereNode(node, "CASE")
 	}
 	if r := st.elsewhereAll(conditions, "CASE"); r != nil {
