@@ -49,7 +49,7 @@ func TestManyCallsTime(t *testing.T) {
 	rows := func(call string) string {
 		return "select case when true then " + call + " end from generate_series(1, 1000) n"
 	}
-	const chosen, other = "case when true then " + one + " end", "case when false then mbus4.take('x')::text else " + one + " end"
+	const chosen, other = "case when true then " + one + " end", "case when false then 'none' else " + one + " end"
 	queues := 0
 	create := func(call string) string { // as many queues that are new
 		queues++
