@@ -19,7 +19,8 @@ import (
 // several rounds counts, in which both run one after the other.
 //
 // A Query of many statements cannot be compared with rows: each of its statements is planned, whatever it holds. What is
-// fair is a Query of as many statements with as many calls, each of a function in the database where it stands.
+// fair is a Query of as many statements with as many calls, each of a function in the database where it stands, which
+// is what a server without the proxy would have. The statements are 50, for their time is in proportion to their number.
 func TestManyCallsTime(t *testing.T) {
 	t.Parallel()
 	cluster, eng := engineOnCluster(t)
@@ -69,12 +70,12 @@ func TestManyCallsTime(t *testing.T) {
 		{"case with else", "values " + list(n, "("+other+")", ", "), rows(one)},
 		{"case in insert", "insert into kept values " + list(n, "("+chosen+")", ", "), rows(one)},
 		{"create_queue", "values " + numbered(n, "(mbus4.create_queue('a{}_%d', 1))"), rows("mbus4.create_queue('b{}_' || n, 1)")},
-		{"statements", list(n/4, "values "+list(4, "("+one+")", ", "), "; "), list(n/4, "values "+list(4, "("+chosen+")", ", "), "; ")},
+		{"statements", list(50, "values "+list(4, "("+one+")", ", "), "; "), list(50, "values "+list(4, "("+chosen+")", ", "), "; ")},
 	} {
 		many, rows := time.Hour, time.Hour
 		for round := range 12 {
 			many, rows = min(many, run(create(form.many))), min(rows, run(create(form.rows)))
-			if round >= 2 && many <= 3*rows {
+			if round >= 1 && many <= 3*rows {
 				break
 			}
 		}
