@@ -18,7 +18,7 @@ type choice struct {
 	rows  string // the WITH query in which it is
 	n     int
 	write func(o *output) // an expression for the number of the branch
-	call  *call           // the one in whose row it is, instead
+	call  *call           // the only one in its branches, in whose row it is instead
 	at    int
 }
 
@@ -30,9 +30,6 @@ type branch struct {
 
 // look is a query for the branch that is taken.
 func (k *choice) look() string {
-	if k.call != nil {
-		return k.call.chosen
-	}
 	return fmt.Sprintf("(select choice from %s where n = %d limit 1)", k.rows, k.n)
 }
 
@@ -81,74 +78,89 @@ func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx con
 	for _, w := range n.Args {
 		conditions = append(conditions, w.GetCaseWhen().Expr)
 	}
-	if st.rows == nil || len(ctx.guards) > 0 || ctx.branch.of != nil || has(isAggregateNode, conditions...) || has(st.isStep, node) ||
+	if st.rows == nil || len(ctx.guards) > 0 || ctx.branch.of != nil || has(isAggregateNode, node) || has(st.isStep, node) ||
 		st.anyBelow(conditions, func(c *call) bool { return c.match.Func.Effect != sqlfuncs.Reads }) {
 		return st.elsewhereNode(node, "CASE")
 	}
-	whens, thens, end, ok := st.src.branches(n)
+	words, ok := st.src.branches(n)
+	var results []*pg_query.Node
 	for _, w := range n.Args {
-		ok = ok && st.harmless(w.GetCaseWhen().Result)
+		results = append(results, w.GetCaseWhen().Result)
 	}
-	if !ok || !st.harmless(n.Defresult) {
+	results = append(results, n.Defresult)
+	for _, r := range results {
+		ok = ok && st.harmless(r)
+	}
+	if !ok {
 		return st.elsewhereNode(node, "CASE")
 	}
 	if r := st.elsewhereAll(conditions, "CASE"); r != nil {
 		return r
 	}
-	s, first := st.src, st.src.at(int(n.Location))
-	k := &choice{at: s.toks[first].start}
-	results := []*pg_query.Node{n.Defresult}
-	for _, w := range n.Args {
-		results = append(results, w.GetCaseWhen().Result)
-	}
+	k := &choice{at: int(n.Location)}
 	if writes := st.writers(node); len(writes) == 1 && !has(isSubLink, results...) { // a subquery may have a point of its own
 		k.call = writes[0]
 	} else {
 		st.choose(k, ctx.point)
 	}
-	k.write = func(o *output) {
-		o.write("case ", k.at)
-		if whens[0] > first+1 {
-			st.ed.render(o, s.tokens(first+1, whens[0]))
-		}
-		for i, w := range whens {
-			o.write(" when ", k.at)
-			st.ed.render(o, s.tokens(w+1, thens[i]))
-			o.write(" then "+strconv.Itoa(i+1), k.at)
-		}
-		o.write(" else 0 end", k.at)
-	}
-	into := func(i int, n *pg_query.Node) *Refusal {
+	k.write = func(o *output) { st.writeChoice(o, words) }
+	for i, r := range results {
 		in := ctx
-		in.branch = branch{k, i}
-		return st.expr(n, in)
-	}
-	if c := st.callOf(n.Args[0].GetCaseWhen().Result.GetFuncCall()); c != nil && len(n.Args) == 1 && n.Defresult == nil && c.match.Func.Effect == sqlfuncs.Writes {
-		// The result is null where the branch is not taken: the CASE is not needed.
-		if r := into(1, n.Args[0].GetCaseWhen().Result); r != nil {
+		in.branch = branch{k, (i + 1) % len(results)} // ELSE is 0
+		if r := st.expr(r, in); r != nil {
 			return r
 		}
-		st.ed.add(s.tokens(first, end+1), func(o *output) { o.write(c.result("case"), k.at) })
-		return nil
 	}
-	for i, w := range whens {
-		text, from := fmt.Sprintf("when %d ", i+1), w
-		if i == 0 {
-			from = first + 1
+	st.moveConditions(node, k, words)
+	return nil
+}
+
+// writeChoice writes the CASE with numbers in place of the branches.
+func (st *statement) writeChoice(o *output, words caseWords) {
+	s := st.src
+	at := s.toks[words.first].start
+	o.write("case ", at)
+	if words.whens[0] > words.first+1 {
+		st.ed.render(o, s.tokens(words.first+1, words.whens[0]))
+	}
+	for i, w := range words.whens {
+		o.write(" when ", at)
+		st.ed.render(o, s.tokens(w+1, words.thens[i]))
+		o.write(" then "+strconv.Itoa(i+1), at)
+	}
+	o.write(" else 0 end", at)
+}
+
+// moveConditions puts the number of the branch in the place of the conditions. A CASE with one call moves altogether
+// into the look for its result, which finds the number in the same row; one that is nothing but the call is that look.
+func (st *statement) moveConditions(node *pg_query.Node, k *choice, words caseWords) {
+	s, c, n := st.src, k.call, node.GetCaseExpr()
+	if c != nil && len(n.Args) == 1 && n.Defresult == nil && st.callOf(n.Args[0].GetCaseWhen().Result.GetFuncCall()) == c {
+		st.ed.add(s.tokens(words.first, words.end+1), func(o *output) {
+			o.write("(select "+c.column+` as "case"`+c.from+")"+st.asRow(c), k.at)
+		})
+		return
+	}
+	for i, w := range words.whens {
+		before := ""
+		switch {
+		case i == 0 && c != nil:
+			w, before = words.first, "(select case b "
+		case i == 0:
+			w, before = words.first, "case "+k.look()+" "
 		}
-		st.ed.add(s.tokens(from, thens[i]), func(o *output) {
-			if i == 0 {
-				o.write(k.look()+" ", s.toks[from].start)
-			}
-			o.write(text, s.toks[from].start)
+		st.ed.add(s.tokens(w, words.thens[i]), func(o *output) {
+			o.write(fmt.Sprintf("%swhen %d ", before, i+1), s.toks[w].start)
 		})
 	}
-	for i, w := range n.Args {
-		if r := into(i+1, w.GetCaseWhen().Result); r != nil {
-			return r
-		}
+	if c == nil {
+		return
 	}
-	return into(0, n.Defresult)
+	st.ed.replace(c.span, func(o *output) { o.write(c.column, c.start) })
+	name := columnName(&pg_query.ResTarget{Val: node})
+	st.ed.add(s.tokens(words.end, words.end+1), func(o *output) {
+		o.write("end as "+sqlfuncs.QuoteIdent(name)+c.from+")", k.at)
+	})
 }
 
 // choose gives a CASE a row among those of a point.
@@ -175,17 +187,25 @@ func (st *statement) writers(n *pg_query.Node) []*call {
 	return out
 }
 
-// branches finds the tokens WHEN and THEN of a CASE, and its END.
-func (s *source) branches(n *pg_query.CaseExpr) (whens, thens []int, end int, ok bool) {
-	i, depth := s.at(int(n.Location)), 0
-	if s.kind(i) != pg_query.Token_CASE {
-		return nil, nil, 0, false
+// caseWords are the tokens of a CASE: itself, those of its branches, END.
+type caseWords struct {
+	first        int
+	whens, thens []int
+	end          int
+}
+
+// branches finds the words of a CASE.
+func (s *source) branches(n *pg_query.CaseExpr) (w caseWords, ok bool) {
+	w.first = s.at(int(n.Location))
+	if s.kind(w.first) != pg_query.Token_CASE {
+		return w, false
 	}
-	for i++; ; i++ {
+	depth := 0
+	for i := w.first + 1; ; i++ {
 		i = s.find(i, len(s.toks), pg_query.Token_CASE, pg_query.Token_WHEN, pg_query.Token_THEN, pg_query.Token_END_P)
 		switch k := s.kind(i); {
 		case i < 0:
-			return nil, nil, 0, false
+			return w, false
 		case s.kind(i-1) == tokDot: // a column of such a name
 		case k == pg_query.Token_CASE:
 			depth++
@@ -193,11 +213,12 @@ func (s *source) branches(n *pg_query.CaseExpr) (whens, thens []int, end int, ok
 			depth--
 		case depth > 0:
 		case k == pg_query.Token_WHEN:
-			whens = append(whens, i)
+			w.whens = append(w.whens, i)
 		case k == pg_query.Token_THEN:
-			thens = append(thens, i)
+			w.thens = append(w.thens, i)
 		default:
-			return whens, thens, i, len(whens) == len(n.Args) && len(thens) == len(n.Args)
+			w.end = i
+			return w, len(w.whens) == len(n.Args) && len(w.thens) == len(n.Args)
 		}
 	}
 }

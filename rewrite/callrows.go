@@ -17,7 +17,7 @@ import (
 //
 //	with r_a(n, f, b, w, h1, h2, …) as (values (1, 1, case when <a condition> then 1 else 0 end, 1, <arguments>), …),
 //	     r as materialized (select a.n, a.b, case when a.f = 1 and a.b = a.w then mbus4.at_post(a.h1, …) end as f1, … from r_a a)
-//	values ((select f1 from r where n = 1 limit 1)), (case (select b from r where n = 2 limit 1) when 1 then … end), …
+//	values ((select f1 from r where n = 1 limit 1)), ((select case b when 1 then … end from r where n = 2 limit 1)), …
 //
 // f says which function a row is for, w in which branch of a CASE the call stands, b which one is taken. Where several
 // branches hold calls, b is looked up in a WITH query k(n, choice). The rows are in the order of the text, and a scan
@@ -96,13 +96,12 @@ func (st *statement) placeInRow(c *call, ctx context) *Refusal {
 	st.plan.headers = st.plan.headers || use.Given["headers"]
 	kind := rows.kind(f, st.fragments.Fragment(f, use).Expr)
 	rows.calls, rows.kinds, rows.guards, rows.branch = append(rows.calls, c), append(rows.kinds, kind), append(rows.guards, ctx.guards), append(rows.branch, ctx.branch)
-	c.result = func(name string) string {
-		// Volatile, as the call was: see placeInSet.
-		return fmt.Sprintf("(select f%d as %s from %s where n = %d and pg_catalog.clock_timestamp() is not null limit 1)%s",
-			kind+1, sqlfuncs.QuoteIdent(name), rows.name, c.number, st.asRow(c))
+	c.column = fmt.Sprintf("%s.f%d", rows.name, kind+1)
+	// Volatile, as the call was: see placeInSet.
+	c.from = fmt.Sprintf(" from %s where n = %d and pg_catalog.clock_timestamp() is not null limit 1", rows.name, c.number)
+	c.ref = func(o *output) {
+		o.write("(select "+c.column+" as "+sqlfuncs.QuoteIdent(c.match.Name)+c.from+")"+st.asRow(c), c.start)
 	}
-	c.chosen = fmt.Sprintf("(select b from %s where n = %d limit 1)", rows.name, c.number)
-	c.ref = func(o *output) { o.write(c.result(c.match.Name), c.start) }
 	st.ed.add(c.span, c.ref)
 	return nil
 }
