@@ -150,6 +150,10 @@ func manyInRows(t *testing.T, s *session, drained func(expected string)) {
 		"] as a) select a[3] = 'three' and a[1] like 'q.%' from p")
 	drained("1 2 4 5 6 7 8 9 10")
 
+	if got := ask(t, s.conn, "select "+repeated(9, "case %[1]d when 1 then null when 4 then (mbus4.take('none')).iid || '!' else 'x' end", ", ")+", case when true then 7 else (mbus4.take('none')).id end"); got != null+"|x|x|"+null+"|x|x|x|x|x|7" {
+		t.Errorf("got %s", got)
+	}
+
 	// Errors are those of their calls, and nothing else of the statement happens.
 	sql := "values " + repeated(70, "(case when true then mbus4.post('q', 'n=>%d') end)", ", ")
 	bad := strings.Replace(sql, "mbus4.post('q', 'n=>66')", "mbus4.post('nope', 'n=>66')", 1)
