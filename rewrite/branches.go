@@ -44,7 +44,7 @@ func (st *statement) harmless(branch *pg_query.Node) bool {
 		switch n := m.Interface().(type) {
 		case *pg_query.FuncCall:
 			if c := st.callOf(n); c != nil {
-				ok = ok && c.cannotFail()
+				ok = ok && st.cannotFail(c)
 				return false
 			}
 			ok = ok && len(st.below(m)) > 0
@@ -61,12 +61,15 @@ func (st *statement) harmless(branch *pg_query.Node) bool {
 }
 
 // cannotFail reports whether the call's arguments may be evaluated though its branch is not taken: they are literals
-// that the parser casts, or such that any cast takes.
-func (c *call) cannotFail() bool {
+// that the parser casts, or such that any cast takes. A number may be too great for its cast, so the plan holds for it only.
+func (st *statement) cannotFail(c *call) bool {
 	for p, a := range c.args {
 		k := a.node.GetAConst()
 		if k == nil && (a.node.GetParamRef() == nil || c.param(p).Type != sqlfuncs.Text) || k.GetFval() != nil {
 			return false
+		}
+		if k.GetIval() != nil {
+			st.plan.pins = append(st.plan.pins, int(k.Location))
 		}
 	}
 	return !c.guarded && len(c.match.Readings) <= 1
