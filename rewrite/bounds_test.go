@@ -41,8 +41,8 @@ func TestBounds(t *testing.T) {
 		p := r.Rewrite(c.text, utf8Session, testEnv)
 		got := "-"
 		if p != nil {
-			if got = ""; p.Refused() != nil {
-				got = p.Refused().Code
+			if got = ""; len(p.Refused()) > 0 {
+				got = p.Refused()[0].Code
 			}
 		}
 		if got != c.code {
@@ -51,7 +51,7 @@ func TestBounds(t *testing.T) {
 	}
 	ended, cancel := stdcontext.WithCancel(t.Context())
 	cancel()
-	if p := r.RewriteContext(ended, "select mbus4.post('q', '')", utf8Session, testEnv); p == nil || p.Refused().Code != "57P01" {
+	if p := r.RewriteContext(ended, "select mbus4.post('q', '')", utf8Session, testEnv); p == nil || p.Refused()[0].Code != "57P01" {
 		t.Errorf("got %v", p)
 	}
 }
@@ -64,7 +64,7 @@ func TestKnownTextsDoNotWait(t *testing.T) {
 	}
 	ended, cancel := stdcontext.WithCancel(t.Context())
 	cancel()
-	if p := r.RewriteContext(ended, "select mbus4.post('q', '2')", utf8Session, testEnv); p == nil || p.Refused() != nil {
+	if p := r.RewriteContext(ended, "select mbus4.post('q', '2')", utf8Session, testEnv); p == nil || len(p.Refused()) > 0 {
 		t.Error("a known text waits for the parser")
 	}
 }

@@ -69,7 +69,7 @@ func (st *statement) cannotFail(c *call) bool {
 			return false
 		}
 		if k.GetIval() != nil {
-			st.plan.pins = append(st.plan.pins, int(k.Location))
+			st.plan.pin(int(k.Location))
 		}
 	}
 	return !c.guarded && len(c.match.Readings) <= 1

@@ -36,14 +36,14 @@ type cached struct {
 	candidates []Candidate
 }
 
-// segmentBytes is about what a segment of a plan takes.
-const segmentBytes = 24
+// literalBytes is about what a literal takes, in bytes.
+const literalBytes = 24
 
 // size is about how many bytes an entry takes.
 func (c *cached) size(key cacheKey) int {
 	n := len(key.skeleton) + len(key.void) + len(key.answer) + 256
 	if c.plan != nil {
-		n += len(c.plan.client) + len(c.plan.sql) + segmentBytes*(len(c.plan.segs)+len(c.literals))
+		n += c.plan.size() + literalBytes*len(c.literals)
 	}
 	for _, k := range c.candidates {
 		n += len(k.Name) + 64
@@ -89,7 +89,7 @@ func (c *cache) put(key cacheKey, known *cached) {
 	if len(key.skeleton) > cacheTextLimit {
 		return
 	}
-	if known.plan != nil && len(known.plan.client) > cacheTextLimit {
+	if known.plan != nil && len(known.plan.clientText()) > cacheTextLimit {
 		known = known.shortened()
 	}
 	size := known.size(key)
@@ -119,7 +119,7 @@ func (c *cache) remove(e *list.Element) {
 func (c *cached) shortened() *cached {
 	var b strings.Builder
 	literals := make([]literal, len(c.literals))
-	text, pos := c.plan.client, 0
+	text, pos := c.plan.clientText(), 0
 	for i, l := range c.literals {
 		b.WriteString(text[pos:l.start])
 		start := b.Len()
@@ -132,9 +132,5 @@ func (c *cached) shortened() *cached {
 	b.WriteString(text[pos:])
 	short := *c
 	short.plan, short.literals = c.plan.transfer(b.String(), c.literals, literals), literals
-	moved := mover{c.literals, literals}
-	for _, pin := range c.plan.pins {
-		short.plan.pins = append(short.plan.pins, moved.move(pin))
-	}
 	return &short
 }

@@ -93,7 +93,9 @@ func (st *statement) placeInRow(c *call, ctx context) *Refusal {
 	for p := range c.args {
 		use.Given[p] = true
 	}
-	st.plan.headers = st.plan.headers || use.Given["headers"]
+	if use.Given["headers"] {
+		st.plan.useHeaders()
+	}
 	kind := rows.kind(f, st.fragments.Fragment(f, use).Expr)
 	rows.calls, rows.kinds, rows.guards, rows.branch = append(rows.calls, c), append(rows.kinds, kind), append(rows.guards, ctx.guards), append(rows.branch, ctx.branch)
 	c.column = fmt.Sprintf("%s.f%d", rows.name, kind+1)

@@ -26,7 +26,7 @@ type context struct {
 func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.SelectStmt, reg region) context {
 	c.guards = append([]func(*output){}, c.guards...)
 	if where != nil && !has(isColumnRef, where) && !has(isSubLink, where) && !st.writesBelow(where) {
-		sp, ok := st.clause(reg, pg_query.Token_WHERE)
+		sp, ok := st.src.clause(reg, pg_query.Token_WHERE)
 		if !ok || st.nativeBelow(where) != nil {
 			c.refused = "FROM under a WHERE that refers to no column"
 			return c
@@ -44,13 +44,13 @@ func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.Sele
 		c.limited = true
 	}
 	if k := sel.LimitCount.GetAConst(); k != nil && (k.Isnull || k.GetIval() != nil) {
-		st.plan.pins = append(st.plan.pins, int(k.Location))
+		st.plan.pin(int(k.Location))
 		if !k.Isnull && k.GetIval().Ival == 0 {
 			c.guards = append(c.guards, func(o *output) { o.write("false", st.src.toks[0].start) })
 		}
 		return c
 	}
-	sp, ok := st.clause(reg, pg_query.Token_LIMIT)
+	sp, ok := st.src.clause(reg, pg_query.Token_LIMIT)
 	if !ok || has(isSubLink, sel.LimitCount) || st.writesBelow(sel.LimitCount) || st.nativeBelow(sel.LimitCount) != nil {
 		c.refused = "FROM under such a LIMIT"
 		return c
@@ -71,14 +71,14 @@ var clauseEnds = []pg_query.Token{
 }
 
 // clauseEnd returns the index of the token that ends the clause in whose middle token i lies.
-func (st *statement) clauseEnd(i, end int) int {
+func (s *source) clauseEnd(i, end int) int {
 	for {
-		j := st.src.find(i, end, clauseEnds...)
+		j := s.find(i, end, clauseEnds...)
 		switch {
 		case j < 0:
 			return end
-		case st.src.kind(j) == pg_query.Token_FROM && st.src.kind(j-1) == pg_query.Token_DISTINCT,
-			st.src.kind(j) == pg_query.Token_GROUP_P && st.src.kind(j-1) == pg_query.Token_WITHIN:
+		case s.kind(j) == pg_query.Token_FROM && s.kind(j-1) == pg_query.Token_DISTINCT,
+			s.kind(j) == pg_query.Token_GROUP_P && s.kind(j-1) == pg_query.Token_WITHIN:
 			i = j + 1 // a IS DISTINCT FROM b, WITHIN GROUP (…)
 		default:
 			return j
@@ -87,14 +87,14 @@ func (st *statement) clauseEnd(i, end int) int {
 }
 
 // clause returns the text behind the keyword that opens a clause in reg.
-func (st *statement) clause(reg region, keyword pg_query.Token) (span, bool) {
+func (s *source) clause(reg region, keyword pg_query.Token) (span, bool) {
 	if !reg.known() {
 		return span{}, false
 	}
-	i := st.src.find(reg.first, reg.end, keyword)
+	i := s.find(reg.first, reg.end, keyword)
 	if i < 0 {
 		return span{}, false
 	}
-	j := st.clauseEnd(i+1, reg.end)
-	return st.src.tokens(i+1, j), j > i+1
+	j := s.clauseEnd(i+1, reg.end)
+	return s.tokens(i+1, j), j > i+1
 }

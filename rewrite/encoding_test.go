@@ -18,7 +18,7 @@ func TestEncodings(t *testing.T) {
 		{"SQL_ASCII", latin1, strings.Index(latin1, "wrong")},
 	} {
 		p := New(shortFragments{}).Rewrite(c.sql, Session{Encoding: c.encoding}, testEnv)
-		if p == nil || len(p.refusals) > 0 {
+		if p == nil || len(p.Refused()) > 0 {
 			t.Errorf("%s: not rewritten", c.encoding)
 			continue
 		}
@@ -97,7 +97,7 @@ func BenchmarkRewrite(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r.rewrite(b.Context(), doc, Env{HstoreSchema: "public"})
+			doc.rewrite(b.Context(), Env{HstoreSchema: "public"}, r.fragments)
 			doc.release()
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -131,9 +132,9 @@ func outcome(t *testing.T, sql string, p *Plan) string {
 		return "(forwarded)"
 	}
 	checkPlan(t, sql, p)
-	if len(p.refusals) > 0 {
+	if len(p.Refused()) > 0 {
 		var lines []string
-		for _, r := range p.refusals {
+		for _, r := range p.Refused() {
 			line := fmt.Sprintf("error %s at %q: %s", r.Code, upTo(sql[r.offset:], 12), r.Message)
 			if r.Detail != "" {
 				line += "\n  detail: " + r.Detail
@@ -190,16 +191,23 @@ func checkPlan(t *testing.T, sql string, p *Plan) {
 // checkSegments checks that every piece of the plan's text is where the plan says it came from.
 func checkSegments(t *testing.T, sql string, p *Plan) {
 	t.Helper()
-	for i, s := range p.segs {
-		end := len(p.sql)
-		if i+1 < len(p.segs) {
-			end = p.segs[i+1].out
+	server := p.SQL()
+	for off := range len(server) {
+		in, copied := p.text().origin(off)
+		if in < 0 || in > len(sql) {
+			t.Fatalf("byte %d for %q is outside the client's text: %d", off, sql, in)
 		}
-		if s.in < 0 || s.in > len(sql) {
-			t.Fatalf("segment %d of %q points outside the client's text: %+v", i, sql, s)
-		}
-		if s.copy && !strings.HasPrefix(sql[s.in:], p.sql[s.out:end]) {
-			t.Errorf("segment %d of %q is not the text it claims to copy: %q", i, sql, p.sql[s.out:end])
+		if copied && (in == len(sql) || sql[in] != server[off]) {
+			t.Fatalf("byte %d for %q is not the one it claims to copy: %q", off, sql, server[off:])
 		}
 	}
+}
+
+// callsOf returns how many calls the plan serves: as many as its markers can name.
+func callsOf(p *Plan) int {
+	return sort.Search(1<<20, func(i int) bool {
+		r := Report{Code: "22P02", Message: fmt.Sprintf("\"mbus4-error %d _session_secret_ XX000 x\"", i+1)}
+		p.EditReport(&r)
+		return r.Position == 0
+	})
 }

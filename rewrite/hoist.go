@@ -121,7 +121,7 @@ func (rs *rowSet) unfit() string {
 func (rs *rowSet) split(reg region) {
 	s := rs.st.src
 	i := s.at(int(rs.sel.TargetList[0].GetResTarget().Location))
-	end := rs.st.clauseEnd(i, reg.end)
+	end := s.clauseEnd(i, reg.end)
 	for {
 		j := s.find(i, end, tokComma)
 		if j < 0 {
@@ -141,7 +141,7 @@ func (rs *rowSet) checkOrder() *Refusal {
 	}
 	check := func(n *pg_query.Node, where string) *Refusal {
 		if k := n.GetAConst(); k.GetIval() != nil {
-			rs.st.plan.pins = append(rs.st.plan.pins, int(k.Location))
+			rs.st.plan.pin(int(k.Location))
 			i := int(k.GetIval().Ival) - 1
 			if star || (i >= 0 && i < len(rs.sel.TargetList) && rs.st.writesBelow(rs.sel.TargetList[i])) {
 				return rs.st.refuseWrites(rs.sel.TargetList, "a target list that "+where+" refers to by number")

@@ -159,7 +159,7 @@ func (st *statement) sharedNumbers(stmt *pg_query.Node) map[string]*call {
 func (st *statement) key(c *call) string {
 	var words []string
 	for _, t := range st.src.toks[st.src.at(c.start):st.src.from(c.end)] {
-		word, _ := skeleton(st.src.text[t.start:t.end], st.plan.enc, st.plan.escapes)
+		word, _ := skeleton(st.src.text[t.start:t.end], st.src.enc, st.src.escapes)
 		words = append(words, strings.ToLower(word))
 	}
 	return strings.Join(words, " ")

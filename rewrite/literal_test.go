@@ -83,7 +83,7 @@ func FuzzDecodeLiteral(f *testing.F) {
 		if len(targets) != 1 || targets[0].GetResTarget().Val.GetAConst().GetSval() == nil {
 			return
 		}
-		s, err := scan("select "+text, utf8Encoding.parseable("select "+text))
+		s, err := scan("select "+text, utf8Encoding.parseable("select "+text), utf8Encoding, false)
 		if err != nil || len(s.toks) < 2 || (len(s.toks) > 2 && s.kind(2) != pg_query.Token_UESCAPE) || len(s.toks) > 4 {
 			return
 		}

@@ -131,7 +131,9 @@ func (s *callSet) write(o *output) {
 		}
 		o.write(after, c.start)
 	}
-	st.plan.headers = st.plan.headers || use.Given["headers"]
+	if use.Given["headers"] {
+		st.plan.useHeaders()
+	}
 	o.write("), ", at)
 	f := served{c: s.calls[0], name: s.name, Fragment: st.fragments.Fragment(s.fn, use)}
 	st.write(o, f, f.CTEs)

@@ -129,7 +129,9 @@ func (st *statement) fragment(c *call, name string, rows bool) served {
 	for _, p := range c.match.Func.Params[:c.match.Func.Implied] {
 		use.Fixed[p.Name] = len(c.match.Readings) == 1
 	}
-	st.plan.headers = st.plan.headers || use.Given["headers"]
+	if use.Given["headers"] {
+		st.plan.useHeaders()
+	}
 	s := served{c: c, name: name}
 	s.condition, use.Condition = st.condition(c)
 	s.Fragment = st.fragments.Fragment(c.match.Func, use)

@@ -1,12 +1,9 @@
 package rewrite
 
-import "sort"
-
 // Plan is a rewritten text. It is immutable and may be shared between sessions.
 type Plan struct {
-	client   string // the text as the client sent it
-	sql      string // the text for the server
-	segs     []segment
+	client   string  // the text as the client sent it
+	server   spliced // the text for the server
 	enc      encodingKind
 	escapes  bool // a backslash escapes in plain strings
 	calls    []callSite
@@ -32,7 +29,7 @@ type Plan struct {
 // piece is where a statement stands.
 type piece struct {
 	span         // in the client's text
-	from, to int // segs[from:to] in the server's
+	from, to int // the pieces of the server's
 }
 
 // callSite is what a report about a call needs to know of it.
@@ -44,27 +41,6 @@ type callSite struct {
 	set       bool // it yields a set
 }
 
-// startOf returns where segment i starts in the server's text.
-func (p *Plan) startOf(i int) int {
-	if i == len(p.segs) {
-		return len(p.sql)
-	}
-	return p.segs[i].out
-}
-
-// clientOffset maps a byte offset in the server's text to one in the client's.
-func (p *Plan) clientOffset(off int) int {
-	i := sort.Search(len(p.segs), func(i int) bool { return p.segs[i].out > off }) - 1
-	if i < 0 {
-		return 0
-	}
-	s := p.segs[i]
-	if s.copy {
-		return min(s.in+off-s.out, len(p.client))
-	}
-	return s.in
-}
-
 // Signals reports whether the engine wants to know when a transaction that runs the plan has ended.
 func (p *Plan) Signals() bool { return p.signals }
 
@@ -74,12 +50,8 @@ func (p *Plan) GivesHeaders() bool { return p.headers }
 // ownText reports whether a 1-based position lies in text of ours, and for which byte of the client's
 // text that stands.
 func (p *Plan) ownText(pos int) (in int, own bool) {
-	off := p.enc.byteOffset(p.sql, pos)
-	i := sort.Search(len(p.segs), func(i int) bool { return p.segs[i].out > off }) - 1
-	if i < 0 || p.segs[i].copy {
-		return 0, false
-	}
-	return p.segs[i].in, true
+	in, copied := p.server.origin(p.enc.byteOffset(p.server.sql, pos))
+	return in, !copied
 }
 
 // callAround returns the innermost call around a byte of the client's text, or nil.
@@ -96,14 +68,18 @@ func (p *Plan) callAround(in int) *callSite {
 
 // clientPosition maps a 1-based character position, as in the field P of an ErrorResponse.
 func (p *Plan) clientPosition(pos int) int {
-	off := p.clientOffset(p.enc.byteOffset(p.sql, pos))
-	return p.enc.charPosition(p.client, off)
+	off, _ := p.server.origin(p.enc.byteOffset(p.server.sql, pos))
+	return p.enc.charPosition(p.client, min(off, len(p.client)))
 }
 
-// Refused returns the first refusal of a statement of the plan, or nil.
-func (p *Plan) Refused() *Refusal {
-	if len(p.refusals) == 0 {
-		return nil
-	}
-	return p.refusals[0]
-}
+// Refused returns the refusals of the plan's statements, in the order of the text.
+func (p *Plan) Refused() []*Refusal { return p.refusals }
+
+// size is about how many bytes the plan takes.
+func (p *Plan) size() int { return len(p.client) + p.server.size() }
+
+// clientText returns the text that the plan is for.
+func (p *Plan) clientText() string { return p.client }
+
+// text returns the text for the server, and where its pieces came from.
+func (p *Plan) text() spliced { return p.server }

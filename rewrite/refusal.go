@@ -112,17 +112,12 @@ func parserRefusal(err error) *Refusal {
 	return &Refusal{Code: codeInsufficientResources, Message: "the statement cannot be parsed now", Detail: err.Error(), Hint: "Try again."}
 }
 
-// Refuse returns a plan that makes the server fail with r where text would have run. It is for
-// errors found outside this package, such as a database that cannot be served.
-func Refuse(text, encoding string, r Refusal) *Plan {
-	p := &Plan{client: text, enc: kindOf(encoding), refusals: []*Refusal{&r}}
-	if len(text) > cacheTextLimit {
-		p.client = "" // no place in it is told
-	}
+// Refuse returns a plan that makes the server fail with r where a text would have run, of which it tells no place. It
+// is for errors such as a database that cannot be served.
+func Refuse(r Refusal) *Plan {
 	o := &output{}
-	writeRefusal(o, 0, r.offset)
-	p.sql, p.segs = o.b.String(), o.segs
-	return p
+	writeRefusal(o, 0, 0)
+	return &Plan{server: o.spliced(), refusals: []*Refusal{&r}}
 }
 
 // Refuse returns a plan in which r stands for the statement around a byte of the client's text, and
@@ -133,16 +128,16 @@ func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 	q.given, q.selectors, q.steps, q.stmts = nil, nil, nil, nil
 	q.refusals = append(append([]*Refusal{}, p.refusals...), &r)
 	o := &output{}
-	from, to := 0, len(p.segs)
+	from, to := 0, p.server.pieces()
 	for _, s := range p.stmts {
 		if s.start <= offset && offset < s.end {
 			from, to = s.from, s.to
 		}
 	}
-	o.take(p, 0, from)
+	o.take(p.server, 0, from)
 	writeRefusal(o, len(p.refusals), offset)
-	o.take(p, to, len(p.segs))
-	q.sql, q.segs = o.b.String(), o.segs
+	o.take(p.server, to, p.server.pieces())
+	q.server = o.spliced()
 	return &q
 }
 

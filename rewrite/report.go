@@ -7,9 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	pg_query "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/reflect/protoreflect"
-
 	"mbusproxy/sqlfuncs"
 )
 
@@ -153,23 +150,6 @@ func aboutOne(message string, names []string) bool {
 // reads reports whether a refusal of rights may be about a relation that the client itself names and that is
 // not the schema's.
 func (p *Plan) reads(message string) bool { return aboutOne(message, p.relations) }
-
-// ownRelations lists the relations that a text names, but for those of the schema, as far as they bear the
-// name of one of the schema's.
-func ownRelations(d *document) []string {
-	var out []string
-	names := schemaNames()
-	for _, raw := range d.tree.Stmts {
-		walkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
-			v, ok := m.Interface().(*pg_query.RangeVar)
-			if ok && v.Schemaname != sqlfuncs.Schema && slices.Contains(names, v.Relname) && !slices.Contains(out, v.Relname) {
-				out = append(out, v.Relname)
-			}
-			return true
-		})
-	}
-	return out
-}
 
 func (p *Plan) refuse(r *Report, f *Refusal) {
 	r.Code, r.Message, r.Detail, r.Hint, r.Where = f.Code, f.Message, f.Detail, f.Hint, ""

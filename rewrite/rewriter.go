@@ -2,18 +2,10 @@ package rewrite
 
 import (
 	stdcontext "context"
-	"errors"
 	"fmt"
 	"runtime"
-	"slices"
-	"sort"
-	"strings"
-
-	pg_query "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"mbusproxy/rewrite/parse"
-	"mbusproxy/sqlfuncs"
 )
 
 // Env is what a rewritten text depends on besides the client's text.
@@ -104,7 +96,7 @@ func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session S
 	if known == nil {
 		var err error
 		if doc, err = r.read(ctx, text, session); err != nil {
-			return Refuse(text, session.Encoding, *parserRefusal(err))
+			return Refuse(*parserRefusal(err))
 		}
 		if !doc.hasCalls() {
 			known = &cached{tables: doc.usesTables()}
@@ -123,10 +115,10 @@ func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session S
 	}
 	e, refused := env()
 	if refused != nil {
-		return Refuse(text, session.Encoding, *refused)
+		return Refuse(*refused)
 	}
 	if known != nil && known.env == e {
-		if known.plan.client == text {
+		if known.plan.clientText() == text {
 			return known.plan.checked()
 		}
 		return known.plan.transfer(text, known.literals, literals).checked()
@@ -134,13 +126,13 @@ func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session S
 	if doc == nil {
 		var err error
 		if doc, err = r.read(ctx, text, session); err != nil {
-			return Refuse(text, session.Encoding, *parserRefusal(err))
+			return Refuse(*parserRefusal(err))
 		}
 		if !doc.hasCalls() { // hstore has moved since the text was seen last
 			return nil
 		}
 	}
-	p := r.rewrite(ctx, doc, e)
+	p := doc.rewrite(ctx, e, r.fragments)
 	r.cache.put(key, &cached{calls: true, env: e, plan: p, literals: literals})
 	return p.checked()
 }
@@ -152,7 +144,7 @@ func (r *Rewriter) weigh(ctx stdcontext.Context, text string, session Session) (
 	case r.longTurns <- struct{}{}:
 		defer func() { <-r.longTurns }()
 	case <-ctx.Done():
-		return Refuse(text, session.Encoding, *parserRefusal(parse.ErrEnded)), false
+		return Refuse(*parserRefusal(parse.ErrEnded)), false
 	}
 	lexed := kindOf(session.Encoding).parseable(text)
 	h := holds(lexed, session.EscapeStrings, r.unqualified)
@@ -161,204 +153,14 @@ func (r *Rewriter) weigh(ctx stdcontext.Context, text string, session Session) (
 	}
 	_, err := parse.Check(lexed, session.EscapeStrings, h.calls)
 	if err != nil && h.calls > 0 {
-		return Refuse(text, session.Encoding, *parserRefusal(err)), false
+		return Refuse(*parserRefusal(err)), false
 	}
 	return nil, err == nil
 }
 
-// document is a text that parses, with its calls. nil stands for one that does not.
-type document struct {
-	text    string
-	enc     encodingKind
-	escapes bool
-	tree    *pg_query.ParseResult
-	src     *source
-	calls   [][]*call // by statement
-	lease   *parse.Lease
-
-	skeleton string
-	prepared bool
-}
-
-// release gives the turn at the parser to others. What isLong must not be used any more.
-func (d *document) release() {
-	if d != nil {
-		d.lease.Release()
-	}
-}
-
-// isLong reports whether so much memory hangs on the document that it must not wait for anything.
-func (d *document) isLong() bool { return d != nil && d.lease.Long() }
-
 // read finds the calls of ours in a text. Errors are those of the parser's bounds and budget.
 func (r *Rewriter) read(ctx stdcontext.Context, text string, session Session) (*document, error) {
-	d, err := r.readAll(ctx, text, session)
+	d, err := readDocument(ctx, r.parser, text, session, r.unqualified)
 	d.settle(session.Answer)
 	return d, err
-}
-
-// readAll finds the calls in a text, unqualified ones that may be ours included.
-func (r *Rewriter) readAll(ctx stdcontext.Context, text string, session Session) (*document, error) {
-	d := &document{text: text, enc: kindOf(session.Encoding), escapes: session.EscapeStrings, prepared: session.Prepared}
-	parsed := d.enc.parseable(text)
-	holding := holds(parsed, session.EscapeStrings, r.unqualified)
-	if holding.calls == 0 && !holding.table {
-		return nil, nil
-	}
-	if session.EscapeStrings {
-		parsed = plainStrings(parsed)
-	}
-	kept := false
-	defer func() { // in a panic, too, which ends the session only
-		if !kept {
-			d.release()
-		}
-	}()
-	var err error
-	if d.lease, err = r.parser.Lease(ctx, parsed, holding.calls); err == nil {
-		err = d.parse(parsed, session, r.unqualified)
-	}
-	if err == nil {
-		kept = true
-		return d, nil
-	}
-	if errors.As(err, new(*parse.SyntaxError)) || holding.calls == 0 {
-		return nil, nil // it is left to the server
-	}
-	return nil, err
-}
-
-// parse makes the tree, the tokens and the calls.
-func (d *document) parse(parsed string, session Session, unqualified *Unqualified) (err error) {
-	if d.tree, err = d.lease.Parse(parsed); err != nil {
-		return err
-	}
-	d.skeleton, _ = skeleton(d.text, d.enc, d.escapes)
-	if d.src, err = scan(d.text, parsed); err != nil {
-		return &parse.SyntaxError{Message: err.Error()}
-	}
-	for _, raw := range d.tree.Stmts {
-		served := unqualified
-		if _, ok := evaluated(raw.Stmt); !ok {
-			served = nil // what is stored is left to the server
-		}
-		calls := d.src.findCalls(raw.ProtoReflect(), session.Void, served)
-		sort.Slice(calls, func(i, j int) bool { return calls[i].start < calls[j].start })
-		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.span == b.span }) // see callOf
-		d.calls = append(d.calls, calls)
-	}
-	return nil
-}
-
-func (d *document) hasCalls() bool {
-	return d != nil && slices.ContainsFunc(d.calls, func(calls []*call) bool { return len(calls) > 0 })
-}
-
-// usesTables reports whether the text reads or writes a table or view of the schema by its full name, as
-// in insert into mbus4.work_queue.
-func (d *document) usesTables() bool {
-	if d == nil {
-		return false
-	}
-	found := false
-	for _, raw := range d.tree.Stmts {
-		if _, ok := evaluated(raw.Stmt); !ok || raw.Stmt.GetCopyStmt() != nil && raw.Stmt.GetCopyStmt().Query == nil {
-			continue // a dump that is being restored makes the tables itself
-		}
-		walkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
-			v, ok := m.Interface().(*pg_query.RangeVar)
-			found = found || ok && v.Schemaname == sqlfuncs.Schema
-			return !found
-		})
-	}
-	return found
-}
-
-// rewrite places and splices the calls of all statements.
-func (r *Rewriter) rewrite(ctx stdcontext.Context, d *document, env Env) *Plan {
-	p := &Plan{client: d.text, enc: d.enc, escapes: d.escapes, relations: ownRelations(d)}
-	prefix := freePrefix(d.skeleton) // what is in a literal is no name
-	ed := &edits{text: d.text}
-	src := d.src
-	pieces := make([]piece, len(d.tree.Stmts))
-	for i, raw := range d.tree.Stmts {
-		reg := src.region(raw)
-		p.blocks = p.blocks || raw.Stmt.GetDoStmt() != nil
-		pieces[i].span = src.tokens(reg.first, reg.end)
-		if len(d.calls[i]) == 0 {
-			continue
-		}
-		for _, c := range d.calls[i] {
-			p.signals = p.signals || c.match.Func.Signals
-		}
-		st := &statement{
-			src:       src,
-			ed:        ed,
-			plan:      p,
-			fragments: r.fragments,
-			prefix:    prefix,
-			env:       env,
-			calls:     d.calls[i],
-			parse:     func(text string) (*pg_query.ParseResult, error) { return r.parseWithin(ctx, d, text) },
-		}
-		st.indexCalls(raw.Stmt)
-		mark, placed := len(ed.list), len(p.calls)
-		refusal := st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
-		if refusal == nil {
-			refusal = st.place(raw.Stmt, reg)
-		}
-		if refusal != nil && refusal.place && st.many && st.checked {
-			p.calls = p.calls[:placed]
-			ed.cut(mark)
-			if again := st.inRows(raw.Stmt, reg); again == nil {
-				refusal = nil
-			}
-		}
-		if refusal != nil && refusal.place {
-			p.calls = p.calls[:placed]
-			ed.cut(mark)
-			refusal = st.inPlace(raw.Stmt, refusal)
-		}
-		if refusal != nil {
-			ed.cut(mark)
-			number := len(p.refusals)
-			p.refusals = append(p.refusals, refusal)
-			ed.add(pieces[i].span, func(o *output) { writeRefusal(o, number, refusal.offset) })
-			continue
-		}
-		st.keepValues(i)
-	}
-	o := &output{}
-	pos := 0
-	for i := range pieces {
-		s := &pieces[i]
-		ed.copy(o, pos, s.start)
-		s.from = len(o.segs)
-		ed.render(o, s.span)
-		s.to, pos = len(o.segs), s.end
-	}
-	ed.copy(o, pos, len(d.text))
-	p.sql, p.segs = o.b.String(), o.segs
-	if len(p.given) > 0 {
-		p.stmts = pieces
-		p.decode()
-	}
-	return p
-}
-
-// parseWithin parses a text that is a part of a document's: in the document's turn while there is one.
-func (r *Rewriter) parseWithin(ctx stdcontext.Context, d *document, text string) (*pg_query.ParseResult, error) {
-	if d.isLong() {
-		return d.lease.Parse(text)
-	}
-	return r.parser.Parse(ctx, text)
-}
-
-// freePrefix returns a prefix for names of our own that occurs nowhere in text.
-func freePrefix(text string) string {
-	prefix := "mbus4_"
-	for i := 1; strings.Contains(text, prefix); i++ {
-		prefix = fmt.Sprintf("mbus4x%d_", i)
-	}
-	return prefix
 }

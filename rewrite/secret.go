@@ -39,21 +39,9 @@ func (p *Plan) secretOr() string {
 // SQL returns the text for the server.
 func (p *Plan) SQL() string {
 	if p.secret == "" {
-		return p.sql
+		return p.server.sql
 	}
-	var b []byte
-	for _, s := range p.segs {
-		if s.secret {
-			if b == nil {
-				b = []byte(p.sql)
-			}
-			copy(b[s.out:s.out+secretLen], p.secret)
-		}
-	}
-	if b == nil {
-		return p.sql
-	}
-	return string(b)
+	return p.server.withSecret(p.secret)
 }
 
 // writeSecret writes the place of the secret.
@@ -114,5 +102,5 @@ func (o *output) writeMarked(text, number string, anchor int, other func(placeho
 func withMark(text, number, secret string) string {
 	o := &output{}
 	o.writeMarked(text, number, 0, nil)
-	return (&Plan{sql: o.b.String(), segs: o.segs, secret: secret}).SQL()
+	return o.spliced().withSecret(secret)
 }

@@ -41,14 +41,14 @@ func (st *statement) condition(c *call) (text string, ok bool) {
 	if !ok || g.Null || g.literal == (span{}) {
 		return "", false
 	}
-	text, ok = decodeLiteral(st.src.text[g.literal.start:g.literal.end], st.plan.enc, st.plan.escapes)
+	text, ok = decodeLiteral(st.src.text[g.literal.start:g.literal.end], st.src.enc, st.src.escapes)
 	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c == '\\' || c == 0 }) {
 		return "", false // not worth the trouble: the server reads it when it runs
 	}
 	if _, err := parseExpression(text, st.parse); err != nil {
 		return "", false // the server says what is wrong with it
 	}
-	st.plan.pins = append(st.plan.pins, g.literal.start+1)
+	st.plan.pin(g.literal.start + 1)
 	return text + "\n", true
 }
 

@@ -13,7 +13,7 @@ func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg regio
 	if len(st.below(sel.ProtoReflect())) == 0 {
 		return nil
 	}
-	reg = st.unwrap(reg)
+	reg = st.src.unwrap(reg)
 	switch {
 	case sel.Op != pg_query.SetOperation_SETOP_NONE:
 		return st.setOperation(sel, ctx)
@@ -24,8 +24,8 @@ func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg regio
 }
 
 // unwrap takes parentheses around all of reg off.
-func (st *statement) unwrap(reg region) region {
-	for reg.known() && st.src.kind(reg.first) == tokOpen && st.src.toks[reg.first].match == reg.end-1 {
+func (s *source) unwrap(reg region) region {
+	for reg.known() && s.kind(reg.first) == tokOpen && s.toks[reg.first].match == reg.end-1 {
 		reg = region{reg.first + 1, reg.end - 1}
 	}
 	return reg
@@ -195,7 +195,7 @@ func (st *statement) exprEnd(t *pg_query.ResTarget, c *call) int {
 		case tokComma, tokSemicolon, tokClose:
 			return s.toks[last].end
 		}
-		if st.clauseEnd(j, j+1) == j || st.behindQuery(j) {
+		if s.clauseEnd(j, j+1) == j || s.behindQuery(j) {
 			return s.toks[last].end
 		}
 		last = s.next(j) - 1
@@ -205,12 +205,12 @@ func (st *statement) exprEnd(t *pg_query.ResTarget, c *call) int {
 
 // behindQuery reports whether token i starts what may stand behind a query and belongs to the
 // statement around it: ON CONFLICT, WITH [NO] DATA, WITH CHECK OPTION.
-func (st *statement) behindQuery(i int) bool {
-	switch st.src.kind(i) {
+func (s *source) behindQuery(i int) bool {
+	switch s.kind(i) {
 	case pg_query.Token_ON:
 		return true
 	case pg_query.Token_WITH:
-		switch st.src.kind(i + 1) {
+		switch s.kind(i + 1) {
 		case pg_query.Token_DATA_P, pg_query.Token_NO, pg_query.Token_CHECK, pg_query.Token_LOCAL, pg_query.Token_CASCADED:
 			return true
 		}

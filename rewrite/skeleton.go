@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -147,11 +148,10 @@ func (p *Plan) fits(text string, from, to []literal) bool {
 // transfer makes from a plan for one text the plan for another with the same skeleton. from and to
 // are the literals in either.
 func (p *Plan) transfer(text string, from, to []literal) *Plan {
-	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, signals: p.signals, refusals: p.refusals, relations: p.relations, blocks: p.blocks, secret: p.secret, calls: make([]callSite, len(p.calls))}
+	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, signals: p.signals, refusals: p.refusals, relations: p.relations, blocks: p.blocks, secret: p.secret, calls: slices.Clone(p.calls)}
 	m := mover{from: from, to: to}
-	for i, c := range p.calls {
-		c.span = m.moveSpan(c.span)
-		q.calls[i] = c
+	for i, c := range q.calls {
+		q.calls[i].span = m.moveSpan(c.span)
 	}
 	if len(p.given) > 0 {
 		q.given = make([]given, len(p.given))
@@ -175,23 +175,10 @@ func (p *Plan) transfer(text string, from, to []literal) *Plan {
 			q.refusals[i] = &moved
 		}
 	}
-	var b strings.Builder
-	b.Grow(max(0, len(p.sql)+len(text)-len(p.client)))
-	q.segs = make([]segment, len(p.segs))
-	for i, s := range p.segs {
-		end := len(p.sql)
-		if i+1 < len(p.segs) {
-			end = p.segs[i+1].out
-		}
-		q.segs[i] = segment{out: b.Len(), in: m.move(s.in), copy: s.copy, secret: s.secret}
-		if s.copy {
-			// What is copied starts and ends between lexemes, never inside a literal.
-			b.WriteString(text[m.move(s.in):m.move(s.in+end-s.out)])
-		} else {
-			b.WriteString(p.sql[s.out:end])
-		}
+	for _, pin := range p.pins {
+		q.pins = append(q.pins, m.move(pin))
 	}
-	q.sql = b.String()
+	q.server = p.server.transfer(text, m)
 	q.decode()
 	return q
 }

@@ -14,7 +14,7 @@ import (
 type statement struct {
 	src       *source
 	ed        *edits
-	plan      *Plan
+	plan      *builder
 	fragments Fragments
 	prefix    string // of the names of our own common table expressions
 	env       Env
@@ -120,7 +120,7 @@ func (st *statement) container(stmt *pg_query.Node, reg region) *Refusal {
 		at.first = st.src.find(reg.first, reg.end, pg_query.Token_AS) + 1
 	case *pg_query.Node_ExplainStmt:
 		inner = n.ExplainStmt.Query
-		at.first = st.explained(reg.first + 1)
+		at.first = st.src.explained(reg.first + 1)
 	case *pg_query.Node_CopyStmt:
 		inner = n.CopyStmt.Query
 		if inner == nil {
@@ -135,7 +135,7 @@ func (st *statement) container(stmt *pg_query.Node, reg region) *Refusal {
 		}
 		inner = n.CreateTableAsStmt.Query
 		at.first = st.src.find(reg.first, reg.end, pg_query.Token_AS) + 1
-		at.end = st.withoutWithData(at.end)
+		at.end = st.src.withoutWithData(at.end)
 	case *pg_query.Node_DeclareCursorStmt:
 		where = "DECLARE CURSOR"
 	case *pg_query.Node_ViewStmt:
@@ -156,8 +156,7 @@ func (st *statement) container(stmt *pg_query.Node, reg region) *Refusal {
 }
 
 // explained returns where the statement behind EXPLAIN and its options starts.
-func (st *statement) explained(i int) int {
-	s := st.src
+func (s *source) explained(i int) int {
 	if s.kind(i) == tokOpen {
 		switch s.kind(i + 1) {
 		case pg_query.Token_SELECT, pg_query.Token_WITH, pg_query.Token_VALUES, tokOpen:
@@ -172,8 +171,7 @@ func (st *statement) explained(i int) int {
 }
 
 // withoutWithData cuts WITH [NO] DATA off the end of CREATE TABLE AS.
-func (st *statement) withoutWithData(end int) int {
-	s := st.src
+func (s *source) withoutWithData(end int) int {
 	if s.kind(end-1) != pg_query.Token_DATA_P {
 		return end
 	}
@@ -416,8 +414,7 @@ func (p *point) add(emit func(o *output)) {
 
 // number gives a call the next number of the text, and returns the name of what is its own.
 func (st *statement) number(c *call) string {
-	st.plan.calls = append(st.plan.calls, callSite{c.span, kindOfCalled(c.match.Func), c.match.Name, c.match.Func.Signature(c.match.Name), c.match.Func.Set})
-	c.number = len(st.plan.calls)
+	c.number = st.plan.addCall(callSite{c.span, kindOfCalled(c.match.Func), c.match.Name, c.match.Func.Signature(c.match.Name), c.match.Func.Set})
 	return fmt.Sprintf("%sc%d", st.prefix, c.number)
 }
 

@@ -63,7 +63,7 @@ func (p *Plan) WithSteps(texts []string) *Plan {
 	o := &output{}
 	done, ordinal, next := 0, 0, 0
 	for i, s := range p.stmts {
-		o.take(p, done, s.from)
+		o.take(p.server, done, s.from)
 		if p.procedure(i) {
 			// The step's text stands for the statement: it may only commit when it is the only one.
 			o.write(texts[next], p.calls[p.steps[next].call-1].start)
@@ -85,12 +85,12 @@ func (p *Plan) WithSteps(texts []string) *Plan {
 				ordinal++
 			}
 		}
-		o.take(p, s.from, s.to)
+		o.take(p.server, s.from, s.to)
 		done = s.to
 		ordinal++
 	}
-	o.take(p, done, len(p.segs))
-	q.sql, q.segs = o.b.String(), o.segs
+	o.take(p.server, done, p.server.pieces())
+	q.server = o.spliced()
 	return &q
 }
 
@@ -101,7 +101,7 @@ func (p *Plan) Hidden() []int { return p.hidden }
 // StepPlan returns the plan for text, which does the step of that call of p and is sent on its own.
 // Errors of the engine in it point at the call, others nowhere.
 func StepPlan(p *Plan, call int, text string) *Plan {
-	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, sql: text, calls: p.calls, step: call, secret: p.secret}
+	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, server: spliced{sql: text}, calls: p.calls, step: call, secret: p.secret}
 }
 
 // editStep makes of a report from inside of a step one about its call. The client has written nothing of

@@ -29,7 +29,7 @@ func checkWithSteps(t *testing.T, p *Plan) {
 	q := p.WithSteps(texts)
 	tree, err := pg_query.Parse(utf8Encoding.parseable(q.SQL()))
 	if err != nil {
-		t.Errorf("with steps, %q does not parse: %v\n%s", p.client, err, q.SQL())
+		t.Errorf("with steps, %q does not parse: %v\n%s", p.clientText(), err, q.SQL())
 		return
 	}
 	var want []int
@@ -48,7 +48,7 @@ func checkWithSteps(t *testing.T, p *Plan) {
 	if got, want := q.Tag() != "", len(tree.Stmts) == 1 && p.EndsTransaction(); got != want {
 		t.Errorf("the tag of %s is %q", q.SQL(), q.Tag())
 	}
-	checkSegments(t, p.client, q)
+	checkSegments(t, p.clientText(), q)
 }
 
 func TestWithSteps(t *testing.T) {

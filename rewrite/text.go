@@ -14,6 +14,78 @@ type segment struct {
 	secret bool
 }
 
+// spliced is a text that was put together from pieces, each of which knows where it came from. It is immutable.
+type spliced struct {
+	sql  string
+	segs []segment
+}
+
+// pieces returns the number of the pieces.
+func (t spliced) pieces() int { return len(t.segs) }
+
+// startOf returns where piece i starts.
+func (t spliced) startOf(i int) int {
+	if i == len(t.segs) {
+		return len(t.sql)
+	}
+	return t.segs[i].out
+}
+
+// segmentBytes is about what a segment takes, in bytes.
+const segmentBytes = 24
+
+// size is about how many bytes the text takes.
+func (t spliced) size() int { return len(t.sql) + segmentBytes*len(t.segs) }
+
+// origin returns which byte of the client's text stands behind the one at off, and whether it was copied from there;
+// otherwise it is text of ours that stands for that byte.
+func (t spliced) origin(off int) (in int, copied bool) {
+	i := sort.Search(len(t.segs), func(i int) bool { return t.segs[i].out > off }) - 1
+	if i < 0 {
+		return 0, true
+	}
+	if s := t.segs[i]; s.copy {
+		return s.in + off - s.out, true
+	}
+	return t.segs[i].in, false
+}
+
+// transfer makes the text for another client's text with the same skeleton from that for one. m maps places of the
+// one to places of the other.
+func (t spliced) transfer(text string, m mover) spliced {
+	var b strings.Builder
+	b.Grow(len(t.sql))
+	segs := make([]segment, len(t.segs))
+	for i, s := range t.segs {
+		end := t.startOf(i + 1)
+		segs[i] = segment{out: b.Len(), in: m.move(s.in), copy: s.copy, secret: s.secret}
+		if s.copy {
+			// What is copied starts and ends between lexemes, never inside a literal.
+			b.WriteString(text[m.move(s.in):m.move(s.in+end-s.out)])
+		} else {
+			b.WriteString(t.sql[s.out:end])
+		}
+	}
+	return spliced{b.String(), segs}
+}
+
+// withSecret returns the text with the secret in its places.
+func (t spliced) withSecret(secret string) string {
+	var b []byte
+	for _, s := range t.segs {
+		if s.secret {
+			if b == nil {
+				b = []byte(t.sql)
+			}
+			copy(b[s.out:s.out+secretLen], secret)
+		}
+	}
+	if b == nil {
+		return t.sql
+	}
+	return string(b)
+}
+
 // output is the rewritten text while it is built.
 type output struct {
 	b     strings.Builder
@@ -38,18 +110,24 @@ func (o *output) write(text string, anchor int) {
 	o.last = text[len(text)-1]
 }
 
-// take adds segments [from, to) of another plan's text.
-func (o *output) take(p *Plan, from, to int) {
+// spliced returns what was written.
+func (o *output) spliced() spliced { return spliced{o.b.String(), o.segs} }
+
+// pieces returns how many pieces were written.
+func (o *output) pieces() int { return len(o.segs) }
+
+// take adds pieces [from, to) of another text.
+func (o *output) take(t spliced, from, to int) {
 	if from >= to {
 		return
 	}
-	start, end := p.startOf(from), p.startOf(to)
-	for _, s := range p.segs[from:to] {
+	start, end := t.startOf(from), t.startOf(to)
+	for _, s := range t.segs[from:to] {
 		s.out += o.b.Len() - start
 		o.segs = append(o.segs, s)
 	}
-	o.b.WriteString(p.sql[start:end])
-	o.last = p.sql[end-1]
+	o.b.WriteString(t.sql[start:end])
+	o.last = t.sql[end-1]
 }
 
 // separate writes a blank where text and what stands before it would become one word.
@@ -70,6 +148,9 @@ type edit struct {
 	emit func(o *output)
 }
 
+// newEdits returns no edits of a client's text.
+func newEdits(text string) *edits { return &edits{text: text} }
+
 // edits is a set of edits in which one may lie inside another; then the inner one takes effect only
 // where the outer one renders the inner's text.
 type edits struct {
@@ -88,6 +169,9 @@ func (e *edits) add(sp span, emit func(o *output)) {
 	}
 	e.list, e.sorted = append(e.list, edit{sp, emit}), nil
 }
+
+// mark returns what cut takes to come back to the edits that are there now.
+func (e *edits) mark() int { return len(e.list) }
 
 // cut takes the edits back that were added when there were n.
 func (e *edits) cut(n int) {

@@ -16,8 +16,10 @@ type token struct {
 
 // source is the client's text together with its tokens (comments left out).
 type source struct {
-	text string
-	toks []token
+	text    string
+	enc     encodingKind
+	escapes bool // a backslash escapes in plain strings
+	toks    []token
 }
 
 // Kinds of the single characters the scanner reports by their code.
@@ -34,12 +36,12 @@ const (
 
 // scan reads the tokens of text. parsed is the text as the parser may see it: of the same length,
 // with bytes it cannot read replaced (see parseable).
-func scan(text, parsed string) (*source, error) {
+func scan(text, parsed string, enc encodingKind, escapes bool) (*source, error) {
 	res, err := pg_query.Scan(parsed)
 	if err != nil {
 		return nil, fmt.Errorf("scanning statement: %w", err)
 	}
-	s := &source{text: text, toks: make([]token, 0, len(res.Tokens))}
+	s := &source{text: text, enc: enc, escapes: escapes, toks: make([]token, 0, len(res.Tokens))}
 	var open []int
 	for _, t := range res.Tokens {
 		switch t.Token {

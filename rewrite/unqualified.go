@@ -221,7 +221,7 @@ func (r *Rewriter) CandidatesContext(ctx stdcontext.Context, text string, sessio
 		return known.candidates
 	}
 	known := &cached{}
-	doc, err := r.readAll(ctx, text, session)
+	doc, err := readDocument(ctx, r.parser, text, session, r.unqualified)
 	if err != nil {
 		return nil
 	}

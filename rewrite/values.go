@@ -195,27 +195,19 @@ func bindsParameters(stmt *pg_query.Node) bool {
 // keepValues hands what was read of the statement's calls to the plan, when all are placed. stmt is
 // the statement's number in the text.
 func (st *statement) keepValues(stmt int) {
-	p := st.plan
-	keep := func(g given) int {
-		p.given = append(p.given, g)
-		return len(p.given) - 1
-	}
 	for _, c := range st.calls {
 		f := c.match.Func
 		if g, ok := c.values[f.Selector]; ok && !g.Null {
 			g.Serves = f.Serves
-			p.selectors = append(p.selectors, keep(g))
+			st.plan.addSelector(g)
 		}
 		if !f.Step {
 			continue
 		}
-		s := stepCall{fn: f, name: c.match.Name, call: c.number, stmt: stmt, args: make(map[string]int, len(f.Params))}
+		s := stepCall{fn: f, name: c.match.Name, call: c.number, stmt: stmt}
 		if c.guarded {
 			s.guard = st.guard(c)
 		}
-		for _, param := range f.Params {
-			s.args[param.Name] = keep(c.values[param.Name])
-		}
-		p.steps = append(p.steps, s)
+		st.plan.addStep(s, c.values)
 	}
 }

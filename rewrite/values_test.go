@@ -12,8 +12,8 @@ func selectorOf(t *testing.T, r *Rewriter, sql string, session Session) Value {
 	if p == nil {
 		t.Fatalf("%q is forwarded", sql)
 	}
-	if len(p.refusals) > 0 {
-		t.Fatalf("%q is refused: %v", sql, p.refusals[0])
+	if len(p.Refused()) > 0 {
+		t.Fatalf("%q is refused: %v", sql, p.Refused()[0])
 	}
 	if len(p.Selectors()) != 1 {
 		t.Fatalf("%q has selectors %+v", sql, p.Selectors())
@@ -72,9 +72,9 @@ func TestUnreadLiteral(t *testing.T) {
 	for range 2 {
 		bad := strings.ReplaceAll(sql, "%", `\u00e9`)
 		p := r.Rewrite(bad, session, testEnv)
-		if len(p.refusals) != 1 || p.refusals[0].Code != "0A000" || p.refusals[0].offset != strings.Index(bad, `'\u`) ||
+		if len(p.Refused()) != 1 || p.Refused()[0].Code != "0A000" || p.Refused()[0].offset != strings.Index(bad, `'\u`) ||
 			p.SQL() != "select 1; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4" || p.Late() || len(p.Selectors()) > 0 {
-			t.Errorf("gives %s and %+v", p.SQL(), p.refusals)
+			t.Errorf("gives %s and %+v", p.SQL(), p.Refused())
 		}
 		if got := selectorOf(t, r, strings.ReplaceAll(sql, "%", "caf\xe9"), session); got.Text != "caf\xe9" {
 			t.Errorf("gives %+v", got)
@@ -118,7 +118,7 @@ func TestRefuseValue(t *testing.T) {
 		if q.EditReport(after); after.Position != strings.Index(sql, " 2") {
 			t.Errorf("a report behind the refusal becomes %+v", after)
 		}
-		if len(p.refusals) > 0 || len(p.Selectors()) != 1 {
+		if len(p.Refused()) > 0 || len(p.Selectors()) != 1 {
 			t.Errorf("the plan itself has changed")
 		}
 	}

@@ -11,7 +11,7 @@ func (st *statement) with(stmt *pg_query.Node, with *pg_query.WithClause, reg re
 	spans := make([]region, len(with.Ctes))
 	end := reg.first
 	for i, n := range with.Ctes {
-		spans[i], end = st.cteBody(n.GetCommonTableExpr())
+		spans[i], end = s.cteBody(n.GetCommonTableExpr())
 	}
 	body = region{end, reg.end}
 	for i, n := range with.Ctes {
@@ -54,8 +54,7 @@ func (st *statement) cte(query *pg_query.Node, ctx context, reg region) *Refusal
 
 // cteBody returns the tokens between the parentheses of a common table expression, and the index
 // of the token behind it.
-func (st *statement) cteBody(cte *pg_query.CommonTableExpr) (body region, next int) {
-	s := st.src
+func (s *source) cteBody(cte *pg_query.CommonTableExpr) (body region, next int) {
 	i := s.at(int(cte.Location)) + 1 // behind the name
 	for s.kind(i) != pg_query.Token_AS {
 		i = s.next(i) // the column names

@@ -190,14 +190,15 @@ func (l *late) nested(ctx context.Context, sc pipeline.StatementContext, text st
 	if p.GivesHeaders() {
 		l.db.NoteOrder()
 	}
-	if p = l.checkSelectors(ctx, sc, p, nil); p.Refused() == nil && p.Late() {
+	if p = l.checkSelectors(ctx, sc, p, nil); len(p.Refused()) == 0 && p.Late() {
 		return "", &engine.Error{
 			Code:    codeFeatureNotSupported,
 			Message: "a statement given to a call cannot itself hold calls that take a statement of their own",
 			Hint:    "Do that in a statement of the client.",
 		}
 	}
-	if r := p.Refused(); r != nil {
+	if refused := p.Refused(); len(refused) > 0 {
+		r := refused[0]
 		return "", &engine.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 	}
 	return p.For(sc.Secret).SQL(), nil
