@@ -1,5 +1,7 @@
 package rewrite
 
+import "mbusproxy/sqlfuncs"
+
 // builder collects what is found out about a text while its calls are placed, and makes the plan of it.
 type builder struct{ plan Plan }
 
@@ -8,9 +10,10 @@ func newBuilder(text string, enc encodingKind, escapes bool) *builder {
 	return &builder{Plan{client: text, enc: enc, escapes: escapes}}
 }
 
-// addCall keeps a call that is placed and returns its number, counted from 1.
-func (b *builder) addCall(c callSite) int {
-	b.plan.calls = append(b.plan.calls, c)
+// addCall keeps a call that is placed and where it stands in the client's text. It returns its number, counted
+// from 1.
+func (b *builder) addCall(at span, m sqlfuncs.Match) int {
+	b.plan.calls = append(b.plan.calls, callSite{at, m.Func, m.Name})
 	return len(b.plan.calls)
 }
 
@@ -45,9 +48,11 @@ func (b *builder) refuse(r *Refusal) (write func(o *output)) {
 // addSelector keeps the selector of a call.
 func (b *builder) addSelector(g given) { b.plan.selectors = append(b.plan.selectors, b.keep(g)) }
 
-// addStep keeps a step, whose arguments are those that values has.
-func (b *builder) addStep(s stepCall, values map[string]given) {
-	s.args = make(map[string]int, len(values))
+// addStep keeps that a call is a step, with all its arguments. stmt is the number of its statement in the text,
+// guard is Step.Guard.
+func (b *builder) addStep(call, stmt int, guard string, values map[string]given) {
+	site := b.plan.calls[call-1]
+	s := stepCall{fn: site.fn, name: site.name, call: call, stmt: stmt, guard: guard, args: make(map[string]int, len(values))}
 	for _, p := range s.fn.Params {
 		s.args[p.Name] = b.keep(values[p.Name])
 	}

@@ -50,14 +50,14 @@ type argument struct {
 
 // findCalls returns the calls below node in the order of the text. void lists the parameters that
 // are no arguments, unqualified the names that are served without the schema.
-func (s *source) findCalls(node protoreflect.Message, void []int, unqualified *Unqualified) []*call {
+func findCalls(s *source, node protoreflect.Message, void []int, unqualified *Unqualified) []*call {
 	var out []*call
 	walkMessages(node, func(m protoreflect.Message) bool {
 		fc, ok := m.Interface().(*pg_query.FuncCall)
 		if !ok {
 			return true
 		}
-		if c := s.readCall(fc, void, unqualified); c != nil {
+		if c := readCall(s, fc, void, unqualified); c != nil {
 			out = append(out, c)
 		}
 		return true
@@ -87,7 +87,7 @@ func walkMessages(m protoreflect.Message, visit func(protoreflect.Message) bool)
 }
 
 // readCall returns the call that fc is, or nil when it is none of ours.
-func (s *source) readCall(fc *pg_query.FuncCall, void []int, unqualified *Unqualified) *call {
+func readCall(s *source, fc *pg_query.FuncCall, void []int, unqualified *Unqualified) *call {
 	var match sqlfuncs.Match
 	var ok bool
 	words := 3 // schema, dot, function

@@ -84,7 +84,7 @@ func (d *document) parse(text, parsed string, enc encodingKind, session Session,
 		if _, ok := evaluated(raw.Stmt); !ok {
 			served = nil // what is stored is left to the server
 		}
-		calls := d.src.findCalls(raw.ProtoReflect(), session.Void, served)
+		calls := findCalls(d.src, raw.ProtoReflect(), session.Void, served)
 		sort.Slice(calls, func(i, j int) bool { return calls[i].start < calls[j].start })
 		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.span == b.span }) // see callOf
 		d.calls = append(d.calls, calls)

@@ -75,11 +75,11 @@ func FuzzDecodeLiteral(f *testing.F) {
 		if strings.ContainsRune(text, 0) {
 			return
 		}
-		tree, err := pg_query.Parse("select " + text)
-		if err != nil || len(tree.Stmts) != 1 {
+		parsed, err := pg_query.Parse("select " + text)
+		if err != nil || len(parsed.Stmts) != 1 {
 			return
 		}
-		targets := tree.Stmts[0].Stmt.GetSelectStmt().GetTargetList()
+		targets := parsed.Stmts[0].Stmt.GetSelectStmt().GetTargetList()
 		if len(targets) != 1 || targets[0].GetResTarget().Val.GetAConst().GetSval() == nil {
 			return
 		}

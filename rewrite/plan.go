@@ -1,5 +1,7 @@
 package rewrite
 
+import "mbusproxy/sqlfuncs"
+
 // Plan is a rewritten text. It is immutable and may be shared between sessions.
 type Plan struct {
 	client   string  // the text as the client sent it
@@ -34,11 +36,9 @@ type piece struct {
 
 // callSite is what a report about a call needs to know of it.
 type callSite struct {
-	span             // in the client's text
-	kind      string // function or procedure
-	name      string // as called
-	signature string
-	set       bool // it yields a set
+	span // in the client's text
+	fn   *sqlfuncs.Func
+	name string // as called
 }
 
 // Signals reports whether the engine wants to know when a transaction that runs the plan has ended.

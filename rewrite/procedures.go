@@ -8,10 +8,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-const (
-	codeWrongObjectType    = "42809"
-	codeInvalidTermination = "2D000" // invalid_transaction_termination
-)
+const codeInvalidTermination = "2D000" // invalid_transaction_termination
+
+const codeWrongObjectType = "42809"
 
 // What Postgres calls a routine in messages.
 const (
@@ -19,6 +18,7 @@ const (
 	kindProcedure = "procedure"
 )
 
+// kindOfCalled returns the kind of routine that a function of ours is, as Postgres has it in messages.
 func kindOfCalled(f *sqlfuncs.Func) string {
 	if f.Procedure {
 		return kindProcedure
@@ -64,7 +64,7 @@ func (p *Plan) editTermination(r *Report) bool {
 		return false
 	}
 	for i, c := range p.calls {
-		if c.kind == kindProcedure && (p.step == 0 || p.step == i+1) {
+		if c.fn.Procedure && (p.step == 0 || p.step == i+1) {
 			r.Where, r.Position = "", p.enc.charPosition(p.client, c.start)
 			r.Hint = sqlfuncs.Schema + "." + c.name + " commits: call it outside a transaction block, as the only statement of a query."
 			return true

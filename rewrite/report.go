@@ -119,13 +119,13 @@ func (p *Plan) explain(r *Report, c *callSite) {
 	case r.Code == codeCannotCoerce:
 		// An argument's type has no cast to the parameter's: to the client, no such function.
 		r.Code, r.Detail = codeUndefinedFunction, r.Message
-		r.Message = c.kind + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
-		r.Hint = "The " + c.kind + " is " + c.signature + "."
+		r.Message = kindOfCalled(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+		r.Hint = "The " + kindOfCalled(c.fn) + " is " + c.fn.Signature(c.name) + "."
 	case r.Code == codeUndefinedFunction && strings.Contains(r.Message, noRow):
 		// What a call without the schema is given is no text: see mayProject.
-		r.Message = c.kind + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
-		r.Hint = "The " + c.kind + " is " + c.signature + ". Where a column of a row is meant, write it as row.column."
-	case r.Code == codeFeatureNotSupported && r.Hint == "" && c.set:
+		r.Message = kindOfCalled(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+		r.Hint = "The " + kindOfCalled(c.fn) + " is " + c.fn.Signature(c.name) + ". Where a column of a row is meant, write it as row.column."
+	case r.Code == codeFeatureNotSupported && r.Hint == "" && c.fn.Set:
 		r.Hint = fmt.Sprintf("Call it in FROM, for example: … where exists (select from %s.%s(…)).", sqlfuncs.Schema, c.name)
 	}
 }

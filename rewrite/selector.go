@@ -20,14 +20,14 @@ func Translated(text, encoding string) bool {
 func parseExpression(text string, parser func(text string) (*pg_query.ParseResult, error)) (*pg_query.ParseResult, error) {
 	const rule = "it must be one SQL expression"
 	// The line break ends a comment at the text's end.
-	tree, err := parser("select\n" + text + "\n")
+	parsed, err := parser("select\n" + text + "\n")
 	if err != nil {
 		return nil, fmt.Errorf(rule+": %w", err)
 	}
-	if len(tree.Stmts) != 1 || !isExpressionOnly(tree.Stmts[0].Stmt.GetSelectStmt()) {
+	if len(parsed.Stmts) != 1 || !isExpressionOnly(parsed.Stmts[0].Stmt.GetSelectStmt()) {
 		return nil, &parse.SyntaxError{Message: rule}
 	}
-	return tree, nil
+	return parsed, nil
 }
 
 // condition returns the expression that a call gives for its function's Condition, ready to stand in

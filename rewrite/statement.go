@@ -414,7 +414,7 @@ func (p *point) add(emit func(o *output)) {
 
 // number gives a call the next number of the text, and returns the name of what is its own.
 func (st *statement) number(c *call) string {
-	c.number = st.plan.addCall(callSite{c.span, kindOfCalled(c.match.Func), c.match.Name, c.match.Func.Signature(c.match.Name), c.match.Func.Set})
+	c.number = st.plan.addCall(c.span, c.match)
 	return fmt.Sprintf("%sc%d", st.prefix, c.number)
 }
 

@@ -204,10 +204,10 @@ func (st *statement) keepValues(stmt int) {
 		if !f.Step {
 			continue
 		}
-		s := stepCall{fn: f, name: c.match.Name, call: c.number, stmt: stmt}
+		guard := ""
 		if c.guarded {
-			s.guard = st.guard(c)
+			guard = st.guard(c)
 		}
-		st.plan.addStep(s, c.values)
+		st.plan.addStep(c.number, stmt, guard, c.values)
 	}
 }
