@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
 )
 
 // What is refused because it is too much for the parser, and what is not.
 func TestBounds(t *testing.T) {
 	deep := strings.Repeat("+1", 25000)
-	u, err := NewUnqualified([]string{"post"})
+	u, err := detect.NewUnqualified([]string{"post"})
 	if err != nil {
 		t.Fatal(err)
 	}

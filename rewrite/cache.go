@@ -4,6 +4,10 @@ import (
 	"container/list"
 	"strings"
 	"sync"
+
+	"mbusproxy/rewrite/detect"
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
 )
 
 const (
@@ -27,13 +31,13 @@ type cacheKey struct {
 
 // cached is what is known of a skeleton. It is immutable.
 type cached struct {
-	calls    bool // false: texts hold no call and are forwarded
-	tables   bool // they do use tables of the schema, which must exist, then
-	env      Env  // for which plan was made
-	plan     *Plan
-	literals []literal // of the plan's text
+	calls    bool     // false: texts hold no call and are forwarded
+	tables   bool     // they do use tables of the schema, which must exist, then
+	env      plan.Env // for which plan was made
+	plan     *plan.Plan
+	literals []lex.Literal // of the plan's text
 	// candidates are kept apart from the rest, under an answer of their own.
-	candidates []Candidate
+	candidates []detect.Candidate
 }
 
 // literalBytes is about what a literal takes, in bytes.
@@ -43,7 +47,7 @@ const literalBytes = 24
 func (c *cached) size(key cacheKey) int {
 	n := len(key.skeleton) + len(key.void) + len(key.answer) + 256
 	if c.plan != nil {
-		n += c.plan.size() + literalBytes*len(c.literals)
+		n += c.plan.Size() + literalBytes*len(c.literals)
 	}
 	for _, k := range c.candidates {
 		n += len(k.Name) + 64
@@ -89,7 +93,7 @@ func (c *cache) put(key cacheKey, known *cached) {
 	if len(key.skeleton) > cacheTextLimit {
 		return
 	}
-	if known.plan != nil && len(known.plan.clientText()) > cacheTextLimit {
+	if known.plan != nil && len(known.plan.ClientText()) > cacheTextLimit {
 		known = known.shortened()
 	}
 	size := known.size(key)
@@ -118,19 +122,19 @@ func (c *cache) remove(e *list.Element) {
 // shortened is the same for the text with empty strings, from which plans for others can be made as well.
 func (c *cached) shortened() *cached {
 	var b strings.Builder
-	literals := make([]literal, len(c.literals))
-	text, pos := c.plan.clientText(), 0
+	literals := make([]lex.Literal, len(c.literals))
+	text, pos := c.plan.ClientText(), 0
 	for i, l := range c.literals {
-		b.WriteString(text[pos:l.start])
+		b.WriteString(text[pos:l.Start])
 		start := b.Len()
-		if l.number {
-			b.WriteString(text[l.start:l.end])
+		if l.Number {
+			b.WriteString(text[l.Start:l.End])
 		}
-		literals[i] = literal{span{start, b.Len()}, l.number}
-		pos = l.end
+		literals[i] = lex.Literal{Span: lex.Span{Start: start, End: b.Len()}, Number: l.Number}
+		pos = l.End
 	}
 	b.WriteString(text[pos:])
 	short := *c
-	short.plan, short.literals = c.plan.transfer(b.String(), c.literals, literals), literals
+	short.plan, short.literals = c.plan.Transfer(b.String(), c.literals, literals), literals
 	return &short
 }

@@ -3,6 +3,9 @@ package rewrite
 import (
 	"strings"
 	"testing"
+
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
 )
 
 // Characters are as long as the server's wchar.c says, and none hides the quote behind it.
@@ -24,20 +27,20 @@ func TestCharLen(t *testing.T) {
 		"JOHAB":         {"a", "\xf9\xd3"},
 		"MULE_INTERNAL": {"a", "\x81\xe9", "\x92\xb4\xc1", "\x9a\xa0\xa1", "\x9c\xf0\xa1\xa1"},
 	} {
-		k := kindOf(encoding)
+		k := lex.EncodingOf(encoding)
 		for _, c := range chars {
 			for _, behind := range []string{"", "'", "\\", "\xa1\xa1\xa1"} {
-				if got := k.charLen(c + behind); got != len(c) {
+				if got := k.CharLen(c + behind); got != len(c) {
 					t.Errorf("%s: %q is %d bytes long", encoding, c+behind, got)
 				}
 			}
 			sql := "select '" + c + "', mbus4.post('q', '" + c + "=>1'), \"" + c + "\", wrong"
-			p := New(shortFragments{}).Rewrite(sql, Session{Encoding: encoding}, testEnv)
+			p := New(shortFragments{}).Rewrite(sql, plan.Session{Encoding: encoding}, testEnv)
 			if p == nil {
 				t.Errorf("%s: %q is not rewritten", encoding, sql)
 				continue
 			}
-			r := &Report{Code: "42703", Position: k.charPosition(p.SQL(), strings.LastIndex(p.SQL(), "wrong"))}
+			r := &plan.Report{Code: "42703", Position: k.CharPosition(p.SQL(), strings.LastIndex(p.SQL(), "wrong"))}
 			want := len("select 'c', mbus4.post('q', 'c=>1'), \"c\", ") + 1
 			if p.EditReport(r); r.Position != want {
 				t.Errorf("%s: %q: position %d, want %d", encoding, sql, r.Position, want)

@@ -3,6 +3,9 @@ package rewrite
 import (
 	"strings"
 	"testing"
+
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
 )
 
 func TestEncodings(t *testing.T) {
@@ -17,14 +20,14 @@ func TestEncodings(t *testing.T) {
 		{"LATIN1", latin1, strings.Index(latin1, "wrong")},
 		{"SQL_ASCII", latin1, strings.Index(latin1, "wrong")},
 	} {
-		p := New(shortFragments{}).Rewrite(c.sql, Session{Encoding: c.encoding}, testEnv)
+		p := New(shortFragments{}).Rewrite(c.sql, plan.Session{Encoding: c.encoding}, testEnv)
 		if p == nil || len(p.Refused()) > 0 {
 			t.Errorf("%s: not rewritten", c.encoding)
 			continue
 		}
 		out := strings.Index(p.SQL(), "wrong")
-		k := kindOf(c.encoding)
-		r := &Report{Code: "42P01", Position: k.charPosition(p.SQL(), out)}
+		k := lex.EncodingOf(c.encoding)
+		r := &plan.Report{Code: "42P01", Position: k.CharPosition(p.SQL(), out)}
 		if p.EditReport(r); r.Position != c.chars+1 {
 			t.Errorf("%s: position %d, want %d", c.encoding, r.Position, c.chars+1)
 		}
@@ -38,7 +41,7 @@ func TestEncodings(t *testing.T) {
 // compared without their literals: then code would pass for a literal.
 func TestCacheReadsTheEncoding(t *testing.T) {
 	r := New(shortFragments{})
-	session := Session{Encoding: "SJIS"}
+	session := plan.Session{Encoding: "SJIS"}
 	const called = "select E'\x95\x5c', 'a', mbus4.post('q', '') -- '"
 	const not = "select E'\x95\x5c', 'a', left('q', '') -- '"
 	if p := r.Rewrite(called, session, testEnv); p == nil {
@@ -46,32 +49,6 @@ func TestCacheReadsTheEncoding(t *testing.T) {
 	}
 	if p := r.Rewrite(not, session, testEnv); p != nil {
 		t.Errorf("a text without a call becomes %q", p.SQL())
-	}
-}
-
-func TestMentions(t *testing.T) {
-	for text, want := range map[string]bool{
-		"":                          false,
-		"select 4":                  false,
-		"mbus4":                     true,
-		"select 4, 44 from MBus4.x": true,
-		"bus4 m bus4 mbus 4 mbus":   false,
-		"select 1 -- xmbus4x":       true,
-		strings.Repeat("4", 1000):   false,
-		"select '4' || \"mBUS4\".y": true,
-	} {
-		if got := Mentions([]byte(text)); got != want {
-			t.Errorf("Mentions(%q) = %v", text, got)
-		}
-	}
-}
-
-func BenchmarkMentions(b *testing.B) {
-	text := []byte("select abalance from pgbench_accounts where aid = 123454; select * from other where id in (4, 14, 24)")
-	for b.Loop() {
-		if Mentions(text) {
-			b.Fatal("no mention")
-		}
 	}
 }
 
@@ -97,8 +74,8 @@ func BenchmarkRewrite(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			doc.rewrite(b.Context(), Env{HstoreSchema: "public"}, r.fragments)
-			doc.release()
+			doc.Rewrite(b.Context(), plan.Env{HstoreSchema: "public"}, r.fragments)
+			doc.Release()
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mbusproxy/rewrite/plan"
 )
 
 // FuzzRewrite looks for texts on which the rewriter panics, loses the client's text or gives
@@ -36,7 +38,7 @@ func FuzzRewrite(f *testing.F) {
 		}
 		checkPlan(t, sql, p)
 		for i := 1; i <= len(p.SQL())+1; i++ {
-			r := &Report{Code: "42601", Position: i}
+			r := &plan.Report{Code: "42601", Position: i}
 			p.EditReport(r)
 			if r.Position < 1 || r.Position > len(sql)+1 {
 				t.Fatalf("position %d of %q maps to %d of %q", i, p.SQL(), r.Position, sql)

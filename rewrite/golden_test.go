@@ -12,6 +12,8 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -72,9 +74,9 @@ func (shortFragments) Guard(name string, args int, named []string) string {
 	return fmt.Sprintf("ours_still('%s', %d, '{%s}', {k})", name, args, strings.Join(named, ","))
 }
 
-var utf8Session = Session{Encoding: "UTF8"}
+var utf8Session = plan.Session{Encoding: "UTF8"}
 
-func testEnv() (Env, *Refusal) { return Env{HstoreSchema: "public"}, nil }
+func testEnv() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil }
 
 // TestGolden runs the cases in testdata: comment lines, the client's SQL, "----", and the SQL for
 // the server, or the error. Cases are separated by an empty line.
@@ -126,7 +128,7 @@ func splitComments(c string) (comments, sql string) {
 
 // outcome is what p makes of sql, in the form of the golden files. It checks what holds for every
 // case.
-func outcome(t *testing.T, sql string, p *Plan) string {
+func outcome(t *testing.T, sql string, p *plan.Plan) string {
 	t.Helper()
 	if p == nil {
 		return "(forwarded)"
@@ -135,7 +137,7 @@ func outcome(t *testing.T, sql string, p *Plan) string {
 	if len(p.Refused()) > 0 {
 		var lines []string
 		for _, r := range p.Refused() {
-			line := fmt.Sprintf("error %s at %q: %s", r.Code, upTo(sql[r.offset:], 12), r.Message)
+			line := fmt.Sprintf("error %s at %q: %s", r.Code, upTo(sql[r.Offset:], 12), r.Message)
 			if r.Detail != "" {
 				line += "\n  detail: " + r.Detail
 			}
@@ -147,7 +149,7 @@ func outcome(t *testing.T, sql string, p *Plan) string {
 }
 
 // describe lists what must be known of the calls' arguments.
-func describe(p *Plan) string {
+func describe(p *plan.Plan) string {
 	var b strings.Builder
 	for _, v := range p.Selectors() {
 		fmt.Fprintf(&b, "\nselector %s at %d", show(v), v.Offset)
@@ -162,7 +164,7 @@ func describe(p *Plan) string {
 	return b.String()
 }
 
-func show(v Value) string {
+func show(v plan.Value) string {
 	switch {
 	case v.Null:
 		return "null"
@@ -176,9 +178,9 @@ func upTo(s string, n int) string { return s[:min(n, len(s))] }
 
 // checkPlan checks that the result parses, with its steps, too, that rewriting it again changes
 // nothing, and that every copied piece is found where the plan says it came from.
-func checkPlan(t *testing.T, sql string, p *Plan) {
+func checkPlan(t *testing.T, sql string, p *plan.Plan) {
 	t.Helper()
-	if _, err := pg_query.Parse(kindOf("UTF8").parseable(p.SQL())); err != nil {
+	if _, err := pg_query.Parse(lex.EncodingOf("UTF8").Parseable(p.SQL())); err != nil {
 		t.Errorf("the result of %q does not parse: %v\n%s", sql, err, p.SQL())
 	}
 	if again := New(shortFragments{}).Rewrite(p.SQL(), utf8Session, testEnv); again != nil {
@@ -189,11 +191,11 @@ func checkPlan(t *testing.T, sql string, p *Plan) {
 }
 
 // checkSegments checks that every piece of the plan's text is where the plan says it came from.
-func checkSegments(t *testing.T, sql string, p *Plan) {
+func checkSegments(t *testing.T, sql string, p *plan.Plan) {
 	t.Helper()
 	server := p.SQL()
 	for off := range len(server) {
-		in, copied := p.text().origin(off)
+		in, copied := p.Text().Origin(off)
 		if in < 0 || in > len(sql) {
 			t.Fatalf("byte %d for %q is outside the client's text: %d", off, sql, in)
 		}
@@ -204,9 +206,9 @@ func checkSegments(t *testing.T, sql string, p *Plan) {
 }
 
 // callsOf returns how many calls the plan serves: as many as its markers can name.
-func callsOf(p *Plan) int {
+func callsOf(p *plan.Plan) int {
 	return sort.Search(1<<20, func(i int) bool {
-		r := Report{Code: "22P02", Message: fmt.Sprintf("\"mbus4-error %d _session_secret_ XX000 x\"", i+1)}
+		r := plan.Report{Code: "22P02", Message: fmt.Sprintf("\"mbus4-error %d _session_secret_ XX000 x\"", i+1)}
 		p.EditReport(&r)
 		return r.Position == 0
 	})

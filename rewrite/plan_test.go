@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/rewrite/splice"
 )
 
 // TestPositions checks that every place of the server's text maps to the right one in the
@@ -26,7 +29,7 @@ func TestPositions(t *testing.T) {
 				continue
 			}
 			out := strings.Index(p.SQL(), word)
-			r := &Report{Code: "42703", Position: utf8.RuneCountInString(p.SQL()[:out]) + 1}
+			r := &plan.Report{Code: "42703", Position: utf8.RuneCountInString(p.SQL()[:out]) + 1}
 			want := utf8.RuneCountInString(sql[:in]) + 1
 			if !p.EditReport(r) || r.Position != want {
 				t.Errorf("%q in %q: position %d, want %d", word, sql, r.Position, want)
@@ -44,7 +47,7 @@ func TestReportMarkers(t *testing.T) {
 		`ungültige Eingabesyntax für Typ integer: »mbus4-error 1 ABCDEFGHIJKLMNOP 42704 queue "q" does not exist«`,
 		`syntaxe en entrée invalide pour le type integer : « mbus4-error 1 ABCDEFGHIJKLMNOP 42704 queue "q" does not exist »`,
 	} {
-		r := &Report{Severity: "ERROR", Code: "22P02", Message: message}
+		r := &plan.Report{Severity: "ERROR", Code: "22P02", Message: message}
 		if !p.EditReport(r) {
 			t.Fatalf("%s is not recognised", message)
 		}
@@ -54,19 +57,19 @@ func TestReportMarkers(t *testing.T) {
 		if got := strings.TrimSpace(r.Message); got != `queue "q" does not exist` {
 			t.Errorf("%s gives message %q", message, got)
 		}
-		alone := &Report{Severity: "ERROR", Code: "22P02", Message: message, Position: 3}
-		if !EditReport(alone, testSecret) || alone.Code != "42704" || alone.Position != 0 {
+		alone := &plan.Report{Severity: "ERROR", Code: "22P02", Message: message, Position: 3}
+		if !plan.EditReport(alone, testSecret) || alone.Code != "42704" || alone.Position != 0 {
 			t.Errorf("%s without a plan gives %+v", message, alone)
 		}
 	}
 	for _, message := range []string{
 		`invalid input syntax for type integer: "x"`, `mbus4-error`, `"mbus4-error 1"`, `"mbus4-error x 42704 y"`,
 		// forged: without the secret, with that of plans, with another's
-		`"mbus4-error 1 57P01 y"`, `"mbus4-error 1 ` + blankSecret + ` 57P01 y"`, `"mbus4-error 1 ABCDEFGHIJKLMNOX 57P01 y"`, `"mbus4-error 1  57P01 y"`,
+		`"mbus4-error 1 57P01 y"`, `"mbus4-error 1 ` + splice.BlankSecret + ` 57P01 y"`, `"mbus4-error 1 ABCDEFGHIJKLMNOX 57P01 y"`, `"mbus4-error 1  57P01 y"`,
 		`"mbus4-refusal 0"`, `"mbus4-refusal 0 ABCDEFGHIJKLMNOX"`,
 	} {
-		r := &Report{Severity: "ERROR", Code: "22P02", Message: message}
-		if p.EditReport(r) || EditReport(r, testSecret) {
+		r := &plan.Report{Severity: "ERROR", Code: "22P02", Message: message}
+		if p.EditReport(r) || plan.EditReport(r, testSecret) {
 			t.Errorf("%s is taken for a marker: %+v", message, r)
 		}
 	}
@@ -83,23 +86,23 @@ func TestReportNotice(t *testing.T) {
 		return b.String()
 	}
 	quoted := "text-search query doesn't contain lexemes: \"" + encode(`m4 1 ABCDEFGHIJKLMNOP 42710 queue "q" already exists`) + `"`
-	r := &Report{Severity: "NOTICE", Code: "00000", Message: quoted}
-	if !EditReport(r, testSecret) || r.Code != "42710" || r.Message != `queue "q" already exists` || !r.Internal {
+	r := &plan.Report{Severity: "NOTICE", Code: "00000", Message: quoted}
+	if !plan.EditReport(r, testSecret) || r.Code != "42710" || r.Message != `queue "q" already exists` || !r.Internal {
 		t.Errorf("got %+v", r)
 	}
-	other := &Report{Severity: "NOTICE", Code: "00000", Message: "text-search query doesn't contain lexemes: \" \t \""}
+	other := &plan.Report{Severity: "NOTICE", Code: "00000", Message: "text-search query doesn't contain lexemes: \" \t \""}
 	forged := strings.ReplaceAll(quoted, encode("ABCDEFGHIJKLMNOP"), encode("ABCDEFGHIJKLMNOX"))
 	for _, message := range []string{other.Message, forged, "\"" + encode("m4 42710 x") + "\""} {
-		r := &Report{Severity: "NOTICE", Code: "00000", Message: message}
-		if EditReport(r, testSecret) {
+		r := &plan.Report{Severity: "NOTICE", Code: "00000", Message: message}
+		if plan.EditReport(r, testSecret) {
 			t.Errorf("an ordinary notice is edited: %+v", r)
 		}
 	}
 }
 
 func TestRefuse(t *testing.T) {
-	p := Refuse(Refusal{Code: "3F000", Message: "no schema", Hint: "init"}).For(testSecret)
-	r := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0 ABCDEFGHIJKLMNOP"`, Position: 8}
+	p := plan.Refuse(plan.Refusal{Code: "3F000", Message: "no schema", Hint: "init"}).For(testSecret)
+	r := &plan.Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0 ABCDEFGHIJKLMNOP"`, Position: 8}
 	if !p.EditReport(r) || r.Code != "3F000" || r.Message != "no schema" || r.Hint != "init" || r.Position != 1 {
 		t.Errorf("got %+v", r)
 	}
@@ -113,17 +116,17 @@ func TestRightsHint(t *testing.T) {
 		"keine Berechtigung für Tabelle queue": true,
 		"permission denied for table customer": false,
 	} {
-		r := &Report{Code: "42501", Message: message, File: "aclchk.c"}
+		r := &plan.Report{Code: "42501", Message: message, File: "aclchk.c"}
 		if p.EditReport(r) != hinted || (r.Hint != "") != hinted {
 			t.Errorf("%s: %+v", message, r)
 		}
-		raised := &Report{Code: "42501", Message: message, File: "pl_exec.c"}
+		raised := &plan.Report{Code: "42501", Message: message, File: "pl_exec.c"}
 		if p.EditReport(raised) {
 			t.Errorf("what RAISE says: %+v", raised)
 		}
 	}
 	own := New(shortFragments{}).Rewrite("insert into queue select mbus4.post('q', '')", utf8Session, testEnv)
-	r := &Report{Code: "42501", Message: "permission denied for table queue", File: "aclchk.c"}
+	r := &plan.Report{Code: "42501", Message: "permission denied for table queue", File: "aclchk.c"}
 	if own.EditReport(r) {
 		t.Errorf("about the client's own table: %+v", r)
 	}
@@ -149,12 +152,12 @@ func TestUnseenHint(t *testing.T) {
 		{"3F000", "schema \"mbus4\" does not exist", "", ""},
 		{"3F000", "schema \"other\" does not exist", "PL/pgSQL function f()", ""},
 	} {
-		for _, edit := range []func(*Report) bool{p.EditReport, func(r *Report) bool { return EditReport(r, testSecret) }} {
-			r := &Report{Code: c.code, Message: c.message, Where: c.where, File: map[string]string{"42883": "parse_func.c", "3F000": "namespace.c"}[c.code]}
+		for _, edit := range []func(*plan.Report) bool{p.EditReport, func(r *plan.Report) bool { return plan.EditReport(r, testSecret) }} {
+			r := &plan.Report{Code: c.code, Message: c.message, Where: c.where, File: map[string]string{"42883": "parse_func.c", "3F000": "namespace.c"}[c.code]}
 			if edited := edit(r); edited != (c.hint != "") || !strings.Contains(r.Hint, c.hint) {
 				t.Errorf("%s: hint %q, want one with %q", c.message, r.Hint, c.hint)
 			}
-			raised := &Report{Code: c.code, Message: c.message, Where: c.where, File: "pl_exec.c"}
+			raised := &plan.Report{Code: c.code, Message: c.message, Where: c.where, File: "pl_exec.c"}
 			if edit(raised) {
 				t.Errorf("what RAISE says: %+v", raised)
 			}
@@ -178,12 +181,12 @@ func TestStoredMarkers(t *testing.T) {
 		`SQL function "my_check_queue" statement 1`:                                false,
 		`SQL function "f "check_queue" statement 1`:                                false,
 	} {
-		r := &Report{Code: "22P02", Message: message, Where: where, File: "numutils.c"}
-		if got := EditReport(r, testSecret); got != believed || (r.Code == "42704") != believed {
+		r := &plan.Report{Code: "22P02", Message: message, Where: where, File: "numutils.c"}
+		if got := plan.EditReport(r, testSecret); got != believed || (r.Code == "42704") != believed {
 			t.Errorf("%q: edited %t, %+v", where, got, r)
 		}
-		raised := &Report{Code: "22P02", Message: message, Where: where, File: "pl_exec.c"}
-		if EditReport(raised, testSecret) {
+		raised := &plan.Report{Code: "22P02", Message: message, Where: where, File: "pl_exec.c"}
+		if plan.EditReport(raised, testSecret) {
 			t.Errorf("%q: what RAISE says is edited", where)
 		}
 	}
@@ -192,10 +195,10 @@ func TestStoredMarkers(t *testing.T) {
 // The secret stands in the text that is sent where the plan has room for it, and nowhere else.
 func TestSecretOfAPlan(t *testing.T) {
 	r := New(shortFragments{})
-	const text = "select '" + blankSecret + "', mbus4.nosuch_post('q'), mbus4.post_q(1)"
+	const text = "select '" + splice.BlankSecret + "', mbus4.nosuch_post('q'), mbus4.post_q(1)"
 	p := r.Rewrite(text, utf8Session, testEnv)
 	one, two := p.For(testSecret), p.For("QRSTUVWXYZ234567")
-	if !strings.Contains(p.SQL(), "mbus4-refusal 0 "+blankSecret+"'") || !strings.Contains(one.SQL(), "mbus4-refusal 0 "+testSecret+"'") ||
+	if !strings.Contains(p.SQL(), "mbus4-refusal 0 "+splice.BlankSecret+"'") || !strings.Contains(one.SQL(), "mbus4-refusal 0 "+testSecret+"'") ||
 		!strings.Contains(two.SQL(), "QRSTUVWXYZ234567") || strings.Contains(two.SQL(), testSecret) || len(one.SQL()) != len(p.SQL()) {
 		t.Errorf("gives\n%s\n%s\n%s", p.SQL(), one.SQL(), two.SQL())
 	}

@@ -3,6 +3,8 @@ package rewrite
 import (
 	"strings"
 	"testing"
+
+	"mbusproxy/rewrite/plan"
 )
 
 // TestProcedureSteps: the step's text stands for the statement, with its tag if it is the only one.
@@ -39,18 +41,18 @@ func TestProcedureSteps(t *testing.T) {
 		checkSegments(t, c.sql, q)
 		// What the server says of the step is about the call.
 		at := len([]rune(c.sql[:strings.Index(c.sql, "mbus4.")])) + 1
-		rep := &Report{Code: "42601", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), "do 'a'")])) + 4}
+		rep := &plan.Report{Code: "42601", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), "do 'a'")])) + 4}
 		if !q.EditReport(rep) || rep.Position != at {
 			t.Errorf("%s: a report points at %d", c.sql, rep.Position)
 		}
 		at = len([]rune(c.sql[:strings.Index(c.sql, "mbus4.process")])) + 1
-		rep = &Report{Code: "2D000", Where: "function inline_code_block"}
+		rep = &plan.Report{Code: "2D000", Where: "function inline_code_block"}
 		if !q.EditReport(rep) || rep.Position != at || rep.Where != "" || !strings.HasPrefix(rep.Hint, "mbus4.process_queue commits: ") {
 			t.Errorf("%s: %+v", c.sql, rep)
 		}
 		for _, s := range p.Steps() {
-			rep, procedure := &Report{Code: "2D000"}, s.Func.Procedure
-			if StepPlan(p, s.Call, "do 'x'").EditReport(rep) != procedure || procedure != (rep.Position > 0) {
+			rep, procedure := &plan.Report{Code: "2D000"}, s.Func.Procedure
+			if plan.StepPlan(p, s.Call, "do 'x'").EditReport(rep) != procedure || procedure != (rep.Position > 0) {
 				t.Errorf("%s, step %d: %+v", c.sql, s.Call, rep)
 			}
 		}
@@ -67,7 +69,7 @@ func TestProcedureSteps(t *testing.T) {
 func TestProcedureReport(t *testing.T) {
 	const sql = "call mbus4.process_queue($1)"
 	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
-	rep := &Report{Code: "42846", Message: "cannot cast type date to integer", Position: 1 + strings.Index(p.SQL(), "::integer")}
+	rep := &plan.Report{Code: "42846", Message: "cannot cast type date to integer", Position: 1 + strings.Index(p.SQL(), "::integer")}
 	if !p.EditReport(rep) || rep.Code != "42883" || rep.Message != "procedure mbus4.process_queue does not exist with these arguments" ||
 		rep.Hint != "The procedure is mbus4.process_queue(current_process_id integer, handler text default null)." ||
 		rep.Detail != "cannot cast type date to integer" {

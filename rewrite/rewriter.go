@@ -2,42 +2,33 @@ package rewrite
 
 import (
 	stdcontext "context"
+	"errors"
 	"fmt"
 	"runtime"
 
+	"mbusproxy/rewrite/detect"
+	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/place"
+	"mbusproxy/rewrite/plan"
 )
 
-// Env is what a rewritten text depends on besides the client's text.
-type Env struct {
-	HstoreSchema string // schema that holds the extension hstore, quoted where it must be
-	// Ordered says that messages wait for others in the database, or may. A plan made without it
-	// is right all the same; it leaves waking them to the engine.
-	Ordered bool
-	// Selective says that consumers or triggers of the database have selectors. A plan made without
-	// it is right all the same.
-	Selective bool
-}
-
-// Session is what a text's meaning depends on in the session that sends it.
-type Session struct {
-	Encoding string // client_encoding
-	// EscapeStrings is set while standard_conforming_strings is off: a backslash escapes in plain
-	// literals, too.
-	EscapeStrings bool
-	// Void lists the parameters ($n) that Parse declares as void. Postgres drops them from the
-	// arguments of a call; JDBC sends one for the result in {? = call f(?)}.
-	Void []int
-	// Prepared says that the text may run more than once, and later than now.
-	Prepared bool
-	// Answer says which of the text's Candidates are ours: a 1 for each that is.
-	Answer string
+// parserRefusal is what a client is told where its text is not parsed, though it may hold a call.
+func parserRefusal(err error) *plan.Refusal {
+	var limit *parse.LimitError
+	switch {
+	case errors.As(err, &limit):
+		return &plan.Refusal{Code: limit.Code, Message: limit.Message, Hint: limit.Hint}
+	case errors.Is(err, parse.ErrEnded):
+		return &plan.Refusal{Code: plan.CodeAdminShutdown, Message: "the session is ending", Detail: err.Error()}
+	}
+	return &plan.Refusal{Code: plan.CodeInsufficientResources, Message: "the statement cannot be parsed now", Detail: err.Error(), Hint: "Try again."}
 }
 
 // Rewriter rewrites statements. It is safe for concurrent use.
 type Rewriter struct {
-	fragments   Fragments
-	unqualified *Unqualified
+	fragments   place.Fragments
+	unqualified *detect.Unqualified
 	cache       *cache
 	parser      *parse.Parser
 	// longTurns has room for those who read a long text: one processor fewer than there are, for others.
@@ -45,22 +36,24 @@ type Rewriter struct {
 }
 
 // New returns a Rewriter that serves calls with the SQL of fragments.
-func New(fragments Fragments) *Rewriter { return NewServing(fragments, nil, parse.New()) }
+func New(fragments place.Fragments) *Rewriter { return NewServing(fragments, nil, parse.New()) }
 
 // NewServing returns a Rewriter that also serves calls without the schema, by the names given. parser is for all that
 // is parsed of what clients send: they share its budget.
-func NewServing(fragments Fragments, unqualified *Unqualified, parser *parse.Parser) *Rewriter {
-	return &Rewriter{fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser,
-		longTurns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+func NewServing(fragments place.Fragments, unqualified *detect.Unqualified, parser *parse.Parser) *Rewriter {
+	return &Rewriter{
+		fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser,
+		longTurns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+	}
 }
 
 // Mentions is the function Mentions, and true also for texts that may have Candidates.
 func (r *Rewriter) Mentions(text []byte) bool {
-	return Mentions(text) || r.unqualified.mentions(text)
+	return detect.Mentions(text) || r.unqualified.Mentions(text)
 }
 
 // key is what is known of texts by.
-func (r *Rewriter) key(skel string, session Session) cacheKey {
+func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
 	k := cacheKey{skel, session.Encoding, session.EscapeStrings, fmt.Sprint(session.Void), session.Answer}
 	if k.answer != "" && session.Prepared {
 		k.answer += "p"
@@ -69,7 +62,7 @@ func (r *Rewriter) key(skel string, session Session) cacheKey {
 }
 
 // Rewrite is RewriteContext for callers that nothing can interrupt.
-func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refusal)) *Plan {
+func (r *Rewriter) Rewrite(text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
 	return r.RewriteContext(stdcontext.Background(), text, session, env)
 }
 
@@ -78,89 +71,89 @@ func (r *Rewriter) Rewrite(text string, session Session, env func() (Env, *Refus
 // right one. env is asked only when there is a call, or a table of the schema, which may be the first that a
 // database hears of us. A text that is too much for the parser is refused, and so is one for whose turn
 // the context does not last.
-func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session Session, env func() (Env, *Refusal)) *Plan {
-	enc := kindOf(session.Encoding)
+func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
+	enc := lex.EncodingOf(session.Encoding)
 	if len(text) > cacheTextLimit { // no memory is taken for it before it is known to be worth it
 		if p, worth := r.weigh(ctx, text, session); !worth {
 			return p
 		}
 	}
-	skel, literals := skeleton(text, enc, session.EscapeStrings)
+	skel, literals := lex.Skeleton(text, enc, session.EscapeStrings)
 	key := r.key(skel, session)
 	known := r.cache.get(key)
-	if known != nil && known.calls && !known.plan.fits(text, known.literals, literals) {
+	if known != nil && known.calls && !known.plan.Fits(text, known.literals, literals) {
 		known = nil
 	}
-	var doc *document
-	defer func() { doc.release() }()
+	var doc *place.Document
+	defer func() { doc.Release() }()
 	if known == nil {
 		var err error
 		if doc, err = r.read(ctx, text, session); err != nil {
-			return Refuse(*parserRefusal(err))
+			return plan.Refuse(*parserRefusal(err))
 		}
-		if !doc.hasCalls() {
-			known = &cached{tables: doc.usesTables()}
+		if !doc.HasCalls() {
+			known = &cached{tables: doc.UsesTables()}
 			r.cache.put(key, known)
 		}
 	}
 	if known != nil && !known.calls {
-		doc.release() // env may take its time
+		doc.Release() // env may take its time
 		if known.tables {
 			_, _ = env() // where that fails the server says what is missing
 		}
 		return nil
 	}
-	if doc.release(); doc.isLong() {
+	if doc.Release(); doc.IsLong() {
 		doc = nil // not to be kept without a turn
 	}
 	e, refused := env()
 	if refused != nil {
-		return Refuse(*refused)
+		return plan.Refuse(*refused)
 	}
 	if known != nil && known.env == e {
-		if known.plan.clientText() == text {
-			return known.plan.checked()
+		if known.plan.ClientText() == text {
+			return known.plan.Checked()
 		}
-		return known.plan.transfer(text, known.literals, literals).checked()
+		return known.plan.Transfer(text, known.literals, literals).Checked()
 	}
 	if doc == nil {
 		var err error
 		if doc, err = r.read(ctx, text, session); err != nil {
-			return Refuse(*parserRefusal(err))
+			return plan.Refuse(*parserRefusal(err))
 		}
-		if !doc.hasCalls() { // hstore has moved since the text was seen last
+		if !doc.HasCalls() { // hstore has moved since the text was seen last
 			return nil
 		}
 	}
-	p := doc.rewrite(ctx, e, r.fragments)
+	p := doc.Rewrite(ctx, e, r.fragments)
 	r.cache.put(key, &cached{calls: true, env: e, plan: p, literals: literals})
-	return p.checked()
+	return p.Checked()
 }
 
 // weigh reads a long text, as one of a few at a time, and reports whether it is worth parsing; else it returns the plan
 // that refuses it, or nil where it is to be forwarded.
-func (r *Rewriter) weigh(ctx stdcontext.Context, text string, session Session) (p *Plan, worth bool) {
+func (r *Rewriter) weigh(ctx stdcontext.Context, text string, session plan.Session) (p *plan.Plan, worth bool) {
 	select {
 	case r.longTurns <- struct{}{}:
 		defer func() { <-r.longTurns }()
 	case <-ctx.Done():
-		return Refuse(*parserRefusal(parse.ErrEnded)), false
+		return plan.Refuse(*parserRefusal(parse.ErrEnded)), false
 	}
-	lexed := kindOf(session.Encoding).parseable(text)
-	h := holds(lexed, session.EscapeStrings, r.unqualified)
-	if h == (holding{}) {
+	lexed := lex.EncodingOf(session.Encoding).Parseable(text)
+	h := detect.Holds(lexed, session.EscapeStrings, r.unqualified)
+	if h == (detect.Holding{}) {
 		return nil, false
 	}
-	_, err := parse.Check(lexed, session.EscapeStrings, h.calls)
-	if err != nil && h.calls > 0 {
-		return Refuse(*parserRefusal(err)), false
+	_, err := parse.Check(lexed, session.EscapeStrings, h.Calls)
+	if err != nil && h.Calls > 0 {
+		return plan.Refuse(*parserRefusal(err)), false
 	}
 	return nil, err == nil
 }
 
 // read finds the calls of ours in a text. Errors are those of the parser's bounds and budget.
-func (r *Rewriter) read(ctx stdcontext.Context, text string, session Session) (*document, error) {
-	d, err := readDocument(ctx, r.parser, text, session, r.unqualified)
-	d.settle(session.Answer)
+func (r *Rewriter) read(ctx stdcontext.Context, text string, session plan.Session) (*place.Document, error) {
+	d, err := place.Read(ctx, r.parser, text, session, r.unqualified)
+	d.Settle(session.Answer)
 	return d, err
 }

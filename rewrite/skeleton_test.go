@@ -7,40 +7,18 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-)
 
-func TestSkeleton(t *testing.T) {
-	for text, want := range map[string]string{
-		`select 'a', 'b''c', ''`:                        `select '~', '~', '~'`,
-		`select E'a\'b', 'c'`:                           `select E'a\'b', '~'`,
-		`select 'a\', 'b'`:                              `select '~', '~'`,
-		`select U&'a', u&"b'", 'c'`:                     `select U&'a', u&"b'", '~'`,
-		`select n'a', x'0f', b'1', "it's", 1`:           `select n'a', x'0f', b'1', "it's", #`,
-		`select 1, 1.5, 1e5, a1, 12345678901, t(3), -7`: `select #, #.#, 1e5, a1, 12345678901, t(#), -#`,
-		`select $$a'b$$, $x$'$x$, $1, 'c'`:              `select $$a'b$$, $x$'$x$, $1, '~'`,
-		`select a$b$c, 'd'`:                             `select a$b$c, '~'`,
-		"-- it's\nselect 'a' -- 'b'":                    "-- it's\nselect '~' -- 'b'",
-		`/* ' /* ' */ ' */ select 'a'`:                  `/* ' /* ' */ ' */ select '~'`,
-		`select type'a'`:                                `select type'~'`,
-		`select 'open`:                                  `select 'open`,
-		`select /* open`:                                `select /* open`,
-		`select $$open`:                                 `select $$open`,
-		`select 'a' 'b'`:                                `select '~' '~'`,
-	} {
-		got, _ := skeleton(text, utf8Encoding, false)
-		if got = strings.NewReplacer(stringMark, "~", numberMark, "#").Replace(got); got != want {
-			t.Errorf("%s gives %s, want %s", text, got, want)
-		}
-	}
-}
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
+)
 
 // fillLiterals returns text with other contents in its strings and other numbers.
 func fillLiterals(text, with, number string) string {
-	skel, literals := skeleton(text, utf8Encoding, false)
+	skel, literals := lex.Skeleton(text, lex.UTF8, false)
 	if literals == nil {
 		return text
 	}
-	return strings.NewReplacer(stringMark, with, numberMark, number).Replace(skel)
+	return strings.NewReplacer(lex.StringMark, with, lex.NumberMark, number).Replace(skel)
 }
 
 // TestTransfer checks on all golden cases that a plan made from that of another text is the plan
@@ -140,7 +118,7 @@ func FuzzSkeleton(f *testing.F) {
 
 func TestEscapeStrings(t *testing.T) {
 	const sql = `select 'it\'s', mbus4.post('q', 'a=>"\'"') from wrong`
-	p := New(shortFragments{}).Rewrite(sql, Session{Encoding: "UTF8", EscapeStrings: true}, testEnv)
+	p := New(shortFragments{}).Rewrite(sql, plan.Session{Encoding: "UTF8", EscapeStrings: true}, testEnv)
 	if p == nil || !strings.Contains(p.SQL(), `('a=>"\'"')::public.hstore`) {
 		t.Fatalf("not rewritten with backslashes that escape: %v", p)
 	}
@@ -152,14 +130,14 @@ func TestEscapeStrings(t *testing.T) {
 func TestVoidParameters(t *testing.T) {
 	r := New(shortFragments{})
 	const sql = "select * from mbus4.post($1,$2,$3) as result"
-	p := r.Rewrite(sql, Session{Encoding: "UTF8", Void: []int{1}}, testEnv)
+	p := r.Rewrite(sql, plan.Session{Encoding: "UTF8", Void: []int{1}}, testEnv)
 	if p == nil || !strings.Contains(p.SQL(), "($2)::pg_catalog.text, ($3)::public.hstore") {
 		t.Fatalf("a void parameter is taken for an argument: %v", p)
 	}
 	if p := r.Rewrite(sql, utf8Session, testEnv); !strings.Contains(p.SQL(), "($1)::pg_catalog.text") {
 		t.Errorf("without it the first parameter is an argument: %s", p.SQL())
 	}
-	p = r.Rewrite("select * from mbus4.peek_q($1) as result", Session{Void: []int{1}}, testEnv)
+	p = r.Rewrite("select * from mbus4.peek_q($1) as result", plan.Session{Void: []int{1}}, testEnv)
 	if strings.Contains(p.SQL(), "$1") {
 		t.Errorf("a void parameter is taken for an argument: %s", p.SQL())
 	}
@@ -169,7 +147,7 @@ func TestCannotCoerce(t *testing.T) {
 	const sql = "select mbus4.post('q', '{}'::json)"
 	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
 	at := strings.Index(p.SQL(), ")::public.hstore") + 2
-	r := &Report{Code: "42846", Message: "cannot cast type json to hstore", Position: at}
+	r := &plan.Report{Code: "42846", Message: "cannot cast type json to hstore", Position: at}
 	if !p.EditReport(r) || r.Code != "42883" || r.Position != strings.Index(sql, "'{}'")+1 || !strings.Contains(r.Hint, "data hstore") {
 		t.Errorf("got %+v", r)
 	}

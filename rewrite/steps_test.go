@@ -8,6 +8,8 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -15,7 +17,7 @@ const stepText = "select 'own step' ;; -- one\n do 'own step; 2';"
 
 // checkWithSteps checks that the text with its steps parses, and that the hidden statements are the
 // steps' own. The step of a procedure is seen: it stands for its statement.
-func checkWithSteps(t *testing.T, p *Plan) {
+func checkWithSteps(t *testing.T, p *plan.Plan) {
 	t.Helper()
 	hidden := 0
 	texts := make([]string, len(p.Steps()))
@@ -27,9 +29,9 @@ func checkWithSteps(t *testing.T, p *Plan) {
 		hidden += 2
 	}
 	q := p.WithSteps(texts)
-	tree, err := pg_query.Parse(utf8Encoding.parseable(q.SQL()))
+	tree, err := pg_query.Parse(lex.UTF8.Parseable(q.SQL()))
 	if err != nil {
-		t.Errorf("with steps, %q does not parse: %v\n%s", p.clientText(), err, q.SQL())
+		t.Errorf("with steps, %q does not parse: %v\n%s", p.ClientText(), err, q.SQL())
 		return
 	}
 	var want []int
@@ -48,7 +50,7 @@ func checkWithSteps(t *testing.T, p *Plan) {
 	if got, want := q.Tag() != "", len(tree.Stmts) == 1 && p.EndsTransaction(); got != want {
 		t.Errorf("the tag of %s is %q", q.SQL(), q.Tag())
 	}
-	checkSegments(t, p.clientText(), q)
+	checkSegments(t, p.ClientText(), q)
 }
 
 func TestWithSteps(t *testing.T) {
@@ -68,12 +70,12 @@ func TestWithSteps(t *testing.T) {
 			t.Errorf("steps are left: %v", q.Steps())
 		}
 		for in, out := range map[string]string{"wrong": "wrong", "mbus4.run_on_q": "do 'a'", "mbus4.run_q('2'": "'b;'"} {
-			rep := &Report{Code: "42703", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), out)])) + 1}
+			rep := &plan.Report{Code: "42703", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), out)])) + 1}
 			if q.EditReport(rep); rep.Position != len([]rune(sql[:strings.Index(sql, in)]))+1 {
 				t.Errorf("a report at %s points at %d", out, rep.Position)
 			}
 		}
-		rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 3 _session_secret_ 42704 no queue"`}
+		rep := &plan.Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 3 _session_secret_ 42704 no queue"`}
 		if !q.EditReport(rep) || rep.Code != "42704" || rep.Position != len([]rune(sql[:strings.Index(sql, "mbus4.run_q('2'")]))+1 {
 			t.Errorf("a marker gives %+v", rep)
 		}
@@ -84,39 +86,23 @@ func TestStepPlan(t *testing.T) {
 	const sql = "select 'é', mbus4.run_on_q($1), mbus4.run_on_r($2)"
 	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
 	steps := p.Steps()
-	if got, want := steps[1].Args, (map[string]Value{"qname": {Text: "r", Offset: 33}, "exec": {Param: 2, Offset: 48}}); !reflect.DeepEqual(got, want) {
+	if got, want := steps[1].Args, (map[string]plan.Value{"qname": {Text: "r", Offset: 33}, "exec": {Param: 2, Offset: 48}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("arguments are %+v, want %+v", got, want)
 	}
-	q := StepPlan(p, steps[1].Call, "do 'x'")
+	q := plan.StepPlan(p, steps[1].Call, "do 'x'")
 	if q.SQL() != "do 'x'" || q.Late() || q.Hidden() != nil {
 		t.Errorf("gives %+v", q)
 	}
-	rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 2 _session_secret_ 42704 no queue"`, Position: 3}
+	rep := &plan.Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 2 _session_secret_ 42704 no queue"`, Position: 3}
 	if !q.EditReport(rep) || rep.Code != "42704" || rep.Position != 33 {
 		t.Errorf("a marker gives %+v", rep)
 	}
-	rep = &Report{Code: "42601", Message: "syntax error", Position: 3}
+	rep = &plan.Report{Code: "42601", Message: "syntax error", Position: 3}
 	if !q.EditReport(rep) || rep.Position != 0 || rep.Message != "syntax error" {
 		t.Errorf("another error gives %+v", rep)
 	}
-	if rep = (&Report{Code: "42601", Message: "syntax error"}); q.EditReport(rep) {
+	if rep = (&plan.Report{Code: "42601", Message: "syntax error"}); q.EditReport(rep) {
 		t.Errorf("an error without position gives %+v", rep)
-	}
-}
-
-func TestCountStatements(t *testing.T) {
-	for text, want := range map[string]int{
-		"":                                   0,
-		" ;; -- a\n /* ; */":                 0,
-		"select 1":                           1,
-		"select ';';":                        1,
-		"select 1; select 2;;":               2,
-		"do $$ a; b $$; select E'\\';' -- ;": 2,
-		"create rule r as on insert to t do also (select 1; select 2); select 3": 2,
-	} {
-		if got := countStatements(text, utf8Encoding, false); got != want {
-			t.Errorf("%q has %d statements, want %d", text, got, want)
-		}
 	}
 }
 
@@ -135,8 +121,8 @@ func (r *recorder) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragmen
 func TestSelective(t *testing.T) {
 	for _, selective := range []bool{false, true} {
 		rec := &recorder{}
-		New(rec).Rewrite("select mbus4.post('q', '')", utf8Session, func() (Env, *Refusal) {
-			return Env{HstoreSchema: "public", Selective: selective}, nil
+		New(rec).Rewrite("select mbus4.post('q', '')", utf8Session, func() (plan.Env, *plan.Refusal) {
+			return plan.Env{HstoreSchema: "public", Selective: selective}, nil
 		})
 		if len(rec.uses) == 0 || rec.uses[0].Selective != selective {
 			t.Errorf("fragments are asked with %+v", rec.uses)

@@ -1,6 +1,10 @@
 package rewrite
 
-import "testing"
+import (
+	"testing"
+
+	"mbusproxy/rewrite/plan"
+)
 
 // A text that uses a table of the schema, which must exist then, is forwarded as it is, the first time and later.
 func TestTablesOfTheSchema(t *testing.T) {
@@ -18,9 +22,9 @@ func TestTablesOfTheSchema(t *testing.T) {
 		r := New(shortFragments{})
 		asked := 0
 		for range 2 {
-			p := r.Rewrite(sql, utf8Session, func() (Env, *Refusal) {
+			p := r.Rewrite(sql, utf8Session, func() (plan.Env, *plan.Refusal) {
 				asked++
-				return Env{}, &Refusal{Code: "XX000"} // of no consequence
+				return plan.Env{}, &plan.Refusal{Code: "XX000"} // of no consequence
 			})
 			if p != nil {
 				t.Errorf("%s gives %s", sql, p.SQL())

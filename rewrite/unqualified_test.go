@@ -7,12 +7,15 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/place"
+	"mbusproxy/rewrite/plan"
 )
 
 // serving is a Rewriter for names without a schema.
 func serving(names ...string) *Rewriter {
-	u, err := NewUnqualified(names)
+	u, err := detect.NewUnqualified(names)
 	if err != nil {
 		panic(err)
 	}
@@ -20,49 +23,11 @@ func serving(names ...string) *Rewriter {
 }
 
 // rewriteUnqualified rewrites a text in a session that says that all is ours.
-func rewriteUnqualified(sql string) *Plan {
+func rewriteUnqualified(sql string) *plan.Plan {
 	r := serving("all")
 	session := utf8Session
 	session.Answer = strings.Repeat("1", len(r.Candidates(sql, session)))
 	return r.Rewrite(sql, session, testEnv)
-}
-
-func TestNewUnqualified(t *testing.T) {
-	t.Parallel()
-	for _, list := range [][]string{{"nosuch"}, {"*"}, {"post", "mbus4.post"}, {"post("}, {""}, {"consume_q"}, {"at_post"}, {"pos*"}} {
-		if _, err := NewUnqualified(list); err == nil {
-			t.Errorf("%q is taken", list)
-		}
-	}
-	if u, err := NewUnqualified(nil); u != nil || err != nil {
-		t.Errorf("nothing gives %v, %v", u, err)
-	}
-	for list, names := range map[string]string{
-		"all":                               "post post_q consume consume_a_by_b run_q peek_x process_queue",
-		"post,POST_orders":                  "post post_orders !post_other !consume",
-		"post_*":                            "post_q post_temp !post !post_",
-		"consume_*":                         "consume_a_by_b !consume_a !consumen_a_by_b",
-		"consume_*_by_me,run_on_*":          "consume_a_by_me !consume_a_by_you run_on_q !run_q",
-		"take_from_orders_by_*,semaphore_*": "take_from_orders_by_x !take_from_x_by_x",
-	} {
-		u, err := NewUnqualified(strings.Split(list, ","))
-		if list == "take_from_orders_by_*,semaphore_*" {
-			if err == nil {
-				t.Errorf("%s is taken", list)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", list, err)
-			continue
-		}
-		for _, name := range strings.Fields(names) {
-			name, not := strings.CutPrefix(name, "!")
-			if _, ok := u.lookup(name); ok == not {
-				t.Errorf("%s: %s is served: %t", list, name, ok)
-			}
-		}
-	}
 }
 
 // The cheap test says yes to all that may hold such a call.
@@ -144,7 +109,7 @@ func TestHintUnqualified(t *testing.T) {
 		"function other.post(unknown) does not exist": false,
 		"function post does not exist":                false,
 	} {
-		rep := &Report{Code: "42883", Message: message, Hint: "No match.", File: "parse_func.c"}
+		rep := &plan.Report{Code: "42883", Message: message, Hint: "No match.", File: "parse_func.c"}
 		if got := r.HintUnqualified(rep); got != want || strings.Contains(rep.Hint, "mbus4.post") != want || !strings.HasPrefix(rep.Hint, "No match.") {
 			t.Errorf("%s: %t, %q", message, got, rep.Hint)
 		}
@@ -171,7 +136,7 @@ func FuzzUnqualified(f *testing.F) {
 		}
 		session := utf8Session
 		found := len(r.Candidates(sql, session))
-		if doc := readAll(t, r, sql, session); found == 0 && doc != nil && len(doc.candidates()) > 0 {
+		if doc := readAll(t, r, sql, session); found == 0 && doc != nil && len(doc.Candidates()) > 0 {
 			t.Fatalf("%q holds calls that the cheap test does not see", sql)
 		}
 		session.Answer, session.Prepared = strings.Repeat("1", found), len(sql)%2 == 0
@@ -182,12 +147,12 @@ func FuzzUnqualified(f *testing.F) {
 }
 
 // readAll reads a text with all calls that may be ours.
-func readAll(t *testing.T, r *Rewriter, sql string, session Session) *document {
+func readAll(t *testing.T, r *Rewriter, sql string, session plan.Session) *place.Document {
 	t.Helper()
-	doc, err := readDocument(t.Context(), r.parser, sql, session, r.unqualified)
+	doc, err := place.Read(t.Context(), r.parser, sql, session, r.unqualified)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc.release()
+	doc.Release()
 	return doc
 }

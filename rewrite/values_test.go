@@ -3,10 +3,12 @@ package rewrite
 import (
 	"strings"
 	"testing"
+
+	"mbusproxy/rewrite/plan"
 )
 
 // selectorOf returns the only selector of a text.
-func selectorOf(t *testing.T, r *Rewriter, sql string, session Session) Value {
+func selectorOf(t *testing.T, r *Rewriter, sql string, session plan.Session) plan.Value {
 	t.Helper()
 	p := r.Rewrite(sql, session, testEnv)
 	if p == nil {
@@ -23,7 +25,7 @@ func selectorOf(t *testing.T, r *Rewriter, sql string, session Session) Value {
 
 // TestSelectorFollowsTheText checks that a plan out of the cache gives the literal of its own text.
 func TestSelectorFollowsTheText(t *testing.T) {
-	for _, session := range []Session{utf8Session, {Encoding: "UTF8", EscapeStrings: true}, {Encoding: "LATIN1"}, {Encoding: "SJIS"}} {
+	for _, session := range []plan.Session{utf8Session, {Encoding: "UTF8", EscapeStrings: true}, {Encoding: "LATIN1"}, {Encoding: "SJIS"}} {
 		r := New(shortFragments{})
 		for literal, want := range map[string]string{
 			`'a'`:                        `a`,
@@ -47,7 +49,7 @@ func TestSelectorFollowsTheText(t *testing.T) {
 
 func TestSelectorWithEscapes(t *testing.T) {
 	r := New(shortFragments{})
-	session := Session{Encoding: "UTF8", EscapeStrings: true}
+	session := plan.Session{Encoding: "UTF8", EscapeStrings: true}
 	for literal, want := range map[string]string{
 		`'t.iid=\'a\''`:    `t.iid='a'`,
 		`'\u0441\n'`:       "с\n",
@@ -67,12 +69,12 @@ func TestSelectorWithEscapes(t *testing.T) {
 // of its skeleton.
 func TestUnreadLiteral(t *testing.T) {
 	r := New(shortFragments{})
-	session := Session{Encoding: "LATIN1", EscapeStrings: true}
+	session := plan.Session{Encoding: "LATIN1", EscapeStrings: true}
 	const sql = "select 1; select mbus4.create_trigger('a', 'b', '%')"
 	for range 2 {
 		bad := strings.ReplaceAll(sql, "%", `\u00e9`)
 		p := r.Rewrite(bad, session, testEnv)
-		if len(p.Refused()) != 1 || p.Refused()[0].Code != "0A000" || p.Refused()[0].offset != strings.Index(bad, `'\u`) ||
+		if len(p.Refused()) != 1 || p.Refused()[0].Code != "0A000" || p.Refused()[0].Offset != strings.Index(bad, `'\u`) ||
 			p.SQL() != "select 1; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4" || p.Late() || len(p.Selectors()) > 0 {
 			t.Errorf("gives %s and %+v", p.SQL(), p.Refused())
 		}
@@ -106,15 +108,15 @@ func TestRefuseValue(t *testing.T) {
 		sql := "select 'é'; select mbus4.create_trigger('a', 'b', '" + selector + "') /* x */; select 2"
 		p := r.Rewrite(sql, utf8Session, testEnv)
 		v := p.Selectors()[0]
-		q := p.Refuse(v.Offset, Refusal{Code: "42P17", Message: "not immutable"})
+		q := p.Refuse(v.Offset, plan.Refusal{Code: "42P17", Message: "not immutable"})
 		if want := "select 'é'; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4 /* x */; select 2"; q.SQL() != want {
 			t.Errorf("gives %s, want %s", q.SQL(), want)
 		}
-		rep := &Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0 _session_secret_"`, Position: 8}
+		rep := &plan.Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-refusal 0 _session_secret_"`, Position: 8}
 		if !q.EditReport(rep) || rep.Code != "42P17" || rep.Position != strings.Index(sql, "'"+selector) {
 			t.Errorf("the report becomes %+v", rep)
 		}
-		after := &Report{Code: "42601", Position: strings.Index(q.SQL(), " 2")}
+		after := &plan.Report{Code: "42601", Position: strings.Index(q.SQL(), " 2")}
 		if q.EditReport(after); after.Position != strings.Index(sql, " 2") {
 			t.Errorf("a report behind the refusal becomes %+v", after)
 		}

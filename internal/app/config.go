@@ -25,7 +25,7 @@ type Config struct {
 	KeepAlive         time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none
 	UserTimeout       time.Duration `fixed:"--tcp-user-timeout"` // of TCP; 0: the system's
 	ReusePort         bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
-	// Unqualified lists the functions that are served without their schema, too; see rewrite.NewUnqualified.
+	// Unqualified lists the functions that are served without their schema, too; see detect.NewUnqualified.
 	Unqualified []string      `fixed:"--unqualified"`
 	LogLevel    string        // debug, info, warn or error
 	LogTo       io.Writer     // where the log goes; nil: nowhere

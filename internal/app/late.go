@@ -11,7 +11,8 @@ import (
 	"mbusproxy/engine/selectors"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
-	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -28,9 +29,9 @@ const (
 )
 
 // bound returns the step for the values of a Bind: what has to run before, a refusal, or nil.
-func (l *late) bound(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, values wire.Values) *rewrite.Plan {
+func (l *late) bound(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, values wire.Values) *plan.Plan {
 	if !values.Known() {
-		return p.Refuse(0, rewrite.Refusal{
+		return p.Refuse(0, plan.Refusal{
 			Code:    "54000", // program_limit_exceeded
 			Message: "the parameters of a call that needs their values are too long",
 		})
@@ -47,7 +48,7 @@ type valueOf func(n int) (wire.Value, bool)
 
 // checkSelectors makes sure of the selectors whose texts are known: literals, and with a valueOf parameters, too. A
 // prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan that refuses one of them.
-func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
+func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
 	for _, v := range p.Selectors() {
 		if v.Param > 0 && get == nil {
 			continue
@@ -56,8 +57,8 @@ func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext,
 		if text == nil || strings.TrimSpace(*text) == "" {
 			continue
 		}
-		if !rewrite.Translated(*text, sc.Encoding) {
-			return p.Refuse(v.Offset, rewrite.Refusal{
+		if !lex.Translated(*text, sc.Encoding) {
+			return p.Refuse(v.Offset, plan.Refusal{
 				Code:    "22021", // character_not_in_repertoire
 				Message: "the selector " + *text + " is refused: it holds characters other than ASCII",
 				Hint:    "Set client_encoding to UTF8 to create it.",
@@ -72,7 +73,7 @@ func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext,
 }
 
 // read gives the text of a value of type t; nil for null.
-func read(v rewrite.Value, t sqlfuncs.Type, get valueOf) *string {
+func read(v plan.Value, t sqlfuncs.Type, get valueOf) *string {
 	switch {
 	case v.Null:
 		return nil
@@ -112,7 +113,7 @@ func integerText(b []byte) string {
 }
 
 // addSteps puts the steps of a plan for a Query into its text.
-func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan) *rewrite.Plan {
+func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan) *plan.Plan {
 	steps := p.Steps()
 	if len(steps) == 0 {
 		return p
@@ -132,7 +133,7 @@ func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *re
 }
 
 // firstParameter returns the argument of a step that is the first in the text of those that are parameters.
-func firstParameter(s rewrite.Step) (first rewrite.Value, found bool) {
+func firstParameter(s plan.Step) (first plan.Value, found bool) {
 	for _, v := range s.Args {
 		if v.Param > 0 && (!found || v.Offset < first.Offset) {
 			first, found = v, true
@@ -142,12 +143,12 @@ func firstParameter(s rewrite.Step) (first rewrite.Value, found bool) {
 }
 
 // noParameter is what the server says of a parameter in a Query.
-func noParameter(n int) rewrite.Refusal {
-	return rewrite.Refusal{Code: codeUndefinedParameter, Message: "there is no parameter $" + strconv.Itoa(n)}
+func noParameter(n int) plan.Refusal {
+	return plan.Refusal{Code: codeUndefinedParameter, Message: "there is no parameter $" + strconv.Itoa(n)}
 }
 
 // makeSteps returns one plan that does all steps of p.
-func (l *late) makeSteps(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
+func (l *late) makeSteps(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
 	steps := p.Steps()
 	if len(steps) == 0 {
 		return nil
@@ -160,11 +161,11 @@ func (l *late) makeSteps(ctx context.Context, sc pipeline.StatementContext, p *r
 		}
 		texts[i] = text
 	}
-	return rewrite.StepPlan(p, steps[0].Call, calls.DoBlock(texts...))
+	return plan.StepPlan(p, steps[0].Call, calls.DoBlock(texts...))
 }
 
 // step returns the code of one step.
-func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s rewrite.Step, get valueOf) (string, *rewrite.Refusal) {
+func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s plan.Step, get valueOf) (string, *plan.Refusal) {
 	args := make(map[string]*string, len(s.Args))
 	for _, p := range s.Func.Params {
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
@@ -183,7 +184,7 @@ func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s rewrite
 func (l *late) nested(ctx context.Context, sc pipeline.StatementContext, text string) (string, error) {
 	inner := session(sc)
 	inner.Void, inner.Answer = nil, ""
-	p := l.rewrite.RewriteContext(ctx, text, inner, func() (rewrite.Env, *rewrite.Refusal) { return environment(l.db), nil })
+	p := l.rewrite.RewriteContext(ctx, text, inner, func() (plan.Env, *plan.Refusal) { return environment(l.db), nil })
 	if p == nil {
 		return text, nil
 	}

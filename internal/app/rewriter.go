@@ -12,7 +12,9 @@ import (
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/plan"
 )
 
 // rewriter joins package rewrite and the engine to what package proxy asks for.
@@ -23,7 +25,7 @@ type rewriter struct {
 }
 
 // newRewriter returns a rewriter, which is an asker where calls without the schema are served.
-func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) pipeline.Rewriter {
+func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser) pipeline.Rewriter {
 	texts := calls.New()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
@@ -38,10 +40,10 @@ func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) 
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	var db *engine.Database
-	p := r.rewrite.RewriteContext(ctx, text, session(sc), func() (rewrite.Env, *rewrite.Refusal) {
+	p := r.rewrite.RewriteContext(ctx, text, session(sc), func() (plan.Env, *plan.Refusal) {
 		var err error
 		if db, err = r.engine.Database(ctx, sc.Database); err != nil {
-			return rewrite.Env{}, refusal(err)
+			return plan.Env{}, refusal(err)
 		}
 		return environment(db), nil
 	})
@@ -50,7 +52,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	}
 	p = p.For(sc.Secret)
 	if db == nil {
-		return plan{Plan: p}
+		return wirePlan{Plan: p}
 	}
 	if p.GivesHeaders() {
 		db.NoteOrder()
@@ -58,36 +60,36 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	l := &late{rewriter: r, db: db}
 	p = l.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return plan{Plan: l.addSteps(ctx, sc, p), db: db}
+		return wirePlan{Plan: l.addSteps(ctx, sc, p), db: db}
 	}
 	if !p.Late() && len(p.Selectors()) == 0 {
-		return plan{Plan: p, db: db}
+		return wirePlan{Plan: p, db: db}
 	}
-	return plan{Plan: p, late: l, db: db}
+	return wirePlan{Plan: p, late: l, db: db}
 }
 
-func session(sc pipeline.StatementContext) rewrite.Session {
-	return rewrite.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
+func session(sc pipeline.StatementContext) plan.Session {
+	return plan.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
 }
 
-func environment(db *engine.Database) rewrite.Env {
+func environment(db *engine.Database) plan.Env {
 	site := db.Site()
-	return rewrite.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered, Selective: site.Selective}
+	return plan.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered, Selective: site.Selective}
 }
 
 // EditReport edits a report that belongs to no plan.
 func (r *rewriter) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
-	return edit(m, func(r *rewrite.Report) bool { return rewrite.EditReport(r, secret) })
+	return edit(m, func(r *plan.Report) bool { return plan.EditReport(r, secret) })
 }
 
 // refusal is what a client is told about a failure of the engine.
-func refusal(err error) *rewrite.Refusal {
+func refusal(err error) *plan.Refusal {
 	var e *engine.Error
 	if errors.As(err, &e) {
-		return &rewrite.Refusal{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: serversWords(e.Err)}
+		return &plan.Refusal{Code: e.Code, Message: e.Message, Hint: e.Hint, Detail: serversWords(e.Err)}
 	}
 	// The engine's other errors are those of the session's context, which has ended.
-	return &rewrite.Refusal{Code: "57P01", Message: "the session is ending", Detail: err.Error()}
+	return &plan.Refusal{Code: "57P01", Message: "the session is ending", Detail: err.Error()}
 }
 
 // serversWords is what of a cause is for clients: the message of the server. Errors of connecting name hosts, ports and the
@@ -100,35 +102,35 @@ func serversWords(err error) string {
 	return server.Message
 }
 
-// plan is a rewrite.Plan that edits the wire's reports.
-type plan struct {
-	*rewrite.Plan
+// wirePlan is a plan.Plan that edits the wire's reports.
+type wirePlan struct {
+	*plan.Plan
 	late *late            // nil unless the plan is late
 	db   *engine.Database // nil where the database cannot be served
 }
 
 // EditReport edits a report about the plan's text.
-func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
+func (p wirePlan) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, p.Plan.EditReport)
 }
 
 // Late reports whether Bound is to be called.
-func (p plan) Late() bool { return p.late != nil }
+func (p wirePlan) Late() bool { return p.late != nil }
 
 // Bound returns the step that the values make, or nil.
-func (p plan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+func (p wirePlan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
-		return plan{Plan: step, db: p.db}
+		return wirePlan{Plan: step, db: p.db}
 	}
 	return nil
 }
 
 // AfterTransaction tells the engine that a transaction that called functions of semaphores has ended.
-func (p plan) AfterTransaction() { p.db.NoteSemaphores() }
+func (p wirePlan) AfterTransaction() { p.db.NoteSemaphores() }
 
 // edit lets f change m in the form that package rewrite knows.
-func edit(m *pgproto3.ErrorResponse, f func(*rewrite.Report) bool) bool {
-	r := rewrite.Report{
+func edit(m *pgproto3.ErrorResponse, f func(*plan.Report) bool) bool {
+	r := plan.Report{
 		Severity: m.SeverityUnlocalized,
 		Code:     m.Code,
 		Message:  m.Message,

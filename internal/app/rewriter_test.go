@@ -13,8 +13,8 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/proxy/pipeline"
-	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/plan"
 )
 
 func TestRefusalShowsTheEnginesWords(t *testing.T) {
@@ -54,10 +54,10 @@ func TestEditKeepsWhatIsTheServers(t *testing.T) {
 		File: "parse_relation.c", Line: 1, Routine: "r", TableName: "t",
 	}
 	want := *m
-	if edit(m, func(*rewrite.Report) bool { return false }); m.Position != want.Position || m.Code != want.Code {
+	if edit(m, func(*plan.Report) bool { return false }); m.Position != want.Position || m.Code != want.Code {
 		t.Errorf("an edit that says no changed something: %+v", m)
 	}
-	edit(m, func(r *rewrite.Report) bool {
+	edit(m, func(r *plan.Report) bool {
 		if r.Severity != "ERROR" {
 			t.Errorf("severity %q is the localized one", r.Severity)
 		}
@@ -68,7 +68,7 @@ func TestEditKeepsWhatIsTheServers(t *testing.T) {
 	if m.Position != 7 || m.File != want.File || m.TableName != "t" {
 		t.Errorf("got %+v", m)
 	}
-	edit(m, func(r *rewrite.Report) bool {
+	edit(m, func(r *plan.Report) bool {
 		r.Code, r.Message, r.Internal = "42704", "ours", true
 		return true
 	})

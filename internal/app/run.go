@@ -14,7 +14,7 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
-	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
 )
 
@@ -36,7 +36,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	if err != nil {
 		return err
 	}
-	unqualified, err := rewrite.NewUnqualified(cfg.Unqualified)
+	unqualified, err := detect.NewUnqualified(cfg.Unqualified)
 	if err != nil {
 		return &Error{Message: "--unqualified: " + err.Error(), Hint: "`mbusproxy serve -h` explains the flags", Err: err}
 	}

@@ -5,14 +5,14 @@ import (
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/proxy/pipeline"
-	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/detect"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // CheckUnqualified reports what is wrong with a list for Config.Unqualified.
 func CheckUnqualified(list []string) error {
-	_, err := rewrite.NewUnqualified(list)
+	_, err := detect.NewUnqualified(list)
 	return err
 }
 

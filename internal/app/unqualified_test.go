@@ -7,14 +7,16 @@ import (
 	"mbusproxy/engine/calls"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/plan"
 	"mbusproxy/sqlfuncs"
 )
 
 // Whatever serves a function, wherever it stands, a prepared call of it without the schema bears its guard.
 func TestGuards(t *testing.T) {
 	t.Parallel()
-	u, err := rewrite.NewUnqualified([]string{"all"})
+	u, err := detect.NewUnqualified([]string{"all"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +41,8 @@ func TestGuards(t *testing.T) {
 			"select " + over + " from t", "select " + over + " from t limit 1", "insert into t select " + over + " from t",
 			"with w as (select " + over + " from t) select * from w", "select (select " + over + ") from t",
 		} {
-			session := rewrite.Session{Prepared: true, Answer: "1"}
-			p := r.Rewrite(sql, session, func() (rewrite.Env, *rewrite.Refusal) { return rewrite.Env{HstoreSchema: "public"}, nil })
+			session := plan.Session{Prepared: true, Answer: "1"}
+			p := r.Rewrite(sql, session, func() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil })
 			if p == nil {
 				t.Fatalf("%s: not rewritten", sql)
 			}
@@ -58,7 +60,7 @@ func TestGuards(t *testing.T) {
 				t.Errorf("%s has no guard:\n%s", sql, p.SQL())
 			}
 			session.Prepared = false
-			if p := r.Rewrite(sql, session, func() (rewrite.Env, *rewrite.Refusal) { return rewrite.Env{HstoreSchema: "public"}, nil }).For(secret); strings.Contains(p.SQL(), guard) {
+			if p := r.Rewrite(sql, session, func() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil }).For(secret); strings.Contains(p.SQL(), guard) {
 				t.Errorf("%s has a guard that it does not need", sql)
 			}
 		}
@@ -70,7 +72,7 @@ func TestGuards(t *testing.T) {
 
 func TestQuestion(t *testing.T) {
 	t.Parallel()
-	u, err := rewrite.NewUnqualified([]string{"post", "peek_*"})
+	u, err := detect.NewUnqualified([]string{"post", "peek_*"})
 	if err != nil {
 		t.Fatal(err)
 	}

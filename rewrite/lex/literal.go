@@ -1,0 +1,203 @@
+package lex
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// DecodeLiteral returns what a literal of the client's text says, as the server's lexer reads it
+// (scan.l): a number, or a string in any notation, continued over several lines or not. The result is
+// in the client's encoding. It is false where that cannot be said here: the literal is wrong, or its
+// escapes make characters whose form in the encoding is not known.
+func DecodeLiteral(text string, enc Encoding, escapes bool) (string, bool) {
+	lexed := enc.Parseable(text) // in it, no half of a character looks like a quote or a backslash
+	open := strings.IndexAny(lexed, "'$")
+	if open < 0 {
+		return text, true // a number
+	}
+	if lexed[open] == '$' {
+		tag := strings.IndexByte(lexed[open+1:], '$') + 2
+		return text[tag : len(text)-tag], true
+	}
+	d := decoder{enc: enc, escape: escapes}
+	switch strings.ToLower(lexed[:open]) {
+	case "":
+	case "e":
+		d.escape = true
+	case "u&":
+		if escapes {
+			return "", false // the server refuses it
+		}
+		d.unicode = '\\'
+	default:
+		return "", false
+	}
+	behind := open
+	for at := open; at >= 0; at = Continuation(lexed, behind) {
+		if behind = QuoteEnd(lexed, at, d.escape); behind < 0 {
+			return "", false
+		}
+	}
+	if behind < len(lexed) {
+		if d.unicode == 0 {
+			return "", false
+		}
+		d.unicode = text[len(text)-2] // UESCAPE '!'
+		if d.unicode >= utf8.RuneSelf {
+			return "", false
+		}
+	}
+	for at := open; at >= 0; {
+		end := QuoteEnd(lexed, at, d.escape)
+		if !d.read(text[at+1:end-1], lexed[at+1:end-1]) {
+			return "", false
+		}
+		at = Continuation(lexed, end)
+	}
+	if d.pending != 0 || (enc == UTF8 && !utf8.Valid(d.out.Bytes())) {
+		return "", false
+	}
+	return d.out.String(), true
+}
+
+// decoder collects the contents of a string.
+type decoder struct {
+	enc     Encoding
+	escape  bool // a backslash escapes
+	unicode byte // what escapes in U&'…', or 0
+	out     bytes.Buffer
+	pending rune // the first half of a pair of UTF-16
+}
+
+// read adds what stands between two quotes.
+func (d *decoder) read(text, lexed string) bool {
+	for i := 0; i < len(text); {
+		switch c := lexed[i]; {
+		case c == '\'':
+			i += 2 // doubled
+			d.raw('\'')
+		case c == '\\' && d.escape:
+			n := d.escaped(lexed[i+1:])
+			if n < 0 {
+				return false
+			}
+			if i += 1 + n; n == 0 { // a character that stands for itself
+				d.raw(text[i])
+				i++
+			}
+		case d.unicode != 0 && c == d.unicode:
+			n := d.named(lexed[i+1:])
+			if n < 0 {
+				return false
+			}
+			i += 1 + n
+		default:
+			d.raw(text[i])
+			i++
+		}
+		if d.pending < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// raw adds a byte as it is.
+func (d *decoder) raw(c byte) {
+	if d.pending != 0 {
+		d.pending = -1 // half a pair
+		return
+	}
+	d.out.WriteByte(c)
+}
+
+// escaped reads what follows a backslash in E'…'. It returns its length, 0 for a character
+// that stands for itself, -1 for what is wrong.
+func (d *decoder) escaped(s string) int {
+	if s == "" {
+		return -1
+	}
+	switch c := s[0]; {
+	case strings.IndexByte("bfnrtv", c) >= 0:
+		d.raw("\b\f\n\r\t\v"[strings.IndexByte("bfnrtv", c)])
+		return 1
+	case c >= '0' && c <= '7':
+		n := count(s[:min(3, len(s))], 8)
+		return d.byteOf(s[:n], 8, n)
+	case c == 'x' && count(s[1:min(3, len(s))], 16) > 0:
+		n := count(s[1:min(3, len(s))], 16)
+		return d.byteOf(s[1:1+n], 16, 1+n)
+	case c == 'u':
+		return d.char(s, 1, 4)
+	case c == 'U':
+		return d.char(s, 1, 8)
+	}
+	return 0
+}
+
+// named reads what follows the escape character in U&'…'.
+func (d *decoder) named(s string) int {
+	switch {
+	case s == "":
+		return -1
+	case s[0] == d.unicode:
+		d.raw(s[0])
+		return 1
+	case s[0] == '+':
+		return d.char(s, 1, 6)
+	}
+	return d.char(s, 0, 4)
+}
+
+// byteOf adds the byte that digits name. Bytes above ASCII are in the server's encoding, of which
+// UTF-8 is the one that a client is likely to share.
+func (d *decoder) byteOf(digits string, base, length int) int {
+	v, err := strconv.ParseUint(digits, base, 16)
+	c := byte(v) // as the server does: \777 is \377
+	if err != nil || c == 0 || (c >= utf8.RuneSelf && d.enc != UTF8) {
+		return -1
+	}
+	d.raw(c)
+	return length
+}
+
+// char adds the character whose code point is the digits of s from start on. Two may be a pair of
+// UTF-16.
+func (d *decoder) char(s string, start, digits int) int {
+	end := start + digits
+	if len(s) < end || count(s[start:end], 16) < digits {
+		return -1
+	}
+	v, err := strconv.ParseUint(s[start:end], 16, 32)
+	r := rune(v)
+	if err != nil || v == 0 || v > utf8.MaxRune || (r >= utf8.RuneSelf && d.enc != UTF8) {
+		return -1
+	}
+	switch {
+	case d.pending > 0:
+		if r = utf16.DecodeRune(d.pending, r); r == utf8.RuneError {
+			return -1
+		}
+		d.pending = 0
+	case utf16.IsSurrogate(r):
+		d.pending = r
+		return end
+	}
+	d.out.WriteRune(r)
+	return end
+}
+
+// count returns how many digits of the base s starts with.
+func count(s string, base int) int {
+	n := 0
+	for n < len(s) {
+		if _, err := strconv.ParseUint(s[n:n+1], base, 8); err != nil {
+			break
+		}
+		n++
+	}
+	return n
+}

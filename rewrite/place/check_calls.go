@@ -1,0 +1,148 @@
+package place
+
+import (
+	"fmt"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/rewrite/tree"
+	"mbusproxy/sqlfuncs"
+)
+
+const codeWrongObjectType = "42809"
+
+// checkProcedures refuses functions in CALL and procedures anywhere else, as Postgres does.
+func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
+	called := stmt.GetCallStmt().GetFunccall()
+	for _, c := range st.calls {
+		refuse := func(message, hint string) *plan.Refusal {
+			return &plan.Refusal{
+				Code:    codeWrongObjectType,
+				Message: fmt.Sprintf(message, sqlfuncs.Schema+"."+c.match.Name),
+				Hint:    hint,
+				Offset:  c.Start,
+			}
+		}
+		switch {
+		case c.match.Func.Procedure && c.node != called:
+			return refuse("%s(…) is a procedure", "To call a procedure, use CALL.")
+		case !c.match.Func.Procedure && c.node == called:
+			return refuse("%s(…) is not a procedure", "To call a function, use SELECT.")
+		}
+	}
+	return nil
+}
+
+// checkSteps refuses calls that are steps where Postgres would not evaluate them exactly once, which
+// is all that the order of statements can say. What is inside an expression, expr decides.
+func (st *statement) checkSteps(stmt *pg_query.Node) *plan.Refusal {
+	for _, c := range st.calls {
+		if !c.match.Func.Step {
+			continue
+		}
+		if where := st.unfitForSteps(stmt); where != "" {
+			return refusePosition(c, where)
+		}
+		return nil
+	}
+	return nil
+}
+
+// unfitForSteps names what keeps the statement from having steps, if anything.
+func (st *statement) unfitForSteps(stmt *pg_query.Node) string {
+	switch stmt.Node.(type) {
+	case *pg_query.Node_SelectStmt:
+	case *pg_query.Node_CallStmt:
+		return ""
+	case *pg_query.Node_InsertStmt:
+		return "INSERT"
+	case *pg_query.Node_ExplainStmt:
+		return "EXPLAIN"
+	case *pg_query.Node_PrepareStmt:
+		return "PREPARE"
+	case *pg_query.Node_CopyStmt:
+		return "COPY"
+	case *pg_query.Node_CreateTableAsStmt:
+		return "CREATE TABLE AS"
+	case *pg_query.Node_DeclareCursorStmt:
+		return "DECLARE CURSOR"
+	default:
+		return "this statement"
+	}
+	sel := stmt.GetSelectStmt()
+	switch {
+	case sel.WithClause != nil:
+		return "a statement with WITH"
+	case sel.Op != pg_query.SetOperation_SETOP_NONE:
+		return "UNION, INTERSECT or EXCEPT"
+	case len(sel.ValuesLists) > 0:
+		return "VALUES"
+	case sel.IntoClause != nil:
+		return "SELECT INTO"
+	case tree.ClauseOf(sel) != "":
+		return "a SELECT with " + tree.ClauseOf(sel)
+	case len(sel.FromClause) == 0:
+		if tree.HasOutside(st.isSet, sel.TargetList...) {
+			return "a target list with a set"
+		}
+		return ""
+	case len(sel.FromClause) > 1 || !st.isStepItem(sel.FromClause[0]):
+		return "a SELECT from anything else"
+	case tree.Has(st.isStep, sel.TargetList...):
+		return "the target list of a SELECT with FROM"
+	}
+	return ""
+}
+
+// isStepItem reports whether an item of FROM is a call that is a step, and nothing else.
+func (st *statement) isStepItem(n *pg_query.Node) bool {
+	rf := n.GetRangeFunction()
+	return rf != nil && !rf.IsRowsfrom && st.isStep(rf.Functions[0].GetList().GetItems()[0].GetFuncCall())
+}
+
+func (st *statement) isStep(n any) bool {
+	fc, ok := n.(*pg_query.FuncCall)
+	if !ok || fc == nil {
+		return false
+	}
+	c := st.callOf(fc)
+	return c != nil && c.match.Func.Step
+}
+
+// boundArgs returns the parameters of a step for which the call gives parameters of the protocol.
+func (c *call) boundArgs() []sqlfuncs.Param {
+	if !c.match.Func.Step {
+		return nil
+	}
+	var out []sqlfuncs.Param
+	for _, p := range c.match.Func.Visible() {
+		if c.values[p.Name].Param > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (st *statement) stepsBelow(n *pg_query.Node) bool { return tree.Has(st.isStep, n) }
+
+// isSet knows our own functions that yield sets, and the usual ones of Postgres by name. What stands
+// beside a set is evaluated once for each of its rows.
+func (st *statement) isSet(n any) bool {
+	fc, ok := n.(*pg_query.FuncCall)
+	if !ok {
+		return false
+	}
+	if c := st.callOf(fc); c != nil {
+		return c.match.Func.Set
+	}
+	switch strings.ToLower(tree.NameOf(fc.Funcname[len(fc.Funcname)-1])) {
+	case "generate_series", "generate_subscripts", "unnest", "regexp_matches", "regexp_split_to_table", "string_to_table",
+		"json_array_elements", "json_array_elements_text", "jsonb_array_elements", "jsonb_array_elements_text",
+		"json_each", "json_each_text", "jsonb_each", "jsonb_each_text", "json_object_keys", "jsonb_object_keys",
+		"jsonb_path_query", "each", "skeys", "svals":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,267 @@
+package place
+
+import (
+	stdcontext "context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"mbusproxy/rewrite/detect"
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/rewrite/splice"
+	"mbusproxy/rewrite/tree"
+	"mbusproxy/sqlfuncs"
+)
+
+// Document is a text that parses, with its calls. nil stands for one that does not.
+type Document struct {
+	tree   *pg_query.ParseResult
+	src    *tree.Source
+	calls  [][]*call // by statement
+	parser *parse.Parser
+	lease  *parse.Lease
+
+	skeleton string
+	prepared bool
+}
+
+// Release gives the turn at the parser to others. What isLong must not be used any more.
+func (d *Document) Release() {
+	if d != nil {
+		d.lease.Release()
+	}
+}
+
+// IsLong reports whether so much memory hangs on the document that it must not wait for anything.
+func (d *Document) IsLong() bool { return d != nil && d.lease.Long() }
+
+// Read finds the calls in a text, unqualified ones that may be ours included. Errors are those of the
+// parser's bounds and budget.
+func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session plan.Session, unqualified *detect.Unqualified) (*Document, error) {
+	d := &Document{parser: parser, prepared: session.Prepared}
+	enc := lex.EncodingOf(session.Encoding)
+	parsed := enc.Parseable(text)
+	holding := detect.Holds(parsed, session.EscapeStrings, unqualified)
+	if holding.Calls == 0 && !holding.Table {
+		return nil, nil
+	}
+	if session.EscapeStrings {
+		parsed = lex.PlainStrings(parsed)
+	}
+	kept := false
+	defer func() { // in a panic, too, which ends the session only
+		if !kept {
+			d.Release()
+		}
+	}()
+	var err error
+	if d.lease, err = parser.Lease(ctx, parsed, holding.Calls); err == nil {
+		err = d.parse(text, parsed, enc, session, unqualified)
+	}
+	if err == nil {
+		kept = true
+		return d, nil
+	}
+	if errors.As(err, new(*parse.SyntaxError)) || holding.Calls == 0 {
+		return nil, nil // it is left to the server
+	}
+	return nil, err
+}
+
+// parse makes the tree, the tokens and the calls.
+func (d *Document) parse(text, parsed string, enc lex.Encoding, session plan.Session, unqualified *detect.Unqualified) (err error) {
+	if d.tree, err = d.lease.Parse(parsed); err != nil {
+		return err
+	}
+	d.skeleton, _ = lex.Skeleton(text, enc, session.EscapeStrings)
+	if d.src, err = tree.Scan(text, parsed, enc, session.EscapeStrings); err != nil {
+		return &parse.SyntaxError{Message: err.Error()}
+	}
+	for _, raw := range d.tree.Stmts {
+		served := unqualified
+		if _, ok := tree.Evaluates(raw.Stmt); !ok {
+			served = nil // what is stored is left to the server
+		}
+		calls := findCalls(d.src, raw.ProtoReflect(), session.Void, served)
+		sort.Slice(calls, func(i, j int) bool { return calls[i].Start < calls[j].Start })
+		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.Span == b.Span }) // see callOf
+		d.calls = append(d.calls, calls)
+	}
+	return nil
+}
+
+func (d *Document) HasCalls() bool {
+	return d != nil && slices.ContainsFunc(d.calls, func(calls []*call) bool { return len(calls) > 0 })
+}
+
+// UsesTables reports whether the text reads or writes a table or view of the schema by its full name, as
+// in insert into mbus4.work_queue.
+func (d *Document) UsesTables() bool {
+	if d == nil {
+		return false
+	}
+	found := false
+	for _, raw := range d.tree.Stmts {
+		if _, ok := tree.Evaluates(raw.Stmt); !ok || raw.Stmt.GetCopyStmt() != nil && raw.Stmt.GetCopyStmt().Query == nil {
+			continue // a dump that is being restored makes the tables itself
+		}
+		tree.WalkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
+			v, ok := m.Interface().(*pg_query.RangeVar)
+			found = found || ok && v.Schemaname == sqlfuncs.Schema
+			return !found
+		})
+	}
+	return found
+}
+
+// ownRelations lists the relations that the text names, but for those of the schema, as far as they bear one
+// of names.
+func (d *Document) ownRelations(names []string) []string {
+	var out []string
+	for _, raw := range d.tree.Stmts {
+		tree.WalkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
+			v, ok := m.Interface().(*pg_query.RangeVar)
+			if ok && v.Schemaname != sqlfuncs.Schema && slices.Contains(names, v.Relname) && !slices.Contains(out, v.Relname) {
+				out = append(out, v.Relname)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// Rewrite places and splices the calls of all statements.
+func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragments) *plan.Plan {
+	src := d.src
+	p := plan.NewBuilder(src.Text, src.Enc, src.Escapes)
+	p.AddRelations(d.ownRelations(plan.SchemaNames()))
+	prefix := freePrefix(d.skeleton) // what is in a literal is no name
+	ed := splice.NewEdits(src.Text)
+	pieces := make([]plan.Piece, len(d.tree.Stmts))
+	for i, raw := range d.tree.Stmts {
+		reg := src.Statement(raw)
+		if raw.Stmt.GetDoStmt() != nil {
+			p.HasBlocks()
+		}
+		pieces[i].Span = src.Span(reg.First, reg.End)
+		if len(d.calls[i]) == 0 {
+			continue
+		}
+		for _, c := range d.calls[i] {
+			if c.match.Func.Signals {
+				p.UseSignals()
+			}
+		}
+		st := &statement{
+			src:       src,
+			ed:        ed,
+			plan:      p,
+			fragments: fragments,
+			prefix:    prefix,
+			env:       env,
+			calls:     d.calls[i],
+			parse:     func(text string) (*pg_query.ParseResult, error) { return d.parseWithin(ctx, text) },
+		}
+		st.indexCalls(raw.Stmt)
+		mark, placed := ed.Mark(), p.Numbered()
+		refusal := st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
+		if refusal == nil {
+			refusal = st.place(raw.Stmt, reg)
+		}
+		if refusal != nil && refusal.Place && st.many && st.checked {
+			p.ForgetCalls(placed)
+			ed.Cut(mark)
+			if again := st.inRows(raw.Stmt, reg); again == nil {
+				refusal = nil
+			}
+		}
+		if refusal != nil && refusal.Place {
+			p.ForgetCalls(placed)
+			ed.Cut(mark)
+			refusal = st.inPlace(raw.Stmt, refusal)
+		}
+		if refusal != nil {
+			ed.Cut(mark)
+			ed.Add(pieces[i].Span, p.Refuse(refusal))
+			continue
+		}
+		st.keepValues(i)
+	}
+	o := &splice.Output{}
+	pos := 0
+	for i := range pieces {
+		s := &pieces[i]
+		ed.Copy(o, pos, s.Start)
+		s.From = o.Pieces()
+		ed.Render(o, s.Span)
+		s.To, pos = o.Pieces(), s.End
+	}
+	ed.Copy(o, pos, len(src.Text))
+	return p.Finish(o.Text(), pieces)
+}
+
+// parseWithin parses a text that is a part of a document's: in the document's turn while there is one.
+func (d *Document) parseWithin(ctx stdcontext.Context, text string) (*pg_query.ParseResult, error) {
+	if d.IsLong() {
+		return d.lease.Parse(text)
+	}
+	return d.parser.Parse(ctx, text)
+}
+
+// freePrefix returns a prefix for names of our own that occurs nowhere in text.
+func freePrefix(text string) string {
+	prefix := "mbus4_"
+	for i := 1; strings.Contains(text, prefix); i++ {
+		prefix = fmt.Sprintf("mbus4x%d_", i)
+	}
+	return prefix
+}
+
+// candidate describes an unqualified call.
+func (c *call) candidate() detect.Candidate {
+	k := detect.Candidate{Name: c.match.Name, Args: len(c.list)}
+	for _, a := range c.list {
+		if na := a.GetNamedArgExpr(); na != nil {
+			k.Named = append(k.Named, na.Name)
+		}
+	}
+	slices.Sort(k.Named)
+	return k
+}
+
+// Candidates lists the different ones among the document's calls, in the order of the text.
+func (d *Document) Candidates() []detect.Candidate {
+	var out []detect.Candidate
+	for _, calls := range d.calls {
+		for _, c := range calls {
+			if k := c.candidate(); c.unqualified && !slices.ContainsFunc(out, k.Equal) {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// Settle drops the unqualified calls that are not ours; answer has a 1 for each candidate that is.
+func (d *Document) Settle(answer string) {
+	if d == nil {
+		return
+	}
+	known := d.Candidates()
+	for i := range d.calls {
+		d.calls[i] = slices.DeleteFunc(d.calls[i], func(c *call) bool {
+			if !c.unqualified {
+				return false
+			}
+			n := slices.IndexFunc(known, c.candidate().Equal)
+			return n >= len(answer) || answer[n] != '1'
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package place
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/tree"
+	"mbusproxy/sqlfuncs"
+)
+
+// argument is what a caller gives for a parameter.
+type argument struct {
+	lex.Span
+	node *pg_query.Node
+}
+
+// bind assigns the arguments between the parentheses open and end to the parameters.
+func (c *call) bind(s *tree.Source, open, end int, void []int) {
+	spans := s.SplitArguments(open, end)
+	c.list = make([]*pg_query.Node, 0, len(c.node.Args))
+	if len(spans) == len(c.node.Args) {
+		kept := spans[:0]
+		for i, a := range c.node.Args {
+			if p := a.GetParamRef(); p == nil || !slices.Contains(void, int(p.Number)) {
+				c.list, kept = append(c.list, a), append(kept, spans[i])
+			}
+		}
+		spans = kept
+	}
+	types := make([]string, len(c.list))
+	for i, a := range c.list {
+		types[i] = evidentType(a)
+	}
+	refuse := func(detail string) { c.bad = refuseArguments(c, types, detail) }
+
+	fc := c.node
+	if fc.AggFilter != nil || fc.Over != nil || fc.AggDistinct || fc.AggStar || fc.AggWithinGroup || len(fc.AggOrder) > 0 {
+		refuse("It is neither an aggregate nor a window function.")
+		return
+	}
+	if fc.FuncVariadic || len(spans) != len(c.list) {
+		refuse("It is not variadic.")
+		return
+	}
+	params := c.match.Func.Visible()
+	c.args = make(map[string]argument, len(params))
+	for i, a := range c.list {
+		var p *sqlfuncs.Param
+		sp := spans[i]
+		if na := a.GetNamedArgExpr(); na != nil {
+			p = paramNamed(params, na.Name)
+			if p == nil {
+				refuse("It has no parameter named " + na.Name + ".")
+				return
+			}
+			// name, then => or :=, then the expression
+			sp.Start = s.Toks[s.At(sp.Start)+2].Start
+			a = na.Arg
+		} else {
+			if i >= len(params) {
+				refuse("Too many arguments.")
+				return
+			}
+			p = &params[i]
+		}
+		if _, twice := c.args[p.Name]; twice {
+			refuse("Parameter " + p.Shown() + " is given twice.")
+			return
+		}
+		if !plausible(a, p.Type) {
+			refuse("Parameter " + p.Shown() + " is of type " + p.Type.String() + ".")
+			return
+		}
+		c.args[p.Name] = argument{sp, a}
+	}
+	for _, p := range params {
+		if _, given := c.args[p.Name]; !given && !p.Optional {
+			refuse("Parameter " + p.Shown() + " is missing.")
+			return
+		}
+	}
+}
+
+func paramNamed(params []sqlfuncs.Param, name string) *sqlfuncs.Param {
+	name = strings.ToLower(name)
+	for i := range params {
+		if params[i].Name == name || (params[i].Alias != "" && params[i].Alias == name) {
+			return &params[i]
+		}
+	}
+	return nil
+}
+
+// evidentType names the type of an argument where its text shows it, for error messages.
+func evidentType(n *pg_query.Node) string {
+	if na := n.GetNamedArgExpr(); na != nil {
+		return na.Name + " => " + evidentType(na.Arg)
+	}
+	if c := n.GetAConst(); c != nil {
+		switch {
+		case c.GetIval() != nil:
+			return "integer"
+		case c.GetFval() != nil:
+			return "numeric"
+		case c.GetBoolval() != nil:
+			return "boolean"
+		}
+	}
+	if tc := n.GetTypeCast(); tc != nil {
+		if names := tc.GetTypeName().GetNames(); len(names) > 0 {
+			return tree.NameOf(names[len(names)-1])
+		}
+	}
+	return "unknown"
+}
+
+// plausible is false for constants that Postgres would not take for the type without a cast.
+func plausible(n *pg_query.Node, t sqlfuncs.Type) bool {
+	c := n.GetAConst()
+	if c == nil || c.Isnull || c.GetSval() != nil {
+		return true
+	}
+	switch t {
+	case sqlfuncs.Integer:
+		return c.GetIval() != nil
+	case sqlfuncs.BigInt:
+		if f := c.GetFval(); f != nil { // what does not fit an int4 is a float to the parser
+			_, err := strconv.ParseInt(f.Fval, 10, 64)
+			return err == nil
+		}
+		return c.GetIval() != nil
+	case sqlfuncs.Double:
+		return c.GetIval() != nil || c.GetFval() != nil
+	case sqlfuncs.Boolean:
+		return c.GetBoolval() != nil
+	}
+	return false
+}
+
+// constant reports whether an argument is the same for all rows and need not become a column: the
+// planner then looks for its queue once.
+func constant(n *pg_query.Node) bool {
+	if na := n.GetNamedArgExpr(); na != nil {
+		n = na.Arg
+	}
+	if tc := n.GetTypeCast(); tc != nil {
+		n = tc.Arg
+	}
+	return n.GetAConst() != nil || n.GetParamRef() != nil
+}
+
+// paramOf returns the parameter that argument i of the call is for.
+func (c *call) paramOf(i int) sqlfuncs.Param {
+	params := c.match.Func.Visible()
+	if na := c.list[i].GetNamedArgExpr(); na != nil {
+		return *paramNamed(params, na.Name)
+	}
+	return params[i]
+}
+
+// param is the parameter of the call's own function that bears a name. Functions that one text serves have the
+// same.
+func (c *call) param(name string) sqlfuncs.Param {
+	for _, p := range c.match.Func.Params {
+		if p.Name == name {
+			return p
+		}
+	}
+	panic("rewrite: functions with one text and other parameters")
+}

@@ -1,0 +1,97 @@
+package place
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"mbusproxy/rewrite/detect"
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/rewrite/splice"
+	"mbusproxy/rewrite/tree"
+	"mbusproxy/sqlfuncs"
+)
+
+// call is one call of a served function.
+type call struct {
+	lex.Span // from the function's name to the closing parenthesis
+	node     *pg_query.FuncCall
+	match    sqlfuncs.Match
+	list     []*pg_query.Node      // the arguments in the order of the text
+	args     map[string]argument   // what the caller gives, under the parameters' first names
+	values   map[string]plan.Given // what must be known of them before the statement runs
+	bad      *plan.Refusal         // the arguments do not fit
+	number   int                   // 1-based, in the order in which the calls are placed
+
+	// ref writes the reference to the call's result that stands where the call stood; nil until
+	// the call is placed.
+	ref func(o *splice.Output)
+	// column and from are where the result of a call that is a row is found; see callRows.
+	column, from string
+	// set is the set that the call stands in; nil for none.
+	set *callSet
+	// srf says that the reference is a set.
+	srf bool
+	// function says that a function in the database serves the call, in place.
+	function bool
+	// named says that the column which the call names has got its name.
+	named bool
+	// wrapped says that in FROM a function has got around the reference.
+	wrapped bool
+	// unqualified says that the call names no schema, guarded that it must look for itself whether it is
+	// still ours.
+	unqualified, guarded bool
+}
+
+// findCalls returns the calls below node in the order of the text. void lists the parameters that
+// are no arguments, unqualified the names that are served without the schema.
+func findCalls(s *tree.Source, node protoreflect.Message, void []int, unqualified *detect.Unqualified) []*call {
+	var out []*call
+	tree.WalkMessages(node, func(m protoreflect.Message) bool {
+		fc, ok := m.Interface().(*pg_query.FuncCall)
+		if !ok {
+			return true
+		}
+		if c := readCall(s, fc, void, unqualified); c != nil {
+			out = append(out, c)
+		}
+		return true
+	})
+	return out
+}
+
+// readCall returns the call that fc is, or nil when it is none of ours.
+func readCall(s *tree.Source, fc *pg_query.FuncCall, void []int, unqualified *detect.Unqualified) *call {
+	var match sqlfuncs.Match
+	var ok bool
+	words := 3 // schema, dot, function
+	switch {
+	case len(fc.Funcname) == 1:
+		words = 1
+		match, ok = unqualified.Lookup(tree.NameOf(fc.Funcname[0]))
+	case len(fc.Funcname) == 2 && tree.NameOf(fc.Funcname[0]) == sqlfuncs.Schema:
+		match, ok = sqlfuncs.Lookup(tree.NameOf(fc.Funcname[1]))
+	}
+	if !ok {
+		return nil
+	}
+	first := s.At(int(fc.Location))
+	open := first + words
+	if first < 0 || s.Kind(open) != tree.TokOpen {
+		return nil
+	}
+	end := s.Toks[open].Match
+	c := &call{
+		Span:  lex.Span{Start: s.Toks[first].Start, End: s.Toks[end].End},
+		node:  fc,
+		match: match,
+	}
+	c.bind(s, open, end, void)
+	if c.unqualified = words == 1; c.unqualified && c.bad != nil {
+		return nil // the server knows no such function, either
+	}
+	return c
+}
+
+// native reports whether the server evaluates the call where it stands, with an effect.
+func (c *call) native() bool { return c.match.Func.Effect == sqlfuncs.Native && !c.match.Func.Step }

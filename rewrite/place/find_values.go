@@ -1,0 +1,176 @@
+package place
+
+import (
+	"fmt"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/rewrite/tree"
+	"mbusproxy/sqlfuncs"
+)
+
+// parseExpression parses a text that must be one expression; where it is none the error is a *parse.SyntaxError.
+func parseExpression(text string, parser func(text string) (*pg_query.ParseResult, error)) (*pg_query.ParseResult, error) {
+	const rule = "it must be one SQL expression"
+	// The line break ends a comment at the text's end.
+	parsed, err := parser("select\n" + text + "\n")
+	if err != nil {
+		return nil, fmt.Errorf(rule+": %w", err)
+	}
+	if len(parsed.Stmts) != 1 || !tree.IsExpressionOnly(parsed.Stmts[0].Stmt.GetSelectStmt()) {
+		return nil, &parse.SyntaxError{Message: rule}
+	}
+	return parsed, nil
+}
+
+// condition returns the expression that a call gives for its function's Condition, ready to stand in
+// parentheses in a statement, where it is a literal that can be read. A plan holds for that literal only.
+func (st *statement) condition(c *call) (text string, ok bool) {
+	a, given := c.args[c.match.Func.Condition]
+	if !given {
+		return "", false
+	}
+	g, ok := st.readValue(a, sqlfuncs.Text)
+	if !ok || g.Null || g.Literal == (lex.Span{}) {
+		return "", false
+	}
+	text, ok = lex.DecodeLiteral(st.src.Text[g.Literal.Start:g.Literal.End], st.src.Enc, st.src.Escapes)
+	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c == '\\' || c == 0 }) {
+		return "", false // not worth the trouble: the server reads it when it runs
+	}
+	if _, err := parseExpression(text, st.parse); err != nil {
+		return "", false // the server says what is wrong with it
+	}
+	st.plan.Pin(g.Literal.Start + 1)
+	return text + "\n", true
+}
+
+// readValues finds what must be known of the call's arguments before the statement runs.
+func (st *statement) readValues(c *call) *plan.Refusal {
+	f := c.match.Func
+	for i, p := range f.Params {
+		if !f.Step && f.Selector != p.Name {
+			continue
+		}
+		g := plan.Given{Value: plan.Value{Offset: c.Start, Text: p.Default, Null: p.Default == ""}}
+		if a, ok := c.args[p.Name]; ok {
+			if g, ok = st.readValue(a, p.Type); !ok {
+				r := refuseValue(c, p, a.Start)
+				if !st.bound && g.Param > 0 {
+					r.Detail = "Parameters of this statement are known only when it is executed."
+				}
+				return r
+			}
+		} else if i < f.Implied {
+			g.Text, g.Null = c.match.Readings[0][i], false
+		}
+		if c.values == nil {
+			c.values = map[string]plan.Given{}
+		}
+		c.values[p.Name] = g
+	}
+	return nil
+}
+
+// readValue reads an argument that is a literal or a parameter, with or without casts that change
+// nothing about it. It returns false for anything else.
+func (st *statement) readValue(a argument, t sqlfuncs.Type) (plan.Given, bool) {
+	g := plan.Given{Value: plan.Value{Offset: a.Start}}
+	n, fits := a.node, true
+	for tc := n.GetTypeCast(); tc != nil; tc = n.GetTypeCast() {
+		fits = fits && castKeeps(tc.TypeName, t)
+		n = tc.Arg
+	}
+	if k := n.GetAConst(); k != nil && k.Isnull {
+		g.Null = true
+		return g, true
+	}
+	if !fits {
+		return g, false
+	}
+	if p := n.GetParamRef(); p != nil {
+		g.Param = int(p.Number)
+		return g, st.bound && p.Number > 0
+	}
+	k := n.GetAConst()
+	isInt := t == sqlfuncs.Integer || t == sqlfuncs.BigInt
+	switch {
+	case isInt && (k.GetBoolval() != nil || k.GetFval() != nil):
+		return g, false // true::int is 1, 1.5::int is 2
+	case k.GetBoolval() != nil:
+		g.Text = "false"
+		if k.GetBoolval().Boolval {
+			g.Text = "true"
+		}
+		return g, true
+	case k.GetSval() != nil:
+	case k.GetIval() != nil || k.GetFval() != nil:
+		if t == sqlfuncs.Boolean {
+			return g, false // 2::boolean is true, '2'::boolean an error
+		}
+	default:
+		return g, false
+	}
+	s := st.src
+	i := s.At(int(k.Location))
+	if k.GetSval() == nil && s.Kind(i) == tree.TokMinus {
+		g.Negative = true
+		i++
+	}
+	end := i + 1
+	if s.Kind(end) == pg_query.Token_UESCAPE {
+		end += 2
+	}
+	g.Literal = s.Span(i, end)
+	return g, true
+}
+
+// castKeeps reports whether a cast to that type keeps what a literal says, given that the parameter
+// is of type t.
+func castKeeps(tn *pg_query.TypeName, t sqlfuncs.Type) bool {
+	if tn.Setof || tn.PctType || len(tn.Typmods) > 0 || len(tn.ArrayBounds) > 0 {
+		return false
+	}
+	names := tn.Names
+	if len(names) == 2 && tree.NameOf(names[0]) == "pg_catalog" {
+		names = names[1:]
+	}
+	if len(names) != 1 {
+		return false
+	}
+	switch name := tree.NameOf(names[0]); t {
+	case sqlfuncs.Text:
+		return name == "text" || name == "varchar"
+	case sqlfuncs.Boolean:
+		return name == "bool"
+	case sqlfuncs.Integer:
+		return name == "int4"
+	case sqlfuncs.BigInt:
+		return name == "int8"
+	}
+	return false
+}
+
+// keepValues hands what was read of the statement's calls to the plan, when all are placed. stmt is
+// the statement's number in the text.
+func (st *statement) keepValues(stmt int) {
+	for _, c := range st.calls {
+		f := c.match.Func
+		if g, ok := c.values[f.Selector]; ok && !g.Null {
+			g.Serves = f.Serves
+			st.plan.AddSelector(g)
+		}
+		if !f.Step {
+			continue
+		}
+		guard := ""
+		if c.guarded {
+			guard = st.guard(c)
+		}
+		st.plan.AddStep(c.number, stmt, guard, c.values)
+	}
+}

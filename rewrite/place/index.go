@@ -1,0 +1,130 @@
+package place
+
+import (
+	"slices"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// writers are the calls below a node that change something.
+func (st *statement) writers(n *pg_query.Node) []*call {
+	var out []*call
+	for _, c := range st.below(n.ProtoReflect()) {
+		if c.match.Func.Effect == sqlfuncs.Writes {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// valuesBelow reports whether a call with an effect that yields one value lies below one of nodes.
+func (st *statement) valuesBelow(nodes []*pg_query.Node) bool {
+	return st.anyBelow(nodes, func(c *call) bool { return c.match.Func.Effect == sqlfuncs.Writes && !c.match.Func.Set })
+}
+
+// callOf returns the call that fc is, or nil. A node of the parser's may be two in the tree, as in
+// set (a, b) = (…).
+func (st *statement) callOf(fc *pg_query.FuncCall) *call {
+	if fc == nil {
+		return nil
+	}
+	return st.byLocation[fc.Location]
+}
+
+// takesSet reports whether a set stands in the arguments of c; then c is evaluated for each row.
+func (st *statement) takesSet(c *call) bool {
+	for _, a := range c.list {
+		for _, inner := range st.below(a.ProtoReflect()) {
+			if inner.srf {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// effects is how many calls of the statement change something.
+func (st *statement) effects() int {
+	n := 0
+	for _, c := range st.calls {
+		if c.match.Func.Effect == sqlfuncs.Writes {
+			n++
+		}
+	}
+	return n
+}
+
+// subtree is which of the calls, in the order of the tree, lie below a node.
+type subtree struct{ from, to int }
+
+// indexCalls walks the statement once, so that to find the calls below a node does not take a walk for each.
+func (st *statement) indexCalls(stmt *pg_query.Node) {
+	st.byLocation = make(map[int32]*call, len(st.calls))
+	for _, c := range st.calls {
+		st.byLocation[c.node.Location] = c
+	}
+	st.many = st.effects() > fewCalls
+	st.subtrees = map[any]subtree{}
+	st.indexBelow(stmt.ProtoReflect())
+}
+
+func (st *statement) indexBelow(m protoreflect.Message) {
+	from := len(st.inTree)
+	if fc, ok := m.Interface().(*pg_query.FuncCall); ok {
+		if c := st.byLocation[fc.Location]; c != nil {
+			st.inTree = append(st.inTree, c)
+		}
+	}
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.Kind() != protoreflect.MessageKind:
+		case fd.IsList():
+			l := v.List()
+			for i := 0; i < l.Len(); i++ {
+				st.indexBelow(l.Get(i).Message())
+			}
+		default:
+			st.indexBelow(v.Message())
+		}
+		return true
+	})
+	st.subtrees[m.Interface()] = subtree{from, len(st.inTree)}
+}
+
+// below returns the calls of the statement that lie below node.
+func (st *statement) below(node protoreflect.Message) []*call {
+	t := st.subtrees[node.Interface()]
+	return st.inTree[t.from:t.to]
+}
+
+// writesBelow reports whether a call that common table expressions serve lies below one of nodes.
+func (st *statement) writesBelow(nodes ...*pg_query.Node) bool {
+	return st.anyBelow(nodes, func(c *call) bool { return c.match.Func.Effect == sqlfuncs.Writes })
+}
+
+func (st *statement) anyBelow(nodes []*pg_query.Node, test func(*call) bool) bool {
+	for _, n := range nodes {
+		if n != nil && slices.ContainsFunc(st.below(n.ProtoReflect()), test) {
+			return true
+		}
+	}
+	return false
+}
+
+// nativeBelow returns the first call below nodes whose expression must not be copied, or nil.
+func (st *statement) nativeBelow(nodes ...*pg_query.Node) *call {
+	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
+		for _, c := range st.below(n.ProtoReflect()) {
+			if c.native() {
+				return c
+			}
+		}
+	}
+	return nil
+}

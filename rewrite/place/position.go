@@ -1,0 +1,141 @@
+package place
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/rewrite/splice"
+	"mbusproxy/rewrite/tree"
+	"mbusproxy/sqlfuncs"
+)
+
+// context is what the place of a call means for how it is served. It is passed by value; the
+// deeper the place, the more it knows.
+type context struct {
+	point *point // where the expressions that do the work go
+	// guards are conditions on which the whole place is evaluated at all, such as LIMIT 0 or
+	// WHERE $1 above it. Postgres does not call a function there when one is false.
+	guards []func(o *splice.Output)
+	// beside says that the place is an item of FROM beside others, which its arguments may refer to.
+	beside bool
+	// limited says that Postgres may stop reading the place's rows early.
+	limited bool
+	// branch is the branch of a CASE in which the place is.
+	branch branch
+	// refused names the place when calls with an effect cannot be served in it.
+	refused string
+}
+
+// gatedBy returns the context below a statement with that WHERE clause and, for a SELECT, its
+// LIMIT.
+func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.SelectStmt, reg tree.Region) context {
+	c.guards = append([]func(*splice.Output){}, c.guards...)
+	if where != nil && !tree.Has(tree.IsColumnRef, where) && !tree.Has(tree.IsSubLink, where) && !st.writesBelow(where) {
+		sp, ok := st.src.Clause(reg, pg_query.Token_WHERE)
+		if !ok || st.nativeBelow(where) != nil {
+			c.refused = "FROM under a WHERE that refers to no column"
+			return c
+		}
+		c.guards = append(c.guards, func(o *splice.Output) {
+			o.Write("(", sp.Start)
+			st.ed.Render(o, sp)
+			o.Write(")", sp.Start)
+		})
+	}
+	if sel == nil || sel.LimitCount == nil {
+		return c
+	}
+	if k := sel.LimitCount.GetAConst(); k == nil || !k.Isnull {
+		c.limited = true
+	}
+	if k := sel.LimitCount.GetAConst(); k != nil && (k.Isnull || k.GetIval() != nil) {
+		st.plan.Pin(int(k.Location))
+		if !k.Isnull && k.GetIval().Ival == 0 {
+			c.guards = append(c.guards, func(o *splice.Output) { o.Write("false", st.src.Toks[0].Start) })
+		}
+		return c
+	}
+	sp, ok := st.src.Clause(reg, pg_query.Token_LIMIT)
+	if !ok || tree.Has(tree.IsSubLink, sel.LimitCount) || st.writesBelow(sel.LimitCount) || st.nativeBelow(sel.LimitCount) != nil {
+		c.refused = "FROM under such a LIMIT"
+		return c
+	}
+	c.guards = append(c.guards, func(o *splice.Output) {
+		o.Write("coalesce((", sp.Start)
+		st.ed.Render(o, sp)
+		o.Write(")::bigint, 1) > 0", sp.Start)
+	})
+	return c
+}
+
+// elsewhere deals with the calls below node, which stands where only calls that an expression serves
+// can be served.
+func (st *statement) elsewhere(node protoreflect.Message, where string) *plan.Refusal {
+	for _, c := range st.below(node) {
+		if c.ref != nil {
+			continue
+		}
+		if c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Step {
+			return refusePosition(c, where)
+		}
+		st.placeExpr(c)
+	}
+	var found *plan.Refusal
+	tree.WalkMessages(node, func(m protoreflect.Message) bool {
+		switch n := m.Interface().(type) {
+		case *pg_query.SelectStmt:
+			st.nameTargets(n.TargetList)
+		case *pg_query.RangeFunction:
+			found = st.exprInFrom(n)
+		}
+		return found == nil
+	})
+	return found
+}
+
+func (st *statement) elsewhereNode(n *pg_query.Node, where string) *plan.Refusal {
+	if n == nil {
+		return nil
+	}
+	return st.elsewhere(n.ProtoReflect(), where)
+}
+
+func (st *statement) elsewhereAll(nodes []*pg_query.Node, where string) *plan.Refusal {
+	for _, n := range nodes {
+		if r := st.elsewhereNode(n, where); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// point is a place in a WITH clause, existing or to be made, where expressions of ours go.
+type point struct {
+	pos           int
+	before, after string
+	ctes          []func(o *splice.Output)
+	st            *statement
+}
+
+func (st *statement) newPoint(pos int, before, after string) *point {
+	return &point{pos: pos, before: before, after: after, st: st}
+}
+
+// add appends an expression, or a list of them; emit writes it without commas around.
+func (p *point) add(emit func(o *splice.Output)) {
+	p.ctes = append(p.ctes, emit)
+	if len(p.ctes) > 1 {
+		return
+	}
+	p.st.ed.Insert(p.pos, func(o *splice.Output) {
+		o.Write(p.before, p.pos)
+		for i, cte := range p.ctes {
+			if i > 0 {
+				o.Write(", ", p.pos)
+			}
+			cte(o)
+		}
+		o.Write(p.after, p.pos)
+	})
+}

@@ -1,0 +1,130 @@
+package place
+
+import (
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/rewrite/tree"
+)
+
+// selectBody places the calls of a SELECT or VALUES that is evaluated once; its WITH clause, if
+// any, is dealt with already. Such a SELECT can refer to no columns of a query around it, so its text
+// may move where its region is known.
+func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg tree.Region) *plan.Refusal {
+	if len(st.below(sel.ProtoReflect())) == 0 {
+		return nil
+	}
+	reg = st.src.Unwrap(reg)
+	switch {
+	case sel.Op != pg_query.SetOperation_SETOP_NONE:
+		return st.setOperation(sel, ctx)
+	case len(sel.ValuesLists) > 0:
+		return st.values(sel, ctx)
+	}
+	return st.plainSelect(sel, ctx, reg)
+}
+
+func (st *statement) setOperation(sel *pg_query.SelectStmt, ctx context) *plan.Refusal {
+	if sel.LimitCount != nil {
+		// Postgres stops at the limit and may never come to the second branch.
+		ctx.refused = "a UNION, INTERSECT or EXCEPT with LIMIT"
+	}
+	for _, arm := range []*pg_query.SelectStmt{sel.Larg, sel.Rarg} {
+		if arm.WithClause != nil {
+			ctx.refused = "a branch with a WITH clause of its own"
+		}
+		if r := st.selectBody(arm, ctx, tree.Region{}); r != nil {
+			return r
+		}
+	}
+	return st.elsewhereAll(append(append([]*pg_query.Node{}, sel.SortClause...), sel.LimitCount, sel.LimitOffset), "ORDER BY or LIMIT")
+}
+
+func (st *statement) values(sel *pg_query.SelectStmt, ctx context) *plan.Refusal {
+	if sel.LimitCount != nil || sel.LimitOffset != nil {
+		ctx.refused = "VALUES with LIMIT"
+	}
+	for _, row := range sel.ValuesLists {
+		for _, v := range row.GetList().GetItems() {
+			if r := st.expr(v, ctx); r != nil {
+				return r
+			}
+		}
+	}
+	return st.elsewhereAll(append(append([]*pg_query.Node{}, sel.SortClause...), sel.LimitCount, sel.LimitOffset), "ORDER BY or LIMIT")
+}
+
+func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree.Region) *plan.Refusal {
+	inFrom := ctx
+	if st.writesBelow(sel.FromClause...) {
+		inFrom = ctx.gatedBy(st, sel.WhereClause, sel, reg)
+	}
+	if r := st.from(sel.FromClause, inFrom); r != nil {
+		return r
+	}
+	if r := first(
+		func() *plan.Refusal { return st.elsewhereNode(sel.WhereClause, "WHERE") },
+		func() *plan.Refusal { return st.elsewhereAll(sel.GroupClause, "GROUP BY") },
+		func() *plan.Refusal { return st.elsewhereNode(sel.HavingClause, "HAVING") },
+		func() *plan.Refusal { return st.elsewhereAll(sel.SortClause, "ORDER BY") },
+		func() *plan.Refusal { return st.elsewhereAll(sel.WindowClause, "WINDOW") },
+		func() *plan.Refusal { return st.elsewhereAll(sel.DistinctClause, "DISTINCT ON") },
+		func() *plan.Refusal {
+			return st.elsewhereAll([]*pg_query.Node{sel.LimitCount, sel.LimitOffset}, "LIMIT")
+		},
+	); r != nil {
+		return r
+	}
+	if !st.writesBelow(sel.TargetList...) && !tree.Has(st.isStep, sel.TargetList...) {
+		r := st.elsewhereAll(sel.TargetList, "the target list")
+		st.nameTargets(sel.TargetList)
+		return r
+	}
+	if ctx.refused != "" {
+		return st.elsewhereAll(sel.TargetList, ctx.refused)
+	}
+	if tree.OnceOnly(sel) {
+		for _, t := range sel.TargetList {
+			if r := st.expr(t.GetResTarget().Val, ctx); r != nil {
+				return r
+			}
+		}
+		st.nameTargets(sel.TargetList)
+		return nil
+	}
+	if !reg.Known() {
+		return st.elsewhereAll(sel.TargetList, "the target list of a branch of UNION, INTERSECT or EXCEPT with FROM or WHERE")
+	}
+	if ctx.limited {
+		return st.elsewhereAll(sel.TargetList, "the target list of a query whose rows are read up to a LIMIT")
+	}
+	return st.hoist(sel, ctx, reg)
+}
+
+// subquery places the calls of a subquery that is evaluated once.
+func (st *statement) subquery(sel *pg_query.SelectStmt, ctx context) *plan.Refusal {
+	if sel.WithClause != nil {
+		return st.elsewhere(sel.ProtoReflect(), "a subquery with a WITH clause of its own")
+	}
+	ctx.beside = false
+	return st.selectBody(sel, ctx, st.enclosing(sel))
+}
+
+// enclosing returns the region between the parentheses around a subquery, found by the first call
+// in it, or an unknown region.
+func (st *statement) enclosing(sel *pg_query.SelectStmt) tree.Region {
+	if sel.Op != pg_query.SetOperation_SETOP_NONE || len(sel.TargetList) == 0 {
+		return tree.Region{}
+	}
+	s := st.src
+	first := s.At(int(sel.TargetList[0].GetResTarget().Location))
+	for i := first - 1; i >= 0; i-- {
+		if s.Kind(i) == pg_query.Token_SELECT && s.Kind(i-1) == tree.TokOpen {
+			return tree.Region{First: i, End: s.Toks[i-1].Match}
+		}
+		if s.Kind(i) != pg_query.Token_ALL && s.Kind(i) != pg_query.Token_DISTINCT {
+			break
+		}
+	}
+	return tree.Region{}
+}

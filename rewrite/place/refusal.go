@@ -1,0 +1,78 @@
+package place
+
+import (
+	"fmt"
+	"strings"
+
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/sqlfuncs"
+)
+
+// Places with a hint of their own.
+const (
+	placeView     = "a view"
+	placeRowsFrom = "ROWS FROM without a name for its column"
+)
+
+// refusePosition is the refusal of a call in a place where it cannot be served.
+func refusePosition(c *call, where string) *plan.Refusal {
+	return &plan.Refusal{
+		Code:    plan.CodeFeatureNotSupported,
+		Message: fmt.Sprintf("%s.%s cannot be called in %s", sqlfuncs.Schema, c.match.Name, where),
+		Hint:    positionHint(c, where),
+		Offset:  c.Start,
+		Place:   true,
+	}
+}
+
+// refuseExpanded is the refusal of a call whose row is expanded to columns where the call is served in
+// place.
+func refuseExpanded(c *call) *plan.Refusal {
+	r := refusePosition(c, "an expression with .* in such a statement")
+	name := sqlfuncs.Schema + "." + c.match.Name
+	r.Hint = fmt.Sprintf("Call it in FROM, where its arguments may refer to what stands before it, for example: select m.* from …, %s(…) as m.", name)
+	return r
+}
+
+// refuseValue is the refusal of an argument that is not known before the statement runs.
+func refuseValue(c *call, p sqlfuncs.Param, offset int) *plan.Refusal {
+	what := p.Shown()
+	if p.Name == c.match.Func.Selector {
+		what = "the selector"
+	}
+	return &plan.Refusal{
+		Code:    plan.CodeFeatureNotSupported,
+		Message: fmt.Sprintf("argument %s of %s.%s must be known before the statement runs", p.Shown(), sqlfuncs.Schema, c.match.Name),
+		Hint:    fmt.Sprintf("Give %s as a literal or as a bind parameter.", what),
+		Offset:  offset,
+	}
+}
+
+// positionHint shows a form of the call that works.
+func positionHint(c *call, where string) string {
+	name := sqlfuncs.Schema + "." + c.match.Name
+	form := fmt.Sprintf("select %s(…)", name)
+	if c.match.Func.Set {
+		form = fmt.Sprintf("select * from %s(…)", name)
+	}
+	switch {
+	case c.match.Func.Step:
+		return fmt.Sprintf("Call it in a statement of its own, for example: select %s(…).", name)
+	case where == placeView:
+		return "mbus4.create_view(qname, cname, viewname) makes a view over a queue that works without the proxy, too."
+	case where == placeRowsFrom:
+		return fmt.Sprintf("Name the columns, with this one first, for example: from rows from (%s(…), …) as x(r, …).", name)
+	}
+	return fmt.Sprintf("What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: %s.", form)
+}
+
+// refuseArguments is the refusal of a call whose arguments do not fit, in the words of Postgres.
+func refuseArguments(c *call, types []string, detail string) *plan.Refusal {
+	return &plan.Refusal{
+		Code:    plan.CodeUndefinedFunction,
+		Message: fmt.Sprintf("%s %s.%s(%s) does not exist", plan.KindOf(c.match.Func), sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
+		Detail:  detail,
+		Hint:    "The " + plan.KindOf(c.match.Func) + " is " + c.match.Func.Signature(c.match.Name) + ".",
+		Offset:  c.Start,
+	}
+}

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/splice"
+	"mbusproxy/sqlfuncs"
+)
+
+// Plan is a rewritten text. It is immutable and may be shared between sessions.
+type Plan struct {
+	client   string      // the text as the client sent it
+	server   splice.Text // the text for the server
+	enc      lex.Encoding
+	escapes  bool // a backslash escapes in plain strings
+	calls    []callSite
+	refusals []*Refusal
+	headers  bool
+	// relations are the client's own that a refusal of rights must not be taken to be about the schema's.
+	relations []string
+	signals   bool   // a call's Func.Signals
+	stepCall  int    // with steps in the text: the number of the first call that has one
+	blocks    bool   // the client's text has DO blocks of its own
+	tag       string // see Tag
+	pins      []int  // where numbers stand in the client's text whose values the plan depends on
+
+	given     []Given    // what must be known before the text runs
+	selectors []int      // of given
+	steps     []stepCall // in the order of the text
+	stmts     []Piece    // the statements that are not empty; only where something is given
+	hidden    []int      // which statements of sql are steps
+	step      int        // number of the call whose step sql is; 0: it is none
+	secret    string     // of the session; "" while the plan belongs to none
+}
+
+// Piece is where a statement stands.
+type Piece struct {
+	lex.Span     // in the client's text
+	From, To int // the pieces of the server's
+}
+
+// callSite is what a report about a call needs to know of it.
+type callSite struct {
+	lex.Span // in the client's text
+	fn       *sqlfuncs.Func
+	name     string // as called
+}
+
+// Signals reports whether the engine wants to know when a transaction that runs the plan has ended.
+func (p *Plan) Signals() bool { return p.signals }
+
+// GivesHeaders reports whether a call gives headers to a message, among which consume_after may be.
+func (p *Plan) GivesHeaders() bool { return p.headers }
+
+// ownText reports whether a 1-based position lies in text of ours, and for which byte of the client's
+// text that stands.
+func (p *Plan) ownText(pos int) (in int, own bool) {
+	in, copied := p.server.Origin(p.enc.ByteOffset(p.server.SQL, pos))
+	return in, !copied
+}
+
+// callAround returns the innermost call around a byte of the client's text, or nil.
+func (p *Plan) callAround(in int) *callSite {
+	var found *callSite
+	for i := range p.calls {
+		c := &p.calls[i]
+		if c.Start <= in && in < c.End && (found == nil || c.Start >= found.Start) {
+			found = c
+		}
+	}
+	return found
+}
+
+// clientPosition maps a 1-based character position, as in the field P of an ErrorResponse.
+func (p *Plan) clientPosition(pos int) int {
+	off, _ := p.server.Origin(p.enc.ByteOffset(p.server.SQL, pos))
+	return p.enc.CharPosition(p.client, min(off, len(p.client)))
+}
+
+// Refused returns the refusals of the plan's statements, in the order of the text.
+func (p *Plan) Refused() []*Refusal { return p.refusals }
+
+// Size is about how many bytes the plan takes.
+func (p *Plan) Size() int { return len(p.client) + p.server.Size() }
+
+// ClientText returns the text that the plan is for.
+func (p *Plan) ClientText() string { return p.client }
+
+// Text returns the text for the server, and where its pieces came from.
+func (p *Plan) Text() splice.Text { return p.server }

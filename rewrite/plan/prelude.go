@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"strconv"
+
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/splice"
+	"mbusproxy/sqlfuncs"
+)
+
+// Step is a call whose work a statement of its own does, before the statement that holds the call;
+// what stands in the call's place only reads the outcome.
+type Step struct {
+	Func *sqlfuncs.Func
+	Name string           // as called, folded to lower case
+	Args map[string]Value // all parameters, under their first names
+	Call int              // the number that {k} stands for in the call's Fragment
+	// Offset is where the call stands in the client's text, in bytes.
+	Offset int
+	// Guard is an expression that must be true before the step does anything, or fails; "" for none.
+	Guard string
+}
+
+// stepCall is a Step as the plan keeps it: args are indexes of Plan.given.
+type stepCall struct {
+	fn   *sqlfuncs.Func
+	name string
+	call int
+	stmt int // index of Plan.stmts
+	// guard is Step.Guard.
+	guard string
+	args  map[string]int
+}
+
+// Steps returns the plan's steps in the order in which they have to be done.
+func (p *Plan) Steps() []Step {
+	out := make([]Step, len(p.steps))
+	for i, s := range p.steps {
+		guard := s.guard
+		if guard != "" {
+			guard = splice.WithMark(guard, strconv.Itoa(s.call), p.secretOr())
+		}
+		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].Start, Args: make(map[string]Value, len(s.args))}
+		for name, g := range s.args {
+			out[i].Args[name] = p.given[g].Value
+		}
+	}
+	return out
+}
+
+// WithSteps returns the plan for the simple protocol: the text of each step, which may be several
+// statements, stands before the statement that holds the step's call. texts are in the order of Steps
+// and read as the rest does, in the client's encoding; each may end in a semicolon, not in a comment
+// up to the line's end. Reports about such a text point at the call.
+func (p *Plan) WithSteps(texts []string) *Plan {
+	q := *p
+	q.steps, q.stmts, q.hidden = nil, nil, nil
+	if len(p.steps) > 0 && !p.blocks {
+		q.stepCall = p.steps[0].call
+	}
+	o := &splice.Output{}
+	done, ordinal, next := 0, 0, 0
+	for i, s := range p.stmts {
+		o.Take(p.server, done, s.From)
+		if p.procedure(i) {
+			// The step's text stands for the statement: it may only commit when it is the only one.
+			o.Write(texts[next], p.calls[p.steps[next].call-1].Start)
+			next++
+			done = s.To
+			ordinal++
+			if len(p.stmts) == 1 {
+				q.tag = "CALL"
+			}
+			continue
+		}
+		for ; next < len(p.steps) && p.steps[next].stmt == i; next++ {
+			n := countStatements(texts[next], p.enc, p.escapes)
+			if n > 0 {
+				o.Write(texts[next]+"; ", p.calls[p.steps[next].call-1].Start)
+			}
+			for ; n > 0; n-- {
+				q.hidden = append(q.hidden, ordinal)
+				ordinal++
+			}
+		}
+		o.Take(p.server, s.From, s.To)
+		done = s.To
+		ordinal++
+	}
+	o.Take(p.server, done, p.server.Pieces())
+	q.server = o.Text()
+	return &q
+}
+
+// Hidden returns which statements of the text are steps, counted from 0 without empty ones, as the
+// server does that answers each with a CommandComplete. Their replies are not for the client.
+func (p *Plan) Hidden() []int { return p.hidden }
+
+// StepPlan returns the plan for text, which does the step of that call of p and is sent on its own.
+// Errors of the engine in it point at the call, others nowhere.
+func StepPlan(p *Plan, call int, text string) *Plan {
+	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, server: splice.Text{SQL: text}, calls: p.calls, step: call, secret: p.secret}
+}
+
+// countStatements counts the statements of a text that are not empty.
+func countStatements(text string, enc lex.Encoding, escapes bool) int {
+	l := lex.Lexer{Text: enc.Parseable(text), Escapes: escapes}
+	n, depth, empty := 0, 0, true
+	for {
+		t := l.Next()
+		switch {
+		case t.Kind == lex.End:
+			return n
+		case t.Kind == lex.Symbol && l.Text[t.Start] == ';' && depth == 0:
+			empty = true
+			continue
+		case t.Kind == lex.Symbol && l.Text[t.Start] == '(':
+			depth++
+		case t.Kind == lex.Symbol && l.Text[t.Start] == ')':
+			depth--
+		}
+		if empty {
+			n++
+		}
+		empty = false
+		if t.Kind == lex.Open {
+			return n
+		}
+	}
+}

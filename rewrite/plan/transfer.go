@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"slices"
+	"sort"
+
+	"mbusproxy/rewrite/lex"
+)
+
+// Fits reports whether the plan holds for a text of the same skeleton: the numbers it depends on are
+// the same.
+func (p *Plan) Fits(text string, from, to []lex.Literal) bool {
+	for _, pin := range p.pins {
+		i := sort.Search(len(from), func(i int) bool { return from[i].Start >= pin })
+		if i < len(from) && from[i].Start == pin && p.client[from[i].Start:from[i].End] != text[to[i].Start:to[i].End] {
+			return false
+		}
+	}
+	return true
+}
+
+// Transfer makes from a plan for one text the plan for another with the same skeleton. from and to
+// are the literals in either.
+func (p *Plan) Transfer(text string, from, to []lex.Literal) *Plan {
+	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, signals: p.signals, refusals: p.refusals, relations: p.relations, blocks: p.blocks, secret: p.secret, calls: slices.Clone(p.calls)}
+	m := lex.Mover{From: from, To: to}
+	for i, c := range q.calls {
+		q.calls[i].Span = m.MoveSpan(c.Span)
+	}
+	if len(p.given) > 0 {
+		q.given = make([]Given, len(p.given))
+		for i, g := range p.given {
+			g.Offset, g.Literal = m.Move(g.Offset), m.MoveSpan(g.Literal)
+			q.given[i] = g
+		}
+		q.selectors, q.steps = p.selectors, p.steps
+	}
+	if len(p.stmts) > 0 {
+		q.stmts = make([]Piece, len(p.stmts))
+		for i, s := range p.stmts {
+			q.stmts[i] = Piece{m.MoveSpan(s.Span), s.From, s.To}
+		}
+	}
+	if len(p.refusals) > 0 {
+		q.refusals = make([]*Refusal, len(p.refusals))
+		for i, r := range p.refusals {
+			moved := *r
+			moved.Offset = m.Move(r.Offset)
+			q.refusals[i] = &moved
+		}
+	}
+	for _, pin := range p.pins {
+		q.pins = append(q.pins, m.Move(pin))
+	}
+	q.server = p.server.Transfer(text, m)
+	q.decode()
+	return q
+}

@@ -1,0 +1,122 @@
+package tree
+
+import (
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+)
+
+// Evaluates reports whether a statement evaluates its expressions itself; others keep them for later, and
+// what is kept must not hold anything of ours. bare says that they cannot hold subqueries.
+func Evaluates(stmt *pg_query.Node) (bare, ok bool) {
+	switch n := stmt.GetNode().(type) {
+	case *pg_query.Node_SelectStmt, *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
+		return false, true
+	case *pg_query.Node_ExecuteStmt, *pg_query.Node_CallStmt:
+		return true, true
+	case *pg_query.Node_PrepareStmt:
+		return Evaluates(n.PrepareStmt.Query)
+	case *pg_query.Node_ExplainStmt:
+		return Evaluates(n.ExplainStmt.Query)
+	case *pg_query.Node_DeclareCursorStmt:
+		return Evaluates(n.DeclareCursorStmt.Query)
+	case *pg_query.Node_CopyStmt:
+		if n.CopyStmt.Query == nil {
+			return true, true // WHERE of COPY FROM
+		}
+		return Evaluates(n.CopyStmt.Query)
+	case *pg_query.Node_CreateTableAsStmt:
+		if n.CreateTableAsStmt.Objtype == pg_query.ObjectType_OBJECT_TABLE {
+			return Evaluates(n.CreateTableAsStmt.Query)
+		}
+	}
+	return false, false
+}
+
+func IsAggregateNode(n any) bool {
+	fc, ok := n.(*pg_query.FuncCall)
+	return ok && (fc.Over != nil || fc.AggFilter != nil || fc.AggStar || isAggregate(fc))
+}
+
+// isAggregate knows Postgres' own aggregates by name. A user's aggregate over a call is not seen
+// here: without GROUP BY its result is right all the same, with it the server reports an error.
+func isAggregate(fc *pg_query.FuncCall) bool {
+	switch strings.ToLower(NameOf(fc.Funcname[len(fc.Funcname)-1])) {
+	case "count", "sum", "avg", "min", "max", "array_agg", "string_agg", "bool_and", "bool_or", "every", "any_value",
+		"json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "xmlagg", "bit_and", "bit_or", "bit_xor",
+		"range_agg", "stddev", "variance":
+		return true
+	}
+	return false
+}
+
+// IsExpressionOnly reports whether a SELECT has one target without a name, and nothing else.
+func IsExpressionOnly(s *pg_query.SelectStmt) bool {
+	if s == nil || len(s.TargetList) != 1 || s.Op != pg_query.SetOperation_SETOP_NONE || s.WithClause != nil || s.IntoClause != nil ||
+		len(s.FromClause) > 0 || ClauseOf(s) != "" {
+		return false
+	}
+	t := s.TargetList[0].GetResTarget()
+	return t.GetName() == "" && len(t.GetIndirection()) == 0 && !EndsInStar(t.GetVal())
+}
+
+// OnceOnly reports whether the target list is evaluated exactly once.
+func OnceOnly(sel *pg_query.SelectStmt) bool {
+	return len(sel.FromClause) == 0 && ClauseOf(sel) == ""
+}
+
+// ClauseOf names a clause that the SELECT has behind FROM, or DISTINCT, if any.
+func ClauseOf(sel *pg_query.SelectStmt) string {
+	switch {
+	case len(sel.DistinctClause) > 0:
+		return "DISTINCT"
+	case sel.WhereClause != nil:
+		return "WHERE"
+	case len(sel.GroupClause) > 0:
+		return "GROUP BY"
+	case sel.HavingClause != nil:
+		return "HAVING"
+	case len(sel.WindowClause) > 0:
+		return "WINDOW"
+	case len(sel.SortClause) > 0:
+		return "ORDER BY"
+	case sel.LimitCount != nil:
+		return "LIMIT"
+	case sel.LimitOffset != nil:
+		return "OFFSET"
+	case len(sel.LockingClause) > 0:
+		return "FOR UPDATE"
+	}
+	return ""
+}
+
+// RowName returns the name by which an item of FROM is referred to as a whole, or "".
+func RowName(item *pg_query.Node) string {
+	switch v := item.Node.(type) {
+	case *pg_query.Node_RangeVar:
+		if a := v.RangeVar.Alias; a != nil {
+			return a.Aliasname
+		}
+		return v.RangeVar.Relname
+	case *pg_query.Node_RangeSubselect:
+		return v.RangeSubselect.Alias.GetAliasname()
+	case *pg_query.Node_RangeFunction:
+		if a := v.RangeFunction.Alias; a != nil {
+			return a.Aliasname
+		}
+		if fc := v.RangeFunction.Functions[0].GetList().GetItems()[0].GetFuncCall(); fc != nil {
+			return NameOf(fc.Funcname[len(fc.Funcname)-1])
+		}
+	}
+	return ""
+}
+
+// BindsParameters reports whether $n in a statement is a parameter of the protocol.
+func BindsParameters(stmt *pg_query.Node) bool {
+	switch stmt.Node.(type) {
+	case *pg_query.Node_SelectStmt, *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt,
+		*pg_query.Node_MergeStmt, *pg_query.Node_CallStmt, *pg_query.Node_ExplainStmt, *pg_query.Node_CreateTableAsStmt, *pg_query.Node_DeclareCursorStmt:
+		return true
+	}
+	return false
+}
