@@ -34,6 +34,21 @@ func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *p
 // Mentions is the cheap test on raw bytes.
 func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) }
 
+// MayHaveEffects is the cheap test for Effects.
+func (r *rewriter) MayHaveEffects(text []byte) bool { return rewrite.MayHaveEffects(text) }
+
+// The proxy shows parts of a text to MayHaveEffects, which overlap by as much as it knows of.
+const _ = uint(pipeline.EffectWordSize - rewrite.EffectWordSize)
+
+// Effects returns what the statements of a text do to names of prepared statements and portals.
+func (r *rewriter) Effects(sc pipeline.StatementContext, text string) (effects []pipeline.Effect, more bool) {
+	found, more := rewrite.Effects(text, session(sc))
+	for _, e := range found {
+		effects = append(effects, pipeline.Effect(e))
+	}
+	return effects, more
+}
+
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	var db *engine.Database

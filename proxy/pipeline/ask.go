@@ -32,10 +32,20 @@ type asking struct {
 	unsynced, copied bool
 	// awaited is the question under way for the message set aside, answered is awaited once its
 	// outcome is known and until that message is dealt with.
-	awaited, answered *deed
+	awaited, answered *probe
 	told              told
 	// canceled is set where the client has cancelled the statement while the Rewriter thought of a question.
 	canceled bool
+}
+
+// probe is a probe query that was sent.
+type probe struct {
+	*outcome
+	// Set before the outcome is: what the session said, that the failure was kept from the client, and
+	// the ErrorResponse of one that had a Sync of its own.
+	answer  string
+	hushed  bool
+	failure []byte
 }
 
 // done is called when a message has been dealt with.
@@ -133,9 +143,9 @@ func (f *ClientFlow) question(ctx context.Context, frame []byte) (messages []byt
 
 // pose returns the messages that ask a question, and notes them. synced: with a Sync.
 func (f *ClientFlow) pose(question string, simple, synced bool) (messages []byte) {
-	d := newDeed(0, "", meaning{})
+	d := &probe{outcome: newOutcome()}
 	f.asking.awaited = d
-	asks := &about{statement: f.ownName(), portal: f.ownName(), asks: d, deeds: []*deed{d}}
+	asks := &about{statement: f.ownName(), portal: f.ownName(), probe: d}
 	if simple {
 		f.hide(owedQuery, asks)
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(question), []byte{0})
@@ -154,9 +164,9 @@ func (f *ClientFlow) pose(question string, simple, synced bool) (messages []byte
 
 // failAs returns messages at which the server fails, for which the client gets the error.
 func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
-	d := newDeed(0, "", meaning{})
+	d := &probe{outcome: newOutcome()}
 	f.asking.awaited = d
-	f.hide(owedParse, &about{statement: f.ownName(), asks: d, deeds: []*deed{d}, instead: failure})
+	f.hide(owedParse, &about{statement: f.ownName(), probe: d, instead: failure})
 	messages = wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return wire.AppendFrame(messages, wire.MsgFlush)
 }
@@ -164,7 +174,7 @@ func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
 // answer is what the session said to the question about the message being looked at; "" when it was not
 // asked, or could not answer.
 func (f *ClientFlow) answer() string {
-	if d := f.asking.answered; d != nil && d.outcome.Load() == deedDone {
+	if d := f.asking.answered; d != nil && d.is() == done {
 		return d.answer
 	}
 	return ""
@@ -177,19 +187,19 @@ func (f *ClientFlow) failedFor(frame []byte) (failed bool, err error) {
 	if d == nil || frame[0] != wire.MsgQuery {
 		return false, nil // the server skips a Parse by itself
 	}
-	switch d.outcome.Load() {
-	case deedDone:
+	switch d.is() {
+	case done:
 		return false, nil
-	case deedUndone:
+	case undone:
 		return !d.hushed, nil
 	}
 	return false, errUnclear
 }
 
-// forQuestion returns the question that a reply coming now answers, or nil.
-func (f *serverFlow) forQuestion() *deed {
+// probed returns the question that a reply coming now answers, or nil.
+func (f *serverFlow) probed() *probe {
 	if h := f.head(); h != nil && h.about != nil {
-		return h.about.asks
+		return h.about.probe
 	}
 	return nil
 }
@@ -212,7 +222,7 @@ func (a *about) failed(frame, edited []byte, kind replyKind) (replacement []byte
 	if a.instead != nil {
 		return a.instead, false
 	}
-	if a.quiet == nil && a.asks == nil {
+	if a.quiet == nil && a.probe == nil {
 		return edited, false
 	}
 	var rep pgproto3.ErrorResponse
@@ -222,8 +232,8 @@ func (a *about) failed(frame, edited []byte, kind replyKind) (replacement []byte
 	switch {
 	case a.quiet == nil:
 		// The Query may be the one that ends the transaction.
-		a.asks.hushed = kind == owedQuery && rep.Code == codeFailedTransaction
-		return edited, a.asks.hushed
+		a.probe.hushed = kind == owedQuery && rep.Code == codeFailedTransaction
+		return edited, a.probe.hushed
 	case rep.SeverityUnlocalized != "ERROR":
 		return edited, false // it ends the session
 	case edited != nil:
@@ -240,8 +250,8 @@ func giveUp(o *owed) (more bool) {
 	if o.kind == owedSync {
 		return false
 	}
-	if o.kind.extended() && o.about != nil && o.about.asks != nil {
-		o.about.asks.settle(deedUndone)
+	if o.kind.extended() && o.about != nil && o.about.probe != nil {
+		o.about.probe.settle(undone)
 	}
 	return true
 }

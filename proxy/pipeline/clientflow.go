@@ -37,9 +37,10 @@ type ClientFlow struct {
 	unread *unread
 	// planned is set by the session's first Plan; from then on names are noted.
 	planned bool
-	// late is set by the session's first late plan.
-	late   *lateFlow
-	asking asking
+	// bindTime is set by the session's first bind-time plan.
+	bindTime *bindTime
+	names    *names
+	asking   asking
 	// held by the Rewriter: a statement of the session; see holding.
 	holding holding
 	// Terminated is set by Terminate: what follows is not forwarded.
@@ -79,7 +80,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	f.news, f.newsSize = f.news[:0], 0
 	out.Begin(buf)
 	pos := 0
-	if f.late != nil && f.late.awaited != nil && !f.late.await(ctx) || !f.awaitAnswer(ctx) {
+	if f.bindTime != nil && f.bindTime.awaited != nil && !f.bindTime.await(ctx) || !f.awaitAnswer(ctx) {
 		f.Terminated = true
 	}
 	for again := f.Holds() && f.gathered.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
@@ -131,17 +132,17 @@ func (f *ClientFlow) Release() { f.gathered.Release() }
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
 	wait := f.Detached && f.forRewriter(frame)
-	if f.late != nil {
+	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
 			if !f.mustCut() {
 				return pos, nil
 			}
 			frame = f.Cut(buf, out)
 		}
-		if f.late.awaited, err = f.late.unsettled(frame); err != nil {
+		if f.bindTime.awaited, err = f.unsettled(frame); err != nil {
 			return pos, err
 		}
-		wait = wait || f.late.awaited != nil || f.Detached && f.late.asks(frame)
+		wait = wait || f.bindTime.awaited != nil || f.Detached && f.asksPlan(frame)
 	}
 	if wait {
 		f.aside = f.SetAside(buf, frame, pos, out)
@@ -275,8 +276,8 @@ func (f *ClientFlow) push(kind replyKind, a *about) {
 	} else if f.copyEnds++; f.copyEnds > maxCopyEnds {
 		return
 	}
-	if f.late != nil {
-		f.late.sent(kind)
+	if f.bindTime != nil {
+		f.bindTime.sent(kind)
 	}
 	f.add(owed{kind: kind, about: a})
 }

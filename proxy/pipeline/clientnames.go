@@ -11,8 +11,8 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 	a := new(about)
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
 		a.portal, a.statement = nameKey(portal), nameKey(statement)
-		if f.late != nil {
-			refused, err := f.lateBound(ctx, frame, a)
+		if f.bindTime != nil {
+			refused, err := f.bindPrelude(ctx, frame, a)
 			if refused != nil {
 				return f.fail(refused), nil
 			}
@@ -30,9 +30,9 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 	a := new(about)
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {
 		a.portal = nameKey(portal)
-		if f.late != nil {
+		if f.bindTime != nil {
 			var refused Plan
-			if replacement, refused, err = f.lateExecute(portal, a); refused != nil {
+			if replacement, refused, err = f.executePrelude(portal, a); refused != nil {
 				return f.fail(refused), nil
 			}
 		}
@@ -54,8 +54,8 @@ func (f *ClientFlow) named(kind replyKind, body []byte) {
 			} else {
 				a.statement = nameKey(name)
 			}
-			if f.late != nil && kind == owedClose {
-				a.deeds = f.late.closed(a)
+			if f.bindTime != nil && kind == owedClose {
+				a.bindings = f.names.note(&binding{portal: a.ofPortal, name: nameKey(name), segment: f.bindTime.segment})
 			}
 		}
 	}

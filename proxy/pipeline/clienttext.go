@@ -8,24 +8,26 @@ import (
 )
 
 func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
-	text, rest, ok := wire.CString(body)
+	query, rest, ok := wire.CString(body)
 	if !ok || len(rest) > 0 {
 		f.push(owedQuery, nil) // malformed: the server says so
 		return nil
 	}
-	plan := f.plan(ctx, text, true, nil)
+	plan := f.plan(ctx, query, true, nil)
 	if !f.planned {
 		f.push(owedQuery, nil)
 		return nil
 	}
-	a := &about{plan: plan, drops: deallocatedNames(text)}
-	if f.late != nil {
-		deeds, ok := f.late.acted(f.acts(text), true)
-		if !ok {
-			plan = tooManyActs()
-			a.plan = plan
-		}
-		a.deeds = deeds
+	a := &about{plan: plan}
+	effects, known := f.effects(query)
+	switch {
+	case known:
+		a.bindings = f.noteEffects(effects, true)
+	case f.bindTime != nil && f.names.matter():
+		plan = tooManyEffects(len(effects))
+		a.plan = plan
+	default:
+		a.text = &text{unread: true}
 	}
 	if plan == nil {
 		f.push(owedQuery, a)
@@ -42,25 +44,33 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 		f.push(owedParse, nil)
 		return nil
 	}
-	text, types, ok := wire.CString(rest)
+	query, types, ok := wire.CString(rest)
 	if !ok {
 		f.push(owedParse, nil)
 		return nil
 	}
 	voids := voidParams(types)
-	plan := f.plan(ctx, text, false, voids)
+	plan := f.plan(ctx, query, false, voids)
 	if !f.planned {
 		f.push(owedParse, nil)
 		return nil
 	}
-	a := &about{plan: plan, statement: nameKey(name), drops: deallocatedNames(text)}
-	if f.latePlan(plan); f.late != nil {
-		acts := f.acts(text)
-		if f.late.crowded(a.statement, plan, acts) {
-			plan, acts = tooManyStatements(), nil
-			a.plan = plan
+	a := &about{statement: nameKey(name)}
+	from := &text{plan: plan, voids: voids}
+	if effects, known := f.effects(query); !known {
+		from.unread = true
+	} else if len(effects) > 0 { // a Parse with several statements fails
+		from.effect = &effects[0]
+	}
+	if f.followNames(plan); f.bindTime != nil {
+		if !f.names.roomForStatement(a.statement, from) {
+			plan = tooManyStatements()
+			from = &text{plan: plan}
 		}
-		a.deeds = f.late.parsed(a.statement, plan, voids, acts)
+		a.bindings = f.names.note(&binding{name: a.statement, segment: f.bindTime.segment, text: from})
+	}
+	if a.plan = plan; from.memory() > 0 {
+		a.text = from
 	}
 	f.push(owedParse, a)
 	if plan == nil {
@@ -89,9 +99,34 @@ func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
 	}
 }
 
-// acts is actsOf with the session's settings.
-func (f *ClientFlow) acts(text []byte) []act {
-	return actsOf(text, f.reads().EscapeStrings)
+// effects asks the Rewriter what the statements of a text do to names; known is false when there are more, or
+// when it is not known how the session reads the text.
+func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
+	if !f.rewriter.MayHaveEffects(text) {
+		return nil, true
+	}
+	if f.bindTime == nil && f.varies(text) { // it does not matter enough to ask
+		return nil, false
+	}
+	effects, more := f.rewriter.Effects(f.context(false, nil), string(text))
+	return effects, !more
+}
+
+// noteEffects notes what the statements of a Query or of a portal do to names.
+func (f *ClientFlow) noteEffects(effects []Effect, simple bool) []*binding {
+	if len(effects) == 0 {
+		return nil
+	}
+	like := binding{simple: simple}
+	if f.bindTime != nil {
+		like.segment, like.doubtful = f.bindTime.segment, f.bindTime.unsynced
+		for i := range effects {
+			if effects[i].Name == "" {
+				f.names.rebindAny()
+			}
+		}
+	}
+	return f.names.noteEffects(effects, like)
 }
 
 // oidVoid is VOIDOID of the server's pg_type.

@@ -55,10 +55,10 @@ const (
 	codeProgramLimit  = "54000"
 )
 
-func tooManyActs() Plan {
+func tooManyEffects(n int) Plan {
 	return &failure{
 		code:    codeProgramLimit,
-		message: fmt.Sprintf("more than %d statements that prepare, deallocate or declare in one text", maxActs),
+		message: fmt.Sprintf("more than %d statements that prepare, deallocate or declare in one text", n),
 		detail:  "Among them are names of statements with calls for which mbusproxy runs statements of its own.",
 		hint:    "Send them in several messages.",
 	}
@@ -68,15 +68,15 @@ func tooManyStatements() Plan {
 	return &failure{
 		code:    codeProgramLimit,
 		message: "too many prepared statements with calls for which mbusproxy runs statements of its own",
-		detail:  fmt.Sprintf("A session may have %d, with %d bytes of text.", maxLate, maxLateSize),
+		detail:  fmt.Sprintf("A session may have %d, with %d bytes of text.", maxStatements, maxStatementsSize),
 		hint:    "Close or deallocate those that are not needed any more.",
 	}
 }
 
-func tooManySteps() Plan {
+func tooManyPreludes() Plan {
 	return &failure{
 		code:    codeProgramLimit,
-		message: fmt.Sprintf("more than %d open portals of statements with calls for which mbusproxy runs statements of its own", MaxSteps),
+		message: fmt.Sprintf("more than %d open portals of statements with calls for which mbusproxy runs statements of its own", MaxPreludes),
 		hint:    "Close portals, or end the transaction.",
 	}
 }

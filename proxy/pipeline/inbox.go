@@ -21,7 +21,7 @@ func (in *Inbox) Expect(f *ClientFlow) {
 	for i := range f.news {
 		o := &f.news[i]
 		if in.ignored(o) {
-			o.undo()
+			o.undo(f.names)
 			continue
 		}
 		in.entries = append(in.entries, *o)
@@ -89,7 +89,7 @@ func (in *Inbox) Publish(f *serverFlow) {
 	for i := range in.entries {
 		o := in.entries[i]
 		if in.ignored(&o) {
-			o.undo()
+			o.undo(f.names)
 			continue
 		}
 		kept = append(kept, o)

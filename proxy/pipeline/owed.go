@@ -104,28 +104,68 @@ type owed struct {
 
 // about is what a reply means for the names and plans of the session. Immutable once queued.
 type about struct {
-	plan      Plan    // of a Query, Parse or step; may be nil
-	hide      []int   // Plan.Hidden of a Query
-	tag       string  // Plan.Tag of a Query
-	statement string  // Parse, Bind, Describe and Close of a statement
-	portal    string  // Bind, Execute, Describe and Close of a portal
-	ofPortal  bool    // Describe and Close: portal is meant, not statement
-	drops     drops   // what DEALLOCATE in the text of a Query or Parse drops
-	unread    bool    // Query and Parse: the text was too long to be looked at
-	asks      *deed   // of a question: the one among deeds that is its answer
-	quiet     *deed   // of a question with a Sync of its own: keeps its error, which is not for the client
-	instead   []byte  // the error that the client gets when the message fails; nil nearly always
-	deeds     []*deed // what the message may bring about, in order; nil nearly always
+	plan      Plan   // of a Query, Parse or step; may be nil
+	hide      []int  // Plan.Hidden of a Query
+	tag       string // Plan.Tag of a Query
+	statement string // Parse, Bind, Describe and Close of a statement
+	portal    string // Bind, Execute, Describe and Close of a portal
+	ofPortal  bool   // Describe and Close: portal is meant, not statement
+	// text is what is to be remembered of the text of a Parse. Of a Query only text.unread is used.
+	text     *text
+	unread   bool        // Query and Parse: the text was too long to be looked at
+	probe    *probe      // of ours: its reply is the answer to this probe query
+	quiet    *probe      // of a probe query with a Sync of its own: keeps its error, which is not for the client
+	run      *preludeRun // of ours: the prelude statement has run when this has
+	instead  []byte      // the error that the client gets when the message fails; nil nearly always
+	bindings []*binding  // of names, in the order in which the server comes to them; nil nearly always
 }
+
+// outcomes reports whether anything waits for what becomes of the message.
+func (a *about) outcomes() bool { return len(a.bindings) > 0 || a.probe != nil || a.run != nil }
+
+// answered settles what a reply of type typ says of a message of ours.
+func (o *owed) answered(typ byte, certain bool) {
+	if o.about == nil || !completes(typ) {
+		return
+	}
+	as := done
+	if !certain {
+		as = unclear
+	}
+	o.about.settleOurs(as)
+}
+
+func (a *about) settleOurs(as outcomeState) {
+	if a.probe != nil {
+		a.probe.settle(as)
+	}
+	if a.run != nil {
+		a.run.settle(as)
+	}
+}
+
+// settle settles what is not settled yet.
+func (o *owed) settle(n *names, as outcomeState) {
+	if o.about == nil {
+		return
+	}
+	o.about.settleOurs(as)
+	for _, b := range o.about.bindings {
+		n.settled(b, as)
+	}
+}
+
+// undo settles what is left of an entry that all readings have behind them.
+func (o *owed) undo(n *names) { o.settle(n, undone) }
 
 // size is about how many bytes a keeps.
 func (a *about) size() int {
-	n := len(a.statement) + len(a.portal) + len(a.instead) + 64*len(a.deeds)
+	n := len(a.statement) + len(a.portal) + len(a.instead) + 128*len(a.bindings)
 	if a.plan != nil {
 		n += len(a.plan.SQL())
 	}
-	for _, name := range a.drops.names {
-		n += len(name)
+	for _, b := range a.bindings {
+		n += len(b.name)
 	}
 	return n
 }
@@ -135,7 +175,7 @@ func (a *about) size() int {
 func (o *owed) hides(typ byte, done int) bool {
 	if o.hidden {
 		// A question that fails before a Query stands for the Query, up to its end.
-		fails := typ == wire.MsgReadyForQuery && o.kind == owedQuery && o.about.asks.pending() && !o.about.asks.hushed
+		fails := typ == wire.MsgReadyForQuery && o.kind == owedQuery && o.about.probe.is() == pending && !o.about.probe.hushed
 		return typ != wire.MsgErrorResponse && !fails
 	}
 	return typ == wire.MsgCommandComplete && o.kind == owedQuery && o.about != nil && slices.Contains(o.about.hide, done)
@@ -191,7 +231,6 @@ func (r *ring) count(o *owed, n int) {
 
 // pop drops the head.
 func (r *ring) pop() {
-	r.at(0).undo()
 	r.count(r.at(0), -1)
 	*r.at(0) = owed{}
 	r.head = (r.head + 1) & (len(r.entries) - 1)

@@ -39,10 +39,30 @@ type Rewriter interface {
 	// is refused becomes a Plan whose SQL makes the server raise an error, which Plan.EditReport
 	// turns into the real one. ctx ends with the session.
 	Rewrite(ctx context.Context, sc StatementContext, text string) Plan
+	// MayHaveEffects is the cheap test for texts that Effects finds something in. It must not keep text. None of the
+	// words that it looks for is longer than EffectWordSize, so it may be shown a text in parts.
+	MayHaveEffects(text []byte) bool
+	// Effects returns what the statements of a text do to names of prepared statements and portals once they are
+	// executed, in their order; more: there are others behind them. It is only called for texts for which MayHaveEffects is true.
+	Effects(sc StatementContext, text string) (effects []Effect, more bool)
 	// EditReport gets an ErrorResponse or NoticeResponse that belongs to no plan (for example of
 	// EXECUTE of an SQL-level prepared statement) in the session with that secret, and reports whether it
 	// changed it.
 	EditReport(secret string, r *pgproto3.ErrorResponse) bool
+}
+
+// EffectWordSize is the length of the longest word that Rewriter.MayHaveEffects may look for, in bytes.
+const EffectWordSize = 16
+
+// Effect is what a statement does to a name: it binds it, or takes it away. What takes all names away is none,
+// for its command tag says so.
+type Effect struct {
+	// Tag is the command tag by which the server says that it is done.
+	Tag string
+	// Portal says that the name is that of a portal, and not of a prepared statement.
+	Portal bool
+	// Name is the name as the server knows it, in the client's encoding; "" where it may be any but the unnamed one.
+	Name string
 }
 
 // Plan is a rewritten text. It is immutable and may be shared between sessions.

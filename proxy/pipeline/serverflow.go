@@ -33,8 +33,7 @@ func (f *serverFlow) EndedSilently() bool {
 
 // Release gives back, at the end of the session, what is remembered of prepared texts.
 func (f *serverFlow) Release() {
-	f.names.statements.release()
-	f.names.portals.release()
+	f.names.release()
 }
 
 // Feed takes a batch, whose head was prefilled, and leaves what is to be written to the client in
@@ -78,7 +77,7 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 	case wire.MsgDataRow, wire.MsgCopyData:
 		// The bulk of what servers send: no look at the queue while its head takes rows.
 		if !f.takesRows() {
-			if typ == wire.MsgDataRow && f.forQuestion() != nil && size <= maxAnswer {
+			if typ == wire.MsgDataRow && f.probed() != nil && size <= maxAnswer {
 				return size
 			}
 			return f.pass(typ)
@@ -146,7 +145,7 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 			replacement = wire.AppendFrame(nil, wire.MsgCommandComplete, []byte(promised), []byte{0})
 		}
 	case wire.MsgDataRow:
-		f.forQuestion().answer = readAnswer(body)
+		f.probed().answer = readAnswer(body)
 		hide, err = f.answer(wire.MsgDataRow, "")
 	case wire.MsgParameterStatus:
 		f.Settings.Store(f.Settings.Load().With(body))

@@ -23,20 +23,20 @@ type told struct {
 
 // unsure reports whether the message may be read differently from what the reported settings make of it.
 func (f *ClientFlow) unsure(frame []byte) bool {
-	if f.rewriter == nil || f.asking.told.answer != nil || f.before.Outstanding+len(f.news) == 0 || !isWhole(frame) {
+	if f.rewriter == nil || !isWhole(frame) {
 		return false
 	}
 	body := frame[wire.HeaderSize:]
 	switch frame[0] {
 	case wire.MsgQuery, wire.MsgParse:
-		return varies(body) && (f.forRewriter(frame) || f.late != nil && mayAct(body))
+		return f.varies(body) && (f.forRewriter(frame) || f.bindTime != nil && f.rewriter.MayHaveEffects(body))
 	case wire.MsgBind:
-		if f.late == nil || !f.late.asks(frame) {
+		if !f.asksPlan(frame) {
 			return false
 		}
 		values, _ := wire.ReadValues(body)
 		for n := 1; n <= values.Len(); n++ {
-			if v, _ := values.Get(n); varies(v.Bytes) {
+			if v, _ := values.Get(n); f.varies(v.Bytes) {
 				return true
 			}
 		}
@@ -44,8 +44,12 @@ func (f *ClientFlow) unsure(frame []byte) bool {
 	return false
 }
 
-// varies reports whether a text may mean something else under other settings.
-func varies(text []byte) bool {
+// varies reports whether a text may mean something else under the settings that the session may have than it
+// means under those that were reported.
+func (f *ClientFlow) varies(text []byte) bool {
+	if f.asking.told.answer != nil || f.before.Outstanding+len(f.news) == 0 {
+		return false
+	}
 	if bytes.IndexByte(text, '\\') >= 0 {
 		return true
 	}
@@ -71,7 +75,7 @@ func (f *ClientFlow) settled() {
 		return
 	}
 	a.told.asked = false
-	if a.answered.outcome.Load() != deedDone {
+	if a.answered.is() != done {
 		return
 	}
 	strings, encoding, _ := strings.Cut(a.answered.answer, " ")

@@ -19,7 +19,7 @@ func (p *signalling) AfterTransaction() { p.ended++ }
 func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()
 	plan := &signalling{}
-	var tr tracker
+	tr := tracker{names: new(names)}
 	ours, other := owed{kind: owedQuery, about: &about{plan: plan}}, owed{kind: owedQuery, about: &about{}}
 	reply := func(o owed, types string, status string) {
 		t.Helper()
@@ -55,7 +55,7 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 		}
 	}
 	// In the extended protocol the plan is that of the portal.
-	tr.names.statements.put("s", text{plan: plan})
+	tr.names.statements.setText("s", &text{plan: plan})
 	tr.queueUp([]owed{{kind: owedBind, about: &about{statement: "s"}}, {kind: owedExecute, about: &about{}}, {kind: owedSync}})
 	for _, typ := range []byte("2C") {
 		if _, err := tr.answer(typ, ""); err != nil {

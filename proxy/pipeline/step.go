@@ -16,20 +16,20 @@ func (f *ClientFlow) ownName() string {
 	return f.private
 }
 
-// inject returns the messages that run the step of m before the portal is executed for the first time, and
-// notes them. run is done when the step has run.
+// inject returns the messages that run the prelude statement of b before the portal is executed for the first time, and
+// notes them. b.run is done when it has run.
 //
 // First comes a Describe of the portal: if it is not there, or the transaction has failed, that
 // gives the error which the client's Execute would have given, and no step runs. The Close that
 // follows removes what a step that failed may have left; nothing need be there to be closed.
-func (f *ClientFlow) inject(portal []byte, m *meaning, run *deed) []byte {
-	step := m.step
+func (f *ClientFlow) inject(portal []byte, b *binding) []byte {
+	step := b.prelude
 	ours := &about{plan: step}
 	out := wire.AppendFrame(nil, wire.MsgDescribe, []byte("P"), portal, []byte{0})
 	f.hide(owedDescribe, &about{portal: nameKey(portal), ofPortal: true})
-	out = f.runHidden(out, step.SQL(), ours, &about{plan: step, deeds: []*deed{run}})
-	if m.again != nil {
-		out = append(out, m.again...)
+	out = f.runHidden(out, step.SQL(), ours, &about{plan: step, run: b.run})
+	if b.again != nil {
+		out = append(out, b.again...)
 		f.hide(owedBind, ours)
 	}
 	return out
@@ -37,8 +37,8 @@ func (f *ClientFlow) inject(portal []byte, m *meaning, run *deed) []byte {
 
 // hide notes a message of ours, whose replies are not for the client.
 func (f *ClientFlow) hide(kind replyKind, a *about) {
-	if f.late != nil {
-		f.late.sent(kind)
+	if f.bindTime != nil {
+		f.bindTime.sent(kind)
 	}
 	f.add(owed{kind: kind, hidden: true, about: a})
 }

@@ -21,7 +21,7 @@ type tracker struct {
 	more []reading
 	// Txn is the transaction status of the last ReadyForQuery: 'I', 'T' or 'E'.
 	Txn   byte
-	names names
+	names *names
 	// signals is the last plan executed in this transaction that wants to be told of its end.
 	signals Plan
 	// told is session.skips as last set here.
@@ -56,7 +56,7 @@ func (t *tracker) queueUp(news []owed) {
 	for i := range news {
 		o := &news[i]
 		if t.skips() && o.kind != owedSync || t.copies() && o.kind == owedSync && t.queue.n >= maxOwed {
-			o.undo()
+			o.undo(t.names)
 			continue
 		}
 		t.queue.push(*o)
@@ -134,7 +134,7 @@ func (t *tracker) wantsTag() bool {
 		return true
 	}
 	h := t.upcoming()
-	return h != nil && h.about != nil && (len(h.about.deeds) > 0 || len(h.about.hide) > 0 || h.about.tag != "")
+	return h != nil && h.about != nil && (h.about.outcomes() || len(h.about.hide) > 0 || h.about.tag != "")
 }
 
 // Idle reports that no reply is owed and no transaction is open.
@@ -326,7 +326,8 @@ func (t *tracker) note(h *owed, typ byte, detail string) {
 	if h == nil {
 		return
 	}
-	t.fulfil(h, typ, detail)
+	certain := len(t.more) == 0
+	h.answered(typ, certain)
 	if h.hidden {
 		return
 	}
@@ -335,18 +336,28 @@ func (t *tracker) note(h *owed, typ byte, detail string) {
 			t.signals = plan
 		}
 	}
-	switch typ {
-	case wire.MsgParseComplete:
-		t.names.parsed(h.about)
-	case wire.MsgBindComplete:
-		t.names.bound(h.about)
-	case wire.MsgCloseComplete:
-		t.names.closed(h.about)
-	case wire.MsgCommandComplete:
-		t.names.completed(h, detail)
-	case wire.MsgErrorResponse:
-		t.names.failed(h)
+	t.names.replied(h, typ, detail, certain)
+}
+
+// blur settles, while there are several readings, the outcomes that one of them has behind it: what
+// it says of them may not be so, and in that reading no reply may be to come.
+func (t *tracker) blur() {
+	stop := t.reached(&t.main)
+	for i := range t.more {
+		stop = max(stop, t.reached(&t.more[i]))
 	}
+	for i := range min(stop, t.queue.n) {
+		t.queue.at(i).settle(t.names, unclear)
+	}
+}
+
+// reached is the index of the first message that r does not have behind it.
+func (t *tracker) reached(r *reading) int {
+	at := r.at
+	for r.skipping && at < t.queue.n && t.queue.at(at).kind != owedSync {
+		at++
+	}
+	return at
 }
 
 // trim drops what all readings have behind them.
@@ -359,6 +370,7 @@ func (t *tracker) trim() {
 		return
 	}
 	for range n {
+		t.queue.at(0).undo(t.names)
 		t.queue.pop()
 	}
 	t.main.moved(n)

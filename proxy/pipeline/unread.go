@@ -11,37 +11,33 @@ import (
 // unread is a Query or Parse that passes without being looked at, because it is too long or there is no memory
 // to hold it. While it passes the words are looked for that may give a name another meaning.
 type unread struct {
-	acts bool   // such a word was found
-	tail []byte // the end of what passed, for words that lie across
-	// statement is the deed of a Parse; nil for a Query.
-	statement *deed
+	found bool   // what the Rewriter looks for was found
+	tail  []byte // the end of what passed, for words that lie across
+	// statement is the text of a Parse; nil for a Query.
+	statement *text
+	rewriter  Rewriter
 }
-
-// actWords are the words of statements that give names a meaning or take it away.
-func actWords() [3]string { return [...]string{"prepare", "deallocate", "declare"} }
-
-const longestActWord = len("deallocate")
 
 // Saw takes note of a part of the text.
 func (u *unread) Saw(b []byte) {
-	if u.acts {
+	if u.found {
 		return
 	}
-	across := append(u.tail, b[:min(len(b), longestActWord-1)]...)
-	u.acts = mayAct(across) || mayAct(b)
-	if len(b) >= longestActWord {
-		u.tail = append(u.tail[:0], b[len(b)-longestActWord+1:]...)
+	across := append(u.tail, b[:min(len(b), EffectWordSize-1)]...)
+	u.found = u.rewriter.MayHaveEffects(across) || u.rewriter.MayHaveEffects(b)
+	if len(b) >= EffectWordSize {
+		u.tail = append(u.tail[:0], b[len(b)-EffectWordSize+1:]...)
 	} else {
-		u.tail = bytes.Clone(across[max(0, len(across)-longestActWord+1):])
+		u.tail = bytes.Clone(across[max(0, len(across)-EffectWordSize+1):])
 	}
 }
 
 // pass lets the message go of which frame is the head.
-func (f *ClientFlow) pass(frame []byte, statement *deed) {
-	if f.late == nil {
+func (f *ClientFlow) pass(frame []byte, statement *text) {
+	if f.bindTime == nil {
 		return
 	}
-	f.unread = &unread{statement: statement}
+	f.unread = &unread{statement: statement, rewriter: f.rewriter}
 	f.Watch = f.unread
 	f.unread.Saw(frame[wire.HeaderSize:])
 }
@@ -51,47 +47,34 @@ func (f *ClientFlow) readOn() {
 	u := f.unread
 	f.unread, f.Watch = nil, nil
 	switch {
-	case !u.acts:
+	case !u.found:
 	case u.statement != nil:
-		u.statement.acts = true
+		u.statement.renames = true
 	default:
-		f.late.cloud()
+		f.names.rebindAny()
 	}
 }
 
 // longQuery notes a Query whose text is not looked at.
 func (f *ClientFlow) longQuery(frame []byte) {
-	f.push(owedQuery, &about{unread: true, drops: drops{all: true}})
+	f.push(owedQuery, &about{unread: true, text: &text{unread: true}})
 	f.pass(frame, nil)
 }
 
 // longParse notes a Parse whose text is not looked at.
 func (f *ClientFlow) longParse(frame []byte) {
-	a := &about{unread: true, drops: drops{all: true}}
+	a := &about{unread: true, text: &text{unread: true}}
 	name, _, ok := wire.CString(frame[wire.HeaderSize:])
-	var statement *deed
+	var statement *text
 	if ok {
 		a.statement = nameKey(name)
-		if f.late != nil && !f.late.crowded(a.statement, nil, []act{{}}) {
-			a.deeds = f.late.statements.note(a.statement, f.late.segment, meaning{unread: true})
-			statement = a.deeds[0]
+		if f.bindTime != nil && f.names.roomForStatement(a.statement, a.text) {
+			a.bindings = f.names.note(&binding{name: a.statement, segment: f.bindTime.segment, text: a.text})
+			statement = a.text
 		}
 	}
 	f.push(owedParse, a)
 	f.pass(frame, statement)
-}
-
-// cloud is called when names may have got another meaning, and which ones is not known. Only SQL does that,
-// and it does not reach the unnamed ones.
-func (l *lateFlow) cloud() {
-	for _, r := range []*register{&l.statements, &l.portals} {
-		for name, h := range r.names {
-			if name != "" {
-				h.underWay, h.last = nil, newDeed(l.segment, "", meaning{clouded: true})
-				h.last.settle(deedDone)
-			}
-		}
-	}
 }
 
 // SQLSTATEs of what the server does not find.

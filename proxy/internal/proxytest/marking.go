@@ -15,6 +15,7 @@ import (
 // reports about it get their position corrected, so that all replies must be those of a direct
 // connection; a report corrected for the wrong statement shows.
 type Marking struct {
+	SQL
 	// Visible also appends to reports whose plan they went through.
 	Visible bool
 }

@@ -19,6 +19,7 @@ import (
 // /*hide 0 2*/ hides these statements. The text itself stays. Reports show the plan they went
 // through.
 type Stepping struct {
+	SQL
 	Mu    sync.Mutex
 	Asked []string // the steps that Bound returned
 }
