@@ -12,7 +12,6 @@ type Flows struct {
 	Up       ClientFlow
 	Down     serverFlow
 	settings atomic.Pointer[wire.Settings] // as last reported; down writes, up reads
-	names    names
 }
 
 // Facts is what startup has found out about a session.
@@ -28,10 +27,10 @@ type Facts struct {
 func (f *Flows) Begin(l Facts) {
 	f.settings.Store(&l.Settings)
 	f.Up = ClientFlow{
-		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.names,
+		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names,
 	}
 	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, Settings: &f.settings}
-	f.Down.Txn, f.Down.names = l.Txn, &f.names
+	f.Down.Txn = l.Txn
 }
 
 // Share is called once, before the first feed, with the memory that all sessions share. letGo is called, by another
@@ -40,5 +39,5 @@ func (f *Flows) Begin(l Facts) {
 func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, letGo, look func()) {
 	f.Up.gathered = long.Share(letGo)
 	f.Up.holding.look = look
-	f.names.share(remembered)
+	f.Down.names.share(remembered)
 }

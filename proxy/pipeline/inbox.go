@@ -89,7 +89,7 @@ func (in *Inbox) Publish(f *serverFlow) {
 	for i := range in.entries {
 		o := in.entries[i]
 		if in.ignored(&o) {
-			o.undo(f.names)
+			o.undo(&f.names)
 			continue
 		}
 		kept = append(kept, o)

@@ -25,7 +25,7 @@ func FuzzServerFrames(f *testing.F) {
 		'E': owedExecute, 'C': owedClose, 'S': owedSync, 'c': copyEnd,
 	}
 	f.Fuzz(func(t *testing.T, owing, replies []byte) {
-		flow := serverFlow{tracker: tracker{names: new(names)}, rewriter: leaving{}, Settings: new(atomic.Pointer[wire.Settings])}
+		flow := serverFlow{rewriter: leaving{}, Settings: new(atomic.Pointer[wire.Settings])}
 		for _, c := range owing {
 			if kind, ok := kinds[c]; ok {
 				flow.queueUp([]owed{{kind: kind}})

@@ -19,7 +19,7 @@ func (p *signalling) AfterTransaction() { p.ended++ }
 func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()
 	plan := &signalling{}
-	tr := tracker{names: new(names)}
+	var tr tracker
 	ours, other := owed{kind: owedQuery, about: &about{plan: plan}}, owed{kind: owedQuery, about: &about{}}
 	reply := func(o owed, types string, status string) {
 		t.Helper()

@@ -21,7 +21,7 @@ type tracker struct {
 	more []reading
 	// Txn is the transaction status of the last ReadyForQuery: 'I', 'T' or 'E'.
 	Txn   byte
-	names *names
+	names names
 	// signals is the last plan executed in this transaction that wants to be told of its end.
 	signals Plan
 	// told is session.skips as last set here.
@@ -56,7 +56,7 @@ func (t *tracker) queueUp(news []owed) {
 	for i := range news {
 		o := &news[i]
 		if t.skips() && o.kind != owedSync || t.copies() && o.kind == owedSync && t.queue.n >= maxOwed {
-			o.undo(t.names)
+			o.undo(&t.names)
 			continue
 		}
 		t.queue.push(*o)
@@ -347,7 +347,7 @@ func (t *tracker) blur() {
 		stop = max(stop, t.reached(&t.more[i]))
 	}
 	for i := range min(stop, t.queue.n) {
-		t.queue.at(i).settle(t.names, unclear)
+		t.queue.at(i).settle(&t.names, unclear)
 	}
 }
 
@@ -370,7 +370,7 @@ func (t *tracker) trim() {
 		return
 	}
 	for range n {
-		t.queue.at(0).undo(t.names)
+		t.queue.at(0).undo(&t.names)
 		t.queue.pop()
 	}
 	t.main.moved(n)

@@ -8,8 +8,8 @@ import (
 
 // TestUnclearBinding: what the replies leave open is not taken for done or undone.
 func TestUnclearBinding(t *testing.T) {
-	n := new(names)
-	tr := tracker{names: n}
+	var tr tracker
+	n := &tr.names
 	parse := func(segment uint64) (*binding, owed) {
 		b := &binding{name: "s", segment: segment, text: &text{effect: &Effect{}}}
 		return b, owed{kind: owedParse, about: &about{statement: "s", bindings: n.note(b)}}
@@ -46,7 +46,7 @@ func TestUnclearBinding(t *testing.T) {
 	}
 	// What is certain later counts.
 	second, parseSecond := parse(2)
-	tr = tracker{names: n}
+	tr.queue, tr.main, tr.more = ring{}, reading{}, nil
 	tr.queueUp([]owed{parseSecond, {kind: owedSync}})
 	reply(wire.MsgParseComplete, wire.MsgReadyForQuery)
 	if b, wait, err := n.look(false, "s", 3); b != second || wait != nil || err != nil {
