@@ -21,12 +21,12 @@ type rewriter struct {
 	texts   *engine.CallTexts
 }
 
-// newRewriter returns a rewriter, which is an asker where calls without the schema are served.
+// newRewriter returns a rewriter, which is an prober where calls without the schema are served.
 func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) pipeline.Rewriter {
 	texts := engine.Fragments()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
-		return asker{r}
+		return prober{r}
 	}
 	return r
 }
@@ -125,11 +125,11 @@ func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, p.Plan.EditReport)
 }
 
-// Late reports whether Bound is to be called.
-func (p plan) Late() bool { return p.late != nil }
+// BindTime reports whether Prelude is to be called.
+func (p plan) BindTime() bool { return p.late != nil }
 
-// Bound returns the step that the values make, or nil.
-func (p plan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+// Prelude returns the prelude statement that the values make, or nil.
+func (p plan) Prelude(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
 		return plan{Plan: step, db: p.db}
 	}

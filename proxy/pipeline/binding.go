@@ -54,7 +54,7 @@ type text struct {
 
 // bindTime returns the plan if it is to be asked at each Bind.
 func (t *text) bindTime() Plan {
-	if t == nil || t.plan == nil || !t.plan.Late() {
+	if t == nil || t.plan == nil || !t.plan.BindTime() {
 		return nil
 	}
 	return t.plan

@@ -19,9 +19,9 @@ type bindTime struct {
 }
 
 // sent is called for each message that is noted.
-func (t *bindTime) sent(kind replyKind) {
+func (t *bindTime) sent(kind requestKind) {
 	switch {
-	case kind == owedSync:
+	case kind == kindSync:
 		t.segment++
 		t.unsynced = false
 	case kind.extended():
@@ -43,7 +43,7 @@ func (t *bindTime) await(ctx context.Context) bool {
 
 // followNames is called with each Plan of a Parse before the Parse is noted.
 func (f *ClientFlow) followNames(plan Plan) {
-	if f.bindTime == nil && plan != nil && plan.Late() {
+	if f.bindTime == nil && plan != nil && plan.BindTime() {
 		f.bindTime = &bindTime{unsynced: true} // what came before was not looked at
 	}
 }
@@ -138,7 +138,7 @@ func (f *ClientFlow) wholeBind(buf, frame []byte, pos int, out *wire.Splicer) (w
 
 // bindPrelude notes a Bind, and asks the plan of the statement for the prelude statement if it is a bind-time plan. refused
 // is what the Bind fails with.
-func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *about) (refused Plan, err error) {
+func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) (refused Plan, err error) {
 	statement, _, err := f.statementOf(a.statement)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *about) (r
 
 // executePrelude notes an Execute of the portal with the given full name and returns the messages of
 // the prelude statement that must come before it. refused is what the Execute fails with.
-func (f *ClientFlow) executePrelude(portal []byte, a *about) (before []byte, refused Plan, err error) {
+func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, refused Plan, err error) {
 	b, _, err := f.portalOf(a.portal)
 	if b == nil || err != nil {
 		return nil, nil, err

@@ -23,8 +23,8 @@ type ClientFlow struct {
 
 	wire.Framer
 	// news are the entries for the messages of the last feed, in order, and newsSize their bytes.
-	news     []owed
-	newsSize int
+	requests     []request
+	requestsSize int
 	// before is what was known of the server before the feed under way.
 	before Backlog
 	// copyEnds counts the ends of COPY that follow each other.
@@ -40,7 +40,7 @@ type ClientFlow struct {
 	// bindTime is set by the session's first bind-time plan.
 	bindTime *bindTime
 	names    *names
-	asking   asking
+	probing  probing
 	// held by the Rewriter: a statement of the session; see holding.
 	holding holding
 	// Terminated is set by Terminate: what follows is not forwarded.
@@ -66,18 +66,18 @@ type Backlog struct {
 // come: then the next feed waits for them.
 var ErrNeedsRewriter = errors.New("statement is for the Rewriter")
 
-// newsKeep is how many entries of news are kept between batches.
-const newsKeep = 64
+// requestsKeep is how many entries of news are kept between batches.
+const requestsKeep = 64
 
 // Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
 // out. before is where the server stands. The entries in news must be queued before it is written. With errFull it has stopped before a message,
 // and aside is what it has not looked at: that is to be fed when the server owes less.
 func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *wire.Splicer) (err error) {
 	f.before = before
-	if cap(f.news) > newsKeep {
-		f.news = nil
+	if cap(f.requests) > requestsKeep {
+		f.requests = nil
 	}
-	f.news, f.newsSize = f.news[:0], 0
+	f.requests, f.requestsSize = f.requests[:0], 0
 	out.Begin(buf)
 	pos := 0
 	if f.bindTime != nil && f.bindTime.awaited != nil && !f.bindTime.await(ctx) || !f.awaitAnswer(ctx) {
@@ -148,7 +148,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 		f.aside = f.SetAside(buf, frame, pos, out)
 		return pos, ErrNeedsRewriter
 	}
-	if f.ask(ctx, buf, frame, pos, out) {
+	if f.sendProbe(ctx, buf, frame, pos, out) {
 		return pos, ErrNeedsRewriter
 	}
 	failed, err := f.failedFor(frame)
@@ -161,7 +161,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 			return pos, err
 		}
 	}
-	f.asking.done()
+	f.probing.done()
 	f.short = false
 	if repl != nil || failed {
 		f.Replace(out, frame, pos, repl)
@@ -187,7 +187,7 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		return 0
 	}
 	if f.before.skips {
-		f.asking.done() // it was about a message that is skipped now
+		f.probing.done() // it was about a message that is skipped now
 		if typ != wire.MsgSync {
 			return 0
 		}
@@ -209,36 +209,36 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		if f.rewriter != nil {
 			return wantsText(size)
 		}
-		f.push(owedQuery, nil)
+		f.push(kindQuery, nil)
 	case wire.MsgParse:
 		if f.rewriter != nil {
 			return wantsText(size)
 		}
-		f.push(owedParse, nil)
+		f.push(kindParse, nil)
 	case wire.MsgBind:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
-		f.push(owedBind, nil)
+		f.push(kindBind, nil)
 	case wire.MsgDescribe:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
-		f.push(owedDescribe, nil)
+		f.push(kindDescribe, nil)
 	case wire.MsgExecute:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
-		f.push(owedExecute, nil)
+		f.push(kindExecute, nil)
 	case wire.MsgClose:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
-		f.push(owedClose, nil)
+		f.push(kindClose, nil)
 	case wire.MsgSync:
-		f.push(owedSync, nil)
+		f.push(kindSync, nil)
 	case wire.MsgFunctionCall:
-		f.push(owedFunctionCall, nil)
+		f.push(kindFunctionCall, nil)
 	}
 	return 0
 }
@@ -254,7 +254,7 @@ func wantsText(size int) (gather int) {
 // full reports that enough is owed. The client is then not read until the server has caught up, and a
 // Flush makes the server say what it has: it holds replies back until Sync.
 func (f *ClientFlow) full() bool {
-	return f.before.Outstanding+len(f.news) >= maxOwed || f.before.size+f.newsSize >= maxOwedBytes
+	return f.before.Outstanding+len(f.requests) >= maxOutstanding || f.before.size+f.requestsSize >= maxOutstandingBytes
 }
 
 // forRewriter reports whether inspect would call Rewrite for the message. Of long ones it says so unseen, for to
@@ -269,8 +269,8 @@ func (f *ClientFlow) forRewriter(frame []byte) bool {
 // maxCopyEnds is how many ends of COPY in a row are noted: more than statements of one Query take.
 const maxCopyEnds = 1024
 
-func (f *ClientFlow) push(kind replyKind, a *about) {
-	f.asking.note(kind)
+func (f *ClientFlow) push(kind requestKind, a *details) {
+	f.probing.note(kind)
 	if kind != copyEnd {
 		f.copyEnds = 0
 	} else if f.copyEnds++; f.copyEnds > maxCopyEnds {
@@ -279,16 +279,16 @@ func (f *ClientFlow) push(kind replyKind, a *about) {
 	if f.bindTime != nil {
 		f.bindTime.sent(kind)
 	}
-	f.add(owed{kind: kind, about: a})
+	f.add(request{kind: kind, details: a})
 }
 
 // add adds to news.
-func (f *ClientFlow) add(o owed) {
-	if o.about != nil {
-		o.size = uint32(o.about.size())
-		f.newsSize += int(o.size)
+func (f *ClientFlow) add(o request) {
+	if o.details != nil {
+		o.size = uint32(o.details.size())
+		f.requestsSize += int(o.size)
 	}
-	f.news = append(f.news, o)
+	f.requests = append(f.requests, o)
 }
 
 // inspect looks at a gathered message (or at the head of a long one), notes it, and returns its
@@ -311,9 +311,9 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	case wire.MsgBind:
 		return f.bind(ctx, frame)
 	case wire.MsgDescribe:
-		f.named(owedDescribe, body)
+		f.named(kindDescribe, body)
 	case wire.MsgClose:
-		f.named(owedClose, body)
+		f.named(kindClose, body)
 	case wire.MsgExecute:
 		return f.execute(frame)
 	case wire.MsgTerminate:
@@ -323,4 +323,6 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 }
 
 // Roomy reports that a client that had to wait may go on.
-func (s Backlog) Roomy() bool { return s.Outstanding <= maxOwed/2 && s.size <= maxOwedBytes/2 }
+func (s Backlog) Roomy() bool {
+	return s.Outstanding <= maxOutstanding/2 && s.size <= maxOutstandingBytes/2
+}

@@ -8,7 +8,7 @@ import (
 
 // bind returns what takes the place of a Bind that is refused, nil nearly always.
 func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte, err error) {
-	a := new(about)
+	a := new(details)
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
 		a.portal, a.statement = nameKey(portal), nameKey(statement)
 		if f.bindTime != nil {
@@ -21,13 +21,13 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 			}
 		}
 	}
-	f.push(owedBind, a)
+	f.push(kindBind, a)
 	return nil, nil
 }
 
 // execute returns the Execute with the messages of a step before it, if it needs one.
 func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
-	a := new(about)
+	a := new(details)
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {
 		a.portal = nameKey(portal)
 		if f.bindTime != nil {
@@ -37,7 +37,7 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 			}
 		}
 	}
-	f.push(owedExecute, a)
+	f.push(kindExecute, a)
 	if replacement != nil {
 		replacement = append(replacement, frame...)
 	}
@@ -45,8 +45,8 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 }
 
 // named notes a Describe or Close, whose body is 'S' or 'P' and a name.
-func (f *ClientFlow) named(kind replyKind, body []byte) {
-	a := new(about)
+func (f *ClientFlow) named(kind requestKind, body []byte) {
+	a := new(details)
 	if len(body) > 0 {
 		if name, _, ok := wire.CString(body[1:]); ok {
 			if a.ofPortal = body[0] == 'P'; a.ofPortal {
@@ -54,7 +54,7 @@ func (f *ClientFlow) named(kind replyKind, body []byte) {
 			} else {
 				a.statement = nameKey(name)
 			}
-			if f.bindTime != nil && kind == owedClose {
+			if f.bindTime != nil && kind == kindClose {
 				a.bindings = f.names.note(&binding{portal: a.ofPortal, name: nameKey(name), segment: f.bindTime.segment})
 			}
 		}

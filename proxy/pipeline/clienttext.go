@@ -10,15 +10,15 @@ import (
 func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	query, rest, ok := wire.CString(body)
 	if !ok || len(rest) > 0 {
-		f.push(owedQuery, nil) // malformed: the server says so
+		f.push(kindQuery, nil) // malformed: the server says so
 		return nil
 	}
 	plan := f.plan(ctx, query, true, nil)
 	if !f.planned {
-		f.push(owedQuery, nil)
+		f.push(kindQuery, nil)
 		return nil
 	}
-	a := &about{plan: plan}
+	a := &details{plan: plan}
 	effects, known := f.effects(query)
 	switch {
 	case known:
@@ -30,32 +30,32 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		a.text = &text{unread: true}
 	}
 	if plan == nil {
-		f.push(owedQuery, a)
+		f.push(kindQuery, a)
 		return nil
 	}
 	a.hide, a.tag = plan.Hidden(), plan.Tag()
-	f.push(owedQuery, a)
+	f.push(kindQuery, a)
 	return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0})
 }
 
 func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	name, rest, ok := wire.CString(body)
 	if !ok {
-		f.push(owedParse, nil)
+		f.push(kindParse, nil)
 		return nil
 	}
 	query, types, ok := wire.CString(rest)
 	if !ok {
-		f.push(owedParse, nil)
+		f.push(kindParse, nil)
 		return nil
 	}
 	voids := voidParams(types)
 	plan := f.plan(ctx, query, false, voids)
 	if !f.planned {
-		f.push(owedParse, nil)
+		f.push(kindParse, nil)
 		return nil
 	}
-	a := &about{statement: nameKey(name)}
+	a := &details{statement: nameKey(name)}
 	from := &text{plan: plan, voids: voids}
 	if effects, known := f.effects(query); !known {
 		from.unread = true
@@ -72,7 +72,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	if a.plan = plan; from.memory() > 0 {
 		a.text = from
 	}
-	f.push(owedParse, a)
+	f.push(kindParse, a)
 	if plan == nil {
 		return nil
 	}

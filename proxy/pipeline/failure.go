@@ -32,17 +32,17 @@ func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 
 func (*failure) Hidden() []int         { return nil }
 func (*failure) Tag() string           { return "" }
-func (*failure) Late() bool            { return false }
+func (*failure) BindTime() bool        { return false }
 func (*failure) EndsTransaction() bool { return false }
 func (*failure) AfterTransaction()     {}
 func (*failure) Signals() bool         { return false }
 
 // Bound is not called.
-func (*failure) Bound(context.Context, StatementContext, wire.Values) Plan { return nil }
+func (*failure) Prelude(context.Context, StatementContext, wire.Values) Plan { return nil }
 
 // fail notes and returns a message at which the server fails, in place of one of the extended protocol.
 func (f *ClientFlow) fail(plan Plan) []byte {
-	f.push(owedParse, &about{plan: plan, statement: f.ownName()})
+	f.push(kindParse, &details{plan: plan, statement: f.ownName()})
 	return wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte(plan.SQL()+"\x00"), []byte{0, 0})
 }
 

@@ -80,7 +80,7 @@ func (f *ClientFlow) Interrupt() bool { return f.holding.interrupt() }
 
 // rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
 func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text string) Plan {
-	if f.asking.canceled {
+	if f.probing.canceled {
 		return canceled()
 	}
 	ctx, letGo := f.holding.hold(ctx)
@@ -94,7 +94,7 @@ func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text st
 // bound asks a late plan for the step of a Bind, which is not sent if it is cancelled meanwhile.
 func (f *ClientFlow) bound(ctx context.Context, plan Plan, voids []int, values wire.Values) (step, refused Plan) {
 	ctx, letGo := f.holding.hold(ctx)
-	step = plan.Bound(ctx, f.context(false, voids), values)
+	step = plan.Prelude(ctx, f.context(false, voids), values)
 	if letGo() {
 		return nil, canceled()
 	}

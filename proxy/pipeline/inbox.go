@@ -4,7 +4,7 @@ package pipeline
 // of them has a goroutine, and what it gets to know of where the server stands. Its owner guards it with a mutex.
 // Where one goroutine serves both directions there is no need of it.
 type Inbox struct {
-	entries []owed
+	entries []request
 	size    int // owed.size of all
 	ends    int // entries of kinds that flush
 	// known is where the server stands but for entries, copies whether it takes the data of a COPY.
@@ -18,8 +18,8 @@ func (in *Inbox) Empty() bool { return len(in.entries) == 0 }
 
 // Expect queues what the server will owe for the messages of f's last feed.
 func (in *Inbox) Expect(f *ClientFlow) {
-	for i := range f.news {
-		o := &f.news[i]
+	for i := range f.requests {
+		o := &f.requests[i]
 		if in.ignored(o) {
 			o.undo(f.names)
 			continue
@@ -29,7 +29,7 @@ func (in *Inbox) Expect(f *ClientFlow) {
 	}
 }
 
-func (in *Inbox) count(o *owed) {
+func (in *Inbox) count(o *request) {
 	in.size += int(o.size)
 	if o.kind.flushes() {
 		in.ends++
@@ -38,12 +38,12 @@ func (in *Inbox) count(o *owed) {
 
 // ignored reports that nothing will be owed for a message, which is not to be noted. It gives up the
 // questions among messages that the server is going to skip.
-func (in *Inbox) ignored(o *owed) bool {
+func (in *Inbox) ignored(o *request) bool {
 	in.skips = in.skips && giveUp(o)
 	switch o.kind {
-	case owedSync:
+	case kindSync:
 		in.known.skips = false
-		return in.copies && len(in.entries) >= maxOwed // see tracker.copies
+		return in.copies && len(in.entries) >= maxOutstanding // see tracker.copies
 	case copyEnd:
 		in.copies = false
 	}
@@ -68,7 +68,7 @@ func (in *Inbox) Collect(f *serverFlow) {
 	f.queueUp(in.entries)
 	clear(in.entries)
 	in.size, in.ends = 0, 0
-	if cap(in.entries) > newsKeep {
+	if cap(in.entries) > requestsKeep {
 		in.entries = nil
 	} else {
 		in.entries = in.entries[:0]

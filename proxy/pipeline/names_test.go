@@ -15,8 +15,8 @@ type namesPlan struct {
 	bindTime bool
 }
 
-func (p *namesPlan) SQL() string { return p.sql }
-func (p *namesPlan) Late() bool  { return p.bindTime }
+func (p *namesPlan) SQL() string    { return p.sql }
+func (p *namesPlan) BindTime() bool { return p.bindTime }
 
 // namesScript plays what the two directions do with a table of names. Its lines, in which words in brackets may be
 // left out, are
@@ -40,7 +40,7 @@ type namesScript struct {
 	names
 	t        *testing.T
 	segment  uint64
-	requests []*owed
+	requests []*request
 }
 
 func (s *namesScript) effect(word string) Effect {
@@ -68,16 +68,16 @@ func (s *namesScript) text(word string) *text {
 	return &text{effect: &e}
 }
 
-func (s *namesScript) send(o *owed) { s.requests = append(s.requests, o) }
+func (s *namesScript) send(o *request) { s.requests = append(s.requests, o) }
 
 func (s *namesScript) line(line string) {
 	w := strings.Fields(line)
-	a := new(about)
+	a := new(details)
 	switch w[0] {
 	case "parse":
 		a.statement, a.text = strings.Trim(w[1], `"`), s.text(w[2])
 		a.bindings = s.note(&binding{name: a.statement, segment: s.segment, text: a.text})
-		s.send(&owed{kind: owedParse, about: a})
+		s.send(&request{kind: kindParse, details: a})
 	case "bind":
 		a.portal, a.statement = strings.Trim(w[1], `"`), strings.Trim(w[2], `"`)
 		b := &binding{portal: true, name: a.portal, segment: s.segment}
@@ -88,13 +88,13 @@ func (s *namesScript) line(line string) {
 			b.prelude = &namesPlan{sql: "prelude"}
 		}
 		a.bindings = s.note(b)
-		s.send(&owed{kind: owedBind, about: a})
+		s.send(&request{kind: kindBind, details: a})
 	case "execute":
 		a.portal = strings.Trim(w[1], `"`)
 		if meant, _, _ := s.look(true, a.portal, s.segment); meant != nil && meant.text != nil && meant.text.effect != nil {
 			a.bindings = s.noteEffects([]Effect{*meant.text.effect}, binding{segment: s.segment})
 		}
-		s.send(&owed{kind: owedExecute, about: a})
+		s.send(&request{kind: kindExecute, details: a})
 	case "close":
 		a.ofPortal = w[1] == "portal"
 		key := strings.Trim(w[len(w)-1], `"`)
@@ -104,7 +104,7 @@ func (s *namesScript) line(line string) {
 			a.statement = key
 		}
 		a.bindings = s.note(&binding{portal: a.ofPortal, name: key, segment: s.segment})
-		s.send(&owed{kind: owedClose, about: a})
+		s.send(&request{kind: kindClose, details: a})
 	case "query":
 		like := binding{segment: s.segment, simple: true}
 		var effects []Effect
@@ -116,26 +116,26 @@ func (s *namesScript) line(line string) {
 			}
 		}
 		a.bindings = s.noteEffects(effects, like)
-		s.send(&owed{kind: owedQuery, about: a})
+		s.send(&request{kind: kindQuery, details: a})
 	case "unread":
 		s.rebindAny()
 		a.text = &text{unread: true}
-		s.send(&owed{kind: owedQuery, about: a})
+		s.send(&request{kind: kindQuery, details: a})
 	case "sync":
 		s.segment++
 	case "done", "unclear", "fail", "skip":
 		s.reply(w)
 	case "tag":
-		s.replied(&owed{kind: owedQuery, about: a}, wire.MsgCommandComplete, strings.Join(w[1:], " "), true)
+		s.replied(&request{kind: kindQuery, details: a}, wire.MsgCommandComplete, strings.Join(w[1:], " "), true)
 	case "end", "inblock":
-		kind, status := owedSync, byte('I')
+		kind, status := kindSync, byte('I')
 		if w[0] == "inblock" {
 			status = 'T'
 		}
 		if len(w) > 1 {
-			kind = owedQuery
+			kind = kindQuery
 		}
-		if s.ready(kind, status); kind == owedQuery && len(s.requests) > 0 {
+		if s.ready(kind, status); kind == kindQuery && len(s.requests) > 0 {
 			s.reply([]string{"skip"})
 		}
 	default:
@@ -146,11 +146,11 @@ func (s *namesScript) line(line string) {
 // reply plays a reply to the first request that is outstanding.
 func (s *namesScript) reply(w []string) {
 	o := s.requests[0]
-	if o.kind != owedQuery || w[0] == "fail" || w[0] == "skip" {
+	if o.kind != kindQuery || w[0] == "fail" || w[0] == "skip" {
 		s.requests = s.requests[1:]
 	}
 	tag := strings.Join(w[1:], " ")
-	types := map[replyKind]byte{owedParse: wire.MsgParseComplete, owedBind: wire.MsgBindComplete, owedClose: wire.MsgCloseComplete}
+	types := map[requestKind]byte{kindParse: wire.MsgParseComplete, kindBind: wire.MsgBindComplete, kindClose: wire.MsgCloseComplete}
 	typ := types[o.kind]
 	if typ == 0 {
 		typ = wire.MsgCommandComplete
@@ -162,8 +162,8 @@ func (s *namesScript) reply(w []string) {
 	default:
 		s.replied(o, typ, tag, w[0] == "done")
 	}
-	if o.kind != owedQuery || w[0] == "fail" || w[0] == "skip" {
-		for _, b := range o.about.bindings {
+	if o.kind != kindQuery || w[0] == "fail" || w[0] == "skip" {
+		for _, b := range o.details.bindings {
 			s.settled(b, undone)
 		}
 	}
@@ -202,7 +202,7 @@ func (s *namesScript) ask(key, verb, want string) {
 }
 
 func (s *namesScript) edits(portal bool, key string) string {
-	o := &owed{kind: owedDescribe, about: &about{statement: key, portal: key, ofPortal: portal}}
+	o := &request{kind: kindDescribe, details: &details{statement: key, portal: key, ofPortal: portal}}
 	plan, forgotten := s.planOf(o)
 	switch {
 	case plan != nil:

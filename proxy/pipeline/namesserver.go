@@ -21,22 +21,22 @@ const (
 )
 
 // planOf returns the plan by which a report in answer to o is edited, or nil. forgotten: there may have been one.
-func (n *names) planOf(o *owed) (plan Plan, forgotten bool) {
-	if o == nil || o.about == nil {
+func (n *names) planOf(o *request) (plan Plan, forgotten bool) {
+	if o == nil || o.details == nil {
 		return nil, false
 	}
-	a := o.about
+	a := o.details
 	if a.plan != nil {
 		return a.plan, false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case o.kind == owedBind:
+	case o.kind == kindBind:
 		return n.statements.planOf(a.statement)
-	case o.kind == owedExecute, o.kind == owedDescribe && a.ofPortal:
+	case o.kind == kindExecute, o.kind == kindDescribe && a.ofPortal:
 		return n.portals.planOf(a.portal)
-	case o.kind == owedDescribe:
+	case o.kind == kindDescribe:
 		return n.statements.planOf(a.statement)
 	default:
 		return nil, false
@@ -52,8 +52,8 @@ func (t *nameTable) planOf(key string) (plan Plan, forgotten bool) {
 
 // replied applies a reply of type typ to o, which is not hidden; tag is that of a CommandComplete. certain: the
 // replies can be read in one way only.
-func (n *names) replied(o *owed, typ byte, tag string, certain bool) {
-	a := o.about
+func (n *names) replied(o *request, typ byte, tag string, certain bool) {
+	a := o.details
 	if a == nil {
 		// Sent before the session's first Plan; a name it replaces has none. Or malformed.
 		return
@@ -82,7 +82,7 @@ func (n *names) replied(o *owed, typ byte, tag string, certain bool) {
 	case wire.MsgErrorResponse:
 		// The server drops the unnamed statement before it parses the new one; a named one stays,
 		// for a Parse of an existing name is an error.
-		if o.kind == owedParse && a.statement == "" {
+		if o.kind == kindParse && a.statement == "" {
 			n.statements.setText("", nil)
 		}
 	}
@@ -101,7 +101,7 @@ func (n *names) replied(o *owed, typ byte, tag string, certain bool) {
 }
 
 // awaited returns the first of the bindings that such a reply completes, or nil.
-func (a *about) awaited(typ byte, tag string) *binding {
+func (a *details) awaited(typ byte, tag string) *binding {
 	for _, b := range a.bindings {
 		if b.is() == pending && b.doneBy(typ, tag) {
 			return b
@@ -111,10 +111,10 @@ func (a *about) awaited(typ byte, tag string) *binding {
 }
 
 // ran applies the CommandComplete with that tag, which completes b, if that is not nil.
-func (n *names) ran(o *owed, b *binding, tag string) {
-	from := o.about.text
-	if o.kind == owedExecute {
-		if e := n.portals.of[o.about.portal]; e != nil {
+func (n *names) ran(o *request, b *binding, tag string) {
+	from := o.details.text
+	if o.kind == kindExecute {
+		if e := n.portals.of[o.details.portal]; e != nil {
 			from = e.text
 		} else if n.portals.lost {
 			from = &text{forgotten: true}
@@ -193,13 +193,13 @@ func (t *nameTable) end(unnamed bool) {
 }
 
 // ready applies the ReadyForQuery that ends the reply to a request of the given kind.
-func (n *names) ready(kind replyKind, status byte) {
+func (n *names) ready(kind requestKind, status byte) {
 	if !n.inUse() {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if kind == owedQuery { // a simple Query drops the unnamed statement and portal
+	if kind == kindQuery { // a simple Query drops the unnamed statement and portal
 		n.statements.setText("", nil)
 		n.portals.setText("", nil)
 	}

@@ -81,14 +81,14 @@ type Plan interface {
 	// server would give that of another; "" nearly always.
 	Tag() string
 	// Late reports that Bound is to be called for each Bind of a statement made from the plan.
-	Late() bool
+	BindTime() bool
 	// Bound gets the values of a Bind and returns the step: what must run on the session before
 	// the portal is executed for the first time; nil for none. Of a step only SQL and EditReport
 	// are used. It is one statement without parameters that does not copy and ends
 	// the transaction only where EndsTransaction says so; rows of it are thrown away. One that is refused is a Plan whose SQL the
 	// server fails to parse, as with Rewrite. Bound may take its time, like Rewrite; ctx ends
 	// with the session. It may be called for a Bind that the server then refuses or skips.
-	Bound(ctx context.Context, sc StatementContext, values wire.Values) Plan
+	Prelude(ctx context.Context, sc StatementContext, values wire.Values) Plan
 	// EndsTransaction reports that the steps may end the transaction, and with it the portal they
 	// belong to: its Bind is sent again after them. Only asked of late plans.
 	EndsTransaction() bool

@@ -136,8 +136,8 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		hide, err = f.answer(wire.MsgReadyForQuery, txnStatus(body[0]))
 	case wire.MsgCommandComplete:
 		promised := ""
-		if h := f.head(); h != nil && h.about != nil {
-			promised = h.about.tag
+		if h := f.head(); h != nil && h.details != nil {
+			promised = h.details.tag
 		}
 		tag, _, _ := wire.CString(body)
 		hide, err = f.answer(wire.MsgCommandComplete, string(tag))
@@ -154,8 +154,8 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 	case wire.MsgErrorResponse:
 		h := f.upcoming()
 		replacement = f.edit(frame, h)
-		if h != nil && h.about != nil {
-			replacement, hide = h.about.failed(frame, replacement, h.kind)
+		if h != nil && h.details != nil {
+			replacement, hide = h.details.failed(frame, replacement, h.kind)
 		}
 		_, err = f.answer(wire.MsgErrorResponse, "")
 	}
@@ -176,7 +176,7 @@ func txnStatus(status byte) string {
 
 // edit shows a report to the plan of the message being answered, or to the Rewriter when there is
 // none, and returns its new form, or nil when it stays.
-func (f *serverFlow) edit(frame []byte, h *owed) []byte {
+func (f *serverFlow) edit(frame []byte, h *request) []byte {
 	plan, forgotten := f.names.planOf(h)
 	var rep pgproto3.ErrorResponse
 	if rep.Decode(frame[wire.HeaderSize:]) != nil {
@@ -192,7 +192,7 @@ func (f *serverFlow) edit(frame []byte, h *owed) []byte {
 	if forgotten && rep.Position != 0 {
 		rep.Position, changed = 0, true // it may be one in a text the client has never seen
 	}
-	if h != nil && h.about != nil && h.about.unread && f.explainUnread(&rep) {
+	if h != nil && h.details != nil && h.details.unread && f.explainUnread(&rep) {
 		changed = true
 	}
 	if !changed {

@@ -15,7 +15,7 @@ import (
 // the others, and where it stood is not visible from outside. Then there are several readings;
 // each reply strikes out those it contradicts, and a session is out of step when none is left.
 type tracker struct {
-	queue ring
+	queue requestQueue
 	// main is the likeliest reading, more are the others; usually there are none.
 	main reading
 	more []reading
@@ -24,8 +24,6 @@ type tracker struct {
 	names names
 	// signals is the last plan executed in this transaction that wants to be told of its end.
 	signals Plan
-	// told is session.skips as last set here.
-	told bool
 }
 
 // reading is one way to read what the server has said so far.
@@ -49,13 +47,13 @@ type reading struct {
 const maxReadings = 64
 
 // Expect queues what the server will owe for the messages of f's last feed, which are about to be written.
-func (f *serverFlow) Expect(from *ClientFlow) { f.queueUp(from.news) }
+func (f *serverFlow) Expect(from *ClientFlow) { f.queueUp(from.requests) }
 
 // queueUp queues what the server will owe for messages about to be written.
-func (t *tracker) queueUp(news []owed) {
-	for i := range news {
-		o := &news[i]
-		if t.skips() && o.kind != owedSync || t.copies() && o.kind == owedSync && t.queue.n >= maxOwed {
+func (t *tracker) queueUp(requests []request) {
+	for i := range requests {
+		o := &requests[i]
+		if t.skips() && o.kind != kindSync || t.copies() && o.kind == kindSync && t.queue.n >= maxOutstanding {
 			o.undo(&t.names)
 			continue
 		}
@@ -70,7 +68,7 @@ func (t *tracker) skips() bool {
 }
 
 // copies reports that the server takes the data of a COPY FROM STDIN, for certain, and the end of it has not
-// been sent. It ignores Syncs then, and a client may send any number of them. Those beyond maxOwed are not
+// been sent. It ignores Syncs then, and a client may send any number of them. Those beyond maxOutstanding are not
 // noted: should the COPY fail before the server has read them, the session is out of step.
 func (t *tracker) copies() bool { return t.main.copyIn && len(t.more) == 0 && t.queue.copies == 0 }
 
@@ -85,7 +83,7 @@ func (t *tracker) Backlog() Backlog {
 // desynced is the error of a reply that cannot answer what is owed.
 type desynced struct {
 	typ  byte
-	head replyKind
+	head requestKind
 }
 
 func (d *desynced) Error() string {
@@ -99,7 +97,7 @@ func IsOutOfStep(err error) bool {
 }
 
 // head returns the entry at which the main reading stands, or nil.
-func (t *tracker) head() *owed {
+func (t *tracker) head() *request {
 	if t.main.skipping || t.main.at >= t.queue.n {
 		return nil
 	}
@@ -107,7 +105,7 @@ func (t *tracker) head() *owed {
 }
 
 // upcoming returns the message that a report coming now belongs to, or nil.
-func (t *tracker) upcoming() *owed {
+func (t *tracker) upcoming() *request {
 	if t.main.skipping {
 		return nil
 	}
@@ -125,7 +123,7 @@ func (t *tracker) takesRows() bool {
 		return false
 	}
 	h := t.head()
-	return h != nil && (h.kind == owedQuery || h.kind == owedExecute) && !h.hidden
+	return h != nil && (h.kind == kindQuery || h.kind == kindExecute) && !h.hidden
 }
 
 // wantsTag reports that the tag of a CommandComplete coming now matters.
@@ -134,7 +132,7 @@ func (t *tracker) wantsTag() bool {
 		return true
 	}
 	h := t.upcoming()
-	return h != nil && h.about != nil && (h.about.outcomes() || len(h.about.hide) > 0 || h.about.tag != "")
+	return h != nil && h.details != nil && (h.details.outcomes() || len(h.details.hide) > 0 || h.details.tag != "")
 }
 
 // Idle reports that no reply is owed and no transaction is open.
@@ -168,9 +166,9 @@ func (t *tracker) owesNothing(r *reading) bool {
 func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 	others := t.more
 	t.more = nil
-	h, hide, ok := t.step(&t.main, typ)
+	h, hide, ok := t.advance(&t.main, typ)
 	for _, r := range others {
-		rh, rhide, possible := t.step(&r, typ)
+		rh, rhide, possible := t.advance(&r, typ)
 		switch {
 		case !possible:
 		case !ok:
@@ -196,7 +194,7 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 		t.skipsOn()
 	}
 	if t.main.skipping && len(t.more) == 0 {
-		for t.main.at < t.queue.n && t.queue.at(t.main.at).kind != owedSync {
+		for t.main.at < t.queue.n && t.queue.at(t.main.at).kind != kindSync {
 			t.main.at++
 		}
 	}
@@ -220,7 +218,7 @@ func (t *tracker) addReading(r reading) {
 // step moves r by one reply and returns the message answered, which is nil for an ErrorResponse
 // that answers none. hide tells that the client is not to see the reply; ok is false when it is
 // impossible in this reading.
-func (t *tracker) step(r *reading, typ byte) (h *owed, hide, ok bool) {
+func (t *tracker) advance(r *reading, typ byte) (h *request, hide, ok bool) {
 	if typ == wire.MsgErrorResponse && r.skipping {
 		return nil, false, true // FATAL, it ends the session
 	}
@@ -229,7 +227,7 @@ func (t *tracker) step(r *reading, typ byte) (h *owed, hide, ok bool) {
 			return nil, false, typ == wire.MsgErrorResponse // a FATAL one comes at any time
 		}
 		h = t.queue.at(r.at)
-		if h.kind == copyEnd || r.skipping && h.kind != owedSync {
+		if h.kind == copyEnd || r.skipping && h.kind != kindSync {
 			continue
 		}
 		if !h.kind.accepts(typ) {
@@ -250,11 +248,11 @@ func (t *tracker) step(r *reading, typ byte) (h *owed, hide, ok bool) {
 	case wire.MsgParseComplete, wire.MsgBindComplete, wire.MsgCloseComplete:
 		r.at++
 	case wire.MsgRowDescription, wire.MsgNoData:
-		if h.kind == owedDescribe {
+		if h.kind == kindDescribe {
 			r.at++
 		}
 	case wire.MsgEmptyQueryResponse, wire.MsgPortalSuspended:
-		if h.kind == owedExecute {
+		if h.kind == kindExecute {
 			r.at++
 		}
 	}
@@ -262,7 +260,7 @@ func (t *tracker) step(r *reading, typ byte) (h *owed, hide, ok bool) {
 }
 
 // complete is the step of a CommandComplete.
-func (t *tracker) complete(r *reading, kind replyKind) {
+func (t *tracker) complete(r *reading, kind requestKind) {
 	next := r.at + 1
 	if r.copyIn {
 		// The server has read the CopyDone, and before it what was queued behind the statement.
@@ -274,7 +272,7 @@ func (t *tracker) complete(r *reading, kind replyKind) {
 			}
 		}
 	}
-	if kind == owedExecute {
+	if kind == kindExecute {
 		r.at = next
 	} else { // of a Query more statements may follow, ReadyForQuery must
 		r.then = max(r.then, next)
@@ -284,7 +282,7 @@ func (t *tracker) complete(r *reading, kind replyKind) {
 
 // fail is the step of an ErrorResponse. One that ends a COPY FROM STDIN adds the readings in which
 // the server has not yet read all the Syncs sent before the end of the data.
-func (t *tracker) fail(r *reading, kind replyKind) {
+func (t *tracker) fail(r *reading, kind requestKind) {
 	next := max(r.at+1, r.then)
 	query := r.at
 	resume := func(at int) reading {
@@ -304,7 +302,7 @@ func (t *tracker) fail(r *reading, kind replyKind) {
 		switch t.queue.at(i).kind {
 		case copyEnd:
 			return
-		case owedSync:
+		case kindSync:
 			answered := *r
 			*r = resume(i + 1)
 			t.addReading(answered)
@@ -313,7 +311,7 @@ func (t *tracker) fail(r *reading, kind replyKind) {
 }
 
 // note applies what the reply to h means for the session's names.
-func (t *tracker) note(h *owed, typ byte, detail string) {
+func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgReadyForQuery {
 		t.Txn = detail[0]
 		t.names.ready(h.kind, t.Txn)
@@ -354,7 +352,7 @@ func (t *tracker) blur() {
 // reached is the index of the first message that r does not have behind it.
 func (t *tracker) reached(r *reading) int {
 	at := r.at
-	for r.skipping && at < t.queue.n && t.queue.at(at).kind != owedSync {
+	for r.skipping && at < t.queue.n && t.queue.at(at).kind != kindSync {
 		at++
 	}
 	return at

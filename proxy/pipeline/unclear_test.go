@@ -10,12 +10,12 @@ import (
 func TestUnclearBinding(t *testing.T) {
 	var tr tracker
 	n := &tr.names
-	parse := func(segment uint64) (*binding, owed) {
+	parse := func(segment uint64) (*binding, request) {
 		b := &binding{name: "s", segment: segment, text: &text{effect: &Effect{}}}
-		return b, owed{kind: owedParse, about: &about{statement: "s", bindings: n.note(b)}}
+		return b, request{kind: kindParse, details: &details{statement: "s", bindings: n.note(b)}}
 	}
 	first, parseFirst := parse(1)
-	tr.queueUp([]owed{{kind: owedExecute}, {kind: owedSync}, {kind: copyEnd}, {kind: owedSync}, parseFirst, {kind: owedSync}})
+	tr.queueUp([]request{{kind: kindExecute}, {kind: kindSync}, {kind: copyEnd}, {kind: kindSync}, parseFirst, {kind: kindSync}})
 	reply := func(types ...byte) {
 		t.Helper()
 		for _, typ := range types {
@@ -46,8 +46,8 @@ func TestUnclearBinding(t *testing.T) {
 	}
 	// What is certain later counts.
 	second, parseSecond := parse(2)
-	tr.queue, tr.main, tr.more = ring{}, reading{}, nil
-	tr.queueUp([]owed{parseSecond, {kind: owedSync}})
+	tr.queue, tr.main, tr.more = requestQueue{}, reading{}, nil
+	tr.queueUp([]request{parseSecond, {kind: kindSync}})
 	reply(wire.MsgParseComplete, wire.MsgReadyForQuery)
 	if b, wait, err := n.look(false, "s", 3); b != second || wait != nil || err != nil {
 		t.Errorf("got %v, %v, %v", b, wait, err)
@@ -57,7 +57,7 @@ func TestUnclearBinding(t *testing.T) {
 // TestHideDisagrees: a reply that is hidden in one reading and not in another goes nowhere.
 func TestHideDisagrees(t *testing.T) {
 	tr := tracker{main: reading{at: 0}, more: []reading{{at: 1}}}
-	tr.queueUp([]owed{{kind: owedClose}, {kind: owedClose, hidden: true}})
+	tr.queueUp([]request{{kind: kindClose}, {kind: kindClose, hidden: true}})
 	if _, err := tr.answer(wire.MsgCloseComplete, ""); err != errUnclear { //nolint:errorlint // returned as it is
 		t.Errorf("got %v", err)
 	}

@@ -57,13 +57,13 @@ func (f *ClientFlow) readOn() {
 
 // longQuery notes a Query whose text is not looked at.
 func (f *ClientFlow) longQuery(frame []byte) {
-	f.push(owedQuery, &about{unread: true, text: &text{unread: true}})
+	f.push(kindQuery, &details{unread: true, text: &text{unread: true}})
 	f.pass(frame, nil)
 }
 
 // longParse notes a Parse whose text is not looked at.
 func (f *ClientFlow) longParse(frame []byte) {
-	a := &about{unread: true, text: &text{unread: true}}
+	a := &details{unread: true, text: &text{unread: true}}
 	name, _, ok := wire.CString(frame[wire.HeaderSize:])
 	var statement *text
 	if ok {
@@ -73,7 +73,7 @@ func (f *ClientFlow) longParse(frame []byte) {
 			statement = a.text
 		}
 	}
-	f.push(owedParse, a)
+	f.push(kindParse, a)
 	f.pass(frame, statement)
 }
 

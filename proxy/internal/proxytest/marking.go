@@ -91,9 +91,9 @@ func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse) bool {
 
 func (p *markingPlan) Hidden() []int { return p.hidden }
 
-func (p *markingPlan) Late() bool { return p.late }
+func (p *markingPlan) BindTime() bool { return p.late }
 
-func (p *markingPlan) Bound(context.Context, pipeline.StatementContext, wire.Values) pipeline.Plan {
+func (p *markingPlan) Prelude(context.Context, pipeline.StatementContext, wire.Values) pipeline.Plan {
 	return &markingPlan{text: armStep, sql: armStep, visible: p.visible}
 }
 

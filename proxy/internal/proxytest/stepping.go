@@ -55,16 +55,16 @@ type SteppingPlan struct {
 	step       string
 }
 
-func (p *SteppingPlan) SQL() string   { return p.Text }
-func (p *SteppingPlan) Hidden() []int { return p.hidden }
-func (p *SteppingPlan) Late() bool    { return p.late }
+func (p *SteppingPlan) SQL() string    { return p.Text }
+func (p *SteppingPlan) Hidden() []int  { return p.hidden }
+func (p *SteppingPlan) BindTime() bool { return p.late }
 
 func (p *SteppingPlan) EditReport(r *pgproto3.ErrorResponse) bool {
 	r.Message += " [" + p.Name + "]"
 	return true
 }
 
-func (p *SteppingPlan) Bound(_ context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+func (p *SteppingPlan) Prelude(_ context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	step := p.step
 	for n := 1; n <= values.Len(); n++ {
 		v, _ := values.Get(n)

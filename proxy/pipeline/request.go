@@ -6,40 +6,40 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// replyKind says to what message of the client a reply is owed.
-type replyKind uint8
+// requestKind says to what message of the client a reply is owed.
+type requestKind uint8
 
 const (
-	owedQuery replyKind = iota + 1
-	owedFunctionCall
-	owedParse
-	owedBind
-	owedDescribe
-	owedExecute
-	owedClose
-	owedSync
+	kindQuery requestKind = iota + 1
+	kindFunctionCall
+	kindParse
+	kindBind
+	kindDescribe
+	kindExecute
+	kindClose
+	kindSync
 	// copyEnd marks a CopyDone or CopyFail. Nothing is owed to it; it tells which of the messages
 	// queued behind a COPY FROM STDIN the server has read as part of it.
 	copyEnd
 )
 
-func (k replyKind) String() string {
+func (k requestKind) String() string {
 	switch k {
-	case owedQuery:
+	case kindQuery:
 		return "Query"
-	case owedFunctionCall:
+	case kindFunctionCall:
 		return "FunctionCall"
-	case owedParse:
+	case kindParse:
 		return "Parse"
-	case owedBind:
+	case kindBind:
 		return "Bind"
-	case owedDescribe:
+	case kindDescribe:
 		return "Describe"
-	case owedExecute:
+	case kindExecute:
 		return "Execute"
-	case owedClose:
+	case kindClose:
 		return "Close"
-	case owedSync:
+	case kindSync:
 		return "Sync"
 	case copyEnd:
 		return "end of COPY"
@@ -49,15 +49,15 @@ func (k replyKind) String() string {
 }
 
 // extended reports whether an error in answer to the message makes the server skip until Sync.
-func (k replyKind) extended() bool { return k >= owedParse && k <= owedClose }
+func (k requestKind) extended() bool { return k >= kindParse && k <= kindClose }
 
 // flushes reports whether the server sends what it has to say at the end of its reply to k.
-func (k replyKind) flushes() bool { return k == owedQuery || k == owedFunctionCall || k == owedSync }
+func (k requestKind) flushes() bool { return k == kindQuery || k == kindFunctionCall || k == kindSync }
 
 // accepts reports whether a message of type typ can be (part of) the reply to k.
-func (k replyKind) accepts(typ byte) bool {
+func (k requestKind) accepts(typ byte) bool {
 	switch k {
-	case owedQuery:
+	case kindQuery:
 		switch typ {
 		case wire.MsgRowDescription, wire.MsgDataRow, wire.MsgCommandComplete, wire.MsgEmptyQueryResponse,
 			wire.MsgCopyInResponse, wire.MsgCopyOutResponse, wire.MsgCopyBothResponse, wire.MsgCopyData, wire.MsgCopyDone,
@@ -65,16 +65,16 @@ func (k replyKind) accepts(typ byte) bool {
 			return true
 		}
 		return false
-	case owedFunctionCall:
+	case kindFunctionCall:
 		return typ == wire.MsgFunctionCallResponse || typ == wire.MsgErrorResponse || typ == wire.MsgReadyForQuery
-	case owedParse:
+	case kindParse:
 		return typ == wire.MsgParseComplete || typ == wire.MsgErrorResponse
-	case owedBind:
+	case kindBind:
 		return typ == wire.MsgBindComplete || typ == wire.MsgErrorResponse
-	case owedDescribe:
+	case kindDescribe:
 		return typ == wire.MsgParameterDescription || typ == wire.MsgRowDescription || typ == wire.MsgNoData ||
 			typ == wire.MsgErrorResponse
-	case owedExecute:
+	case kindExecute:
 		switch typ {
 		case wire.MsgDataRow, wire.MsgCommandComplete, wire.MsgEmptyQueryResponse, wire.MsgPortalSuspended,
 			wire.MsgCopyInResponse, wire.MsgCopyOutResponse, wire.MsgCopyBothResponse, wire.MsgCopyData, wire.MsgCopyDone,
@@ -82,9 +82,9 @@ func (k replyKind) accepts(typ byte) bool {
 			return true
 		}
 		return false
-	case owedClose:
+	case kindClose:
 		return typ == wire.MsgCloseComplete || typ == wire.MsgErrorResponse
-	case owedSync:
+	case kindSync:
 		return typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse
 	default:
 		return false
@@ -92,18 +92,18 @@ func (k replyKind) accepts(typ byte) bool {
 }
 
 // owed is one entry of the queue of expected replies.
-type owed struct {
-	kind replyKind
+type request struct {
+	kind requestKind
 	// hidden: the message is ours, and but for errors and notices the client does not see replies.
 	hidden bool
 	// size is about how many bytes of texts about keeps.
 	size uint32
 	// about is nil in a session that never had a Plan.
-	about *about
+	details *details
 }
 
 // about is what a reply means for the names and plans of the session. Immutable once queued.
-type about struct {
+type details struct {
 	plan      Plan   // of a Query, Parse or step; may be nil
 	hide      []int  // Plan.Hidden of a Query
 	tag       string // Plan.Tag of a Query
@@ -121,21 +121,21 @@ type about struct {
 }
 
 // outcomes reports whether anything waits for what becomes of the message.
-func (a *about) outcomes() bool { return len(a.bindings) > 0 || a.probe != nil || a.run != nil }
+func (a *details) outcomes() bool { return len(a.bindings) > 0 || a.probe != nil || a.run != nil }
 
 // answered settles what a reply of type typ says of a message of ours.
-func (o *owed) answered(typ byte, certain bool) {
-	if o.about == nil || !completes(typ) {
+func (o *request) answered(typ byte, certain bool) {
+	if o.details == nil || !completes(typ) {
 		return
 	}
 	as := done
 	if !certain {
 		as = unclear
 	}
-	o.about.settleOurs(as)
+	o.details.settleOurs(as)
 }
 
-func (a *about) settleOurs(as outcomeState) {
+func (a *details) settleOurs(as outcomeState) {
 	if a.probe != nil {
 		a.probe.settle(as)
 	}
@@ -145,21 +145,21 @@ func (a *about) settleOurs(as outcomeState) {
 }
 
 // settle settles what is not settled yet.
-func (o *owed) settle(n *names, as outcomeState) {
-	if o.about == nil {
+func (o *request) settle(n *names, as outcomeState) {
+	if o.details == nil {
 		return
 	}
-	o.about.settleOurs(as)
-	for _, b := range o.about.bindings {
+	o.details.settleOurs(as)
+	for _, b := range o.details.bindings {
 		n.settled(b, as)
 	}
 }
 
 // undo settles what is left of an entry that all readings have behind them.
-func (o *owed) undo(n *names) { o.settle(n, undone) }
+func (o *request) undo(n *names) { o.settle(n, undone) }
 
 // size is about how many bytes a keeps.
-func (a *about) size() int {
+func (a *details) size() int {
 	n := len(a.statement) + len(a.portal) + len(a.instead) + 128*len(a.bindings)
 	if a.plan != nil {
 		n += len(a.plan.SQL())
@@ -172,25 +172,25 @@ func (a *about) size() int {
 
 // hides reports whether the client is not to see a reply of type typ, after done statements of a
 // Query have completed.
-func (o *owed) hides(typ byte, done int) bool {
+func (o *request) hides(typ byte, done int) bool {
 	if o.hidden {
 		// A question that fails before a Query stands for the Query, up to its end.
-		fails := typ == wire.MsgReadyForQuery && o.kind == owedQuery && o.about.probe.is() == pending && !o.about.probe.hushed
+		fails := typ == wire.MsgReadyForQuery && o.kind == kindQuery && o.details.probe.is() == pending && !o.details.probe.hushed
 		return typ != wire.MsgErrorResponse && !fails
 	}
-	return typ == wire.MsgCommandComplete && o.kind == owedQuery && o.about != nil && slices.Contains(o.about.hide, done)
+	return typ == wire.MsgCommandComplete && o.kind == kindQuery && o.details != nil && slices.Contains(o.details.hide, done)
 }
 
 // Bounds of what is owed at a time. Beyond them the client is not read until the server has replied to half of
 // it; see clientFlow.full.
 const (
-	maxOwed      = 4096      // messages
-	maxOwedBytes = 256 << 10 // owed.size of all
+	maxOutstanding      = 4096      // messages
+	maxOutstandingBytes = 256 << 10 // owed.size of all
 )
 
-// ring is a queue of owed replies; it grows as needed and gives memory back when empty.
-type ring struct {
-	entries []owed // length is zero or a power of two
+// requestQueue is a queue of owed replies; it grows as needed and gives memory back when empty.
+type requestQueue struct {
+	entries []request // length is zero or a power of two
 	head    int
 	n       int
 	size    int // owed.size of all
@@ -199,15 +199,15 @@ type ring struct {
 }
 
 const (
-	ringSmall = 8   // entries of the first allocation
-	ringKeep  = 256 // entries an empty ring may keep
+	queueSmall = 8   // entries of the first allocation
+	queueKeep  = 256 // entries an empty requestQueue may keep
 )
 
-func (r *ring) at(i int) *owed { return &r.entries[(r.head+i)&(len(r.entries)-1)] }
+func (r *requestQueue) at(i int) *request { return &r.entries[(r.head+i)&(len(r.entries)-1)] }
 
-func (r *ring) push(o owed) {
+func (r *requestQueue) push(o request) {
 	if r.n == len(r.entries) {
-		grown := make([]owed, max(ringSmall, 2*len(r.entries)))
+		grown := make([]request, max(queueSmall, 2*len(r.entries)))
 		for i := range r.n {
 			grown[i] = *r.at(i)
 		}
@@ -219,7 +219,7 @@ func (r *ring) push(o owed) {
 }
 
 // count adds o to what is counted, or takes it off with -1.
-func (r *ring) count(o *owed, n int) {
+func (r *requestQueue) count(o *request, n int) {
 	r.size += n * int(o.size)
 	switch {
 	case o.kind.flushes():
@@ -230,12 +230,12 @@ func (r *ring) count(o *owed, n int) {
 }
 
 // pop drops the head.
-func (r *ring) pop() {
+func (r *requestQueue) pop() {
 	r.count(r.at(0), -1)
-	*r.at(0) = owed{}
+	*r.at(0) = request{}
 	r.head = (r.head + 1) & (len(r.entries) - 1)
 	r.n--
-	if r.n == 0 && len(r.entries) > ringKeep {
+	if r.n == 0 && len(r.entries) > queueKeep {
 		r.entries, r.head = nil, 0
 	}
 }

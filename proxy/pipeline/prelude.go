@@ -24,40 +24,40 @@ func (f *ClientFlow) ownName() string {
 // follows removes what a step that failed may have left; nothing need be there to be closed.
 func (f *ClientFlow) inject(portal []byte, b *binding) []byte {
 	step := b.prelude
-	ours := &about{plan: step}
+	ours := &details{plan: step}
 	out := wire.AppendFrame(nil, wire.MsgDescribe, []byte("P"), portal, []byte{0})
-	f.hide(owedDescribe, &about{portal: nameKey(portal), ofPortal: true})
-	out = f.runHidden(out, step.SQL(), ours, &about{plan: step, run: b.run})
+	f.hide(kindDescribe, &details{portal: nameKey(portal), ofPortal: true})
+	out = f.runHidden(out, step.SQL(), ours, &details{plan: step, run: b.run})
 	if b.again != nil {
 		out = append(out, b.again...)
-		f.hide(owedBind, ours)
+		f.hide(kindBind, ours)
 	}
 	return out
 }
 
 // hide notes a message of ours, whose replies are not for the client.
-func (f *ClientFlow) hide(kind replyKind, a *about) {
+func (f *ClientFlow) hide(kind requestKind, a *details) {
 	if f.bindTime != nil {
 		f.bindTime.sent(kind)
 	}
-	f.add(owed{kind: kind, hidden: true, about: a})
+	f.add(request{kind: kind, hidden: true, details: a})
 }
 
 // runHidden appends the messages that run a statement of ours under our own name, and notes them: run is about
 // the Execute, ours about the others.
-func (f *ClientFlow) runHidden(out []byte, sql string, ours, run *about) []byte {
+func (f *ClientFlow) runHidden(out []byte, sql string, ours, run *details) []byte {
 	name := []byte(f.ownName() + "\x00")
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.hide(owedClose, ours)
+	f.hide(kindClose, ours)
 	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0, 0, 0})
-	f.hide(owedParse, ours)
+	f.hide(kindParse, ours)
 	out = wire.AppendFrame(out, wire.MsgBind, name, name, []byte{0, 0, 0, 0, 0, 0})
-	f.hide(owedBind, ours)
+	f.hide(kindBind, ours)
 	out = wire.AppendFrame(out, wire.MsgExecute, name, []byte{0, 0, 0, 0})
-	f.hide(owedExecute, run)
+	f.hide(kindExecute, run)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.hide(owedClose, ours)
+	f.hide(kindClose, ours)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), name)
-	f.hide(owedClose, ours)
+	f.hide(kindClose, ours)
 	return out
 }

@@ -10,14 +10,14 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Asker is a Rewriter that may have to know something of the session itself before it can decide what
+// Prober is a Rewriter that may have to know something of the session itself before it can decide what
 // becomes of a text. It costs a round trip to the server.
-type Asker interface {
+type Prober interface {
 	Rewriter
 	// Question returns the query that the session is asked before Rewrite is called with the text, or
 	// "" nearly always. It yields one row with one column, a text of at most maxAnswer bytes, which is
 	// StatementContext.Answer then. ctx ends with the session. It is only called for texts for which Mentions is true.
-	Question(ctx context.Context, sc StatementContext, text string) string
+	Probe(ctx context.Context, sc StatementContext, text string) string
 }
 
 // maxAnswer bounds the DataRow with the answer to a question, in bytes.
@@ -25,8 +25,8 @@ const maxAnswer = wire.MaxSmall
 
 const codeFailedTransaction = "25P02" // in_failed_sql_transaction
 
-// asking is what a clientFlow keeps of questions.
-type asking struct {
+// probing is what a clientFlow keeps of questions.
+type probing struct {
 	// unsynced is set while messages of the extended protocol wait for a Sync, copied while the end of a COPY
 	// may do so: the Sync before it was ignored, if it belongs to an Execute.
 	unsynced, copied bool
@@ -49,14 +49,14 @@ type probe struct {
 }
 
 // done is called when a message has been dealt with.
-func (a *asking) done() { a.answered, a.told, a.canceled = nil, told{}, false }
+func (a *probing) done() { a.answered, a.told, a.canceled = nil, told{}, false }
 
 // note takes note of a message of the client.
-func (a *asking) note(kind replyKind) {
+func (a *probing) note(kind requestKind) {
 	switch {
 	case kind.extended():
 		a.unsynced = true
-	case kind == owedSync:
+	case kind == kindSync:
 		a.unsynced, a.copied = false, false
 	case kind == copyEnd:
 		a.copied = true
@@ -66,11 +66,11 @@ func (a *asking) note(kind replyKind) {
 // awaitAnswer waits for the outcome of the question under way, if any; false means that the session
 // has ended.
 func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
-	d := f.asking.awaited
+	d := f.probing.awaited
 	if d == nil {
 		return true
 	}
-	f.asking.awaited, f.asking.answered = nil, d
+	f.probing.awaited, f.probing.answered = nil, d
 	select {
 	case <-d.known:
 		f.settled()
@@ -91,13 +91,13 @@ func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
 // servers from 18 on run the statement in a transaction block, where some cannot run. Where such a question
 // fails, another statement that fails is sent without a Sync, and the client gets the question's error for it:
 // the server then skips what it is to skip. A Query behind messages without a Sync is not asked about, for the question would end their transaction.
-func (f *ClientFlow) ask(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) bool {
+func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) bool {
 	var messages []byte
-	switch last := f.asking.answered; {
+	switch last := f.probing.answered; {
 	case last == nil && f.unsure(frame):
-		messages = f.askSettings(frame)
+		messages = f.probeSettings(frame)
 	case last == nil:
-		messages = f.question(ctx, frame)
+		messages = f.probeFor(ctx, frame)
 	case last.failure != nil:
 		messages = f.failAs(last.failure)
 	}
@@ -114,13 +114,13 @@ func (f *ClientFlow) ask(ctx context.Context, buf, frame []byte, pos int, out *w
 }
 
 // question returns the messages that ask what the Rewriter wants to know about a message; nil: nothing.
-func (f *ClientFlow) question(ctx context.Context, frame []byte) (messages []byte) {
-	asker, ok := f.rewriter.(Asker)
+func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byte) {
+	prober, ok := f.rewriter.(Prober)
 	if !ok || !f.forRewriter(frame) {
 		return nil
 	}
 	simple := frame[0] == wire.MsgQuery
-	if simple && f.asking.unsynced {
+	if simple && f.probing.unsynced {
 		return nil
 	}
 	text, rest, ok := wire.CString(frame[wire.HeaderSize:])
@@ -134,23 +134,23 @@ func (f *ClientFlow) question(ctx context.Context, frame []byte) (messages []byt
 		return nil // malformed: the server says so
 	}
 	held, letGo := f.holding.hold(ctx)
-	question := asker.Question(held, f.context(simple, voids), string(text))
-	if f.asking.canceled = letGo(); f.asking.canceled || question == "" {
+	question := prober.Probe(held, f.context(simple, voids), string(text))
+	if f.probing.canceled = letGo(); f.probing.canceled || question == "" {
 		return nil
 	}
-	return f.pose(question, simple, !simple && !f.asking.unsynced && !f.asking.copied)
+	return f.pose(question, simple, !simple && !f.probing.unsynced && !f.probing.copied)
 }
 
 // pose returns the messages that ask a question, and notes them. synced: with a Sync.
 func (f *ClientFlow) pose(question string, simple, synced bool) (messages []byte) {
 	d := &probe{outcome: newOutcome()}
-	f.asking.awaited = d
-	asks := &about{statement: f.ownName(), portal: f.ownName(), probe: d}
+	f.probing.awaited = d
+	asks := &details{statement: f.ownName(), portal: f.ownName(), probe: d}
 	if simple {
-		f.hide(owedQuery, asks)
+		f.hide(kindQuery, asks)
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(question), []byte{0})
 	}
-	ours := &about{statement: f.ownName(), portal: f.ownName()}
+	ours := &details{statement: f.ownName(), portal: f.ownName()}
 	if synced {
 		asks.quiet, ours.quiet = d, d
 	}
@@ -158,15 +158,15 @@ func (f *ClientFlow) pose(question string, simple, synced bool) (messages []byte
 	if !synced {
 		return wire.AppendFrame(out, wire.MsgFlush)
 	}
-	f.hide(owedSync, ours)
+	f.hide(kindSync, ours)
 	return wire.AppendFrame(out, wire.MsgSync)
 }
 
 // failAs returns messages at which the server fails, for which the client gets the error.
 func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
 	d := &probe{outcome: newOutcome()}
-	f.asking.awaited = d
-	f.hide(owedParse, &about{statement: f.ownName(), probe: d, instead: failure})
+	f.probing.awaited = d
+	f.hide(kindParse, &details{statement: f.ownName(), probe: d, instead: failure})
 	messages = wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return wire.AppendFrame(messages, wire.MsgFlush)
 }
@@ -174,7 +174,7 @@ func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
 // answer is what the session said to the question about the message being looked at; "" when it was not
 // asked, or could not answer.
 func (f *ClientFlow) answer() string {
-	if d := f.asking.answered; d != nil && d.is() == done {
+	if d := f.probing.answered; d != nil && d.is() == done {
 		return d.answer
 	}
 	return ""
@@ -183,7 +183,7 @@ func (f *ClientFlow) answer() string {
 // failedFor reports whether the question about a message has failed in the message's stead: the client
 // has got the error, and the server is not to get the message.
 func (f *ClientFlow) failedFor(frame []byte) (failed bool, err error) {
-	d := f.asking.answered
+	d := f.probing.answered
 	if d == nil || frame[0] != wire.MsgQuery {
 		return false, nil // the server skips a Parse by itself
 	}
@@ -198,8 +198,8 @@ func (f *ClientFlow) failedFor(frame []byte) (failed bool, err error) {
 
 // probed returns the question that a reply coming now answers, or nil.
 func (f *serverFlow) probed() *probe {
-	if h := f.head(); h != nil && h.about != nil {
-		return h.about.probe
+	if h := f.head(); h != nil && h.details != nil {
+		return h.details.probe
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func readAnswer(row []byte) string {
 
 // failed is called with the error of a message, and with what an edit has made of it if that is not nil. It
 // returns what the client gets; hide: nothing.
-func (a *about) failed(frame, edited []byte, kind replyKind) (replacement []byte, hide bool) {
+func (a *details) failed(frame, edited []byte, kind requestKind) (replacement []byte, hide bool) {
 	if a.instead != nil {
 		return a.instead, false
 	}
@@ -232,7 +232,7 @@ func (a *about) failed(frame, edited []byte, kind replyKind) (replacement []byte
 	switch {
 	case a.quiet == nil:
 		// The Query may be the one that ends the transaction.
-		a.probe.hushed = kind == owedQuery && rep.Code == codeFailedTransaction
+		a.probe.hushed = kind == kindQuery && rep.Code == codeFailedTransaction
 		return edited, a.probe.hushed
 	case rep.SeverityUnlocalized != "ERROR":
 		return edited, false // it ends the session
@@ -246,12 +246,12 @@ func (a *about) failed(frame, edited []byte, kind replyKind) (replacement []byte
 
 // giveUp settles the questions up to the next Sync, which the server skips; false means that there is
 // such a Sync.
-func giveUp(o *owed) (more bool) {
-	if o.kind == owedSync {
+func giveUp(o *request) (more bool) {
+	if o.kind == kindSync {
 		return false
 	}
-	if o.kind.extended() && o.about != nil && o.about.probe != nil {
-		o.about.probe.settle(undone)
+	if o.kind.extended() && o.details != nil && o.details.probe != nil {
+		o.details.probe.settle(undone)
 	}
 	return true
 }

@@ -12,8 +12,8 @@ import (
 // ROLLBACK. A text for the Rewriter that reads differently then waits until the session has been asked. Within
 // one Query nothing changes: the server splits it into statements before it runs the first.
 
-// settingsQuestion asks for what a text's meaning depends on. It reads the same under all settings.
-const settingsQuestion = "select pg_catalog.concat_ws(' ', pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding'))"
+// settingsProbe asks for what a text's meaning depends on. It reads the same under all settings.
+const settingsProbe = "select pg_catalog.concat_ws(' ', pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding'))"
 
 // told are the settings that the session has told about for the message being looked at.
 type told struct {
@@ -47,7 +47,7 @@ func (f *ClientFlow) unsure(frame []byte) bool {
 // varies reports whether a text may mean something else under the settings that the session may have than it
 // means under those that were reported.
 func (f *ClientFlow) varies(text []byte) bool {
-	if f.asking.told.answer != nil || f.before.Outstanding+len(f.news) == 0 {
+	if f.probing.told.answer != nil || f.before.Outstanding+len(f.requests) == 0 {
 		return false
 	}
 	if bytes.IndexByte(text, '\\') >= 0 {
@@ -61,16 +61,16 @@ func (f *ClientFlow) varies(text []byte) bool {
 	return false
 }
 
-// askSettings returns the messages that ask for the settings before the message in frame.
-func (f *ClientFlow) askSettings(frame []byte) (messages []byte) {
-	f.asking.told.asked = true
-	simple := frame[0] == wire.MsgQuery && !f.asking.unsynced
-	return f.pose(settingsQuestion, simple, !simple && !f.asking.unsynced && !f.asking.copied)
+// probeSettings returns the messages that ask for the settings before the message in frame.
+func (f *ClientFlow) probeSettings(frame []byte) (messages []byte) {
+	f.probing.told.asked = true
+	simple := frame[0] == wire.MsgQuery && !f.probing.unsynced
+	return f.pose(settingsProbe, simple, !simple && !f.probing.unsynced && !f.probing.copied)
 }
 
 // settled takes the answer to a question about settings. One that failed is left to be dealt with as any other.
 func (f *ClientFlow) settled() {
-	a := &f.asking
+	a := &f.probing
 	if !a.told.asked {
 		return
 	}
@@ -86,7 +86,7 @@ func (f *ClientFlow) settled() {
 
 // reads are the settings with which the message being looked at is read.
 func (f *ClientFlow) reads() *wire.Settings {
-	if now := f.asking.told.answer; now != nil {
+	if now := f.probing.told.answer; now != nil {
 		return now
 	}
 	return f.settings.Load()
