@@ -10,15 +10,14 @@ import (
 // bindTime is what a ClientFlow keeps in a session that has had a bind-time plan; names holds the statements and
 // portals that prelude statements may belong to.
 type bindTime struct {
-	// segment counts the Syncs sent; unsynced is set when messages that may have failed came
-	// after the last.
+	// segment counts the Syncs sent; unsynced is set when requests that may have failed were sent after the last.
 	segment  uint64
 	unsynced bool
 	// awaited is the outcome that the message set aside depends on.
 	awaited *outcome
 }
 
-// sent is called for each message that is noted.
+// sent is called for each request.
 func (t *bindTime) sent(kind requestKind) {
 	switch {
 	case kind == kindSync:
@@ -44,7 +43,7 @@ func (t *bindTime) await(ctx context.Context) bool {
 // followNames is called with each Plan of a Parse before the Parse is noted.
 func (f *ClientFlow) followNames(plan Plan) {
 	if f.bindTime == nil && plan != nil && plan.BindTime() {
-		f.bindTime = &bindTime{unsynced: true} // what came before was not looked at
+		f.bindTime = &bindTime{unsynced: true} // what was sent before is not known
 	}
 }
 
@@ -96,8 +95,8 @@ func (f *ClientFlow) unsettled(frame []byte) (wait *outcome, err error) {
 	return nil, nil
 }
 
-// namesLost is the error for a message whose names do not lie in the part that was gathered. A whole
-// one is malformed, and then the server says so.
+// namesLost is the error for a message whose names do not lie in the part that was buffered. If it is the whole
+// message it is malformed, and then the server says so.
 func namesLost(frame []byte) error {
 	if isWhole(frame) {
 		return nil
@@ -156,7 +155,7 @@ func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) 
 			values, ok = wire.ReadValues(frame[wire.HeaderSize:])
 		}
 		if ok { // else the server refuses it
-			prelude, canceled := f.bound(ctx, plan, b.text.voids, values)
+			prelude, canceled := f.prelude(ctx, plan, b.text.voids, values)
 			if canceled != nil {
 				return canceled, nil
 			}
@@ -185,7 +184,7 @@ func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, r
 	}
 	if b.prelude != nil && (b.run == nil || b.run.is() == undone) {
 		b.run = &preludeRun{outcome: newOutcome(), segment: f.bindTime.segment}
-		before = f.inject(portal, b)
+		before = f.runPrelude(portal, b)
 	}
 	if b.text != nil {
 		if b.text.effect != nil {

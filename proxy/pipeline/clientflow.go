@@ -3,16 +3,15 @@ package pipeline
 import (
 	"context"
 	"errors"
-
 	"sync/atomic"
 
 	"mbusproxy/proxy/memory"
 	"mbusproxy/proxy/wire"
 )
 
-// ClientFlow walks over the bytes that come from the client: it finds the messages, notes what
-// the server will owe for them, and replaces the text of statements that have a Plan.
-// It belongs to the direction client -> server and does no input or output.
+// ClientFlow walks over the bytes that come from the client: it finds the messages, notes the requests that they
+// are, and replaces the text of statements that have a Plan. It belongs to the direction client to server and does
+// no input or output.
 type ClientFlow struct {
 	rewriter Rewriter // nil: nothing is ever rewritten
 	secret   string   // StatementContext.Secret
@@ -22,56 +21,55 @@ type ClientFlow struct {
 	private  string                         // see ownName
 
 	wire.Framer
-	// news are the entries for the messages of the last feed, in order, and newsSize their bytes.
+	// requests are the new requests, those of the last feed in order, and requestsSize their bytes.
 	requests     []request
 	requestsSize int
-	// before is what was known of the server before the feed under way.
+	// before is the backlog before the feed under way.
 	before Backlog
-	// copyEnds counts the ends of COPY that follow each other.
+	// copyEnds counts the ends of COPY that follow each other without another request between.
 	copyEnds int
-	// gathered is what is held of a long message.
-	gathered memory.LongMessage
-	// short is set while the message being looked at was let go.
+	// buffered is the memory that a long message has while it is buffered.
+	buffered memory.LongMessage
+	// short is set while a message is looked at of which there was no memory to buffer more than the head.
 	short bool
-	// unread is the long message that passes without being looked at; nil nearly always.
+	// unread is the long message that passes without being read; nil nearly always.
 	unread *unread
-	// planned is set by the session's first Plan; from then on names are noted.
+	// planned is set by the session's first Plan; from then on requests have details.
 	planned bool
 	// bindTime is set by the session's first bind-time plan.
 	bindTime *bindTime
 	names    *names
 	probing  probing
-	// held by the Rewriter: a statement of the session; see holding.
+	// holding says whether the Rewriter has a statement of the session.
 	holding holding
-	// Terminated is set by Terminate: what follows is not forwarded.
+	// Terminated is set by the client's Terminate: what follows is not forwarded.
 	Terminated bool
-	// Detached makes feed stop with errNeedsRewriter before a message for the Rewriter or a late
-	// plan, whose answer may take its time; aside is then that message and what follows.
+	// Detached makes Feed stop with ErrNeedsRewriter before a message that the Rewriter or a bind-time plan is to be
+	// asked about, because that may take its time; aside is then that message and what follows.
 	Detached bool
 	aside    []byte
 }
 
-// Backlog is where the server stands before a feed.
+// Backlog is what the server is known to be doing.
 type Backlog struct {
-	// owing and size are how many replies it owes, and the bytes of their entries.
+	// Outstanding is the number of requests that it has not replied to, and size are their bytes.
 	Outstanding, size int
-	// Ends are those of them that make the server send what it holds back.
+	// Ends counts those of them that make the server send what it holds back.
 	Ends int
-	// skips: it ignores all up to the next Sync.
+	// skips says that the server ignores all up to the next Sync.
 	skips bool
 }
 
-// ErrNeedsRewriter is returned by a detached feed; see framer.setAside. It is also returned by
-// any feed before a message that can be looked at only when replies to what was sent before have
-// come: then the next feed waits for them.
+// ErrNeedsRewriter is returned by Feed if Detached is set. It is also returned by any feed before a message that can be
+// looked at only when replies to what was sent before have come: then the next feed waits for them.
 var ErrNeedsRewriter = errors.New("statement is for the Rewriter")
 
-// requestsKeep is how many entries of news are kept between batches.
+// requestsKeep is how many entries of ClientFlow.requests are kept between batches.
 const requestsKeep = 64
 
-// Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
-// out. before is where the server stands. The entries in news must be queued before it is written. With errFull it has stopped before a message,
-// and aside is what it has not looked at: that is to be fed when the server owes less.
+// Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in out. The new requests
+// must be queued, by Expect, before that is written. With wire.ErrFull it has stopped because too much is outstanding, and
+// what TakeAside returns is to be fed when there is room again.
 func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *wire.Splicer) (err error) {
 	f.before = before
 	if cap(f.requests) > requestsKeep {
@@ -83,7 +81,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	if f.bindTime != nil && f.bindTime.awaited != nil && !f.bindTime.await(ctx) || !f.awaitAnswer(ctx) {
 		f.Terminated = true
 	}
-	for again := f.Holds() && f.gathered.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
+	for again := f.Holds() && f.buffered.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
 		var frame []byte
 		frame, pos, err = f.Next(buf, pos, out, f)
 		switch {
@@ -112,7 +110,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	return nil
 }
 
-// TakeAside returns what the last feed has not looked at, which is to be fed next; nil: nothing.
+// TakeAside returns what the last feed has not looked at, which is to be fed next; nil for nothing.
 func (f *ClientFlow) TakeAside() (aside []byte) {
 	aside, f.aside = f.aside, nil
 	return aside
@@ -126,9 +124,9 @@ func (f *ClientFlow) Settle() {
 }
 
 // Release gives back the memory of long messages.
-func (f *ClientFlow) Release() { f.gathered.Release() }
+func (f *ClientFlow) Release() { f.buffered.Release() }
 
-// take deals with a message, or the head of one, that next has returned with position pos. It returns the
+// take deals with a message, or the head of one, that Next has returned with position pos. It returns the
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
 	wait := f.Detached && f.forRewriter(frame)
@@ -172,7 +170,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 }
 
 // Wants says how much of a message of type typ and the given total size must lie in one piece
-// before it goes on: 0 means that the header is enough. It notes what needs no body.
+// before it goes on: 0 means that the header is enough. A request that needs no more than that it notes.
 func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	if f.unread != nil {
 		f.readOn()
@@ -187,7 +185,7 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		return 0
 	}
 	if f.before.skips {
-		f.probing.done() // it was about a message that is skipped now
+		f.probing.done() // the message that was asked about is skipped now
 		if typ != wire.MsgSync {
 			return 0
 		}
@@ -243,7 +241,7 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	return 0
 }
 
-// wantsText is wants for a message with a text: all of it, or its head where it is too long to be looked at.
+// wantsText is Wants for a message with a text: all of it, or its head where it is too long to be read.
 func wantsText(size int) (gather int) {
 	if size > wire.MaxText {
 		return wire.MaxNames
@@ -251,14 +249,14 @@ func wantsText(size int) (gather int) {
 	return size
 }
 
-// full reports that enough is owed. The client is then not read until the server has caught up, and a
-// Flush makes the server say what it has: it holds replies back until Sync.
+// full reports that enough is outstanding. The client is then not read until the server has caught up, and a
+// Flush makes the server send its replies, which it holds back until Sync.
 func (f *ClientFlow) full() bool {
 	return f.before.Outstanding+len(f.requests) >= maxOutstanding || f.before.size+f.requestsSize >= maxOutstandingBytes
 }
 
-// forRewriter reports whether inspect would call Rewrite for the message. Of long ones it says so unseen, for to
-// look at them takes time.
+// forRewriter reports whether inspect would call Rewrite for the message. Of a long one it says so without looking at it,
+// because that takes time.
 func (f *ClientFlow) forRewriter(frame []byte) bool {
 	if frame[0] != wire.MsgQuery && frame[0] != wire.MsgParse || !isWhole(frame) {
 		return false
@@ -269,6 +267,7 @@ func (f *ClientFlow) forRewriter(frame []byte) bool {
 // maxCopyEnds is how many ends of COPY in a row are noted: more than statements of one Query take.
 const maxCopyEnds = 1024
 
+// push notes a message of the client.
 func (f *ClientFlow) push(kind requestKind, a *details) {
 	f.probing.note(kind)
 	if kind != copyEnd {
@@ -282,7 +281,7 @@ func (f *ClientFlow) push(kind requestKind, a *details) {
 	f.add(request{kind: kind, details: a})
 }
 
-// add adds to news.
+// add adds a new request.
 func (f *ClientFlow) add(o request) {
 	if o.details != nil {
 		o.size = uint32(o.details.size())
@@ -291,7 +290,7 @@ func (f *ClientFlow) add(o request) {
 	f.requests = append(f.requests, o)
 }
 
-// inspect looks at a gathered message (or at the head of a long one), notes it, and returns its
+// inspect looks at a message that lies in one piece (or at the head of a long one), notes it, and returns its
 // replacement or nil.
 func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []byte, err error) {
 	body := frame[wire.HeaderSize:]
@@ -322,7 +321,7 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	return nil, nil
 }
 
-// Roomy reports that a client that had to wait may go on.
+// Roomy reports whether a client that had to wait may go on.
 func (s Backlog) Roomy() bool {
 	return s.Outstanding <= maxOutstanding/2 && s.size <= maxOutstandingBytes/2
 }

@@ -6,7 +6,7 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// bind returns what takes the place of a Bind that is refused, nil nearly always.
+// bind notes a Bind and returns what takes its place where it is refused; nil nearly always.
 func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte, err error) {
 	a := new(details)
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
@@ -25,7 +25,7 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 	return nil, nil
 }
 
-// execute returns the Execute with the messages of a step before it, if it needs one.
+// execute notes an Execute and returns it with the messages of a prelude statement before it; nil where it needs none.
 func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 	a := new(details)
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {

@@ -99,13 +99,13 @@ func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
 	}
 }
 
-// effects asks the Rewriter what the statements of a text do to names; known is false when there are more, or
-// when it is not known how the session reads the text.
+// effects asks the Rewriter what the statements of a text do to names; known is false when they are too many, or
+// when the settings under which the session will read the text are not known.
 func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
 	if !f.rewriter.MayHaveEffects(text) {
 		return nil, true
 	}
-	if f.bindTime == nil && f.varies(text) { // it does not matter enough to ask
+	if f.bindTime == nil && f.varies(text) { // then it costs the places in reports only, which is no reason for a probe query
 		return nil, false
 	}
 	effects, more := f.rewriter.Effects(f.context(false, nil), string(text))

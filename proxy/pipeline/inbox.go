@@ -1,22 +1,23 @@
 package pipeline
 
-// Inbox is what the direction client -> server tells the other of the messages it is about to write, where each
-// of them has a goroutine, and what it gets to know of where the server stands. Its owner guards it with a mutex.
-// Where one goroutine serves both directions there is no need of it.
+// Inbox takes the requests from the direction client to server, which is about to write them, to the other, and the backlog the
+// other way, where each direction has a goroutine of its own. Its owner guards it with a mutex. Where one goroutine serves both
+// directions there is no need of it.
 type Inbox struct {
 	entries []request
-	size    int // owed.size of all
+	size    int // request.size of all
 	ends    int // entries of kinds that flush
-	// known is where the server stands but for entries, copies whether it takes the data of a COPY.
+	// known is the backlog without entries; copies says that the server takes the data of a COPY.
 	known  Backlog
 	copies bool
-	// skips means that the server skips what it is sent up to the next Sync; see ignored.
+	// skips says that the server skips what it is sent up to the next Sync, as far as can be told.
 	skips bool
 }
 
+// Empty reports whether there is nothing for Collect.
 func (in *Inbox) Empty() bool { return len(in.entries) == 0 }
 
-// Expect queues what the server will owe for the messages of f's last feed.
+// Expect queues the requests of f's last feed.
 func (in *Inbox) Expect(f *ClientFlow) {
 	for i := range f.requests {
 		o := &f.requests[i]
@@ -29,6 +30,7 @@ func (in *Inbox) Expect(f *ClientFlow) {
 	}
 }
 
+// count adds the request to what is counted.
 func (in *Inbox) count(o *request) {
 	in.size += int(o.size)
 	if o.kind.flushes() {
@@ -36,8 +38,8 @@ func (in *Inbox) count(o *request) {
 	}
 }
 
-// ignored reports that nothing will be owed for a message, which is not to be noted. It gives up the
-// questions among messages that the server is going to skip.
+// ignored reports whether the server will not reply to a request, which is not to be queued then. It gives up the probe
+// queries among the requests that the server is going to skip.
 func (in *Inbox) ignored(o *request) bool {
 	in.skips = in.skips && giveUp(o)
 	switch o.kind {
@@ -50,7 +52,7 @@ func (in *Inbox) ignored(o *request) bool {
 	return in.known.skips
 }
 
-// Backlog is where the server stands, with entries.
+// Backlog is the backlog with the entries.
 func (in *Inbox) Backlog() Backlog {
 	if in.copies {
 		return Backlog{Ends: in.ends}
@@ -62,8 +64,7 @@ func (in *Inbox) Backlog() Backlog {
 	return now
 }
 
-// Collect hands over to f what was queued. All replies in a batch that was read before are owed to messages queued
-// before.
+// Collect hands the entries over to f. A reply that was read before the call is to a request that was queued before it.
 func (in *Inbox) Collect(f *serverFlow) {
 	f.queueUp(in.entries)
 	clear(in.entries)
@@ -76,8 +77,8 @@ func (in *Inbox) Collect(f *serverFlow) {
 	in.known = f.Backlog()
 }
 
-// Publish tells, after a batch of replies, where the server stands: whether it skips what comes now,
-// for then no reply would ever end the wait for an answer, and whether it owes less.
+// Publish takes over the backlog of f after a batch of replies. Where the server now skips what comes, it gives up what waits for
+// a reply that will not come.
 func (in *Inbox) Publish(f *serverFlow) {
 	in.known, in.copies = f.Backlog(), f.copies()
 	in.skips = f.skipsOn()

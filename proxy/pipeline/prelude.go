@@ -6,9 +6,8 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// ownName is the statement and portal of the proxy's own statements in the session, which follow each other;
-// the unnamed ones are the client's. Nobody outside the session can know it, and so no client can have
-// chosen it.
+// ownName is the name of the prepared statement and of the portal by which the proxy runs its own statements in the session, one after the
+// other; the unnamed ones are the client's. It is random and known to the session only, so no client can have chosen it.
 func (f *ClientFlow) ownName() string {
 	if f.private == "" {
 		f.private = "_mbus4_" + rand.Text()
@@ -16,18 +15,17 @@ func (f *ClientFlow) ownName() string {
 	return f.private
 }
 
-// inject returns the messages that run the prelude statement of b before the portal is executed for the first time, and
+// runPrelude returns the messages that run the prelude statement of b before the portal is executed for the first time, and
 // notes them. b.run is done when it has run.
 //
-// First comes a Describe of the portal: if it is not there, or the transaction has failed, that
-// gives the error which the client's Execute would have given, and no step runs. The Close that
-// follows removes what a step that failed may have left; nothing need be there to be closed.
-func (f *ClientFlow) inject(portal []byte, b *binding) []byte {
-	step := b.prelude
-	ours := &details{plan: step}
+// First comes a Describe of the portal: if it is not there, or the transaction has failed, that gives the error which
+// the client's Execute would have given, and the prelude statement does not run. The Close that follows removes what
+// another statement of ours that failed may have left; closing a name that is not there is no error.
+func (f *ClientFlow) runPrelude(portal []byte, b *binding) []byte {
+	ours := &details{plan: b.prelude}
 	out := wire.AppendFrame(nil, wire.MsgDescribe, []byte("P"), portal, []byte{0})
 	f.hide(kindDescribe, &details{portal: nameKey(portal), ofPortal: true})
-	out = f.runHidden(out, step.SQL(), ours, &details{plan: step, run: b.run})
+	out = f.runHidden(out, b.prelude.SQL(), ours, &details{plan: b.prelude, run: b.run})
 	if b.again != nil {
 		out = append(out, b.again...)
 		f.hide(kindBind, ours)
@@ -35,7 +33,7 @@ func (f *ClientFlow) inject(portal []byte, b *binding) []byte {
 	return out
 }
 
-// hide notes a message of ours, whose replies are not for the client.
+// hide notes a message of ours, the replies to which are not for the client.
 func (f *ClientFlow) hide(kind requestKind, a *details) {
 	if f.bindTime != nil {
 		f.bindTime.sent(kind)
@@ -43,8 +41,8 @@ func (f *ClientFlow) hide(kind requestKind, a *details) {
 	f.add(request{kind: kind, hidden: true, details: a})
 }
 
-// runHidden appends the messages that run a statement of ours under our own name, and notes them: run is about
-// the Execute, ours about the others.
+// runHidden appends the messages that run a statement of ours under our own name, and notes them: run are the details of
+// the Execute, ours those of the others.
 func (f *ClientFlow) runHidden(out []byte, sql string, ours, run *details) []byte {
 	name := []byte(f.ownName() + "\x00")
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)

@@ -10,69 +10,68 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Prober is a Rewriter that may have to know something of the session itself before it can decide what
-// becomes of a text. It costs a round trip to the server.
+// Prober is a Rewriter that may have to ask the session's server before it can decide what becomes of a text. That costs a
+// round trip.
 type Prober interface {
 	Rewriter
-	// Question returns the query that the session is asked before Rewrite is called with the text, or
-	// "" nearly always. It yields one row with one column, a text of at most maxAnswer bytes, which is
+	// Probe returns the probe query that is run in the session before Rewrite is called with the text, or "" nearly
+	// always. It yields one row with one column, a text of at most maxAnswer bytes, which is
 	// StatementContext.Answer then. ctx ends with the session. It is only called for texts for which Mentions is true.
 	Probe(ctx context.Context, sc StatementContext, text string) string
 }
 
-// maxAnswer bounds the DataRow with the answer to a question, in bytes.
+// maxAnswer bounds the DataRow with the answer to a probe query, in bytes.
 const maxAnswer = wire.MaxSmall
 
 const codeFailedTransaction = "25P02" // in_failed_sql_transaction
 
-// probing is what a clientFlow keeps of questions.
+// probing is what a ClientFlow keeps of probe queries.
 type probing struct {
-	// unsynced is set while messages of the extended protocol wait for a Sync, copied while the end of a COPY
-	// may do so: the Sync before it was ignored, if it belongs to an Execute.
+	// unsynced is set while messages of the extended protocol have been sent without a Sync behind them, copied while the end of
+	// a COPY has: if the COPY belongs to an Execute, the server has ignored the Sync before it.
 	unsynced, copied bool
-	// awaited is the question under way for the message set aside, answered is awaited once its
-	// outcome is known and until that message is dealt with.
+	// awaited is the probe query under way for the message set aside. It becomes answered once its outcome is known, until
+	// that message is dealt with.
 	awaited, answered *probe
 	told              told
-	// canceled is set where the client has cancelled the statement while the Rewriter thought of a question.
+	// canceled is set where the client has cancelled the statement during the call of Prober.Probe.
 	canceled bool
 }
 
 // probe is a probe query that was sent.
 type probe struct {
 	*outcome
-	// Set before the outcome is: what the session said, that the failure was kept from the client, and
-	// the ErrorResponse of one that had a Sync of its own.
-	answer  string
-	hushed  bool
-	failure []byte
+	// The direction server to client sets these before the outcome.
+	answer  string // what the query has returned
+	hushed  bool   // it failed, and the client was not told
+	failure []byte // the ErrorResponse of one that had a Sync of its own
 }
 
-// done is called when a message has been dealt with.
-func (a *probing) done() { a.answered, a.told, a.canceled = nil, told{}, false }
+// done is called when the message asked about has been dealt with.
+func (p *probing) done() { p.answered, p.told, p.canceled = nil, told{}, false }
 
-// note takes note of a message of the client.
-func (a *probing) note(kind requestKind) {
+// note is called for each message of the client.
+func (p *probing) note(kind requestKind) {
 	switch {
 	case kind.extended():
-		a.unsynced = true
+		p.unsynced = true
 	case kind == kindSync:
-		a.unsynced, a.copied = false, false
+		p.unsynced, p.copied = false, false
 	case kind == copyEnd:
-		a.copied = true
+		p.copied = true
 	}
 }
 
-// awaitAnswer waits for the outcome of the question under way, if any; false means that the session
+// awaitAnswer waits for the outcome of the probe query under way, if there is one; false means that the session
 // has ended.
 func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
-	d := f.probing.awaited
-	if d == nil {
+	p := f.probing.awaited
+	if p == nil {
 		return true
 	}
-	f.probing.awaited, f.probing.answered = nil, d
+	f.probing.awaited, f.probing.answered = nil, p
 	select {
-	case <-d.known:
+	case <-p.known:
 		f.settled()
 		return true
 	case <-ctx.Done():
@@ -80,17 +79,17 @@ func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
 	}
 }
 
-// ask puts a question into out if the Rewriter has one about the message that next returned with
-// position pos, and sets the message aside until there is an answer.
+// sendProbe puts a probe query into out if one is needed for the message that Next returned with position pos, and sets the
+// message aside until there is an answer; false means that none is.
 //
-// A Query gets a Query before it, a Parse gets messages of the extended protocol. The question runs in the
-// transaction in which the message is about to, if there is one, and an error of the question is the error
-// that the message would have had: the transaction has failed, or the client has cancelled.
+// The probe query for a Query is a Query, that for a Parse is run by messages of the extended protocol. It runs in the
+// transaction in which the message is going to run, if there is one, and its error is the error that the message would
+// have had: the transaction has failed, or the client has cancelled.
 //
-// A Parse that nothing precedes since the last Sync is asked about with a Sync of the question's own: without,
-// servers from 18 on run the statement in a transaction block, where some cannot run. Where such a question
-// fails, another statement that fails is sent without a Sync, and the client gets the question's error for it:
-// the server then skips what it is to skip. A Query behind messages without a Sync is not asked about, for the question would end their transaction.
+// If nothing precedes a Parse since the last Sync, the probe query has a Sync of its own: without it, servers from 18
+// on run the statement in a transaction block, where some cannot run. If such a probe query fails, another statement that
+// fails is sent without a Sync, and the client gets the error of the probe query for it: the server then skips what it is
+// to skip. No probe query is sent for a Query behind messages without a Sync, for it would end their transaction.
 func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) bool {
 	var messages []byte
 	switch last := f.probing.answered; {
@@ -113,7 +112,7 @@ func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, 
 	return true
 }
 
-// question returns the messages that ask what the Rewriter wants to know about a message; nil: nothing.
+// probeFor returns the messages of the probe query that the Rewriter has for a message; nil for none.
 func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byte) {
 	prober, ok := f.rewriter.(Prober)
 	if !ok || !f.forRewriter(frame) {
@@ -134,27 +133,27 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 		return nil // malformed: the server says so
 	}
 	held, letGo := f.holding.hold(ctx)
-	question := prober.Probe(held, f.context(simple, voids), string(text))
-	if f.probing.canceled = letGo(); f.probing.canceled || question == "" {
+	query := prober.Probe(held, f.context(simple, voids), string(text))
+	if f.probing.canceled = letGo(); f.probing.canceled || query == "" {
 		return nil
 	}
-	return f.pose(question, simple, !simple && !f.probing.unsynced && !f.probing.copied)
+	return f.pose(query, simple, !simple && !f.probing.unsynced && !f.probing.copied)
 }
 
-// pose returns the messages that ask a question, and notes them. synced: with a Sync.
-func (f *ClientFlow) pose(question string, simple, synced bool) (messages []byte) {
-	d := &probe{outcome: newOutcome()}
-	f.probing.awaited = d
-	asks := &details{statement: f.ownName(), portal: f.ownName(), probe: d}
+// pose returns the messages that run a probe query, and notes them. synced says that there is a Sync among them.
+func (f *ClientFlow) pose(query string, simple, synced bool) (messages []byte) {
+	p := &probe{outcome: newOutcome()}
+	f.probing.awaited = p
+	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p}
 	if simple {
-		f.hide(kindQuery, asks)
-		return wire.AppendFrame(nil, wire.MsgQuery, []byte(question), []byte{0})
+		f.hide(kindQuery, answered)
+		return wire.AppendFrame(nil, wire.MsgQuery, []byte(query), []byte{0})
 	}
 	ours := &details{statement: f.ownName(), portal: f.ownName()}
 	if synced {
-		asks.quiet, ours.quiet = d, d
+		answered.quiet, ours.quiet = p, p
 	}
-	out := f.runHidden(nil, question, ours, asks)
+	out := f.runHidden(nil, query, ours, answered)
 	if !synced {
 		return wire.AppendFrame(out, wire.MsgFlush)
 	}
@@ -164,39 +163,38 @@ func (f *ClientFlow) pose(question string, simple, synced bool) (messages []byte
 
 // failAs returns messages at which the server fails, for which the client gets the error.
 func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
-	d := &probe{outcome: newOutcome()}
-	f.probing.awaited = d
-	f.hide(kindParse, &details{statement: f.ownName(), probe: d, instead: failure})
+	p := &probe{outcome: newOutcome()}
+	f.probing.awaited = p
+	f.hide(kindParse, &details{statement: f.ownName(), probe: p, instead: failure})
 	messages = wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return wire.AppendFrame(messages, wire.MsgFlush)
 }
 
-// answer is what the session said to the question about the message being looked at; "" when it was not
-// asked, or could not answer.
+// answer is what the probe query for the message being looked at has returned; "" where there was none, or where it failed.
 func (f *ClientFlow) answer() string {
-	if d := f.probing.answered; d != nil && d.is() == done {
-		return d.answer
+	if p := f.probing.answered; p != nil && p.is() == done {
+		return p.answer
 	}
 	return ""
 }
 
-// failedFor reports whether the question about a message has failed in the message's stead: the client
+// failedFor reports whether the probe query for a message has failed in the message's stead: the client
 // has got the error, and the server is not to get the message.
 func (f *ClientFlow) failedFor(frame []byte) (failed bool, err error) {
-	d := f.probing.answered
-	if d == nil || frame[0] != wire.MsgQuery {
+	p := f.probing.answered
+	if p == nil || frame[0] != wire.MsgQuery {
 		return false, nil // the server skips a Parse by itself
 	}
-	switch d.is() {
+	switch p.is() {
 	case done:
 		return false, nil
 	case undone:
-		return !d.hushed, nil
+		return !p.hushed, nil
 	}
 	return false, errUnclear
 }
 
-// probed returns the question that a reply coming now answers, or nil.
+// probed returns the probe query that a reply coming now belongs to, or nil.
 func (f *serverFlow) probed() *probe {
 	if h := f.head(); h != nil && h.details != nil {
 		return h.details.probe
@@ -204,7 +202,7 @@ func (f *serverFlow) probed() *probe {
 	return nil
 }
 
-// readAnswer takes the answer to a question from a DataRow.
+// readAnswer takes the answer to a probe query from the body of a DataRow.
 func readAnswer(row []byte) string {
 	if len(row) < 6 {
 		return ""
@@ -216,13 +214,13 @@ func readAnswer(row []byte) string {
 	return string(row[6 : 6+n])
 }
 
-// failed is called with the error of a message, and with what an edit has made of it if that is not nil. It
-// returns what the client gets; hide: nothing.
-func (a *details) failed(frame, edited []byte, kind requestKind) (replacement []byte, hide bool) {
-	if a.instead != nil {
-		return a.instead, false
+// failed is called with the ErrorResponse to the request, and with its edited form if that is not nil. It returns what the
+// client gets; hide means that it gets nothing.
+func (d *details) failed(frame, edited []byte, kind requestKind) (replacement []byte, hide bool) {
+	if d.instead != nil {
+		return d.instead, false
 	}
-	if a.quiet == nil && a.probe == nil {
+	if d.quiet == nil && d.probe == nil {
 		return edited, false
 	}
 	var rep pgproto3.ErrorResponse
@@ -230,34 +228,34 @@ func (a *details) failed(frame, edited []byte, kind requestKind) (replacement []
 		return edited, false
 	}
 	switch {
-	case a.quiet == nil:
+	case d.quiet == nil:
 		// The Query may be the one that ends the transaction.
-		a.probe.hushed = kind == kindQuery && rep.Code == codeFailedTransaction
-		return edited, a.probe.hushed
+		d.probe.hushed = kind == kindQuery && rep.Code == codeFailedTransaction
+		return edited, d.probe.hushed
 	case rep.SeverityUnlocalized != "ERROR":
 		return edited, false // it ends the session
 	case edited != nil:
-		a.quiet.failure = edited
+		d.quiet.failure = edited
 	default:
-		a.quiet.failure = slices.Clone(frame)
+		d.quiet.failure = slices.Clone(frame)
 	}
 	return nil, true
 }
 
-// giveUp settles the questions up to the next Sync, which the server skips; false means that there is
-// such a Sync.
-func giveUp(o *request) (more bool) {
-	if o.kind == kindSync {
+// giveUp settles the probe query of a request that the server skips; false means that the request is the Sync at which it
+// stops skipping.
+func giveUp(r *request) (more bool) {
+	if r.kind == kindSync {
 		return false
 	}
-	if o.kind.extended() && o.details != nil && o.details.probe != nil {
-		o.details.probe.settle(undone)
+	if r.kind.extended() && r.details != nil && r.details.probe != nil {
+		r.details.probe.settle(undone)
 	}
 	return true
 }
 
-// skipsOn reports whether the server skips what it is sent up to a Sync that is not yet among what it
-// owes, as far as can be told. Questions among what is skipped are given up.
+// skipsOn reports whether the server skips what it is sent up to a Sync that has not been sent yet, as far as can be
+// told. It gives up the probe queries among the requests that are skipped.
 func (t *tracker) skipsOn() bool {
 	if !t.main.skipping && len(t.more) == 0 {
 		return false

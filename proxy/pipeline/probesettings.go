@@ -7,21 +7,22 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Of settings the proxy knows what the server has reported, and that it does before ReadyForQuery only. While replies
-// are owed, any statement among those sent may have changed them: by SET, in a function, by
-// ROLLBACK. A text for the Rewriter that reads differently then waits until the session has been asked. Within
-// one Query nothing changes: the server splits it into statements before it runs the first.
+// Of settings the proxy knows what the server has reported, and the server reports them before ReadyForQuery only. While
+// requests are outstanding, any statement among them may have changed them: by SET, in a function, by ROLLBACK. If a text
+// for the Rewriter may mean something else then, a probe query is sent before it. Within one Query nothing
+// changes: the server splits it into statements before it runs the first.
 
-// settingsProbe asks for what a text's meaning depends on. It reads the same under all settings.
+// settingsProbe is the probe query for the settings on which the meaning of a text depends. Under all settings it means
+// the same itself.
 const settingsProbe = "select pg_catalog.concat_ws(' ', pg_catalog.current_setting('standard_conforming_strings'), pg_catalog.current_setting('client_encoding'))"
 
-// told are the settings that the session has told about for the message being looked at.
+// told are the settings by which the message being looked at is read.
 type told struct {
-	asked  bool           // the question under way is about settings
-	answer *wire.Settings // nil: as reported
+	asked  bool           // the probe query under way is settingsProbe
+	answer *wire.Settings // nil for those that were reported
 }
 
-// unsure reports whether the message may be read differently from what the reported settings make of it.
+// unsure reports whether the message may mean something else than it means under the settings that were reported.
 func (f *ClientFlow) unsure(frame []byte) bool {
 	if f.rewriter == nil || !isWhole(frame) {
 		return false
@@ -44,7 +45,7 @@ func (f *ClientFlow) unsure(frame []byte) bool {
 	return false
 }
 
-// varies reports whether a text may mean something else under the settings that the session may have than it
+// varies reports whether a text may mean something else under the settings that the session may have by then than it
 // means under those that were reported.
 func (f *ClientFlow) varies(text []byte) bool {
 	if f.probing.told.answer != nil || f.before.Outstanding+len(f.requests) == 0 {
@@ -61,27 +62,27 @@ func (f *ClientFlow) varies(text []byte) bool {
 	return false
 }
 
-// probeSettings returns the messages that ask for the settings before the message in frame.
+// probeSettings returns the messages of settingsProbe for the message in frame.
 func (f *ClientFlow) probeSettings(frame []byte) (messages []byte) {
 	f.probing.told.asked = true
 	simple := frame[0] == wire.MsgQuery && !f.probing.unsynced
 	return f.pose(settingsProbe, simple, !simple && !f.probing.unsynced && !f.probing.copied)
 }
 
-// settled takes the answer to a question about settings. One that failed is left to be dealt with as any other.
+// settled takes the answer to settingsProbe. If that has failed, it is dealt with as any other probe query.
 func (f *ClientFlow) settled() {
-	a := &f.probing
-	if !a.told.asked {
+	p := &f.probing
+	if !p.told.asked {
 		return
 	}
-	a.told.asked = false
-	if a.answered.is() != done {
+	p.told.asked = false
+	if p.answered.is() != done {
 		return
 	}
-	strings, encoding, _ := strings.Cut(a.answered.answer, " ")
+	strings, encoding, _ := strings.Cut(p.answered.answer, " ")
 	now := *f.settings.Load()
 	now.EscapeStrings, now.Encoding = strings == "off", encoding
-	a.told.answer, a.answered = &now, nil
+	p.told.answer, p.answered = &now, nil
 }
 
 // reads are the settings with which the message being looked at is read.

@@ -6,7 +6,7 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// requestKind says to what message of the client a reply is owed.
+// requestKind is the message of the client that a request is.
 type requestKind uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 	kindExecute
 	kindClose
 	kindSync
-	// copyEnd marks a CopyDone or CopyFail. Nothing is owed to it; it tells which of the messages
-	// queued behind a COPY FROM STDIN the server has read as part of it.
+	// copyEnd is a CopyDone or CopyFail. The server does not reply to it; it tells which of the requests
+	// behind a COPY FROM STDIN the server has read as part of it.
 	copyEnd
 )
 
@@ -48,7 +48,7 @@ func (k requestKind) String() string {
 	}
 }
 
-// extended reports whether an error in answer to the message makes the server skip until Sync.
+// extended reports whether the server, after an error in reply to the request, skips all up to the next Sync.
 func (k requestKind) extended() bool { return k >= kindParse && k <= kindClose }
 
 // flushes reports whether the server sends what it has to say at the end of its reply to k.
@@ -91,80 +91,82 @@ func (k requestKind) accepts(typ byte) bool {
 	}
 }
 
-// owed is one entry of the queue of expected replies.
+// request is a message that the server replies to, from the moment when it is about to be sent until its last reply has come.
 type request struct {
 	kind requestKind
-	// hidden: the message is ours, and but for errors and notices the client does not see replies.
+	// hidden says that the message is ours: of its replies the client sees errors and notices only.
 	hidden bool
-	// size is about how many bytes of texts about keeps.
+	// size is about how many bytes details keeps.
 	size uint32
-	// about is nil in a session that never had a Plan.
+	// details is nil in a session that never had a Plan, so that there an entry of the queue is small.
 	details *details
 }
 
-// about is what a reply means for the names and plans of the session. Immutable once queued.
+// details are the fields of a request in a session that has had a Plan. They do not change once it is queued.
 type details struct {
-	plan      Plan   // of a Query, Parse or step; may be nil
+	plan      Plan   // of a Query, Parse or prelude statement; nil for none
 	hide      []int  // Plan.Hidden of a Query
 	tag       string // Plan.Tag of a Query
 	statement string // Parse, Bind, Describe and Close of a statement
 	portal    string // Bind, Execute, Describe and Close of a portal
-	ofPortal  bool   // Describe and Close: portal is meant, not statement
-	// text is what is to be remembered of the text of a Parse. Of a Query only text.unread is used.
+	ofPortal  bool   // Describe and Close: of a portal, not of a statement
+	// text is what is to be remembered of the text of a Parse. Of a Query it is used only to say that it was not read.
 	text     *text
 	unread   bool        // Query and Parse: the text was too long to be looked at
-	probe    *probe      // of ours: its reply is the answer to this probe query
-	quiet    *probe      // of a probe query with a Sync of its own: keeps its error, which is not for the client
-	run      *preludeRun // of ours: the prelude statement has run when this has
-	instead  []byte      // the error that the client gets when the message fails; nil nearly always
-	bindings []*binding  // of names, in the order in which the server comes to them; nil nearly always
+	probe    *probe      // of a message of ours: its reply is the answer to this probe query
+	quiet    *probe      // of a message of ours: its error goes to this probe query, and not to the client
+	run      *preludeRun // of a message of ours: when it has run the prelude statement has
+	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
+	bindings []*binding  // that the request brings about, in order; nil nearly always
 }
 
-// outcomes reports whether anything waits for what becomes of the message.
-func (a *details) outcomes() bool { return len(a.bindings) > 0 || a.probe != nil || a.run != nil }
+// outcomes reports whether it matters to anything what becomes of the request.
+func (d *details) outcomes() bool { return len(d.bindings) > 0 || d.probe != nil || d.run != nil }
 
-// answered settles what a reply of type typ says of a message of ours.
-func (o *request) answered(typ byte, certain bool) {
-	if o.details == nil || !completes(typ) {
+// answered settles what hangs on a message of ours if a reply of type typ completes it. certain says that the replies can be
+// read in one way only.
+func (r *request) answered(typ byte, certain bool) {
+	if r.details == nil || !completes(typ) {
 		return
 	}
 	as := done
 	if !certain {
 		as = unclear
 	}
-	o.details.settleOurs(as)
+	r.details.settleOurs(as)
 }
 
-func (a *details) settleOurs(as outcomeState) {
-	if a.probe != nil {
-		a.probe.settle(as)
+// settleOurs settles what hangs on a message of ours.
+func (d *details) settleOurs(as outcomeState) {
+	if d.probe != nil {
+		d.probe.settle(as)
 	}
-	if a.run != nil {
-		a.run.settle(as)
+	if d.run != nil {
+		d.run.settle(as)
 	}
 }
 
-// settle settles what is not settled yet.
-func (o *request) settle(n *names, as outcomeState) {
-	if o.details == nil {
+// settle settles all that hangs on the request and is not settled yet.
+func (r *request) settle(n *names, as outcomeState) {
+	if r.details == nil {
 		return
 	}
-	o.details.settleOurs(as)
-	for _, b := range o.details.bindings {
+	r.details.settleOurs(as)
+	for _, b := range r.details.bindings {
 		n.settled(b, as)
 	}
 }
 
-// undo settles what is left of an entry that all readings have behind them.
-func (o *request) undo(n *names) { o.settle(n, undone) }
+// undo settles what is left when the server has replied to the request, or skips it.
+func (r *request) undo(n *names) { r.settle(n, undone) }
 
-// size is about how many bytes a keeps.
-func (a *details) size() int {
-	n := len(a.statement) + len(a.portal) + len(a.instead) + 128*len(a.bindings)
-	if a.plan != nil {
-		n += len(a.plan.SQL())
+// size is about how many bytes d keeps.
+func (d *details) size() int {
+	n := len(d.statement) + len(d.portal) + len(d.instead) + 128*len(d.bindings)
+	if d.plan != nil {
+		n += len(d.plan.SQL())
 	}
-	for _, b := range a.bindings {
+	for _, b := range d.bindings {
 		n += len(b.name)
 	}
 	return n
@@ -172,70 +174,11 @@ func (a *details) size() int {
 
 // hides reports whether the client is not to see a reply of type typ, after done statements of a
 // Query have completed.
-func (o *request) hides(typ byte, done int) bool {
-	if o.hidden {
-		// A question that fails before a Query stands for the Query, up to its end.
-		fails := typ == wire.MsgReadyForQuery && o.kind == kindQuery && o.details.probe.is() == pending && !o.details.probe.hushed
+func (r *request) hides(typ byte, done int) bool {
+	if r.hidden {
+		// The failure of a probe query stands for that of the Query it comes before, up to ReadyForQuery.
+		fails := typ == wire.MsgReadyForQuery && r.kind == kindQuery && r.details.probe.is() == pending && !r.details.probe.hushed
 		return typ != wire.MsgErrorResponse && !fails
 	}
-	return typ == wire.MsgCommandComplete && o.kind == kindQuery && o.details != nil && slices.Contains(o.details.hide, done)
-}
-
-// Bounds of what is owed at a time. Beyond them the client is not read until the server has replied to half of
-// it; see clientFlow.full.
-const (
-	maxOutstanding      = 4096      // messages
-	maxOutstandingBytes = 256 << 10 // owed.size of all
-)
-
-// requestQueue is a queue of owed replies; it grows as needed and gives memory back when empty.
-type requestQueue struct {
-	entries []request // length is zero or a power of two
-	head    int
-	n       int
-	size    int // owed.size of all
-	ends    int // entries of kinds that flush
-	copies  int // entries that are ends of COPY
-}
-
-const (
-	queueSmall = 8   // entries of the first allocation
-	queueKeep  = 256 // entries an empty requestQueue may keep
-)
-
-func (r *requestQueue) at(i int) *request { return &r.entries[(r.head+i)&(len(r.entries)-1)] }
-
-func (r *requestQueue) push(o request) {
-	if r.n == len(r.entries) {
-		grown := make([]request, max(queueSmall, 2*len(r.entries)))
-		for i := range r.n {
-			grown[i] = *r.at(i)
-		}
-		r.entries, r.head = grown, 0
-	}
-	r.n++
-	r.count(&o, 1)
-	*r.at(r.n - 1) = o
-}
-
-// count adds o to what is counted, or takes it off with -1.
-func (r *requestQueue) count(o *request, n int) {
-	r.size += n * int(o.size)
-	switch {
-	case o.kind.flushes():
-		r.ends += n
-	case o.kind == copyEnd:
-		r.copies += n
-	}
-}
-
-// pop drops the head.
-func (r *requestQueue) pop() {
-	r.count(r.at(0), -1)
-	*r.at(0) = request{}
-	r.head = (r.head + 1) & (len(r.entries) - 1)
-	r.n--
-	if r.n == 0 && len(r.entries) > queueKeep {
-		r.entries, r.head = nil, 0
-	}
+	return typ == wire.MsgCommandComplete && r.kind == kindQuery && r.details != nil && slices.Contains(r.details.hide, done)
 }

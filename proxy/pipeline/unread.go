@@ -8,17 +8,17 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// unread is a Query or Parse that passes without being looked at, because it is too long or there is no memory
-// to hold it. While it passes the words are looked for that may give a name another meaning.
+// unread is a Query or Parse that passes without being read, because it is too long or there is no memory to buffer
+// it. While it passes the Rewriter looks for words of statements that may bind names.
 type unread struct {
-	found bool   // what the Rewriter looks for was found
-	tail  []byte // the end of what passed, for words that lie across
-	// statement is the text of a Parse; nil for a Query.
+	found bool   // the Rewriter has found one
+	tail  []byte // the end of what has passed, for a word that is cut
+	// statement is what is remembered of the text of a Parse; nil for a Query.
 	statement *text
 	rewriter  Rewriter
 }
 
-// Saw takes note of a part of the text.
+// Saw looks at a part of the text.
 func (u *unread) Saw(b []byte) {
 	if u.found {
 		return
@@ -32,7 +32,7 @@ func (u *unread) Saw(b []byte) {
 	}
 }
 
-// pass lets the message go of which frame is the head.
+// pass lets a message go by of which frame is the head.
 func (f *ClientFlow) pass(frame []byte, statement *text) {
 	if f.bindTime == nil {
 		return
@@ -42,7 +42,7 @@ func (f *ClientFlow) pass(frame []byte, statement *text) {
 	f.unread.Saw(frame[wire.HeaderSize:])
 }
 
-// readOn is called when nothing more comes of a message that was not looked at.
+// readOn is called when the whole message has passed.
 func (f *ClientFlow) readOn() {
 	u := f.unread
 	f.unread, f.Watch = nil, nil
@@ -55,13 +55,13 @@ func (f *ClientFlow) readOn() {
 	}
 }
 
-// longQuery notes a Query whose text is not looked at.
+// longQuery notes a Query whose text is not read.
 func (f *ClientFlow) longQuery(frame []byte) {
 	f.push(kindQuery, &details{unread: true, text: &text{unread: true}})
 	f.pass(frame, nil)
 }
 
-// longParse notes a Parse whose text is not looked at.
+// longParse notes a Parse whose text is not read.
 func (f *ClientFlow) longParse(frame []byte) {
 	a := &details{unread: true, text: &text{unread: true}}
 	name, _, ok := wire.CString(frame[wire.HeaderSize:])
@@ -84,8 +84,8 @@ const (
 	codeUndefinedTable    = "42P01"
 )
 
-// explainUnread says of a report about a text that was not looked at why the server knows nothing of what the
-// Rewriter would have served. The code is that of a limit, for what is missing is not missing in shorter texts.
+// explainUnread edits a report about a text that was not read, if the server misses what the Rewriter would have
+// served. The code becomes that of a limit, for in a shorter text nothing would be missing.
 func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	switch r.Code {
 	case codeUndefinedFunction, codeUndefinedSchema, codeUndefinedTable:
@@ -101,10 +101,10 @@ func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-// mustCut reports that the message being gathered is to be let go.
+// mustCut reports whether the message being buffered is to be let go, because there is no memory for it.
 func (f *ClientFlow) mustCut() bool {
 	n, need := f.Buffered()
-	if n == 0 || n <= wire.MaxNames && !f.gathered.Revoked() || need <= wire.MaxNames || f.gathered.Grow(n) {
+	if n == 0 || n <= wire.MaxNames && !f.buffered.Revoked() || need <= wire.MaxNames || f.buffered.Grow(n) {
 		return false
 	}
 	f.short = true
