@@ -2,12 +2,12 @@ package pipeline
 
 import "mbusproxy/proxy/wire"
 
-// binding is what a name of a prepared statement or portal stands for from the moment when the server has run the
-// request or statement that says so: Parse, Bind, Close, PREPARE, DECLARE, DEALLOCATE. A binding of the zero
-// value says that the name stands for nothing that matters.
+// binding is what the name of a prepared statement or portal stands for from the moment when the server has run the
+// request or statement that says so: Parse, Bind, Close, PREPARE, DECLARE, DEALLOCATE. Without text, prelude and unknown it
+// says that the name stands for nothing that matters.
 //
-// The direction client to server makes bindings and sends them along with their requests. But for what names
-// guards, they do not change then.
+// The direction client to server makes bindings, and they go along with their requests. From then on only the outcome
+// changes, and run.
 type binding struct {
 	*outcome
 	portal bool
@@ -17,18 +17,19 @@ type binding struct {
 	tag string
 	// segment counts the Syncs sent before the request; see name.look.
 	segment uint64
-	// simple: a Query brings it about; doubtful: behind requests that may have failed, so the server may skip
-	// the Query and never reply to it.
+	// simple says that the request is a Query, doubtful that it comes behind requests that may have failed: then the
+	// server may skip it and never reply to it.
 	simple, doubtful bool
 
-	text *text // of the statement, also where a portal of it is bound; nil: of no text that matters
+	// text is that of the prepared statement, also where a portal of it is bound; nil for one that does not matter.
+	text *text
 	// prelude is the statement that must run before the portal does; nil for none. again is the Bind to be
 	// sent again after it, because it may end the transaction.
 	prelude Plan
 	again   []byte
 	// run is the last try to run prelude; nil before the first. It belongs to the direction client to server.
 	run *preludeRun
-	// unknown: a statement that was not read may have bound the name.
+	// unknown says that a statement that was not read may have bound the name.
 	unknown bool
 }
 
@@ -40,19 +41,19 @@ type preludeRun struct {
 
 // text is what is remembered of the text that a statement was prepared from.
 type text struct {
-	plan   Plan    // nil: there is none
-	voids  []int   // with a bind-time plan: StatementContext.VoidParams
-	effect *Effect // of executing it; nil for none
-	// unread: the text was too long to be looked at, or could not be read for certain.
+	plan   Plan    // nil for none
+	voids  []int   // StatementContext.VoidParams of a bind-time plan
+	effect *Effect // of executing the statement; nil for none
+	// unread says that the text was too long to be read, or that it is not certain how the session reads it.
 	unread bool
-	// forgotten: it had a plan, and may still have it.
+	// forgotten says that the name had a plan, and may still have it.
 	forgotten bool
-	// renames: executing it may bind any name. It is found out after the text was sent, and belongs to the
+	// renames says that executing the statement may bind any name. That is known only when all of the text was sent; it belongs to the
 	// direction client to server.
 	renames bool
 }
 
-// bindTime returns the plan if it is to be asked at each Bind.
+// bindTime returns the plan if it is a bind-time plan, and else nil.
 func (t *text) bindTime() Plan {
 	if t == nil || t.plan == nil || !t.plan.BindTime() {
 		return nil
@@ -60,12 +61,12 @@ func (t *text) bindTime() Plan {
 	return t.plan
 }
 
-// memory is about how many bytes are kept to remember t for reports; 0: it says nothing.
+// memory is about how many bytes it takes to remember t for reports; 0 if there is nothing to remember.
 func (t *text) memory() int {
 	if t == nil || t.plan == nil && t.effect == nil && !t.unread && !t.forgotten {
 		return 0
 	}
-	size := rememberedSize
+	size := rememberedSize + voidSize*len(t.voids)
 	if t.plan != nil {
 		size += len(t.plan.SQL())
 	}
@@ -75,7 +76,10 @@ func (t *text) memory() int {
 	return size
 }
 
-// matters reports whether b must be known before the name is used.
+// voidSize is the size of an entry of text.voids.
+const voidSize = 8
+
+// matters reports whether prelude statements may depend on b, so that it must be known when the name is used.
 func (b *binding) matters() bool {
 	if b.unknown || b.prelude != nil {
 		return true
@@ -90,7 +94,7 @@ func (b *binding) size() int {
 		n += len(b.prelude.SQL())
 	}
 	if plan := b.text.bindTime(); plan != nil && !b.portal {
-		n += len(plan.SQL())
+		n += len(plan.SQL()) + voidSize*len(b.text.voids)
 	}
 	return n
 }

@@ -56,7 +56,10 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 		return nil
 	}
 	a := &details{statement: nameKey(name)}
-	from := &text{plan: plan, voids: voids}
+	from := &text{plan: plan}
+	if from.bindTime() != nil {
+		from.voids = voids
+	}
 	if effects, known := f.effects(query); !known {
 		from.unread = true
 	} else if len(effects) > 0 { // a Parse with several statements fails

@@ -12,25 +12,26 @@ import (
 //
 // Of each name it knows two things, for the two directions stand at different places of the same stream:
 //
-//   - text, where the server's replies have come to: what reports are edited by. It is written and read by the
-//     direction server to client, in every session that has had a Plan. It may be forgotten where memory is short.
-//   - bound and outstanding, where the client's messages have come to: what decides on prelude statements. There
-//     are such in sessions only that have had a bind-time plan. Bindings are added by the direction client to
-//     server when they are sent, and settled by the other when the server has replied.
+//   - text is what the name stands for where the server's replies have come to. Reports are edited by it. Only the
+//     direction server to client writes and reads it, in every session that has had a Plan. It may be forgotten where
+//     memory is short.
+//   - bound and outstanding are what it stands for where the client's messages have come to. They decide on prelude
+//     statements, and there are such only in sessions that have had a bind-time plan. The direction client to server adds
+//     a binding when it is sent, and the other settles it when the server has replied.
 //
-// A binding that takes a name away is noted to save memory only. To bind or execute a name that is not there is an error, and
-// then the server skips what belongs to it; so all that matters is what gave the name its last binding.
+// A binding that takes a name away is noted to save memory only. To bind or execute a name that is not there is an error,
+// and then the server skips what belongs to it; so all that matters is what bound the name last.
 type names struct {
-	mu                  sync.Mutex // innermost but for that of budget
+	mu                  sync.Mutex // while it is held, only the mutex of the budget is locked
 	statements, portals nameTable
-	used                atomic.Bool // something was noted at some time
+	used                atomic.Bool // set for good when the table first holds something
 }
 
 // nameTable is the part of the table for statements, or for portals. Its methods are called with names.mu held.
 type nameTable struct {
 	of map[string]*name
 	textMemory
-	texts int // names with a text; changed by the direction server to client only
+	texts int // names with a text
 	bound int // names with a bound
 	// matter counts the names that prelude statements may depend on, and kept the bytes of their bindings.
 	matter, kept int
@@ -45,6 +46,7 @@ type name struct {
 	kept        int // bytes of both
 }
 
+// table returns the part for statements or portals.
 func (n *names) table(portal bool) *nameTable {
 	if portal {
 		return &n.portals
@@ -122,7 +124,8 @@ func (e *name) add(b *binding) {
 	e.kept += b.size()
 }
 
-// settle takes b, of which state is known now, out of outstanding. Where b is not among them anymore it changes nothing.
+// settle takes b, the outcome of which is known now, out of outstanding, and what was sent before it as well if b is what
+// the name stands for now. If b is not among them it changes nothing.
 func (e *name) settle(b *binding, state outcomeState) {
 	i := slices.Index(e.outstanding, b)
 	switch {
@@ -154,17 +157,16 @@ func (e *name) bind(b *binding) {
 	}
 }
 
-// end is called when the name is gone without having been taken away by name. What a message sent later may have
-// bound stays.
+// end is called when the name has ended without having been taken away by name. What may have bound it later stays.
 func (e *name) end() {
 	if e.bound != nil && e.bound.is() == done && !e.bound.unknown {
 		e.bind(nil)
 	}
 }
 
-// maxName is NAMEDATALEN - 1 of the server: of longer names of statements and portals it looks at
-// the head only, also when the protocol names them.
+// maxName is NAMEDATALEN - 1 of the server: of a longer name of a statement or portal only so many bytes count, also in
+// messages of the protocol.
 const maxName = 63
 
-// nameKey is what the server looks at of a name.
+// nameKey is the part of a name that counts.
 func nameKey(name []byte) string { return string(name[:min(len(name), maxName)]) }

@@ -396,6 +396,9 @@ func TestNamesHaveBounds(t *testing.T) {
 	if !s.roomForStatement("more", late) || s.roomForStatement("more", &text{plan: &namesPlan{sql: strings.Repeat("x", maxStatementsSize+1), bindTime: true}}) {
 		t.Error("the text counts, and nothing of what has ended")
 	}
+	if s.roomForStatement("more", &text{plan: &namesPlan{bindTime: true}, voids: make([]int, maxStatementsSize/voidSize+1)}) {
+		t.Error("the numbers of its parameters do not count")
+	}
 	prelude := func(key string, again int) *binding {
 		return &binding{portal: true, name: key, prelude: &namesPlan{}, again: make([]byte, again)}
 	}

@@ -28,8 +28,8 @@ func (n *names) note(b *binding) []*binding {
 	return []*binding{b}
 }
 
-// noteEffects adds what the statements of a text do to names, and returns all of it: the places in the order of
-// tags are kept for those that make no difference to prelude statements, too.
+// noteEffects adds the bindings that the statements of a text bring about, which are as like is for the rest. It returns all of them, also
+// those that make no difference to prelude statements: the order of the server's command tags tells them apart.
 func (n *names) noteEffects(effects []Effect, like binding) (bindings []*binding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,8 +52,8 @@ func (n *names) matter() bool {
 	return n.statements.matter+n.portals.matter > 0
 }
 
-// rebindAny is called when a statement that was not read is sent, which may bind any name. Only SQL does that, and it does not reach
-// the unnamed ones.
+// rebindAny is called when a statement is sent that was not read and may bind any name, but for the unnamed ones, which SQL
+// does not reach.
 func (n *names) rebindAny() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

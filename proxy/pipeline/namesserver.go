@@ -5,8 +5,8 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// This file is what the direction server to client does with the table of names. What a reply says of a request
-// whose replies can be read in several ways counts for reports as in the likeliest of them; for prelude statements it is unclear.
+// This file is what the direction server to client does with the table of names. If the replies can be read in several
+// ways, reports are edited as in the likeliest of them; for prelude statements the bindings are then unclear.
 
 // The command tags, of statements that take names away, for which the text of the statement need not be known.
 const (
@@ -20,7 +20,7 @@ const (
 	tagDeclare    = "DECLARE CURSOR"
 )
 
-// planOf returns the plan by which a report in answer to o is edited, or nil. forgotten: there may have been one.
+// planOf returns the plan by which a report in reply to o is edited, or nil. forgotten says that there may have been one.
 func (n *names) planOf(o *request) (plan Plan, forgotten bool) {
 	if o == nil || o.details == nil {
 		return nil, false
@@ -50,7 +50,7 @@ func (t *nameTable) planOf(key string) (plan Plan, forgotten bool) {
 	return nil, t.lost
 }
 
-// replied applies a reply of type typ to o, which is not hidden; tag is that of a CommandComplete. certain: the
+// replied applies a reply of type typ to o, which is not hidden; tag is that of a CommandComplete. certain says that the
 // replies can be read in one way only.
 func (n *names) replied(o *request, typ byte, tag string, certain bool) {
 	a := o.details
@@ -110,7 +110,7 @@ func (a *details) awaited(typ byte, tag string) *binding {
 	return nil
 }
 
-// ran applies the CommandComplete with that tag, which completes b, if that is not nil.
+// ran applies a CommandComplete with that tag. b is the binding that it completes, or nil.
 func (n *names) ran(o *request, b *binding, tag string) {
 	from := o.details.text
 	if o.kind == kindExecute {
@@ -136,8 +136,8 @@ func (n *names) ran(o *request, b *binding, tag string) {
 	}
 }
 
-// forget is called when a statement with that tag has run, which has given the name another meaning for reports, or taken it
-// away. Where the name is not known it may be any.
+// forget is called when a statement with that tag has run, after which the name does not stand for its text. If the name is
+// not known it may be any.
 func (n *names) forget(tag string, portal bool, key string) {
 	if key != "" {
 		n.table(portal).setText(key, nil)
@@ -151,7 +151,7 @@ func (n *names) forget(tag string, portal bool, key string) {
 	}
 }
 
-// setText notes what text, or none, the name stands for from now on.
+// setText notes the text that the name stands for from now on; nil for none.
 func (t *nameTable) setText(key string, from *text) {
 	if from.memory() == 0 {
 		from = nil
@@ -169,7 +169,7 @@ func (t *nameTable) setText(key string, from *text) {
 	})
 }
 
-// forget is called when any of the names but the unnamed one, which SQL does not reach, may stand for another text.
+// forget is called when any of the names may stand for another text, but for the unnamed one, which SQL does not reach.
 func (t *nameTable) forget() {
 	for key, e := range t.of {
 		if key != "" && e.text != nil {
@@ -178,7 +178,7 @@ func (t *nameTable) forget() {
 	}
 }
 
-// end is called when all names have ended; the unnamed one only where that is said.
+// end is called when all names have ended, the unnamed one only if that is said.
 func (t *nameTable) end(unnamed bool) {
 	t.lost = false
 	if t.texts+t.bound == 0 {

@@ -160,11 +160,17 @@ func (r *request) settle(n *names, as outcomeState) {
 // undo settles what is left when the server has replied to the request, or skips it.
 func (r *request) undo(n *names) { r.settle(n, undone) }
 
+// bindingSize is about what a binding takes beside its texts, in bytes.
+const bindingSize = 256
+
 // size is about how many bytes d keeps.
 func (d *details) size() int {
-	n := len(d.statement) + len(d.portal) + len(d.instead) + 128*len(d.bindings)
+	n := len(d.statement) + len(d.portal) + len(d.instead) + bindingSize*len(d.bindings)
 	if d.plan != nil {
 		n += len(d.plan.SQL())
+	}
+	if d.text != nil {
+		n += voidSize * len(d.text.voids)
 	}
 	for _, b := range d.bindings {
 		n += len(b.name)
