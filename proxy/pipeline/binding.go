@@ -48,8 +48,8 @@ type text struct {
 	unread bool
 	// forgotten says that the name had a plan, and may still have it.
 	forgotten bool
-	// renames says that executing the statement may bind any name. That is known only when all of the text was sent; it belongs to the
-	// direction client to server.
+	// renames says that executing the statement may bind any name. That is known only when all of the text was sent. It
+	// belongs to the direction client to server.
 	renames bool
 }
 

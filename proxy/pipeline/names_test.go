@@ -22,7 +22,7 @@ func (p *namesPlan) BindTime() bool { return p.bindTime }
 // namesScript plays what the two directions do with a table of names. Its lines, in which words in brackets may be
 // left out, are
 //
-//	parse NAME TEXT       a Parse is sent; TEXT is plain, plan, late (a bind-time plan), unread, or an effect, as deallocate=NAME
+//	parse NAME TEXT       a Parse is sent; TEXT is plain, plan, bindtime (a bind-time plan), unread, or an effect, as deallocate=NAME
 //	bind PORTAL NAME [prelude]
 //	execute PORTAL        so much of it as has effects
 //	close [portal] NAME
@@ -35,8 +35,8 @@ func (p *namesPlan) BindTime() bool { return p.bindTime }
 //	end [query]           ReadyForQuery with status I, that of a Sync, or of a Query that is the first outstanding request
 //	inblock [query]       ReadyForQuery with status T
 //	NAME = WANT           the statement, or portal if written @NAME, when it is looked up by the direction client
-//	                      to server: nothing, late, prelude, effect, unread, unknown, wait or unclear
-//	NAME edits WANT       by which plan reports are edited: none, plan, late or forgotten
+//	                      to server: nothing, bindtime, prelude, effect, unread, unknown, wait or unclear
+//	NAME edits WANT       by which plan reports are edited: none, plan, bindtime or forgotten
 type namesScript struct {
 	names
 	t        *testing.T
@@ -60,8 +60,8 @@ func (s *namesScript) text(word string) *text {
 		return nil
 	case "plan":
 		return &text{plan: &namesPlan{sql: "plan"}}
-	case "late":
-		return &text{plan: &namesPlan{sql: "late", bindTime: true}}
+	case "bindtime":
+		return &text{plan: &namesPlan{sql: "bindtime", bindTime: true}}
 	case "unread":
 		return &text{unread: true}
 	}
@@ -190,7 +190,7 @@ func (s *namesScript) ask(key, verb, want string) {
 		case b.prelude != nil:
 			got = "prelude"
 		case b.text.bindTime() != nil:
-			got = "late"
+			got = "bindtime"
 		case b.text != nil && b.text.unread:
 			got = "unread"
 		case b.text != nil && b.text.effect != nil:
@@ -221,68 +221,68 @@ func TestNames(t *testing.T) {
 			parse s plan; s edits none; s = nothing; sync; s = nothing; done; s edits plan; s = nothing
 			bind p s; @p edits none; done; @p edits plan; @p = nothing`,
 		"what was sent since the last Sync is not waited for": `
-			parse s late; s = late; s edits none; sync; s = wait; done; s = late; s edits late`,
+			parse s bindtime; s = bindtime; s edits none; sync; s = wait; done; s = bindtime; s edits bindtime`,
 		"a Parse that fails leaves a named statement, and drops the unnamed one": `
-			parse s late; sync; done; parse s plain; s = nothing; sync; s = wait; fail; s = late; s edits late
-			parse "" late; sync; done; parse "" plain; sync; "" = wait; fail; "" edits none; "" = late`,
+			parse s bindtime; sync; done; parse s plain; s = nothing; sync; s = wait; fail; s = bindtime; s edits bindtime
+			parse "" bindtime; sync; done; parse "" plain; sync; "" = wait; fail; "" edits none; "" = bindtime`,
 		"a Parse that is skipped changes nothing": `
-			parse "" late; sync; done; parse "" plain; skip; "" = late; "" edits late`,
+			parse "" bindtime; sync; done; parse "" plain; skip; "" = bindtime; "" edits bindtime`,
 		"Parse of a plain text takes the place of the unnamed statement": `
-			parse "" late; done; parse "" plain; done; "" = nothing; "" edits none`,
+			parse "" bindtime; done; parse "" plain; done; "" = nothing; "" edits none`,
 		"Close takes a name away": `
-			parse s late; done; close s; s = nothing; sync; s = wait; done; s = nothing; s edits none
+			parse s bindtime; done; close s; s = nothing; sync; s = wait; done; s = nothing; s edits none
 			parse s plan; done; close s; done; s edits none; close none; done`,
 		"portals take the text of their statement": `
-			parse s plan; done; parse t late; done; bind p s; bind q t prelude; done; done
-			@p edits plan; @q edits late; @p = nothing; @q = prelude; close s; done; @p edits plan
+			parse s plan; done; parse t bindtime; done; bind p s; bind q t prelude; done; done
+			@p edits plan; @q edits bindtime; @p = nothing; @q = prelude; close s; done; @p edits plan
 			close portal p; done; @p edits none; close portal q; done; @q = nothing; @q edits none`,
 		"a portal is bound again": `
-			parse s late; done; bind "" s prelude; done; @"" = prelude; bind "" none; @"" = nothing; sync; @"" = wait; skip; @"" = prelude
+			parse s bindtime; done; bind "" s prelude; done; @"" = prelude; bind "" none; @"" = nothing; sync; @"" = wait; skip; @"" = prelude
 			parse t plain; done; bind "" t; done; @"" = nothing; @"" edits none`,
 		"portals end with the transaction, statements do not": `
-			parse s late; done; bind p s prelude; done; inblock; @p = prelude; @p edits late; s = late
-			end; @p = nothing; @p edits none; s = late; s edits late`,
+			parse s bindtime; done; bind p s prelude; done; inblock; @p = prelude; @p edits bindtime; s = bindtime
+			end; @p = nothing; @p edits none; s = bindtime; s edits bindtime`,
 		"a portal sent before the end of a transaction outlives it": `
-			parse s late; done; bind p s prelude; done; sync; bind p s prelude; end; @p = prelude; done; @p = prelude`,
+			parse s bindtime; done; bind p s prelude; done; sync; bind p s prelude; end; @p = prelude; done; @p = prelude`,
 		"a simple Query drops the unnamed ones": `
 			parse "" plan; done; bind "" ""; done; parse s plan; done; bind p s; done
 			inblock query; "" edits none; @"" edits none; s edits plan; @p edits plan`,
 		"DEALLOCATE ALL leaves the unnamed statement": `
-			parse "" late; done; parse s late; done; parse t late; tag DEALLOCATE ALL
-			"" = late; "" edits late; s = nothing; s edits none; t = late; done; t = late`,
+			parse "" bindtime; done; parse s bindtime; done; parse t bindtime; tag DEALLOCATE ALL
+			"" = bindtime; "" edits bindtime; s = nothing; s edits none; t = bindtime; done; t = bindtime`,
 		"DISCARD ALL takes the portals, too": `
-			parse s late; done; bind p s prelude; done; tag DISCARD ALL; s = nothing; @p = nothing; @p edits none`,
+			parse s bindtime; done; bind p s prelude; done; tag DISCARD ALL; s = nothing; @p = nothing; @p edits none`,
 		"SQL takes a name away when its tag comes": `
-			parse s late; sync; done; parse t plan; sync; done
+			parse s bindtime; sync; done; parse t plan; sync; done
 			query deallocate=s deallocate=t; s = wait; t = nothing; t edits plan
 			done DEALLOCATE; s = nothing; s edits none; t edits plan; done DEALLOCATE; t edits none`,
 		"SQL that fails takes nothing away": `
-			parse s late; sync; done; query prepare=s; s = wait; fail; s = late; s edits late`,
+			parse s bindtime; sync; done; query prepare=s; s = wait; fail; s = bindtime; s edits bindtime`,
 		"SQL binds a name again": `
-			parse s late; done; sync; query deallocate=s prepare=s; done DEALLOCATE; s = wait; done PREPARE; s = nothing; s edits none`,
+			parse s bindtime; done; sync; query deallocate=s prepare=s; done DEALLOCATE; s = wait; done PREPARE; s = nothing; s edits none`,
 		"DECLARE takes the name of a portal": `
-			parse s late; done; bind p s prelude; done; sync; query declare=p; @p = wait; done DECLARE CURSOR; @p = nothing; @p edits none`,
+			parse s bindtime; done; bind p s prelude; done; sync; query declare=p; @p = wait; done DECLARE CURSOR; @p = nothing; @p edits none`,
 		"a Query that may be skipped leaves the name unclear": `
-			parse s late; sync; done; query doubtful deallocate=s; s = unclear; sync; s = wait; skip; s = late`,
+			parse s bindtime; sync; done; query doubtful deallocate=s; s = unclear; sync; s = wait; skip; s = bindtime`,
 		"executing a statement that deallocates": `
-			parse s late; done; parse d deallocate=s; done; bind p d; @p = effect; done; execute p; s = nothing; sync; s = wait
+			parse s bindtime; done; parse d deallocate=s; done; bind p d; @p = effect; done; execute p; s = nothing; sync; s = wait
 			done DEALLOCATE; s = nothing; s edits none`,
 		"executing one that nobody follows": `
 			parse s plan; done; parse d deallocate=s; done; bind p d; done; execute p; done DEALLOCATE; s edits none; d edits none`,
 		"a text that was not read may deallocate any named statement": `
-			parse s late; done; parse t plan; done; parse "" plan; done; unread; s = unknown; t = nothing; "" edits plan; t edits plan
+			parse s bindtime; done; parse t plan; done; parse "" plan; done; unread; s = unknown; t = nothing; "" edits plan; t edits plan
 			done DEALLOCATE; s edits forgotten; t edits forgotten; "" edits plan; s = unknown
-			end query; s = unknown; parse s late; s = late; sync; s = wait; fail; s = unknown; parse s late; done; s = late; s edits late`,
+			end query; s = unknown; parse s bindtime; s = bindtime; sync; s = wait; fail; s = unknown; parse s bindtime; done; s = bindtime; s edits bindtime`,
 		"what was outstanding before a text that was not read does not count": `
-			parse s late; unread; s = unknown; done; s = unknown; s edits late`,
+			parse s bindtime; unread; s = unknown; done; s = unknown; s edits bindtime`,
 		"one that was not read may declare any portal": `
-			parse s late; done; bind p s prelude; done; unread; @p = unknown; done DECLARE CURSOR; @p edits forgotten; s edits late; end; @p = unknown`,
+			parse s bindtime; done; bind p s prelude; done; unread; @p = unknown; done DECLARE CURSOR; @p edits forgotten; s edits bindtime; end; @p = unknown`,
 		"a Parse that was not read": `
 			parse s plan; done; parse u unread; u = unread; done; bind p u; @p = unread; done; execute p; done DEALLOCATE; s edits forgotten; u edits forgotten`,
 		"what can be read in two ways is unclear until it is bound again": `
-			parse s late; sync; unclear; s = unclear; s edits late; end; s = unclear; parse s late; s = late; done; s = late`,
+			parse s bindtime; sync; unclear; s = unclear; s edits bindtime; end; s = unclear; parse s bindtime; s = bindtime; done; s = bindtime`,
 		"what becomes unclear first and fails then": `
-			parse s late; sync; unclear; parse s plain; sync; s = wait; fail; s = unclear`,
+			parse s bindtime; sync; unclear; parse s plain; sync; s = wait; fail; s = unclear`,
 	} {
 		s := &namesScript{t: t}
 		for i, line := range strings.FieldsFunc(script, func(c rune) bool { return c == ';' || c == '\n' }) {
@@ -378,22 +378,22 @@ func TestNamesForget(t *testing.T) {
 func TestNamesHaveBounds(t *testing.T) {
 	t.Parallel()
 	s := namesScript{t: t}
-	late := s.text("late")
+	bindtime := s.text("bindtime")
 	for i := range maxStatements {
-		if !s.roomForStatement(fmt.Sprint("s", i), late) {
+		if !s.roomForStatement(fmt.Sprint("s", i), bindtime) {
 			t.Fatalf("no room for %d", i)
 		}
-		s.line(fmt.Sprintf("parse s%d late", i))
+		s.line(fmt.Sprintf("parse s%d bindtime", i))
 		s.line("done")
 	}
-	if s.roomForStatement("more", late) || s.roomForStatement("more", s.text("deallocate=x")) || s.roomForStatement("more", s.text("unread")) {
+	if s.roomForStatement("more", bindtime) || s.roomForStatement("more", s.text("deallocate=x")) || s.roomForStatement("more", s.text("unread")) {
 		t.Error("there is room for more")
 	}
-	if !s.roomForStatement("", late) || !s.roomForStatement("s7", late) || !s.roomForStatement("more", s.text("plan")) {
+	if !s.roomForStatement("", bindtime) || !s.roomForStatement("s7", bindtime) || !s.roomForStatement("more", s.text("plan")) {
 		t.Error("there is no room for what takes none")
 	}
 	s.line("tag DEALLOCATE ALL")
-	if !s.roomForStatement("more", late) || s.roomForStatement("more", &text{plan: &namesPlan{sql: strings.Repeat("x", maxStatementsSize+1), bindTime: true}}) {
+	if !s.roomForStatement("more", bindtime) || s.roomForStatement("more", &text{plan: &namesPlan{sql: strings.Repeat("x", maxStatementsSize+1), bindTime: true}}) {
 		t.Error("the text counts, and nothing of what has ended")
 	}
 	if s.roomForStatement("more", &text{plan: &namesPlan{bindTime: true}, voids: make([]int, maxStatementsSize/voidSize+1)}) {

@@ -28,8 +28,8 @@ func (n *names) note(b *binding) []*binding {
 	return []*binding{b}
 }
 
-// noteEffects adds the bindings that the statements of a text bring about, which are as like is for the rest. It returns all of them, also
-// those that make no difference to prelude statements: the order of the server's command tags tells them apart.
+// noteEffects adds the bindings that the statements of a text bring about; like has what is the same for all. It returns
+// those that make no difference to prelude statements, too: only the order of the server's command tags tells them apart.
 func (n *names) noteEffects(effects []Effect, like binding) (bindings []*binding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -220,7 +220,7 @@ func (n *names) settle(b *binding, state outcomeState) {
 	if b.is() != pending {
 		return
 	}
-	b.outcome.settle(state)
+	b.settle(state)
 	if t := n.table(b.portal); t.of[b.name] != nil {
 		t.change(b.name, func(e *name) { e.settle(b, state) })
 	}

@@ -6,8 +6,9 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// ownName is the name of the prepared statement and of the portal by which the proxy runs its own statements in the session, one after the
-// other; the unnamed ones are the client's. It is random and known to the session only, so no client can have chosen it.
+// ownName is the name of the prepared statement and of the portal by which the proxy runs its own statements in the
+// session, one after the other; the unnamed ones are the client's. It is random and known to the session only, so no
+// client can have chosen it.
 func (f *ClientFlow) ownName() string {
 	if f.private == "" {
 		f.private = "_mbus4_" + rand.Text()

@@ -129,8 +129,8 @@ func (t *tracker) fail(r *reading, kind requestKind) {
 	}
 }
 
-// blur settles as unclear, while there are several readings, what hangs on the requests that one of them has behind it. That reading
-// may be wrong about them; and if it is right, no reply to them is to come.
+// blur settles as unclear, while there are several readings, what hangs on the requests that one of them has behind it.
+// That reading may be wrong about them; and if it is right, no reply to them is to come.
 func (t *tracker) blur() {
 	stop := t.reached(&t.main)
 	for i := range t.more {

@@ -12,7 +12,8 @@ const (
 	RememberTotal = 32 << 20
 )
 
-// textMemory is what a session has taken to remember texts by. What goes beyond rememberedFree is taken from a budget of all sessions.
+// textMemory counts the memory of remembered texts. What goes beyond rememberedFree is taken from a budget of all
+// sessions.
 type textMemory struct {
 	budget *memory.Budget
 	size   int  // of all texts
