@@ -7,6 +7,7 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
+// query notes a Query and returns what takes its place where it has a Plan; else nil.
 func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	query, rest, ok := wire.CString(body)
 	if !ok || len(rest) > 0 {
@@ -38,6 +39,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0})
 }
 
+// parse notes a Parse and returns what takes its place where it has a Plan; else nil.
 func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	name, rest, ok := wire.CString(body)
 	if !ok {
@@ -82,7 +84,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	return wire.AppendFrame(nil, wire.MsgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
 }
 
-// plan asks the Rewriter about text; voids is what a Parse says of its parameters.
+// plan returns the Plan that the Rewriter has for a text, or nil; voids are those of StatementContext.
 func (f *ClientFlow) plan(ctx context.Context, text []byte, simple bool, voids []int) Plan {
 	if !f.rewriter.Mentions(text) {
 		return nil
@@ -94,6 +96,7 @@ func (f *ClientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 	return plan
 }
 
+// context is what the Rewriter is told of the session.
 func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
 	set := f.reads()
 	return StatementContext{
