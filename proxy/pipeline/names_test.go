@@ -272,6 +272,8 @@ func TestNames(t *testing.T) {
 			parse s bindtime; done; parse t plan; done; parse "" plan; done; unread; s = unknown; t = nothing; "" edits plan; t edits plan
 			done DEALLOCATE; s edits forgotten; t edits forgotten; "" edits plan; s = unknown
 			end query; s = unknown; parse s bindtime; s = bindtime; sync; s = wait; fail; s = unknown; parse s bindtime; done; s = bindtime; s edits bindtime`,
+		"SQL does not reach the unnamed ones": `
+			parse "" bindtime; done; bind "" "" prelude; done; unread; "" = bindtime; @"" = prelude; done DEALLOCATE; "" edits bindtime; @"" edits bindtime`,
 		"what was outstanding before a text that was not read does not count": `
 			parse s bindtime; unread; s = unknown; done; s = unknown; s edits bindtime`,
 		"one that was not read may declare any portal": `
