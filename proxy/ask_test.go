@@ -9,28 +9,31 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/pipeline"
 )
 
 // curious is an Asker: a text with /*ask SQL*/ has the question SQL, and {answer} in it stands for what the
 // session said.
-type curious struct{ stepping }
+type curious struct{ proxytest.Stepping }
 
 var askMark = regexp.MustCompile(`(?s)/\*ask (.*?)\*/`) //nolint:gochecknoglobals // a constant
 
-func (r *curious) Mentions(text []byte) bool { return askMark.Match(text) || r.stepping.Mentions(text) }
+func (r *curious) Mentions(text []byte) bool { return askMark.Match(text) || r.Stepping.Mentions(text) }
 
-func (r *curious) Question(_ context.Context, _ StatementContext, text string) string {
+func (r *curious) Question(_ context.Context, _ pipeline.StatementContext, text string) string {
 	if m := askMark.FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	return ""
 }
 
-func (r *curious) Rewrite(ctx context.Context, sc StatementContext, text string) Plan {
-	if askMark.MatchString(text) && !lateMark.MatchString(text) {
-		return &steppingPlan{rewriter: &r.stepping, name: "plan", text: strings.ReplaceAll(text, "{answer}", sc.Answer)}
+func (r *curious) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+	if askMark.MatchString(text) && !proxytest.LateMark.MatchString(text) {
+		return &proxytest.SteppingPlan{Rewriter: &r.Stepping, Name: "plan", Text: strings.ReplaceAll(text, "{answer}", sc.Answer)}
 	}
-	return r.stepping.Rewrite(ctx, sc, text)
+	return r.Stepping.Rewrite(ctx, sc, text)
 }
 
 // askCases are played as stepCases are. behind is what the server says last to a Query behind messages without
@@ -42,14 +45,14 @@ func askCases(behind string) map[string][]exchange {
 	row := func(value string) string { return "DataRow [\"" + value + "\"]\nCommandComplete SELECT 1\n" }
 	column := "RowDescription ?column?:25\n"
 	set := func(value string) []pgproto3.FrontendMessage {
-		return msgs(parse("", "set my.x = '"+value+"'"), bind("", ""), execute(""))
+		return proxytest.Messages(proxytest.Parse("", "set my.x = '"+value+"'"), proxytest.Bind("", ""), proxytest.Execute(""))
 	}
-	asking := msgs(parse("", ask), bind("", ""), execute(""))
+	asking := proxytest.Messages(proxytest.Parse("", ask), proxytest.Bind("", ""), proxytest.Execute(""))
 	all := func(m ...[]pgproto3.FrontendMessage) (out []pgproto3.FrontendMessage) {
 		for _, part := range m {
 			out = append(out, part...)
 		}
-		return append(out, sync1())
+		return append(out, proxytest.Sync())
 	}
 	wasSet := parsed + bound + "CommandComplete SET\n"
 	division := errorLine("22012", "division by zero")
@@ -57,69 +60,69 @@ func askCases(behind string) map[string][]exchange {
 	long := strings.Repeat("a", 100_000)
 	return map[string][]exchange{
 		"Query": {
-			x("CommandComplete SET\n"+idle, query("set my.x = 'one'")),
-			x(column+row("one")+idle, query(ask)),
-			x("CommandComplete SET\n"+idle+column+row("two")+idle+column+row("two")+idle, query("set my.x = 'two'"), query(ask), query(ask)),
+			x("CommandComplete SET\n"+idle, proxytest.Query("set my.x = 'one'")),
+			x(column+row("one")+idle, proxytest.Query(ask)),
+			x("CommandComplete SET\n"+idle+column+row("two")+idle+column+row("two")+idle, proxytest.Query("set my.x = 'two'"), proxytest.Query(ask), proxytest.Query(ask)),
 		},
 		"Parse": {
 			x(wasSet+parsed+bound+row("one")+wasSet+parsed+bound+row("two")+idle, all(set("one"), asking, set("two"), asking)...),
 			x(parsed+bound+row("two")+idle+parsed+bound+row("two")+idle, append(all(asking), all(asking)...)...),
 		},
 		"no row": {
-			x(column+row("")+idle, query("/*ask select 1 where false*/ select '{answer}'")),
-			x(column+row("")+idle, query("/*ask select null*/ select '{answer}'")),
+			x(column+row("")+idle, proxytest.Query("/*ask select 1 where false*/ select '{answer}'")),
+			x(column+row("")+idle, proxytest.Query("/*ask select null*/ select '{answer}'")),
 		},
 		"skipped": {
 			x(parsed+bound+"ErrorResponse ERROR 22012 \"division by zero\"\n"+idle+parsed+bound+row("")+idle,
-				append(all(msgs(parse("", failing), bind("", ""), execute("")), asking, asking), all(asking)...)...),
+				append(all(proxytest.Messages(proxytest.Parse("", failing), proxytest.Bind("", ""), proxytest.Execute("")), asking, asking), all(asking)...)...),
 		},
 		"failed transaction": {
-			x(begun, query("begin")),
-			x(division+failed, query("select 1/0")),
-			x(errorLine("25P02", "current transaction is aborted, commands ignored until end of transaction block [plan]")+failed, query(ask)),
+			x(begun, proxytest.Query("begin")),
+			x(division+failed, proxytest.Query("select 1/0")),
+			x(errorLine("25P02", "current transaction is aborted, commands ignored until end of transaction block [plan]")+failed, proxytest.Query(ask)),
 			x(aborted+failed, all(asking)...),
-			x("CommandComplete ROLLBACK\n"+column+row("")+idle, query("rollback; "+ask)),
-			x(begun, query("begin")),
-			x(column+row("")+inTx, query(ask)),
+			x("CommandComplete ROLLBACK\n"+column+row("")+idle, proxytest.Query("rollback; "+ask)),
+			x(begun, proxytest.Query("begin")),
+			x(column+row("")+inTx, proxytest.Query(ask)),
 		},
 		"failing question": {
-			x(errorLine("22012", "division by zero")+idle, query("/*ask select 1/0*/ select 'never'")),
-			x(errorLine("22012", "division by zero")+idle, all(msgs(parse("", "/*ask select 1/0*/ select 'never'"), bind("", ""), execute("")))...),
-			x(begun, query("begin")),
-			x(errorLine("22012", "division by zero")+failed, query("/*ask select 1/0*/ select 'never'")),
-			x("CommandComplete ROLLBACK\n"+idle+column+row("")+idle, query("rollback"), query(ask)),
+			x(errorLine("22012", "division by zero")+idle, proxytest.Query("/*ask select 1/0*/ select 'never'")),
+			x(errorLine("22012", "division by zero")+idle, all(proxytest.Messages(proxytest.Parse("", "/*ask select 1/0*/ select 'never'"), proxytest.Bind("", ""), proxytest.Execute("")))...),
+			x(begun, proxytest.Query("begin")),
+			x(errorLine("22012", "division by zero")+failed, proxytest.Query("/*ask select 1/0*/ select 'never'")),
+			x("CommandComplete ROLLBACK\n"+idle+column+row("")+idle, proxytest.Query("rollback"), proxytest.Query(ask)),
 		},
 		"behind messages without a Sync": {
-			x(parsed+bound+row("1")+column+row("")+behind, parse("", "select 1"), bind("", ""), execute(""), query(ask)),
+			x(parsed+bound+row("1")+column+row("")+behind, proxytest.Parse("", "select 1"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Query(ask)),
 		},
 		"long": {
-			x("CommandComplete SET\n"+idle, query("set my.x = 'one'")),
+			x("CommandComplete SET\n"+idle, proxytest.Query("set my.x = 'one'")),
 			x(column+row("one")+idle+parsed+bound+row("one")+idle,
-				query(ask+"/*"+long+"*/"), parse("", ask+"/*"+long+"*/"), bind("", ""), execute(""), sync1()),
+				proxytest.Query(ask+"/*"+long+"*/"), proxytest.Parse("", ask+"/*"+long+"*/"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"a statement that commits": {
-			x("CommandComplete CREATE PROCEDURE\n"+idle, query("create or replace procedure pg_temp.committing() language plpgsql as 'begin commit; end'")),
-			x(parsed+bound+"CommandComplete CALL\n"+idle, all(msgs(parse("", "/*ask select 1*/ call pg_temp.committing()"), bind("", ""), execute("")))...),
-			x("CommandComplete CALL\n"+idle, query("/*ask select 1*/ call pg_temp.committing()")),
+			x("CommandComplete CREATE PROCEDURE\n"+idle, proxytest.Query("create or replace procedure pg_temp.committing() language plpgsql as 'begin commit; end'")),
+			x(parsed+bound+"CommandComplete CALL\n"+idle, all(proxytest.Messages(proxytest.Parse("", "/*ask select 1*/ call pg_temp.committing()"), proxytest.Bind("", ""), proxytest.Execute("")))...),
+			x("CommandComplete CALL\n"+idle, proxytest.Query("/*ask select 1*/ call pg_temp.committing()")),
 		},
 		"the client's unnamed statement": {
-			x(parsed+idle+parsed+idle+bound+row("kept")+idle, parse("", "select 'kept'"), sync1(), parse("s", ask), sync1(), bind("", ""), execute(""), sync1()),
+			x(parsed+idle+parsed+idle+bound+row("kept")+idle, proxytest.Parse("", "select 'kept'"), proxytest.Sync(), proxytest.Parse("s", ask), proxytest.Sync(), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"behind COPY in the extended protocol": {
-			x("CommandComplete CREATE TABLE\n"+idle, query("create temp table c (a int)")),
+			x("CommandComplete CREATE TABLE\n"+idle, proxytest.Query("create temp table c (a int)")),
 			x(parsed+bound+"CopyInResponse\nCommandComplete COPY 1\n"+parsed+bound+row("")+parsed+bound+division+idle,
-				append(append(msgs(parse("", "copy c from stdin"), bind("", ""), execute(""), sync1()), &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyDone{}),
-					all(asking, msgs(parse("", failing), bind("", ""), execute("")))...)...),
-			x("RowDescription count:25\n"+row("0")+idle, query("/*ask select 1*/ select count(*)::text from c")),
+				append(append(proxytest.Messages(proxytest.Parse("", "copy c from stdin"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()), &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyDone{}),
+					all(asking, proxytest.Messages(proxytest.Parse("", failing), proxytest.Bind("", ""), proxytest.Execute("")))...)...),
+			x("RowDescription count:25\n"+row("0")+idle, proxytest.Query("/*ask select 1*/ select count(*)::text from c")),
 		},
 		"with a step": {
-			x(parsed+bound+ran(1)+idle, parse("", "/*ask select 1*/"+lateText), bind("", ""), execute(""), sync1()),
-			x(parsed+bound+ran(2)+bound+ran(3)+idle, parse("s", "/*ask select 1*/"+lateText), bind("", "s"), execute(""), bind("", "s"), execute(""), sync1()),
+			x(parsed+bound+ran(1)+idle, proxytest.Parse("", "/*ask select 1*/"+proxytest.LateText), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+			x(parsed+bound+ran(2)+bound+ran(3)+idle, proxytest.Parse("s", "/*ask select 1*/"+proxytest.LateText), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"behind COPY": {
-			x("CommandComplete CREATE TABLE\n"+idle, query("create temp table t (a int)")),
+			x("CommandComplete CREATE TABLE\n"+idle, proxytest.Query("create temp table t (a int)")),
 			x("CopyInResponse\nCommandComplete COPY 1\n"+idle+column+row("")+idle,
-				query("copy t from stdin"), &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyDone{}, query(ask)),
+				proxytest.Query("copy t from stdin"), &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyDone{}, proxytest.Query(ask)),
 		},
 	}
 }
@@ -127,7 +130,7 @@ func askCases(behind string) map[string][]exchange {
 // TestQuestions: what the session is asked stays between proxy and server.
 func TestQuestions(t *testing.T) {
 	w := login(t, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
-	w.send(parse("", "select 1"), bind("", ""), execute(""), query("select 1"))
+	w.send(proxytest.Parse("", "select 1"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Query("select 1"))
 	behind := idle // but inTx from Postgres 18 on
 	if strings.HasSuffix(w.until('Z')+"\n", inTx) {
 		behind = inTx
@@ -159,12 +162,12 @@ func TestQuestionsNeverAnswered(t *testing.T) {
 		p := start(t, way, func(c *Config) { c.Rewriter = new(curious) })
 		w := login(t, p.addr)
 		for i := range 50 {
-			w.send(parse("", "select 1/(g - 1) from generate_series(1, 1) g"), bind("", ""), execute(""), &pgproto3.Flush{})
+			w.send(proxytest.Parse("", "select 1/(g - 1) from generate_series(1, 1) g"), proxytest.Bind("", ""), proxytest.Execute(""), &pgproto3.Flush{})
 			if i%2 == 0 {
 				w.until('E')
 			}
-			w.send(parse("", "/*ask select 1*/ select 2"), bind("", ""), execute(""), parse("", "/*ask select 1*/ select 3"))
-			w.send(sync1())
+			w.send(proxytest.Parse("", "/*ask select 1*/ select 2"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Parse("", "/*ask select 1*/ select 3"))
+			w.send(proxytest.Sync())
 			w.until('Z')
 			if got := w.query("/*ask select 'x' || " + strconv.Itoa(i) + "*/ select '{answer}'"); !strings.Contains(got, fmt.Sprintf("x%d", i)) {
 				t.Fatalf("round %d: %s", i, got)
@@ -180,7 +183,7 @@ func TestQuestionCancelled(t *testing.T) {
 		w, other := login(t, p.addr), login(t, p.addr)
 		const slow = "/*ask select pg_sleep(60)::text*/ select 'never'"
 		for _, m := range [][]pgproto3.FrontendMessage{
-			msgs(query(slow)), msgs(parse("", slow), bind("", ""), execute(""), sync1()),
+			proxytest.Messages(proxytest.Query(slow)), proxytest.Messages(proxytest.Parse("", slow), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		} {
 			w.send(m...)
 			for got := ""; !strings.Contains(got, `["1"]`); {
@@ -194,7 +197,7 @@ func TestQuestionCancelled(t *testing.T) {
 				t.Error(got)
 			}
 		}
-		w.send(query(slow))
+		w.send(proxytest.Query(slow))
 		for got := ""; !strings.Contains(got, `["1"]`); {
 			got = other.query("select count(*) from pg_stat_activity where wait_event = 'PgSleep' and pid = " + strconv.Itoa(int(w.key.ProcessID)))
 		}

@@ -18,6 +18,11 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/scram"
+	"mbusproxy/proxy/wire"
 )
 
 // TestDowngrade: who removes -PLUS from the list is found out, also with a plaintext server behind the
@@ -34,11 +39,11 @@ func TestDowngrade(t *testing.T) {
 			}
 			first := []byte("y,,n=,r=rOprNGfwEbeRWgbNEkqO")
 			if separate {
-				w.write(appendPassword(nil, append([]byte(scramSHA256), 0, 0xff, 0xff, 0xff, 0xff)))
+				w.write(wire.AppendPassword(nil, append([]byte(scram.SHA256), 0, 0xff, 0xff, 0xff, 0xff)))
 				w.until('R')
 				w.send(&pgproto3.SASLResponse{Data: first})
 			} else {
-				w.send(&pgproto3.SASLInitialResponse{AuthMechanism: scramSHA256, Data: first})
+				w.send(&pgproto3.SASLInitialResponse{AuthMechanism: scram.SHA256, Data: first})
 			}
 			if got := w.toEnd(); !strings.Contains(got, `FATAL 28000 "SCRAM channel binding negotiation error"`) {
 				t.Errorf("sslmode=%s, separate %t: %s", mode, separate, got)
@@ -70,16 +75,16 @@ func TestCertificateKinds(t *testing.T) {
 		name, offer string
 		conf        *tls.Config
 	}{
-		{"ECDSA with SHA-384", scramPlus, &tls.Config{Certificates: []tls.Certificate{ecCert}}},
-		{"several", scramPlus, &tls.Config{Certificates: []tls.Certificate{ecCert, edCert}}},
-		{"GetCertificate", scramPlus, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &ecCert, nil }}},
-		{"GetConfigForClient", scramPlus, &tls.Config{
+		{"ECDSA with SHA-384", scram.Plus, &tls.Config{Certificates: []tls.Certificate{ecCert}}},
+		{"several", scram.Plus, &tls.Config{Certificates: []tls.Certificate{ecCert, edCert}}},
+		{"GetCertificate", scram.Plus, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &ecCert, nil }}},
+		{"GetConfigForClient", scram.Plus, &tls.Config{
 			Certificates: []tls.Certificate{edCert},
 			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-				return &tls.Config{Certificates: []tls.Certificate{ecCert}, NextProtos: []string{alpnPostgres}}, nil
+				return &tls.Config{Certificates: []tls.Certificate{ecCert}, NextProtos: []string{endpoint.ALPN}}, nil
 			},
 		}},
-		{"Ed25519", scramSHA256, &tls.Config{Certificates: []tls.Certificate{edCert}}},
+		{"Ed25519", scram.SHA256, &tls.Config{Certificates: []tls.Certificate{edCert}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := start(t, how{}, func(cfg *Config) {
@@ -90,14 +95,14 @@ func TestCertificateKinds(t *testing.T) {
 				if !strings.HasPrefix(offer, `AuthenticationSASL ["`+c.offer+`"`) {
 					t.Fatal(offer)
 				}
-				x := newSCRAMLogin(binding)
+				x := scram.NewClient(binding)
 				if binding == nil {
-					x.header = "y,," // could bind, but nothing is offered: rightly
+					x.Header = "y,," // could bind, but nothing is offered: rightly
 				}
-				w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.mechanism, Data: []byte(x.header + x.first)})
+				w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.Mechanism, Data: []byte(x.Header + x.First)})
 				w.challenge(x)
-				clientKey, storedKey := keysOf(t, "secret", x.salt, x.iterations)
-				w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &storedKey))})
+				clientKey, storedKey := keysOf(t, "secret", x.Salt, x.Iterations)
+				w.send(&pgproto3.SASLResponse{Data: []byte(x.Prove(&clientKey, &storedKey))})
 				w.until('Z')
 			}
 		})
@@ -108,11 +113,11 @@ func TestCertificateKinds(t *testing.T) {
 // that all is well.
 func pretender(t *testing.T, ending ...pgproto3.BackendMessage) string {
 	t.Helper()
-	return pretend(t, func(conn net.Conn) {
-		_ = conn.SetDeadline(time.Now().Add(patience))
+	return proxytest.Pretend(t, func(conn net.Conn) {
+		_ = conn.SetDeadline(time.Now().Add(proxytest.Patience))
 		be := pgproto3.NewBackend(conn, conn)
 		_, _ = be.ReceiveStartupMessage()
-		be.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scramSHA256}})
+		be.Send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{scram.SHA256}})
 		_ = be.Flush()
 		_ = be.SetAuthType(pgproto3.AuthTypeSASL)
 		m, err := be.Receive()
@@ -133,8 +138,8 @@ func pretender(t *testing.T, ending ...pgproto3.BackendMessage) string {
 // TestPretender: a server that cannot prove that it has the verifier gets no session, and the client's
 // proof never reaches it.
 func TestPretender(t *testing.T) {
-	_, stored, clientKey := exampleVerifier(t, "pencil")
-	v, err := parseVerifier(stored)
+	stored, clientKey := proxytest.StoredVerifier(t, "pencil")
+	v, err := scram.ParseVerifier(stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,13 +166,13 @@ func TestPretender(t *testing.T) {
 			host, port, _ := net.SplitHostPort(pretender(t, c.ending...))
 			p := start(t, how{}, func(cfg *Config) {
 				cfg.Upstream = fmt.Sprintf("host=%s port=%s sslmode=disable", host, port)
-				cfg.TLS, cfg.Verifiers = shared.serverTLS(), staticVerifiers{"user": stored}
+				cfg.TLS, cfg.Verifiers = shared.serverTLS(), proxytest.StaticVerifiers{"user": stored}
 			})
 			w, _, binding := secured(t, p.addr, c.user)
-			x := newSCRAMLogin(binding)
-			w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.mechanism, Data: []byte(x.header + x.first)})
+			x := scram.NewClient(binding)
+			w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.Mechanism, Data: []byte(x.Header + x.First)})
 			w.challenge(x)
-			w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &v.storedKey))})
+			w.send(&pgproto3.SASLResponse{Data: []byte(x.Prove(&clientKey, &v.StoredKey))})
 			if got := w.toEnd(); !strings.Contains(got, c.want) || strings.Contains(got, "AuthenticationOk") {
 				t.Errorf("got %s\nwant %s", got, c.want)
 			}

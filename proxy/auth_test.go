@@ -14,6 +14,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/scram"
+	"mbusproxy/proxy/wire"
 )
 
 // catalogue reads verifiers as the superuser does, and counts.
@@ -63,7 +68,7 @@ func TestAuthentication(t *testing.T) {
 							if tlsClient {
 								mode = "require"
 							}
-							ctx, cancel := context.WithTimeout(t.Context(), patience)
+							ctx, cancel := context.WithTimeout(t.Context(), proxytest.Patience)
 							defer cancel()
 							conn, err := pgconn.Connect(ctx, p.dsn(fmt.Sprintf("user=%s password=%s sslmode=%s channel_binding=%s", user, password, mode, binding)))
 							if err == nil {
@@ -92,7 +97,7 @@ func TestAuthentication(t *testing.T) {
 
 // secured begins a session of user over TLS, directly with the server or with a proxy, and returns
 // the wire behind AuthenticationSASL and the end point to bind to.
-func secured(t *testing.T, addr, user string) (w *wire, offer string, endPointOf []byte) {
+func secured(t *testing.T, addr, user string) (w *wireClient, offer string, endPointOf []byte) {
 	t.Helper()
 	w = dialWire(t, addr)
 	w.write([]byte(sslRequest))
@@ -106,7 +111,7 @@ func secured(t *testing.T, addr, user string) (w *wire, offer string, endPointOf
 	w.over(conn)
 	w.startup("user", user, "database", "scram")
 	offer = w.until('R', 'E')
-	return w, offer, endPoint(conn.ConnectionState().PeerCertificates[0].Raw)
+	return w, offer, endpoint.CertificateBinding(conn.ConnectionState().PeerCertificates[0].Raw)
 }
 
 func (f *fixture) address() string {
@@ -126,53 +131,53 @@ func TestSCRAMMisuse(t *testing.T) {
 		final string
 	}{
 		{"no such mechanism", "SCRAM-SHA-1", "n,,n=,r=abc", ""},
-		{"flag y", scramSHA256, "y,,n=,r=abc", ""},
-		{"flag n with -PLUS", scramPlus, "n,,n=,r=abc", ""},
-		{"flag y with -PLUS", scramPlus, "y,,n=,r=abc", ""},
-		{"flag p without -PLUS", scramSHA256, bound, ""},
-		{"unknown flag", scramPlus, "x,,n=,r=abc", ""},
-		{"flag of no character", scramPlus, "\x01", ""},
-		{"flag of a high byte", scramPlus, "\xe9", ""},
-		{"empty", scramPlus, "", ""},
-		{"NUL", scramPlus, bound + "\x00x", ""},
-		{"no binding type", scramPlus, "p", ""},
-		{"unknown binding type", scramPlus, "p=tls-unique,,n=,r=abc", ""},
-		{"long binding type", scramPlus, "p=" + strings.Repeat("tls é", 20) + ",,n=,r=abc", ""},
-		{"authzid", scramPlus, "p=tls-server-end-point,a=me,n=,r=abc", ""},
-		{"not authzid", scramPlus, "p=tls-server-end-point,b=me,n=,r=abc", ""},
-		{"ends after header", scramPlus, "p=tls-server-end-point", ""},
-		{"ends after header with comma", scramPlus, "p=tls-server-end-point,,", ""},
-		{"mandatory extension", scramPlus, "p=tls-server-end-point,,m=x,n=,r=abc", ""},
-		{"attributes in another order", scramPlus, "p=tls-server-end-point,,r=abc,n=", ""},
-		{"no equals sign", scramPlus, "p=tls-server-end-point,,n,r=abc", ""},
-		{"no nonce", scramPlus, "p=tls-server-end-point,,n=", ""},
-		{"nonce not printable", scramPlus, "p=tls-server-end-point,,n=,r=a\tb", ""},
-		{"nonce not ASCII", scramPlus, "p=tls-server-end-point,,n=,r=é", ""},
-		{"bad extension", scramPlus, bound + ",1=x", ""},
-		{"extension without value", scramPlus, bound + ",x", ""},
-		{"too long", scramPlus, bound + strings.Repeat("x", 1100), ""},
-		{"optional extension", scramPlus, bound + ",x=1", "c=C,r=N,p=" + key},
-		{"empty nonce", scramPlus, "p=tls-server-end-point,,n=,r=", "c=C,r=N,p=" + key},
-		{"wrong proof", scramPlus, bound, "c=C,r=N,p=" + key},
-		{"optional extension in final", scramPlus, bound, "c=C,r=N,x=1,p=" + key},
-		{"wrong binding", scramPlus, bound, "c=" + bindingInput(bindingHeader, make([]byte, 32)) + ",r=N,p=" + key},
-		{"no binding", scramPlus, bound, "c=biws,r=N,p=" + key},
-		{"wrong nonce", scramPlus, bound, "c=C,r=Nx,p=" + key},
-		{"other nonce", scramPlus, bound, "c=C,r=abc,p=" + key},
-		{"empty final", scramPlus, bound, "EMPTY"},
-		{"final with NUL", scramPlus, bound, "c=C,r=N\x00,p=" + key},
-		{"final in another order", scramPlus, bound, "r=N,c=C,p=" + key},
-		{"no proof", scramPlus, bound, "c=C,r=N"},
-		{"no proof but a comma", scramPlus, bound, "c=C,r=N,"},
-		{"no attribute", scramPlus, bound, "c=C,r=N,,p=" + key},
-		{"proof is not base64", scramPlus, bound, "c=C,r=N,p=!" + key[1:]},
-		{"proof without padding", scramPlus, bound, "c=C,r=N,p=" + key[:43]},
-		{"short proof", scramPlus, bound, "c=C,r=N,p=AAAA"},
-		{"long proof", scramPlus, bound, "c=C,r=N,p=AAAA" + key},
-		{"empty proof", scramPlus, bound, "c=C,r=N,p="},
-		{"garbage at the end", scramPlus, bound, "c=C,r=N,p=" + key + ",x=1"},
-		{"comma at the end", scramPlus, bound, "c=C,r=N,p=" + key + ","},
-		{"final too long", scramPlus, bound, "c=C,r=N,x=" + strings.Repeat("x", 1100) + ",p=" + key},
+		{"flag y", scram.SHA256, "y,,n=,r=abc", ""},
+		{"flag n with -PLUS", scram.Plus, "n,,n=,r=abc", ""},
+		{"flag y with -PLUS", scram.Plus, "y,,n=,r=abc", ""},
+		{"flag p without -PLUS", scram.SHA256, bound, ""},
+		{"unknown flag", scram.Plus, "x,,n=,r=abc", ""},
+		{"flag of no character", scram.Plus, "\x01", ""},
+		{"flag of a high byte", scram.Plus, "\xe9", ""},
+		{"empty", scram.Plus, "", ""},
+		{"NUL", scram.Plus, bound + "\x00x", ""},
+		{"no binding type", scram.Plus, "p", ""},
+		{"unknown binding type", scram.Plus, "p=tls-unique,,n=,r=abc", ""},
+		{"long binding type", scram.Plus, "p=" + strings.Repeat("tls é", 20) + ",,n=,r=abc", ""},
+		{"authzid", scram.Plus, "p=tls-server-end-point,a=me,n=,r=abc", ""},
+		{"not authzid", scram.Plus, "p=tls-server-end-point,b=me,n=,r=abc", ""},
+		{"ends after header", scram.Plus, "p=tls-server-end-point", ""},
+		{"ends after header with comma", scram.Plus, "p=tls-server-end-point,,", ""},
+		{"mandatory extension", scram.Plus, "p=tls-server-end-point,,m=x,n=,r=abc", ""},
+		{"attributes in another order", scram.Plus, "p=tls-server-end-point,,r=abc,n=", ""},
+		{"no equals sign", scram.Plus, "p=tls-server-end-point,,n,r=abc", ""},
+		{"no nonce", scram.Plus, "p=tls-server-end-point,,n=", ""},
+		{"nonce not printable", scram.Plus, "p=tls-server-end-point,,n=,r=a\tb", ""},
+		{"nonce not ASCII", scram.Plus, "p=tls-server-end-point,,n=,r=é", ""},
+		{"bad extension", scram.Plus, bound + ",1=x", ""},
+		{"extension without value", scram.Plus, bound + ",x", ""},
+		{"too long", scram.Plus, bound + strings.Repeat("x", 1100), ""},
+		{"optional extension", scram.Plus, bound + ",x=1", "c=C,r=N,p=" + key},
+		{"empty nonce", scram.Plus, "p=tls-server-end-point,,n=,r=", "c=C,r=N,p=" + key},
+		{"wrong proof", scram.Plus, bound, "c=C,r=N,p=" + key},
+		{"optional extension in final", scram.Plus, bound, "c=C,r=N,x=1,p=" + key},
+		{"wrong binding", scram.Plus, bound, "c=" + boundTo(make([]byte, 32)) + ",r=N,p=" + key},
+		{"no binding", scram.Plus, bound, "c=biws,r=N,p=" + key},
+		{"wrong nonce", scram.Plus, bound, "c=C,r=Nx,p=" + key},
+		{"other nonce", scram.Plus, bound, "c=C,r=abc,p=" + key},
+		{"empty final", scram.Plus, bound, "EMPTY"},
+		{"final with NUL", scram.Plus, bound, "c=C,r=N\x00,p=" + key},
+		{"final in another order", scram.Plus, bound, "r=N,c=C,p=" + key},
+		{"no proof", scram.Plus, bound, "c=C,r=N"},
+		{"no proof but a comma", scram.Plus, bound, "c=C,r=N,"},
+		{"no attribute", scram.Plus, bound, "c=C,r=N,,p=" + key},
+		{"proof is not base64", scram.Plus, bound, "c=C,r=N,p=!" + key[1:]},
+		{"proof without padding", scram.Plus, bound, "c=C,r=N,p=" + key[:43]},
+		{"short proof", scram.Plus, bound, "c=C,r=N,p=AAAA"},
+		{"long proof", scram.Plus, bound, "c=C,r=N,p=AAAA" + key},
+		{"empty proof", scram.Plus, bound, "c=C,r=N,p="},
+		{"garbage at the end", scram.Plus, bound, "c=C,r=N,p=" + key + ",x=1"},
+		{"comma at the end", scram.Plus, bound, "c=C,r=N,p=" + key + ","},
+		{"final too long", scram.Plus, bound, "c=C,r=N,x=" + strings.Repeat("x", 1100) + ",p=" + key},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var answers []string
@@ -190,7 +195,7 @@ func TestSCRAMMisuse(t *testing.T) {
 						t.Fatalf("%s: %+v", addr, challenge)
 					}
 					nonce, _, _ := strings.Cut(strings.TrimPrefix(string(cont.Data), "r="), ",")
-					final := strings.NewReplacer("EMPTY", "", "c=C", "c="+bindingInput(bindingHeader, binding), "r=N", "r="+nonce).Replace(c.final)
+					final := strings.NewReplacer("EMPTY", "", "c=C", "c="+boundTo(binding), "r=N", "r="+nonce).Replace(c.final)
 					w.send(&pgproto3.SASLResponse{Data: []byte(final)})
 				}
 				m, err := w.fe.Receive()
@@ -242,19 +247,19 @@ func TestChallengesForAnybody(t *testing.T) {
 			for _, addr := range []string{shared.address(), p.addr} {
 				for _, password := range []string{"wrong", "secret"} {
 					w, offer, binding := secured(t, addr, user)
-					x := newSCRAMLogin(binding)
-					w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.mechanism, Data: []byte(x.header + x.first)})
+					x := scram.NewClient(binding)
+					w.send(&pgproto3.SASLInitialResponse{AuthMechanism: x.Mechanism, Data: []byte(x.Header + x.First)})
 					m, err := w.fe.Receive()
 					if err != nil {
 						t.Fatal(err)
 					}
 					cont, ok := m.(*pgproto3.AuthenticationSASLContinue)
-					if !ok || x.challenged(cont.Data) != nil {
+					if !ok || x.Challenged(cont.Data) != nil {
 						t.Fatalf("%+v", m)
 					}
-					clientKey, storedKey := keysOf(t, password, x.salt, x.iterations)
+					clientKey, storedKey := keysOf(t, password, x.Salt, x.Iterations)
 					before := source.reads.Load()
-					w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &storedKey))})
+					w.send(&pgproto3.SASLResponse{Data: []byte(x.Prove(&clientKey, &storedKey))})
 					answer := w.until('R', 'E')
 					if strings.Contains(answer, "SASLFinal") {
 						answer = w.until('Z', 'E')
@@ -262,7 +267,7 @@ func TestChallengesForAnybody(t *testing.T) {
 					if addr == p.addr && strings.Contains(answer, "28P01") && source.reads.Load() != before+1 {
 						t.Errorf("%d lookups for a refusal", source.reads.Load()-before)
 					}
-					answers = append(answers, strings.Join([]string{offer, password, x.salt, fmt.Sprint(x.iterations), answer}, "\n"))
+					answers = append(answers, strings.Join([]string{offer, password, x.Salt, fmt.Sprint(x.Iterations), answer}, "\n"))
 				}
 			}
 			for i, got := range answers[2:] {
@@ -274,16 +279,26 @@ func TestChallengesForAnybody(t *testing.T) {
 	}
 }
 
-func keysOf(t testing.TB, password, salt string, iterations int) (clientKey, storedKey [scramKeySize]byte) {
+func serverKey(salted [sha256.Size]byte) *[sha256.Size]byte {
+	key := proxytest.HmacOf(salted, "Server Key")
+	return &key
+}
+
+// boundTo is the value of the attribute c for a binding.
+func boundTo(binding []byte) string {
+	return base64.StdEncoding.EncodeToString(append([]byte("p=tls-server-end-point,,"), binding...))
+}
+
+func keysOf(t testing.TB, password, salt string, iterations int) (clientKey, storedKey [sha256.Size]byte) {
 	t.Helper()
-	salted := saltedPassword(t, password, salt, iterations)
-	clientKey = *mac(&salted, "Client Key")
+	salted := proxytest.SaltedPassword(t, password, salt, iterations)
+	clientKey = proxytest.HmacOf(salted, "Client Key")
 	return clientKey, sha256.Sum256(clientKey[:])
 }
 
 func asSuperuser(t *testing.T, sql string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), proxytest.Patience)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, shared.cluster.DSN("postgres"))
 	if err != nil {
@@ -298,7 +313,7 @@ func asSuperuser(t *testing.T, sql string) {
 // bindTo logs in over TLS with channel binding.
 func bindTo(t *testing.T, p *running, user, password string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), proxytest.Patience)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, p.dsn(fmt.Sprintf("user=%s password=%s dbname=scram sslmode=require channel_binding=require", user, password)))
 	if err == nil {
@@ -374,21 +389,21 @@ func TestSCRAMSeparateFirst(t *testing.T) {
 		if !plus {
 			binding = nil
 		}
-		x := newSCRAMLogin(binding)
-		w.write(appendPassword(nil, append([]byte(x.mechanism), 0, 0xff, 0xff, 0xff, 0xff)))
+		x := scram.NewClient(binding)
+		w.write(wire.AppendPassword(nil, append([]byte(x.Mechanism), 0, 0xff, 0xff, 0xff, 0xff)))
 		if got := w.until('R'); got != "AuthenticationSASLContinue" {
 			t.Fatal(got)
 		}
-		w.send(&pgproto3.SASLResponse{Data: []byte(x.header + x.first)})
+		w.send(&pgproto3.SASLResponse{Data: []byte(x.Header + x.First)})
 		w.challenge(x)
-		clientKey, storedKey := keysOf(t, "secret", x.salt, x.iterations)
-		w.send(&pgproto3.SASLResponse{Data: []byte(x.prove(&clientKey, &storedKey))})
+		clientKey, storedKey := keysOf(t, "secret", x.Salt, x.Iterations)
+		w.send(&pgproto3.SASLResponse{Data: []byte(x.Prove(&clientKey, &storedKey))})
 		m, err := w.fe.Receive()
 		if err != nil {
 			t.Fatal(err)
 		}
-		salted := saltedPassword(t, "secret", x.salt, x.iterations)
-		if final, ok := m.(*pgproto3.AuthenticationSASLFinal); !ok || !x.accepts(final.Data, mac(&salted, "Server Key")) {
+		salted := proxytest.SaltedPassword(t, "secret", x.Salt, x.Iterations)
+		if final, ok := m.(*pgproto3.AuthenticationSASLFinal); !ok || !x.Accepts(final.Data, serverKey(salted)) {
 			t.Fatalf("%+v", m)
 		}
 		w.until('Z')

@@ -2,108 +2,52 @@ package proxy
 
 import (
 	"context"
-	"encoding/binary"
 	"io"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/proxy/wire"
 )
 
-// cancelKey is the body of a BackendKeyData or of a CancelRequest: process ID and key.
-type cancelKey string
-
-// cancels knows to which server each session's key belongs.
-type cancels struct {
-	mu       sync.Mutex
-	targets  map[cancelKey]target
-	sessions map[cancelKey]*session // those that run
-}
-
-// serve makes known which session has the key.
-func (c *cancels) serve(key cancelKey, sess *session) {
-	if key == "" {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sessions == nil {
-		c.sessions = make(map[cancelKey]*session)
-	}
-	c.sessions[key] = sess
-}
-
-// session returns the session that has the key, or nil.
-func (c *cancels) session(key cancelKey) *session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sessions[key]
-}
-
-// add makes key known; false means that it is in use already, by a server of another host.
-func (c *cancels) add(key cancelKey, at target) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, taken := c.targets[key]; taken {
-		return false
-	}
-	if c.targets == nil {
-		c.targets = make(map[cancelKey]target)
-	}
-	c.targets[key] = at
-	return true
-}
-
-func (c *cancels) remove(key cancelKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.targets, key)
-	delete(c.sessions, key)
-}
-
-func (c *cancels) find(key cancelKey) (target, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t, ok := c.targets[key]
-	return t, ok
-}
-
 // knows reports whether a CancelRequest is for one of the sessions.
-func (s *Server) knows(p startupPacket) bool {
-	if len(p) < minCancel || len(p) > maxCancel {
+func (s *Server) knows(p wire.StartupPacket) bool {
+	if len(p) < wire.MinCancel || len(p) > wire.MaxCancel {
 		return false
 	}
-	_, ok := s.cancels.find(cancelKey(p[8:]))
+	_, ok := s.sessions.ServerOf(wire.CancelKey(p[8:]))
 	return ok
 }
 
 // cancel forwards a CancelRequest and returns when the server has closed the connection: by then
 // it has sent the signal, and the client may take our closing for that. A request that matches no
 // session is dropped without a word, as the server does.
-func (s *Server) cancel(ctx context.Context, p startupPacket) {
-	if len(p) < minCancel || len(p) > maxCancel {
+func (s *Server) cancel(ctx context.Context, p wire.StartupPacket) {
+	if len(p) < wire.MinCancel || len(p) > wire.MaxCancel {
 		return
 	}
-	at, ok := s.cancels.find(cancelKey(p[8:]))
+	key := wire.CancelKey(p[8:])
+	at, ok := s.sessions.ServerOf(key)
 	if !ok {
 		return
 	}
-	if sess := s.cancels.session(cancelKey(p[8:])); sess != nil && sess.cancelHeld(ctx) {
+	if s.sessions.CancelHeld(ctx, key) {
 		return
 	}
-	c, err := at.dial(ctx, 0, s.pool, false)
+	c, err := at.Dial(ctx, 0, s.pool, false)
 	if err != nil {
 		s.log.Warn("cancel request could not be forwarded", zap.Error(err))
 		return
 	}
-	defer c.link.close()
-	stop := context.AfterFunc(ctx, c.link.interrupt)
+	defer c.Endpoint.Close()
+	stop := context.AfterFunc(ctx, c.Endpoint.Interrupt)
 	defer stop()
-	if err := c.link.write(p); err != nil {
+	if err := c.Endpoint.Write(p); err != nil {
 		s.log.Warn("cancel request could not be forwarded", zap.Error(err))
 		return
 	}
-	_, _ = io.Copy(io.Discard, c.link.conn)
+	_, _ = io.Copy(io.Discard, c.Endpoint.Conn)
 }
 
 const (
@@ -117,15 +61,9 @@ const (
 func (s *Server) cancelAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	var keys []cancelKey
-	s.each(func(sess *session) {
-		if sess.key != "" {
-			keys = append(keys, sess.key)
-		}
-	})
 	var sending sync.WaitGroup
 	slots := make(chan struct{}, cancelsOut)
-	for _, key := range keys {
+	for _, key := range s.sessions.Keys() {
 		sending.Go(func() {
 			select {
 			case slots <- struct{}{}:
@@ -133,15 +71,8 @@ func (s *Server) cancelAll(ctx context.Context) {
 				return
 			}
 			defer func() { <-slots }()
-			s.cancel(ctx, key.request())
+			s.cancel(ctx, key.Request())
 		})
 	}
 	sending.Wait()
-}
-
-// request makes the CancelRequest.
-func (k cancelKey) request() startupPacket {
-	p := binary.BigEndian.AppendUint32(nil, uint32(8+len(k)))
-	p = binary.BigEndian.AppendUint32(p, codeCancel)
-	return append(p, k...)
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // minorSleeper is a session of a minor that runs a query without end.
@@ -17,22 +20,22 @@ type minorSleeper struct {
 	pid uint32
 }
 
-func startSleeper(t *testing.T, addr string, secure bool, minor uint32, admin *wire) minorSleeper {
+func startSleeper(t *testing.T, addr string, secure bool, minor uint32, admin *wireClient) minorSleeper {
 	t.Helper()
 	c := dialBytes(t, addr, secure)
 	c.user = "postgres"
-	c.login(protocolMajor<<16|minor, "")
+	c.login(wire.ProtocolMajor<<16|minor, "")
 	if len(c.key) != 4+keySize(minor) {
 		t.Fatalf("key data of %d bytes in a session of 3.%d", len(c.key), minor)
 	}
 	s := minorSleeper{c, binary.BigEndian.Uint32([]byte(c.key))}
-	c.write(appendFrame(nil, msgQuery, []byte("select pg_sleep(3600)\x00")))
-	eventually(t, "the query runs", func() bool { return s.sleeps(admin) })
+	c.write(wire.AppendFrame(nil, wire.MsgQuery, []byte("select pg_sleep(3600)\x00")))
+	proxytest.Eventually(t, "the query runs", func() bool { return s.sleeps(admin) })
 	return s
 }
 
 // sleeps asks the server whether the query runs.
-func (s minorSleeper) sleeps(admin *wire) bool {
+func (s minorSleeper) sleeps(admin *wireClient) bool {
 	return strings.Contains(admin.query(fmt.Sprintf("select wait_event from pg_stat_activity where pid = %d", s.pid)), "PgSleep")
 }
 
@@ -54,7 +57,7 @@ func TestCancelKeys(t *testing.T) {
 			for _, secure := range []bool{false, true} {
 				for _, minor := range []uint32{0, 2, 9999} {
 					t.Run(fmt.Sprintf("server sslmode=%s, client TLS %t, 3.%d", mode, secure, minor), func(t *testing.T) {
-						_ = admin.conn.SetDeadline(time.Now().Add(patience))
+						_ = admin.conn.SetDeadline(time.Now().Add(proxytest.Patience))
 						p := start(t, way, func(c *Config) { c.Upstream, c.TLS = shared.upstream("sslmode="+mode), shared.serverTLS() })
 						sleepers := []minorSleeper{
 							startSleeper(t, p.addr, secure, minor, admin),
@@ -64,11 +67,11 @@ func TestCancelKeys(t *testing.T) {
 						goroutines := runtime.NumGoroutine()
 						victim, other := sleepers[1].key, sleepers[0].key
 						for name, key := range wrongKeys(victim, other) {
-							if got := sendCancelRequest(t, p.addr, secure, key.request()); len(got) > 0 {
+							if got := sendCancelRequest(t, p.addr, secure, key.Request()); len(got) > 0 {
 								t.Errorf("%s: answer %q", name, got)
 							}
 						}
-						broken := victim.request()
+						broken := victim.Request()
 						broken = broken[:len(broken)-1] // and says that there is more
 						c := dialBytes(t, p.addr, false)
 						c.write(broken)
@@ -79,13 +82,13 @@ func TestCancelKeys(t *testing.T) {
 							t.Errorf("half a request: answer %q", got)
 						}
 						_ = c.conn.Close()
-						eventually(t, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
+						proxytest.Eventually(t, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
 						for i, s := range sleepers {
 							if !s.sleeps(admin) {
 								t.Errorf("session %d was cancelled", i)
 							}
 						}
-						if got := sendCancelRequest(t, p.addr, secure, victim.request()); len(got) > 0 {
+						if got := sendCancelRequest(t, p.addr, secure, victim.Request()); len(got) > 0 {
 							t.Errorf("answer to a cancel request: %q", got)
 						}
 						sleepers[1].toReady()
@@ -106,10 +109,8 @@ func TestCancelKeys(t *testing.T) {
 						}
 						// Like the server, the proxy does not cancel what a client left behind.
 						asSuperuser(t, fmt.Sprintf("select pg_terminate_backend(pid) from pg_stat_activity where pid in (%d, %d)", sleepers[0].pid, sleepers[2].pid))
-						eventually(t, "the keys are forgotten", func() bool {
-							p.cancels.mu.Lock()
-							defer p.cancels.mu.Unlock()
-							return len(p.cancels.targets) == 0
+						proxytest.Eventually(t, "the keys are forgotten", func() bool {
+							return p.sessions.Census().Keys == 0
 						})
 					})
 				}
@@ -119,14 +120,14 @@ func TestCancelKeys(t *testing.T) {
 }
 
 // wrongKeys are bodies of cancel requests made of the key data of two sessions; none of them is one of both.
-func wrongKeys(victim, other cancelKey) map[string]cancelKey {
+func wrongKeys(victim, other wire.CancelKey) map[string]wire.CancelKey {
 	pid, secret := victim[:4], victim[4:]
-	flipped := func(i int) cancelKey {
+	flipped := func(i int) wire.CancelKey {
 		b := []byte(victim)
 		b[i] ^= 1
-		return cancelKey(b)
+		return wire.CancelKey(b)
 	}
-	keys := map[string]cancelKey{
+	keys := map[string]wire.CancelKey{
 		"first byte":            flipped(4),
 		"last byte":             flipped(len(victim) - 1),
 		"another process":       flipped(3),
@@ -136,18 +137,18 @@ func wrongKeys(victim, other cancelKey) map[string]cancelKey {
 		"3 bytes":               pid + secret[:3],
 		"one byte less":         victim[:len(victim)-1],
 		"one byte more":         victim + "\x00",
-		"zeros behind":          victim + cancelKey(make([]byte, 256-len(secret))),
+		"zeros behind":          victim + wire.CancelKey(make([]byte, 256-len(secret))),
 		"twice":                 victim + secret,
-		"257 bytes":             victim + cancelKey(make([]byte, 257-len(secret))),
-		"the longest packet":    victim + cancelKey(make([]byte, maxStartupPacket-8-len(victim))),
+		"257 bytes":             victim + wire.CancelKey(make([]byte, 257-len(secret))),
+		"the longest packet":    victim + wire.CancelKey(make([]byte, wire.MaxStartupPacket-8-len(victim))),
 	}
 	if len(secret) > 4 {
 		keys["its first 4 bytes"] = victim[:8]
 		keys["its last 4 bytes"] = pid + secret[len(secret)-4:]
-		keys["its first 31 bytes and another"] = victim[:len(victim)-1] + cancelKey([]byte{secret[len(secret)-1] ^ 0x80})
+		keys["its first 31 bytes and another"] = victim[:len(victim)-1] + wire.CancelKey([]byte{secret[len(secret)-1] ^ 0x80})
 	}
 	for name, key := range keys {
-		if slices.Contains([]cancelKey{victim, other}, key) {
+		if slices.Contains([]wire.CancelKey{victim, other}, key) {
 			panic(name + " is a right key")
 		}
 	}
@@ -165,6 +166,6 @@ func TestDrainCancelsLongKeys(t *testing.T) {
 		if err := p.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		eventually(t, "the backend has ended", backendGone(t, admin, s.pid))
+		proxytest.Eventually(t, "the backend has ended", backendGone(t, admin, s.pid))
 	}
 }

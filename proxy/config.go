@@ -7,6 +7,11 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/proxy/auth"
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/listen"
+	"mbusproxy/proxy/pipeline"
 )
 
 // Config says how a Server listens, where sessions go and what limits hold. It is not changed by
@@ -44,12 +49,15 @@ type Config struct {
 	// Shutdown. Linux only.
 	ReusePort bool
 	// Verifiers lets the proxy offer channel binding to clients with TLS; nil: it does not.
-	Verifiers Verifiers
+	Verifiers auth.Verifiers
 	// Rewriter decides about statements; nil makes a plain relay.
-	Rewriter Rewriter
+	Rewriter pipeline.Rewriter
 	// Log gets the proxy's own events; nil discards them. Payloads are never logged.
 	Log *zap.Logger
 }
+
+// defaultKeepAlive is how long a peer may be silent before it is probed.
+const defaultKeepAlive = time.Minute
 
 // defaultStartupTimeout is the default of authentication_timeout in Postgres.
 const defaultStartupTimeout = 60 * time.Second
@@ -71,7 +79,7 @@ func (cfg Config) complete() (Config, error) {
 	if cfg.UserTimeout < 0 {
 		return cfg, errors.New("checking configuration: a timeout is negative")
 	}
-	if cfg.ReusePort && !canReusePort {
+	if cfg.ReusePort && !listen.CanReusePort {
 		return cfg, errors.New("checking configuration: addresses can be shared on Linux only")
 	}
 	if cfg.KeepAlive == 0 {
@@ -87,7 +95,11 @@ func (cfg Config) complete() (Config, error) {
 		// Direct TLS (Postgres 17) demands ALPN; clients that send none after an SSLRequest are
 		// served as well.
 		cfg.TLS = cfg.TLS.Clone()
-		cfg.TLS.NextProtos = []string{alpnPostgres}
+		cfg.TLS.NextProtos = []string{endpoint.ALPN}
 	}
 	return cfg, nil
+}
+
+func (cfg Config) socketOptions() listen.Options {
+	return listen.NewOptions(cfg.KeepAlive, cfg.UserTimeout, cfg.ReusePort)
 }

@@ -1,21 +1,24 @@
 // Package proxy is the wire: it listens, negotiates TLS, relays startup and authentication, and
-// then moves protocol messages between a client and a Postgres server.
+// then moves protocol messages between a client and a Postgres server. This package is its face: the [Server] and what it does
+// as a whole, which is to accept, to reload, to drain and to cancel. The rooms below do the work:
+//
+//	wire      the bytes of the protocol
+//	fatal     what the proxy itself says to clients
+//	memory    what sessions share of memory
+//	pipeline  what the client has asked and the server owes; the Rewriter
+//	endpoint  one connection
+//	listen    addresses and options of sockets
+//	upstream  the servers
+//	scram     SCRAM-SHA-256
+//	auth      authentication
+//	startup   clients that have not logged in
+//	relay     the sessions
 //
 // # Invariants
 //
-//   - One server connection per client connection, for the whole life of both.
-//   - Every byte is forwarded as it came, except the text of a Query or Parse for which the
-//     [Rewriter] made a [Plan], the report (ErrorResponse, NoticeResponse) a Plan or the Rewriter
-//     changed, and SASL with clients that bind channels (authscram.go, docs/auth.md). Besides,
-//     the statements that a Plan adds are sent, and what the server replies to them is taken out
-//     (step.go, Plan.Hidden).
-//   - The proxy never makes up a reply inside a session. What it says itself (report.go) is said
+//   - The proxy never makes up a reply inside a session. What it says itself (package fatal) is said
 //     before the session has begun or as its last message.
-//   - Each session keeps one ordered queue of the replies its server still owes. The direction
-//     client -> server appends before it writes, the direction server -> client consumes.
-//     A reply that cannot answer the head of the queue ends the session.
-//   - Only message headers are looked at, unless a body is needed; nothing is allocated from a
-//     length on the wire without a cap; a session that waits holds no buffer.
+//   - SASL with clients that bind channels is the one exchange that is not passed on as it came (docs/auth.md).
 //
 // # What it refuses to know
 //

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 func TestDrain(t *testing.T) {
@@ -25,7 +27,7 @@ func TestDrain(t *testing.T) {
 		busy := login(t, p.addr)
 		busy.send(&pgproto3.Query{String: "select pg_advisory_lock_shared(77); select 'done'"})
 		admin := login(t, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
-		eventually(t, "the query waits", func() bool {
+		proxytest.Eventually(t, "the query waits", func() bool {
 			return strings.Contains(admin.query(fmt.Sprintf("select wait_event from pg_stat_activity where pid = %d", busy.key.ProcessID)), "advisory")
 		})
 		sleeping.query("begin")
@@ -41,7 +43,7 @@ func TestDrain(t *testing.T) {
 		if _, err := net.Dial("tcp", p.addr); err == nil {
 			t.Error("still accepting")
 		}
-		eventually(t, "the idle session's backend has ended", backendGone(t, admin, idle.key.ProcessID))
+		proxytest.Eventually(t, "the idle session's backend has ended", backendGone(t, admin, idle.key.ProcessID))
 		if got := inBlock.query("select 'in block'"); !strings.Contains(got, "in block") {
 			t.Errorf("session in a block: %s", got)
 		}
@@ -60,7 +62,7 @@ func TestDrain(t *testing.T) {
 		}
 		sleeping.send(&pgproto3.Query{String: "rollback"})
 		sleeping.toEnd()
-		for _, w := range []*wire{idle, sleeping, inBlock, busy, fresh} {
+		for _, w := range []*wireClient{idle, sleeping, inBlock, busy, fresh} {
 			_ = w.conn.Close()
 		}
 		select {
@@ -68,7 +70,7 @@ func TestDrain(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(patience):
+		case <-time.After(proxytest.Patience):
 			t.Fatalf("Shutdown does not return\n%s", stacks())
 		}
 	})
@@ -83,7 +85,7 @@ func TestDrainTimeout(t *testing.T) {
 		deaf.send(&pgproto3.Query{String: "select repeat('x', 1000) from generate_series(1, 100000)"})
 		ended := make(chan error, 1)
 		go func() { ended <- p.Shutdown(context.Background()) }()
-		for _, w := range []*wire{inBlock, busy} {
+		for _, w := range []*wireClient{inBlock, busy} {
 			if got := w.toEnd(); !strings.Contains(got, "FATAL 57P01") {
 				t.Error(got)
 			}
@@ -94,7 +96,7 @@ func TestDrainTimeout(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(patience):
+		case <-time.After(proxytest.Patience):
 			t.Fatalf("Shutdown does not return\n%s", stacks())
 		}
 	})
@@ -105,11 +107,11 @@ func TestDrainTimeoutCancels(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) { c.DrainTimeout = 50 * time.Millisecond })
 		admin := login(t, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
-		var busy []*wire
+		var busy []*wireClient
 		for range 3 {
 			w := login(t, p.addr)
 			w.send(&pgproto3.Query{String: "select pg_sleep(600)"})
-			eventually(t, "the query runs", func() bool {
+			proxytest.Eventually(t, "the query runs", func() bool {
 				return strings.Contains(admin.query(fmt.Sprintf("select wait_event from pg_stat_activity where pid = %d", w.key.ProcessID)), "PgSleep")
 			})
 			busy = append(busy, w)
@@ -121,7 +123,7 @@ func TestDrainTimeoutCancels(t *testing.T) {
 			if got := w.toEnd(); !strings.Contains(got, "57014") && !strings.Contains(got, "FATAL 57P01") {
 				t.Error(got)
 			}
-			eventually(t, "the backend has ended", backendGone(t, admin, w.key.ProcessID))
+			proxytest.Eventually(t, "the backend has ended", backendGone(t, admin, w.key.ProcessID))
 		}
 	})
 }
@@ -138,6 +140,6 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.wait(t)
-		eventually(t, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+		proxytest.Eventually(t, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 	})
 }

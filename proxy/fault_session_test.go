@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 // faultRows is how many rows the scripted session inserts.
@@ -62,8 +64,8 @@ func (c faultClient) run(ctx context.Context) (committed bool, err error) {
 		func() error {
 			return extended("/*mbus4*/ insert into items values ($1, $2), (3, repeat('x', 100)) returning id", "2 3", "2", "two")
 		},
-		func() error { return extended(markLate+" select s from generate_series(1, 3) s", "1 2 3") },
-		func() error { return simple(markHide+" select 'hidden'", "hidden") },
+		func() error { return extended(proxytest.MarkLate+" select s from generate_series(1, 3) s", "1 2 3") },
+		func() error { return simple(proxytest.MarkHide+" select 'hidden'", "hidden") },
 		func() error {
 			_, err := conn.CopyFrom(ctx, strings.NewReader("4\tfour\n5\tfive\n6\tsix\n7\tseven\n"), "copy items from stdin")
 			return err
@@ -133,7 +135,7 @@ func expectRows(sql, want string, results ...*pgconn.Result) error {
 // faultTable looks at the table the scripted session writes to.
 func faultTable(t *testing.T, admin *pgconn.PgConn, sql string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), proxytest.Patience)
 	defer cancel()
 	results, err := admin.Exec(ctx, sql).ReadAll()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/internal/wiretest"
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 // faultBench is a proxy under test. A middleman stands between client and proxy, and one between proxy and server.
@@ -46,8 +47,8 @@ func newFaultBench(t *testing.T, way how, change func(*Config)) *faultBench {
 	}
 	server := between("server", fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
 	b.proxy = start(t, way, func(c *Config) {
-		c.Rewriter, c.TLS = marking{}, shared.serverTLS()
-		c.StartupTimeout = 3 * patience // nothing is to end by that where a test waits for it
+		c.Rewriter, c.TLS = proxytest.Marking{}, shared.serverTLS()
+		c.StartupTimeout = 3 * proxytest.Patience // nothing is to end by that where a test waits for it
 		c.Upstream = fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable", server.Addr().Port)
 		if change != nil {
 			change(c)
@@ -60,7 +61,7 @@ func newFaultBench(t *testing.T, way how, change func(*Config)) *faultBench {
 	}
 	b.dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=scram_user password=secret dbname=postgres application_name=fault sslmode=%s",
 		client.Addr().Port, mode)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), proxytest.Patience)
 	defer cancel()
 	var err error
 	if b.admin, err = pgconn.Connect(ctx, shared.cluster.DSN("postgres")); err != nil {
@@ -97,9 +98,9 @@ func (b *faultBench) use(side string, p wiretest.Plan) {
 func (b *faultBench) right(brief bool) error {
 	b.Helper()
 	faultTable(b.T, b.admin, "truncate items")
-	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	ctx, cancel := context.WithTimeout(b.Context(), proxytest.Patience)
 	defer cancel()
-	if _, err := (faultClient{dsn: b.dsn, sleep: patience.Seconds(), brief: brief}).run(ctx); err != nil {
+	if _, err := (faultClient{dsn: b.dsn, sleep: proxytest.Patience.Seconds(), brief: brief}).run(ctx); err != nil {
 		return err
 	}
 	return b.rows(faultRows)
@@ -120,7 +121,7 @@ func (b *faultBench) cut(side string, plan wiretest.Plan) error {
 	b.Helper()
 	faultTable(b.T, b.admin, "truncate items")
 	b.use(side, plan)
-	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	ctx, cancel := context.WithTimeout(b.Context(), proxytest.Patience)
 	defer cancel()
 	committed, err := (faultClient{dsn: b.dsn, sleep: 0.05, mayMiss: true}).run(ctx)
 	if ctx.Err() != nil {
@@ -142,10 +143,10 @@ func (b *faultBench) cut(side string, plan wiretest.Plan) error {
 func (b *faultBench) quiet() error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	until := time.After(patience)
+	until := time.After(proxytest.Patience)
 	for {
 		left := ""
-		if n := b.proxy.sessionCount(); n > 0 {
+		if n := b.proxy.sessions.Census().Known; n > 0 {
 			left = fmt.Sprintf("%d sessions in the proxy", n)
 		}
 		for side, m := range b.sides {
@@ -172,12 +173,10 @@ func (b *faultBench) quiet() error {
 // clean checks at the end that the proxy has kept nothing and works.
 func (b *faultBench) clean(goroutines, files int) {
 	b.Helper()
-	eventually(b.T, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
-	eventually(b.T, "files are closed", func() bool { return openFiles(b.T) <= files })
-	b.proxy.cancels.mu.Lock()
-	keys := len(b.proxy.cancels.targets)
-	b.proxy.cancels.mu.Unlock()
-	if n := b.proxy.counts.panics.Load(); keys > 0 || n > 0 {
+	proxytest.Eventually(b.T, "goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
+	proxytest.Eventually(b.T, "files are closed", func() bool { return openFiles(b.T) <= files })
+	keys := b.proxy.sessions.Census().Keys
+	if n := b.proxy.sessions.Counts.Panics.Load(); keys > 0 || n > 0 {
 		b.Errorf("%d cancel keys, %d panics", keys, n)
 	}
 	b.use("client", wiretest.Plan{})
@@ -307,7 +306,7 @@ func TestFaultsStartup(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		b := newFaultBench(t, way, nil)
 		startup := func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), proxytest.Patience)
 			defer cancel()
 			conn, err := pgconn.Connect(ctx, b.dsn)
 			if err != nil {
@@ -331,20 +330,20 @@ func TestFaultsStartup(t *testing.T) {
 		goroutines, files := runtime.NumGoroutine(), openFiles(t)
 		// reach begins a startup and reports whether it is stalled.
 		reach := func(side string, p wiretest.Plan, limit time.Duration) (<-chan error, bool) {
-			if err := b.proxy.Reload(Limits{TLS: shared.serverTLS(), StartupTimeout: limit, DrainTimeout: patience}); err != nil {
+			if err := b.proxy.Reload(Limits{TLS: shared.serverTLS(), StartupTimeout: limit, DrainTimeout: proxytest.Patience}); err != nil {
 				t.Fatal(err)
 			}
 			b.use(side, p)
 			ended := make(chan error, 1)
 			go func() { ended <- startup() }()
 			m := b.sides[side]
-			eventually(t, "the place is reached", func() bool { return m.Struck() || len(ended) > 0 })
+			proxytest.Eventually(t, "the place is reached", func() bool { return m.Struck() || len(ended) > 0 })
 			return ended, m.Struck()
 		}
 		for side, m := range b.sides {
 			plans, missed := some(b.places(side), 5), 0
 			for _, p := range plans {
-				p.Action, p.For = wiretest.Stall, 3*patience
+				p.Action, p.For = wiretest.Stall, 3*proxytest.Patience
 				ended, reached := reach(side, p, short)
 				if !reached {
 					<-ended
@@ -355,8 +354,8 @@ func TestFaultsStartup(t *testing.T) {
 					continue
 				}
 				// The proxy's end of it; the client may be waiting for the middleman.
-				eventually(t, "the proxy has ended the startup", func() bool { return b.proxy.starting.Load() == 0 })
-				if b.proxy.sessionCount() > 0 && (side == "server" || p.Direction == wiretest.Forward) {
+				proxytest.Eventually(t, "the proxy has ended the startup", func() bool { return b.proxy.starting.Load() == 0 })
+				if b.proxy.sessions.Census().Known > 0 && (side == "server" || p.Direction == wiretest.Forward) {
 					t.Errorf("%s's side: %v: there is a session", side, p)
 				}
 				m.Cut()
@@ -372,7 +371,7 @@ func TestFaultsStartup(t *testing.T) {
 				t.Errorf("%s's side: too many places were missed", side)
 			}
 		}
-		if err := b.proxy.Reload(Limits{TLS: shared.serverTLS(), StartupTimeout: patience, DrainTimeout: patience}); err != nil {
+		if err := b.proxy.Reload(Limits{TLS: shared.serverTLS(), StartupTimeout: proxytest.Patience, DrainTimeout: proxytest.Patience}); err != nil {
 			t.Fatal(err)
 		}
 		b.clean(goroutines, files)

@@ -11,19 +11,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
-)
 
-// encoded is what messages are on the wire.
-func encoded(t testing.TB, messages ...pgproto3.FrontendMessage) (b []byte) {
-	t.Helper()
-	for _, m := range messages {
-		var err error
-		if b, err = m.Encode(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return b
-}
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
+)
 
 // heap is what is in use after a collection.
 func heap() int64 {
@@ -38,9 +29,9 @@ func heap() int64 {
 func TestFloods(t *testing.T) {
 	// What is not answered is more than sockets hold, so the proxy must have taken much of it.
 	const answered, unanswered = 1 << 17, 1 << 21
-	bad := msgs(parse("", "select nothing from nowhere"), &pgproto3.Flush{})
-	copying := msgs(parse("", "copy items from stdin"), bind("", ""), execute(""))
-	one := msgs(parse("one", "select 1"), sync1())
+	bad := proxytest.Messages(proxytest.Parse("", "select nothing from nowhere"), &pgproto3.Flush{})
+	copying := proxytest.Messages(proxytest.Parse("", "copy items from stdin"), proxytest.Bind("", ""), proxytest.Execute(""))
+	one := proxytest.Messages(proxytest.Parse("one", "select 1"), proxytest.Sync())
 	cases := []struct {
 		name   string
 		first  []pgproto3.FrontendMessage
@@ -50,24 +41,24 @@ func TestFloods(t *testing.T) {
 		want   string
 		answer int // replies expected for each message of the flood
 	}{
-		{name: "Executes that are skipped", first: bad, await: []byte{'E'}, flood: msgs(execute("")), last: msgs(sync1()), want: "ReadyForQuery I"},
-		{name: "Parses that are skipped", first: bad, await: []byte{'E'}, flood: msgs(parse("", "/*mbus4 late*/ x")), last: msgs(sync1()), want: "ReadyForQuery I"},
-		{name: "skipped from the start", first: bad, flood: msgs(bind("p", "one"), execute("p")), last: msgs(sync1()), want: "ErrorResponse ERROR 42P01"},
-		{name: "without a Sync", first: one, await: []byte{'Z'}, flood: msgs(bind("", "one"), execute("")), last: msgs(sync1()), want: "ReadyForQuery I", answer: 3},
-		{name: "with Syncs", first: one, await: []byte{'Z'}, flood: msgs(sync1()), last: msgs(query("select 'end'")), want: "end", answer: 1},
-		{name: "ends of COPY", first: append(one, bind("", "one"), execute("")), await: []byte{'Z'}, flood: msgs(&pgproto3.CopyDone{}), last: msgs(sync1()), want: "SELECT 1"},
-		{name: "Syncs in COPY", first: copying, await: []byte{'G'}, flood: msgs(sync1()), last: msgs(&pgproto3.CopyDone{}, sync1()), want: "COPY 0"},
-		{name: "Syncs in COPY of a Query", first: msgs(query("copy items from stdin")), await: []byte{'G'}, flood: msgs(sync1()), last: msgs(&pgproto3.CopyDone{}), want: "COPY 0"},
+		{name: "Executes that are skipped", first: bad, await: []byte{'E'}, flood: proxytest.Messages(proxytest.Execute("")), last: proxytest.Messages(proxytest.Sync()), want: "ReadyForQuery I"},
+		{name: "Parses that are skipped", first: bad, await: []byte{'E'}, flood: proxytest.Messages(proxytest.Parse("", "/*mbus4 late*/ x")), last: proxytest.Messages(proxytest.Sync()), want: "ReadyForQuery I"},
+		{name: "skipped from the start", first: bad, flood: proxytest.Messages(proxytest.Bind("p", "one"), proxytest.Execute("p")), last: proxytest.Messages(proxytest.Sync()), want: "ErrorResponse ERROR 42P01"},
+		{name: "without a Sync", first: one, await: []byte{'Z'}, flood: proxytest.Messages(proxytest.Bind("", "one"), proxytest.Execute("")), last: proxytest.Messages(proxytest.Sync()), want: "ReadyForQuery I", answer: 3},
+		{name: "with Syncs", first: one, await: []byte{'Z'}, flood: proxytest.Messages(proxytest.Sync()), last: proxytest.Messages(proxytest.Query("select 'end'")), want: "end", answer: 1},
+		{name: "ends of COPY", first: append(one, proxytest.Bind("", "one"), proxytest.Execute("")), await: []byte{'Z'}, flood: proxytest.Messages(&pgproto3.CopyDone{}), last: proxytest.Messages(proxytest.Sync()), want: "SELECT 1"},
+		{name: "Syncs in COPY", first: copying, await: []byte{'G'}, flood: proxytest.Messages(proxytest.Sync()), last: proxytest.Messages(&pgproto3.CopyDone{}, proxytest.Sync()), want: "COPY 0"},
+		{name: "Syncs in COPY of a Query", first: proxytest.Messages(proxytest.Query("copy items from stdin")), await: []byte{'G'}, flood: proxytest.Messages(proxytest.Sync()), last: proxytest.Messages(&pgproto3.CopyDone{}), want: "COPY 0"},
 	}
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		for _, planned := range []bool{false, true} {
 			for _, c := range cases {
 				t.Run(fmt.Sprintf("%s, %t", c.name, planned), func(t *testing.T) {
 					w := login(t, p.addr)
-					_ = w.conn.SetDeadline(time.Now().Add(3 * patience))
+					_ = w.conn.SetDeadline(time.Now().Add(3 * proxytest.Patience))
 					if planned {
-						w.send(parse("late", markLate+"select 1 from generate_series(1, 1)"), sync1())
+						w.send(proxytest.Parse("late", proxytest.MarkLate+"select 1 from generate_series(1, 1)"), proxytest.Sync())
 						w.until('Z')
 					}
 					w.send(c.first...)
@@ -75,7 +66,7 @@ func TestFloods(t *testing.T) {
 						w.until(c.await...)
 					}
 					before := heap()
-					piece := bytes.Repeat(encoded(t, c.flood...), 1<<10)
+					piece := bytes.Repeat(proxytest.Encoded(t, c.flood...), 1<<10)
 					n := unanswered
 					if c.answer > 0 {
 						n = answered
@@ -88,12 +79,12 @@ func TestFloods(t *testing.T) {
 								return
 							}
 						}
-						_, err := w.conn.Write(encoded(t, &pgproto3.Flush{}))
+						_, err := w.conn.Write(proxytest.Encoded(t, &pgproto3.Flush{}))
 						wrote <- err
 					}()
 					if c.answer > 0 {
 						replies, tail := countReplies(t, w.conn, n*c.answer, func() {
-							eventually(t, "little is kept in the middle", func() bool { return heap()-before < 4<<20 })
+							proxytest.Eventually(t, "little is kept in the middle", func() bool { return heap()-before < 4<<20 })
 						})
 						if replies < n*c.answer {
 							t.Fatalf("%d replies, then %q", replies, tail)
@@ -102,12 +93,12 @@ func TestFloods(t *testing.T) {
 						t.Fatal(err)
 					}
 					// What passes at the moment counts as well, so one look is not enough.
-					eventually(t, "little is kept", func() bool { return heap()-before < 4<<20 })
+					proxytest.Eventually(t, "little is kept", func() bool { return heap()-before < 4<<20 })
 					w.send(c.last...)
 					if got := w.until('Z'); !strings.Contains(got, c.want) {
 						t.Errorf("at the end: %.500s", got)
 					}
-					w.send(query("select 'goes' || ' on'"))
+					w.send(proxytest.Query("select 'goes' || ' on'"))
 					for got := ""; !strings.Contains(got, "goes on"); {
 						got = w.until('Z')
 					}
@@ -120,18 +111,18 @@ func TestFloods(t *testing.T) {
 // countReplies reads exactly that many messages, with a look in the middle, and returns how many came.
 func countReplies(t *testing.T, conn net.Conn, count int, middle func()) (n int, last string) {
 	t.Helper()
-	var header [headerSize]byte
+	var header [wire.HeaderSize]byte
 	for n < count {
 		if _, err := io.ReadFull(conn, header[:1]); err != nil {
 			return n, err.Error()
 		}
 		_, _ = io.ReadFull(conn, header[1:])
-		size, _ := frameLen(header[:])
-		body := make([]byte, size-headerSize)
+		size, _ := wire.FrameLen(header[:])
+		body := make([]byte, size-wire.HeaderSize)
 		if _, err := io.ReadFull(conn, body); err != nil {
 			return n, err.Error()
 		}
-		if header[0] == msgErrorResponse {
+		if header[0] == wire.MsgErrorResponse {
 			return n, string(body)
 		}
 		if n++; n == count/2 {
@@ -145,15 +136,15 @@ func countReplies(t *testing.T, conn net.Conn, count int, middle func()) (n int,
 func TestPipelineBeforeReading(t *testing.T) {
 	const n = 20000
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		for name, m := range map[string][]pgproto3.FrontendMessage{
-			"one run": msgs(bind("", "one"), execute("")), "many": msgs(bind("", "one"), execute(""), sync1()), "Queries": msgs(query("select 1")),
+			"one run": proxytest.Messages(proxytest.Bind("", "one"), proxytest.Execute("")), "many": proxytest.Messages(proxytest.Bind("", "one"), proxytest.Execute(""), proxytest.Sync()), "Queries": proxytest.Messages(proxytest.Query("select 1")),
 		} {
 			w := login(t, p.addr)
-			w.send(parse("one", "select 1"), sync1())
+			w.send(proxytest.Parse("one", "select 1"), proxytest.Sync())
 			w.until('Z')
-			w.write(bytes.Repeat(encoded(t, m...), n))
-			w.write(encoded(t, query("select 'end'")))
+			w.write(bytes.Repeat(proxytest.Encoded(t, m...), n))
+			w.write(proxytest.Encoded(t, proxytest.Query("select 'end'")))
 			for got := ""; !strings.Contains(got, "end"); {
 				if got = w.until('Z'); strings.Contains(got, "ErrorResponse") {
 					t.Fatalf("%s: %.300s", name, got)

@@ -8,20 +8,22 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 // TestHalfClose: a client may end its sending after its last message and read what the server says to it, as
 // without the proxy. Nothing is added at the end.
 func TestHalfClose(t *testing.T) {
 	direct := fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())
-	ways := map[string]func(w *wire){
-		"FIN":          func(w *wire) { _ = w.conn.(*net.TCPConn).CloseWrite() },
-		"close_notify": func(w *wire) { _ = w.conn.(*tls.Conn).CloseWrite() },
-		"FIN below TLS": func(w *wire) {
+	ways := map[string]func(w *wireClient){
+		"FIN":          func(w *wireClient) { _ = w.conn.(*net.TCPConn).CloseWrite() },
+		"close_notify": func(w *wireClient) { _ = w.conn.(*tls.Conn).CloseWrite() },
+		"FIN below TLS": func(w *wireClient) {
 			_ = w.conn.(*tls.Conn).NetConn().(*net.TCPConn).CloseWrite()
 		},
 	}
-	said := func(addr string, secure bool, close func(w *wire), m ...pgproto3.FrontendMessage) string {
+	said := func(addr string, secure bool, close func(w *wireClient), m ...pgproto3.FrontendMessage) string {
 		w := dialWire(t, addr)
 		if secure {
 			overTLS(w)
@@ -39,14 +41,14 @@ func TestHalfClose(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		for _, mode := range []string{"disable", "require"} {
 			p := start(t, way, func(c *Config) {
-				c.Rewriter, c.TLS, c.Upstream = marking{}, shared.serverTLS(), shared.upstream("sslmode="+mode)
+				c.Rewriter, c.TLS, c.Upstream = proxytest.Marking{}, shared.serverTLS(), shared.upstream("sslmode="+mode)
 			})
 			for name, close := range ways {
 				for what, m := range map[string][]pgproto3.FrontendMessage{
-					"Query": msgs(query("select 'last'")), "call": msgs(query("select 'last' /*mbus4*/")),
-					"long":     msgs(query("select repeat('x', 1000), pg_sleep(0.1)")),
-					"extended": msgs(parse("", "select 'last'"), bind("", ""), execute(""), sync1()),
-					"no Sync":  msgs(parse("", "select 'last'"), bind("", ""), execute("")),
+					"Query": proxytest.Messages(proxytest.Query("select 'last'")), "call": proxytest.Messages(proxytest.Query("select 'last' /*mbus4*/")),
+					"long":     proxytest.Messages(proxytest.Query("select repeat('x', 1000), pg_sleep(0.1)")),
+					"extended": proxytest.Messages(proxytest.Parse("", "select 'last'"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+					"no Sync":  proxytest.Messages(proxytest.Parse("", "select 'last'"), proxytest.Bind("", ""), proxytest.Execute("")),
 					"nothing":  nil,
 				} {
 					t.Run(fmt.Sprintf("%s, %s, server %s", name, what, mode), func(t *testing.T) {

@@ -2,10 +2,11 @@ package proxy
 
 import (
 	"context"
-	"net"
 	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/proxy/listen"
 )
 
 // A handover goes from a process that ends to one that listens on the same addresses already, both
@@ -30,15 +31,7 @@ func (s *Server) handOver(ctx context.Context) {
 		return
 	}
 	for _, l := range listeners {
-		tcp, ok := l.(*net.TCPListener)
-		if !ok {
-			continue // the file of a unix socket is the successor's by now
-		}
-		raw, err := tcp.SyscallConn()
-		if err == nil {
-			err = yieldPort(raw)
-		}
-		if err != nil {
+		if err := listen.Yield(l); err != nil {
 			s.log.Warn("new connections cannot be steered to a successor", zap.Error(err))
 		}
 	}
@@ -63,17 +56,4 @@ func (s *Server) handOver(ctx context.Context) {
 			}
 		}
 	}
-}
-
-// claimPort ends the steering that a former process may have left behind.
-func claimPort(l net.Listener) error {
-	tcp, ok := l.(*net.TCPListener)
-	if !ok {
-		return nil
-	}
-	raw, err := tcp.SyscallConn()
-	if err != nil {
-		return err
-	}
-	return sharePort(raw)
 }

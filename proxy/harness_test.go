@@ -25,10 +25,10 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"mbusproxy/internal/pgcluster"
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/relay"
 )
-
-// patience bounds every wait of a test; nothing waits that long unless it fails.
-const patience = 20 * time.Second
 
 // fixture is what all tests of the package share.
 type fixture struct {
@@ -93,7 +93,7 @@ func withCluster(run func() int) (code int, err error) {
 }
 
 func (f *fixture) makeRoles() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), proxytest.Patience)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, f.cluster.DSN("postgres"))
 	if err != nil {
@@ -178,7 +178,7 @@ func (f *fixture) serverTLS() *tls.Config {
 }
 
 func (f *fixture) clientTLS() *tls.Config {
-	return &tls.Config{RootCAs: f.roots, ServerName: "localhost", NextProtos: []string{alpnPostgres}}
+	return &tls.Config{RootCAs: f.roots, ServerName: "localhost", NextProtos: []string{endpoint.ALPN}}
 }
 
 // how names the two ways in which a session's bytes are moved.
@@ -190,7 +190,7 @@ type how struct {
 // eachWay runs f with sessions moved by loops (where the system has them) and by goroutines.
 func eachWay(t *testing.T, f func(t *testing.T, way how)) {
 	ways := []how{{"goroutines", 0}}
-	if defaultLoops() > 0 {
+	if relay.DefaultLoops() > 0 {
 		ways = append(ways, how{"loops", 2})
 	}
 	for _, way := range ways {
@@ -212,7 +212,7 @@ func start(t *testing.T, way how, change func(*Config)) *running {
 	t.Helper()
 	cfg := Config{
 		Listen: []string{"127.0.0.1:0"}, Upstream: shared.upstream("sslmode=disable"),
-		StartupTimeout: patience, DrainTimeout: patience,
+		StartupTimeout: proxytest.Patience, DrainTimeout: proxytest.Patience,
 		Log: zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)),
 	}
 	if change != nil {
@@ -232,7 +232,7 @@ func start(t *testing.T, way how, change func(*Config)) *running {
 			t.Error(err)
 		}
 		r.wait(t)
-		if n := s.counts.desyncs.Load(); n > 0 {
+		if n := s.sessions.Counts.Desyncs.Load(); n > 0 {
 			t.Errorf("%d sessions were out of step", n)
 		}
 	})
@@ -248,7 +248,7 @@ func (r *running) wait(t *testing.T) {
 			if err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-		case <-time.After(patience):
+		case <-time.After(proxytest.Patience):
 			t.Errorf("Serve does not return\n%s", stacks())
 		}
 	})
@@ -263,51 +263,6 @@ func stacks() []byte {
 func (r *running) dsn(more string) string {
 	host, port, _ := net.SplitHostPort(r.addr)
 	return fmt.Sprintf("host=%s port=%s user=postgres dbname=postgres sslmode=disable %s", host, port, more)
-}
-
-// eventually polls until ok, which must become true.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("timeout waiting for: %s", what)
-		}
-		<-tick.C
-	}
-}
-
-// sessionCount is the number of sessions the proxy holds.
-func (s *Server) sessionCount() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sessions)
-}
-
-// pretend listens on loopback until the test ends and leaves each connection to answer, in a goroutine of its
-// own. answer need not close it.
-func pretend(t *testing.T, answer func(net.Conn)) *net.TCPAddr {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = conn.Close() }()
-				answer(conn)
-			}()
-		}
-	}()
-	return l.Addr().(*net.TCPAddr)
 }
 
 // deadPort is a port of loopback that refuses connections and stays taken until the test ends: bound, and nobody listens.

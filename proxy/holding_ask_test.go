@@ -5,18 +5,21 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/pipeline"
 )
 
 // thinkingAsker holds each text with mbus4 while it thinks of a question, and then has none.
 type thinkingAsker struct{ *holdingRewriter }
 
-func (r thinkingAsker) Question(ctx context.Context, _ StatementContext, _ string) string {
+func (r thinkingAsker) Question(ctx context.Context, _ pipeline.StatementContext, _ string) string {
 	r.hold(ctx)
 	return ""
 }
 
-func (r thinkingAsker) Rewrite(ctx context.Context, sc StatementContext, text string) Plan {
-	return r.stepping.Rewrite(ctx, sc, text)
+func (r thinkingAsker) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+	return r.Stepping.Rewrite(ctx, sc, text)
 }
 
 // TestCancelWhileAsked: a cancel request reaches a statement about which the Rewriter thinks of a question.
@@ -24,7 +27,7 @@ func TestCancelWhileAsked(t *testing.T) {
 	const text = "select 'reached' /*mbus4*/"
 	const cancelled = "ErrorResponse ERROR 57014 \"canceling statement due to user request\"\n"
 	for name, send := range map[string][]pgproto3.FrontendMessage{
-		"Query": msgs(query(text)), "Parse": msgs(parse("", text), bind("", ""), execute(""), sync1()),
+		"Query": proxytest.Messages(proxytest.Query(text)), "Parse": proxytest.Messages(proxytest.Parse("", text), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t *testing.T, way how) {

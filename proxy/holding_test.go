@@ -7,12 +7,16 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
 )
 
 // holdingRewriter holds each text with mbus4 until it is let go or its context ends, and so do late plans each
 // Bind.
 type holdingRewriter struct {
-	stepping
+	proxytest.Stepping
 	entered, proceed chan struct{}
 }
 
@@ -21,7 +25,7 @@ func newHolding() *holdingRewriter {
 }
 
 func (r *holdingRewriter) Mentions(text []byte) bool {
-	return strings.Contains(string(text), "mbus4") || r.stepping.Mentions(text)
+	return strings.Contains(string(text), "mbus4") || r.Stepping.Mentions(text)
 }
 
 func (r *holdingRewriter) hold(ctx context.Context) {
@@ -32,29 +36,29 @@ func (r *holdingRewriter) hold(ctx context.Context) {
 	}
 }
 
-func (r *holdingRewriter) Rewrite(ctx context.Context, sc StatementContext, text string) Plan {
-	plan := r.stepping.Rewrite(ctx, sc, text)
+func (r *holdingRewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+	plan := r.Stepping.Rewrite(ctx, sc, text)
 	if plan.Late() {
-		return heldPlan{plan.(*steppingPlan), r}
+		return heldPlan{plan.(*proxytest.SteppingPlan), r}
 	}
 	r.hold(ctx)
 	return plan
 }
 
 type heldPlan struct {
-	*steppingPlan
+	*proxytest.SteppingPlan
 	holding *holdingRewriter
 }
 
-func (p heldPlan) Bound(ctx context.Context, sc StatementContext, values Values) Plan {
+func (p heldPlan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	p.holding.hold(ctx)
-	return p.steppingPlan.Bound(ctx, sc, values)
+	return p.SteppingPlan.Bound(ctx, sc, values)
 }
 
 // cancelOf is the CancelRequest for w's session.
-func cancelOf(w *wire) startupPacket {
+func cancelOf(w *wireClient) wire.StartupPacket {
 	id := w.key.ProcessID
-	return cancelKey(append([]byte{byte(id >> 24), byte(id >> 16), byte(id >> 8), byte(id)}, w.key.SecretKey...)).request()
+	return wire.CancelKey(append([]byte{byte(id >> 24), byte(id >> 16), byte(id >> 8), byte(id)}, w.key.SecretKey...)).Request()
 }
 
 // TestCancelWhileHeld: a cancel request reaches a statement that has not reached the server, and the rest is
@@ -63,27 +67,27 @@ func TestCancelWhileHeld(t *testing.T) {
 	const text = "select 'reached' /*mbus4*/"
 	const cancelled = "ErrorResponse ERROR 57014 \"canceling statement due to user request\"\n"
 	run := func(_, text string) []pgproto3.FrontendMessage {
-		return msgs(parse("", text), bind("", ""), execute(""))
+		return proxytest.Messages(proxytest.Parse("", text), proxytest.Bind("", ""), proxytest.Execute(""))
 	}
 	cases := map[string]struct {
 		before []exchange
 		send   []pgproto3.FrontendMessage
 		want   string
 	}{
-		"Query":                  {nil, msgs(query(text)), cancelled + idle},
-		"Query of two":           {nil, msgs(query("insert into items values (4711); " + text)), cancelled + idle},
-		"Query in a transaction": {[]exchange{{msgs(query("begin")), begun}}, msgs(query(text)), cancelled + failed},
+		"Query":                  {nil, proxytest.Messages(proxytest.Query(text)), cancelled + idle},
+		"Query of two":           {nil, proxytest.Messages(proxytest.Query("insert into items values (4711); " + text)), cancelled + idle},
+		"Query in a transaction": {[]exchange{{proxytest.Messages(proxytest.Query("begin")), begun}}, proxytest.Messages(proxytest.Query(text)), cancelled + failed},
 		"Query in a failed one": {
-			[]exchange{{msgs(query("begin")), begun}, {msgs(query("select 1/0")), errorLine("22012", "division by zero") + failed}},
-			msgs(query(text)), "ErrorResponse ERROR 25P02 \"current transaction is aborted, commands ignored until end of transaction block\"\n" + failed,
+			[]exchange{{proxytest.Messages(proxytest.Query("begin")), begun}, {proxytest.Messages(proxytest.Query("select 1/0")), errorLine("22012", "division by zero") + failed}},
+			proxytest.Messages(proxytest.Query(text)), "ErrorResponse ERROR 25P02 \"current transaction is aborted, commands ignored until end of transaction block\"\n" + failed,
 		},
-		"Parse":               {nil, append(run("", text), sync1()), cancelled + idle},
-		"Parse behind others": {nil, append(append(run("", "begin"), run("", text)...), sync1()), parsed + bound + "CommandComplete BEGIN\n" + cancelled + failed},
-		"Bind":                {[]exchange{{msgs(parse("s", lateText), sync1()), parsed + idle}}, msgs(bind("", "s"), execute(""), sync1()), cancelled + idle},
+		"Parse":               {nil, append(run("", text), proxytest.Sync()), cancelled + idle},
+		"Parse behind others": {nil, append(append(run("", "begin"), run("", text)...), proxytest.Sync()), parsed + bound + "CommandComplete BEGIN\n" + cancelled + failed},
+		"Bind":                {[]exchange{{proxytest.Messages(proxytest.Parse("s", proxytest.LateText), proxytest.Sync()), parsed + idle}}, proxytest.Messages(proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()), cancelled + idle},
 		"Bind behind its Parse": {
-			nil, msgs(parse("s", lateText), bind("", "s"), execute(""), sync1()), parsed + cancelled + idle,
+			nil, proxytest.Messages(proxytest.Parse("s", proxytest.LateText), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()), parsed + cancelled + idle,
 		},
-		"with the next one": {nil, append(append(run("", text), sync1()), query("select from items where id = 4711")), cancelled + idle},
+		"with the next one": {nil, append(append(run("", text), proxytest.Sync()), proxytest.Query("select from items where id = 4711")), cancelled + idle},
 	}
 	eachWay(t, func(t *testing.T, way how) {
 		for name, c := range cases {
@@ -126,10 +130,10 @@ func TestCancelBeforeHeld(t *testing.T) {
 		r := newHolding()
 		p := start(t, way, func(c *Config) { c.Rewriter = r })
 		w, other := login(t, p.addr), login(t, p.addr)
-		w.send(query("select pg_sleep(60)"), query("select 'reached' /*mbus4*/"))
+		w.send(proxytest.Query("select pg_sleep(60)"), proxytest.Query("select 'reached' /*mbus4*/"))
 		<-r.entered
 		sleeps := "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and query like 'select pg_sleep(60)%' and pid = "
-		eventually(t, "it sleeps", func() bool { return strings.Contains(other.query(sleeps+pid(w)), `["1"]`) })
+		proxytest.Eventually(t, "it sleeps", func() bool { return strings.Contains(other.query(sleeps+pid(w)), `["1"]`) })
 		if err := sendCancel(p.addr, cancelOf(w)); err != nil {
 			t.Fatal(err)
 		}
@@ -146,18 +150,18 @@ func TestCancelBeforeHeld(t *testing.T) {
 // TestHeldStatementEnds: with the drain's time, and with the client where that can be told.
 func TestHeldStatementEnds(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		for name, leave := range map[string]func(p *running, w *wire){
-			"the proxy ends": func(p *running, _ *wire) { _ = p.Shutdown(t.Context()) },
-			"reset":          func(_ *running, w *wire) { _ = w.conn.(*net.TCPConn).SetLinger(0); _ = w.conn.Close() },
+		for name, leave := range map[string]func(p *running, w *wireClient){
+			"the proxy ends": func(p *running, _ *wireClient) { _ = p.Shutdown(t.Context()) },
+			"reset":          func(_ *running, w *wireClient) { _ = w.conn.(*net.TCPConn).SetLinger(0); _ = w.conn.Close() },
 		} {
 			t.Run(name, func(t *testing.T) {
 				r := newHolding()
 				p := start(t, way, func(c *Config) { c.Rewriter, c.DrainTimeout = r, 1 })
 				w := login(t, p.addr)
-				w.send(query("select 'reached' /*mbus4*/"))
+				w.send(proxytest.Query("select 'reached' /*mbus4*/"))
 				<-r.entered
 				leave(p, w)
-				eventually(t, "the session has ended", func() bool { return p.sessionCount() == 0 })
+				proxytest.Eventually(t, "the session has ended", func() bool { return p.sessions.Census().Known == 0 })
 				if name == "reset" {
 					return
 				}

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/listen"
 )
 
 func TestUnixSocketsOnBothSides(t *testing.T) {
@@ -37,7 +40,7 @@ func TestUnixSocketsOnBothSides(t *testing.T) {
 		}
 		ordinaryWork(t, dialWire(t, path))
 		t.Run("in use", func(t *testing.T) {
-			if _, err := listenUnix(dir, addrs[0].(*net.TCPAddr).Port, false); err == nil || !strings.Contains(err.Error(), "another proxy") {
+			if _, err := listen.Unix(dir, addrs[0].(*net.TCPAddr).Port, false); err == nil || !strings.Contains(err.Error(), "another proxy") {
 				t.Errorf("second listener: %v", err)
 			}
 		})
@@ -50,30 +53,6 @@ func TestUnixSocketsOnBothSides(t *testing.T) {
 	})
 }
 
-func TestStaleSocketIsReplaced(t *testing.T) {
-	dir := t.TempDir()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, ".s.PGSQL.7"), Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := listenUnix(dir, 7, false); err == nil {
-		t.Fatal("socket of another server was taken")
-	}
-	l.SetUnlinkOnClose(false)
-	_ = l.Close()
-	ours, err := listenUnix(dir, 7, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = ours.Close()
-	if err := os.WriteFile(filepath.Join(dir, ".s.PGSQL.8"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := listenUnix(dir, 8, false); err == nil {
-		t.Error("a file that is no socket was replaced")
-	}
-}
-
 func TestMaxConnections(t *testing.T) {
 	p := start(t, how{}, func(c *Config) { c.MaxConnections = 1 })
 	first := login(t, p.addr)
@@ -84,7 +63,7 @@ func TestMaxConnections(t *testing.T) {
 	}
 	first.send(&pgproto3.Terminate{})
 	first.toEnd()
-	eventually(t, "the session's place is free", func() bool { return p.sessionCount() == 0 })
+	proxytest.Eventually(t, "the session's place is free", func() bool { return p.sessions.Census().Known == 0 })
 	login(t, p.addr)
 }
 
@@ -120,7 +99,7 @@ func TestStartupTimeout(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "no session is left", func() bool { return p.sessionCount() == 0 })
+	proxytest.Eventually(t, "no session is left", func() bool { return p.sessions.Census().Known == 0 })
 }
 
 func TestUnreachableServer(t *testing.T) {
@@ -142,7 +121,7 @@ func TestUnreachableServer(t *testing.T) {
 }
 
 func TestNotAServer(t *testing.T) {
-	mail := pretend(t, func(c net.Conn) {
+	mail := proxytest.Pretend(t, func(c net.Conn) {
 		_, _ = c.Write([]byte("220 mail ESMTP\r\n"))
 		_ = c.(*net.TCPConn).CloseWrite()
 		_, _ = io.Copy(io.Discard, c)

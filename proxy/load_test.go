@@ -13,13 +13,16 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // TestBigMessagesStream moves 64 MiB each way and looks at the heap.
 func TestBigMessagesStream(t *testing.T) {
 	const size = 64 << 20
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		w := login(t, p.addr)
 		var before, peak runtime.MemStats
 		runtime.GC()
@@ -78,7 +81,7 @@ func TestIdleSessionMemory(t *testing.T) {
 	const n = 1000
 	raiseFileLimit(t)
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		memory := func() uint64 {
 			runtime.GC()
 			runtime.GC()
@@ -117,14 +120,14 @@ func rawLogin(t *testing.T, addr string) net.Conn {
 	}
 	for _, m := range [][]byte{
 		packet(3<<16, "user\x00postgres\x00database\x00postgres\x00\x00"),
-		appendFrame(nil, msgQuery, []byte("select 1\x00")),
+		wire.AppendFrame(nil, wire.MsgQuery, []byte("select 1\x00")),
 	} {
 		if _, err := conn.Write(m); err != nil {
 			t.Fatal(err)
 		}
 		var got []byte
 		var b [1024]byte
-		for len(got) < 6 || got[len(got)-6] != msgReadyForQuery {
+		for len(got) < 6 || got[len(got)-6] != wire.MsgReadyForQuery {
 			k, err := conn.Read(b[:])
 			if err != nil {
 				t.Fatal(err)
@@ -154,7 +157,7 @@ func TestSlowClientHoldsTheServerBack(t *testing.T) {
 		w := login(t, p.addr)
 		admin := login(t, p.addr)
 		w.send(&pgproto3.Query{String: "select repeat('x', 1000) from generate_series(1, 50000)"})
-		eventually(t, "the server waits for its client", func() bool {
+		proxytest.Eventually(t, "the server waits for its client", func() bool {
 			return strings.Contains(admin.query(fmt.Sprintf("select wait_event from pg_stat_activity where pid = %d", w.key.ProcessID)), "ClientWrite")
 		})
 		if got := strings.Count(w.until('Z'), "DataRow"); got != 50000 {
@@ -166,9 +169,9 @@ func TestSlowClientHoldsTheServerBack(t *testing.T) {
 // TestClientLibrary runs pgconn's own idea of the protocol, pipelines and COPY included.
 func TestClientLibrary(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = marking{}, shared.serverTLS() })
+		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = proxytest.Marking{}, shared.serverTLS() })
 		for _, mode := range []string{"disable", "require"} {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), proxytest.Patience)
 			defer cancel()
 			conn, err := pgconn.Connect(ctx, p.dsn("sslmode="+mode))
 			if err != nil {

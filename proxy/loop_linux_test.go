@@ -1,29 +1,26 @@
 package proxy
 
 import (
-	"errors"
 	"strings"
-	"syscall"
 	"testing"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 // TestLoopFails: a loop that cannot wait for its sockets ends its sessions, and new ones go elsewhere.
 func TestLoopFails(t *testing.T) {
 	p := start(t, how{"loops", 2}, func(c *Config) { c.Log = nil })
-	var all []*wire
+	var all []*wireClient
 	for range 6 {
 		all = append(all, login(t, p.addr))
 	}
 	all[0].query("begin")
 	all[1].query("begin")
-	l := p.loops.all[0]
-	l.do(func() {
-		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, errors.New("asked to") }
-	})
-	eventually(t, "its sessions have ended", func() bool { return p.sessionCount() == 3 })
+	p.sessions.BreakLoop(0)
+	proxytest.Eventually(t, "its sessions have ended", func() bool { return p.sessions.Census().Known == 3 })
 	ended := 0
 	for _, w := range all {
-		w.fe.Send(query("select 'alive'"))
+		w.fe.Send(proxytest.Query("select 'alive'"))
 		_ = w.fe.Flush() // may fail
 		switch got := w.toReadyOrEnd(); {
 		case strings.Contains(got, "alive"):
@@ -42,11 +39,7 @@ func TestLoopFails(t *testing.T) {
 		}
 	}
 	// Where no loop is left there are goroutines.
-	l = p.loops.all[1]
-	l.do(func() {
-		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, errors.New("asked to") }
-	})
-	eventually(t, "the loop has failed", func() bool { return !l.works() })
+	p.sessions.BreakLoop(1)
 	w := login(t, p.addr)
 	if got := w.query("select 'new'"); !strings.Contains(got, "new") {
 		t.Error(got)
@@ -57,7 +50,7 @@ func TestLoopFails(t *testing.T) {
 }
 
 // toReadyOrEnd reads up to ReadyForQuery or the end of the stream.
-func (w *wire) toReadyOrEnd() string {
+func (w *wireClient) toReadyOrEnd() string {
 	var lines []string
 	for {
 		typ, text := w.receive()

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // minorsTried are the minors of protocol 3 that tests ask for: the two that servers know, the one that was never
@@ -36,7 +39,7 @@ func expectedNegotiation(minor uint32, options ...string) string {
 	if agreed == minor && len(options) == 0 {
 		return ""
 	}
-	body := binary.BigEndian.AppendUint32(nil, protocolMajor<<16|agreed)
+	body := binary.BigEndian.AppendUint32(nil, wire.ProtocolMajor<<16|agreed)
 	body = binary.BigEndian.AppendUint32(body, uint32(len(options)))
 	for _, o := range options {
 		body = append(append(body, o...), 0)
@@ -86,7 +89,7 @@ func TestMinorsAsTheServer(t *testing.T) {
 								for _, addr := range []string{shared.address(), p.addr} {
 									c := dialBytes(t, addr, tlsClient)
 									c.user, c.password, c.plus = l.user, password, l.plus
-									c.login(protocolMajor<<16|minor, parameters)
+									c.login(wire.ProtocolMajor<<16|minor, parameters)
 									if c.key != "" {
 										c.run("select 1")
 									}
@@ -97,7 +100,7 @@ func TestMinorsAsTheServer(t *testing.T) {
 								if direct.transcript() != proxied.transcript() {
 									t.Errorf("3.%d, %d options: direct\n%s\nthrough the proxy\n%s", minor, len(options), direct.transcript(), proxied.transcript())
 								}
-								if got := strings.Join(proxied.of(msgNegotiateProtocol), "\n"); got != expectedNegotiation(minor, options...) {
+								if got := strings.Join(proxied.of(wire.MsgNegotiateProtocol), "\n"); got != expectedNegotiation(minor, options...) {
 									t.Errorf("3.%d, %d options: negotiated\n%s\nwant\n%s", minor, len(options), got, expectedNegotiation(minor, options...))
 								}
 								in := l.user != "nobody" && (password == "secret" || l.user == "postgres")
@@ -125,11 +128,11 @@ func TestOneNegotiation(t *testing.T) {
 			p := start(t, how{}, func(cfg *Config) { cfg.Upstream = "host=127.0.0.1 port=" + port + " sslmode=" + c.mode })
 			w := dialBytes(t, p.addr, false)
 			w.user = c.user
-			w.login(protocolMajor<<16|9999, "_pq_.grease\x00on\x00")
-			if got, want := strings.Join(w.of(msgNegotiateProtocol), "\n"), expectedNegotiation(9999, "_pq_.grease"); got != want {
+			w.login(wire.ProtocolMajor<<16|9999, "_pq_.grease\x00on\x00")
+			if got, want := strings.Join(w.of(wire.MsgNegotiateProtocol), "\n"), expectedNegotiation(9999, "_pq_.grease"); got != want {
 				t.Errorf("negotiated\n%s\nwant\n%s\nall:\n%s", got, want, w.transcript())
 			}
-			if w.trace[0][0] != msgNegotiateProtocol {
+			if w.trace[0][0] != wire.MsgNegotiateProtocol {
 				t.Errorf("not first:\n%s", w.transcript())
 			}
 			if refused := c.mode == "disable"; refused != (w.key == "") {
@@ -150,8 +153,8 @@ func slowly(t *testing.T, addr string) string {
 		for {
 			n, err := from.Read(buf)
 			b := buf[:n]
-			if size, ok := 0, false; wait && n > headerSize {
-				if size, ok = frameLen(b); ok && size < n {
+			if size, ok := 0, false; wait && n > wire.HeaderSize {
+				if size, ok = wire.FrameLen(b); ok && size < n {
 					wait = false
 					if _, err := to.Write(b[:size]); err != nil {
 						return
@@ -165,7 +168,7 @@ func slowly(t *testing.T, addr string) string {
 			}
 		}
 	}
-	return pretend(t, func(client net.Conn) {
+	return proxytest.Pretend(t, func(client net.Conn) {
 		server, err := net.Dial("tcp", addr)
 		if err != nil {
 			return

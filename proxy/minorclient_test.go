@@ -11,23 +11,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/scram"
+	"mbusproxy/proxy/wire"
 )
 
 // byteClient takes part in a startup byte by byte: what it shows of the server's messages is all there
 // is of them, except what is another each time. pgproto3 would read some of them its own way.
 type byteClient struct {
-	*wire
+	*wireClient
 	user, password string
-	binding        []byte    // of its TLS connection
-	plus           bool      // bind SCRAM to it
-	trace          []string  // the server's messages
-	key            cancelKey // once known
+	binding        []byte         // of its TLS connection
+	plus           bool           // bind SCRAM to it
+	trace          []string       // the server's messages
+	key            wire.CancelKey // once known
 }
 
 // dialBytes connects, with TLS after an SSLRequest if secure.
 func dialBytes(t testing.TB, addr string, secure bool) *byteClient {
 	t.Helper()
-	c := &byteClient{wire: dialWire(t, addr)}
+	c := &byteClient{wireClient: dialWire(t, addr)}
 	if !secure {
 		return c
 	}
@@ -41,7 +45,7 @@ func dialBytes(t testing.TB, addr string, secure bool) *byteClient {
 	if err := conn.Handshake(); err != nil {
 		t.Fatal(err)
 	}
-	c.binding = endPoint(conn.ConnectionState().PeerCertificates[0].Raw)
+	c.binding = endpoint.CertificateBinding(conn.ConnectionState().PeerCertificates[0].Raw)
 	return c
 }
 
@@ -49,17 +53,17 @@ func dialBytes(t testing.TB, addr string, secure bool) *byteClient {
 func (c *byteClient) message() (typ byte, body []byte) {
 	c.t.Helper()
 	c.extend()
-	var head [headerSize]byte
+	var head [wire.HeaderSize]byte
 	if _, err := io.ReadFull(c.conn, head[:]); err == io.EOF {
 		return 0, nil
 	} else if err != nil {
 		c.t.Fatalf("reading a message: %v\nuntil then:\n%s", err, strings.Join(c.trace, "\n"))
 	}
-	size, ok := frameLen(head[:])
+	size, ok := wire.FrameLen(head[:])
 	if !ok {
 		c.t.Fatalf("header % x", head)
 	}
-	body = make([]byte, size-headerSize)
+	body = make([]byte, size-wire.HeaderSize)
 	if _, err := io.ReadFull(c.conn, body); err != nil {
 		c.t.Fatalf("reading a message of type %c: %v", head[0], err)
 	}
@@ -71,7 +75,7 @@ func (c *byteClient) message() (typ byte, body []byte) {
 func (c *byteClient) login(version uint32, parameters string) {
 	c.t.Helper()
 	c.write(packet(version, parameters+"user\x00"+c.user+"\x00database\x00postgres\x00\x00"))
-	var exchange *scramLogin
+	var exchange *scram.Client
 	for {
 		typ, body := c.message()
 		shown := slices.Clone(body)
@@ -80,40 +84,40 @@ func (c *byteClient) login(version uint32, parameters string) {
 		case 0:
 			c.trace = append(c.trace, "closed")
 			return
-		case msgBackendKeyData:
-			c.key = cancelKey(body)
+		case wire.MsgBackendKeyData:
+			c.key = wire.CancelKey(body)
 			clear(shown)
-		case msgAuthentication:
+		case wire.MsgAuthentication:
 			switch binary.BigEndian.Uint32(body) {
-			case authCleartextPassword:
+			case wire.AuthCleartextPassword:
 				answer = []byte(c.password + "\x00")
-			case authMD5Password:
+			case wire.AuthMD5Password:
 				inner := md5.Sum([]byte(c.password + c.user))
 				outer := md5.Sum(append([]byte(hex.EncodeToString(inner[:])), body[4:]...))
 				answer = []byte("md5" + hex.EncodeToString(outer[:]) + "\x00")
 				clear(shown[4:])
-			case authSASL:
+			case wire.AuthSASL:
 				if !c.plus {
 					c.binding = nil
 				}
-				exchange = newSCRAMLogin(c.binding)
-				answer = appendInitialResponse(nil, exchange.mechanism, []byte(exchange.header+exchange.first))[headerSize:]
-			case authSASLContinue:
-				if err := exchange.challenged(body[4:]); err != nil {
+				exchange = scram.NewClient(c.binding)
+				answer = wire.AppendInitialResponse(nil, exchange.Mechanism, []byte(exchange.Header+exchange.First))[wire.HeaderSize:]
+			case wire.AuthSASLContinue:
+				if err := exchange.Challenged(body[4:]); err != nil {
 					c.t.Fatal(err)
 				}
-				clientKey, storedKey := keysOf(c.t, c.password, exchange.salt, exchange.iterations)
-				answer = []byte(exchange.prove(&clientKey, &storedKey))
-				shown = bytes.ReplaceAll(shown, []byte(exchange.serverNonce), bytes.Repeat([]byte{'n'}, len(exchange.serverNonce)))
-			case authSASLFinal:
+				clientKey, storedKey := keysOf(c.t, c.password, exchange.Salt, exchange.Iterations)
+				answer = []byte(exchange.Prove(&clientKey, &storedKey))
+				shown = bytes.ReplaceAll(shown, []byte(exchange.ServerNonce), bytes.Repeat([]byte{'n'}, len(exchange.ServerNonce)))
+			case wire.AuthSASLFinal:
 				clear(shown[len("1234v="):])
 			}
 		}
 		c.trace = append(c.trace, fmt.Sprintf("%c %q", typ, shown))
 		if answer != nil {
-			c.write(appendPassword(nil, answer))
+			c.write(wire.AppendPassword(nil, answer))
 		}
-		if typ == msgReadyForQuery {
+		if typ == wire.MsgReadyForQuery {
 			return
 		}
 	}
@@ -122,7 +126,7 @@ func (c *byteClient) login(version uint32, parameters string) {
 // run adds the reply to a Query to the trace.
 func (c *byteClient) run(sql string) {
 	c.t.Helper()
-	c.write(appendFrame(nil, msgQuery, []byte(sql), []byte{0}))
+	c.write(wire.AppendFrame(nil, wire.MsgQuery, []byte(sql), []byte{0}))
 	c.toReady()
 }
 
@@ -136,7 +140,7 @@ func (c *byteClient) toReady() {
 			return
 		}
 		c.trace = append(c.trace, fmt.Sprintf("%c %q", typ, body))
-		if typ == msgReadyForQuery {
+		if typ == wire.MsgReadyForQuery {
 			return
 		}
 	}

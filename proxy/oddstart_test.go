@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"mbusproxy/internal/pgcluster"
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // oddStart is a connection that begins oddly: what a client sends, until the other side closes.
@@ -133,12 +135,12 @@ func (o oddStart) play(addr string) (end oddEnd) {
 	if strings.HasPrefix(addr, "/") {
 		network = "unix"
 	}
-	conn, err := net.DialTimeout(network, addr, patience)
+	conn, err := net.DialTimeout(network, addr, proxytest.Patience)
 	if err != nil {
 		return oddEnd{failed: err.Error()}
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(proxytest.Patience))
 	for _, s := range o.steps {
 		if _, err := conn.Write([]byte(s.send)); err != nil {
 			break // closed already; what came is compared
@@ -175,18 +177,18 @@ func (o oddStart) comparable(b []byte) []byte {
 	for at < len(out) && (out[at] == 'N' || out[at] == 'S') && (at+1 == len(out) || bytes.IndexByte([]byte("NSER"), out[at+1]) >= 0) {
 		at++ // answers to requests
 	}
-	for at+headerSize <= len(out) {
-		size, ok := frameLen(out[at:])
+	for at+wire.HeaderSize <= len(out) {
+		size, ok := wire.FrameLen(out[at:])
 		if !ok || at+size > len(out) {
 			break
 		}
-		body := out[at+headerSize : at+size]
+		body := out[at+wire.HeaderSize : at+size]
 		switch {
-		case out[at] == msgBackendKeyData:
+		case out[at] == wire.MsgBackendKeyData:
 			clear(body)
-		case out[at] == msgAuthentication && body[3] == authMD5Password:
+		case out[at] == wire.MsgAuthentication && body[3] == wire.AuthMD5Password:
 			clear(body[4:])
-		case out[at] == msgErrorResponse && o.own:
+		case out[at] == wire.MsgErrorResponse && o.own:
 			var kept []byte
 			for _, field := range bytes.Split(body, []byte{0}) {
 				if len(field) > 0 && bytes.IndexByte([]byte("FLR"), field[0]) < 0 {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"mbusproxy/internal/wiretest"
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // TestRandomDriver plays random scripts, directly and through the proxy, and compares every byte of the
@@ -21,7 +23,7 @@ import (
 func TestRandomDriver(t *testing.T) {
 	limit, seed := wiretest.Settings(t, "MBUS_RANDOM", 6*time.Second)
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		direct := fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())
 		first, messages, replies := seed, 0, 0
 		var running wiretest.Script
@@ -34,9 +36,9 @@ func TestRandomDriver(t *testing.T) {
 			sc := randomScript(rand.New(rand.NewPCG(seed, 3)), seed%2 == 1)
 			running = sc
 			play := func(s wiretest.Script) (want, got [][]byte, outOfStep bool) {
-				before := p.counts.desyncs.Load() + p.counts.panics.Load()
+				before := p.sessions.Counts.Desyncs.Load() + p.sessions.Counts.Panics.Load()
 				want, got = perform(t, direct, s, seed), perform(t, p.addr, s, seed)
-				return want, got, p.counts.desyncs.Load()+p.counts.panics.Load() > before
+				return want, got, p.sessions.Counts.Desyncs.Load()+p.sessions.Counts.Panics.Load() > before
 			}
 			want, got, lost := play(sc)
 			if wiretest.Difference(want, got, alike) >= 0 || lost {
@@ -46,7 +48,7 @@ func TestRandomDriver(t *testing.T) {
 						seed, s, lost, at, wiretest.Around(want, at), wiretest.Around(got, at))
 				}
 				show(sc)
-				show(wiretest.Shrink(sc, patience, func(s wiretest.Script) bool {
+				show(wiretest.Shrink(sc, proxytest.Patience, func(s wiretest.Script) bool {
 					w, g, l := play(s)
 					failed := wiretest.Difference(w, g, alike) >= 0 && l == lost
 					if failed {
@@ -81,8 +83,8 @@ func alike(direct, proxied []byte) bool {
 	if bytes.Equal(direct, proxied) {
 		return true
 	}
-	if direct[0] != msgErrorResponse || proxied[0] != msgErrorResponse {
+	if direct[0] != wire.MsgErrorResponse || proxied[0] != wire.MsgErrorResponse {
 		return false
 	}
-	return bytes.Equal(inSource.ReplaceAll(direct[headerSize:], nil), inSource.ReplaceAll(proxied[headerSize:], nil))
+	return bytes.Equal(inSource.ReplaceAll(direct[wire.HeaderSize:], nil), inSource.ReplaceAll(proxied[wire.HeaderSize:], nil))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/internal/wiretest"
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 // writer makes up a script. What SQL's EXECUTE executes has a name of its own, for a statement that executes
@@ -29,7 +30,7 @@ func randomScript(rnd *rand.Rand, steps bool) wiretest.Script {
 		blocks[w.IntN(len(blocks))]()
 		w.pause()
 	}
-	w.add(sync1(), &pgproto3.Query{String: "select 'end'"}, &pgproto3.Terminate{})
+	w.add(proxytest.Sync(), &pgproto3.Query{String: "select 'end'"}, &pgproto3.Terminate{})
 	w.end(false)
 	return w.script
 }
@@ -48,7 +49,7 @@ func (w *writer) pause() {
 		w.add(&pgproto3.Flush{})
 		w.end(true)
 	case 1:
-		w.add(sync1())
+		w.add(proxytest.Sync())
 		w.end(true)
 	case 2:
 		w.end(false)
@@ -80,8 +81,8 @@ func (w *writer) mark(sql string) string {
 // text is a statement of any kind.
 func (w *writer) text() string {
 	if w.steps && w.oneIn(3) {
-		return w.pick(markLate+" select s from generate_series(1, 3) s", markLate+" select 1/s as d from generate_series(0, 3) s",
-			markLate+" select nix from generate_series(1, 3) s", markHide+" select 1", markHide+" select 1/0", markHide+" selct")
+		return w.pick(proxytest.MarkLate+" select s from generate_series(1, 3) s", proxytest.MarkLate+" select 1/s as d from generate_series(0, 3) s",
+			proxytest.MarkLate+" select nix from generate_series(1, 3) s", proxytest.MarkHide+" select 1", proxytest.MarkHide+" select 1/0", proxytest.MarkHide+" selct")
 	}
 	if !w.steps && w.oneIn(5) { // by which SQL would run late statements without their steps
 		return w.mark(w.pick("execute c", "deallocate c",
@@ -113,8 +114,8 @@ func (w *writer) deferred() string {
 // transaction is executed, so the portal is closed behind it. From 18 on a Query behind messages without a Sync
 // leaves their transaction open, unless it is of several statements, as one with a hidden statement is.
 func (w *writer) simple(sql string) {
-	if w.steps && (mayAct([]byte(sql)) || strings.Contains(sql, markHide)) {
-		w.add(sync1())
+	if w.steps && (actsOnNames(sql) || strings.Contains(sql, proxytest.MarkHide)) {
+		w.add(proxytest.Sync())
 	}
 	w.add(&pgproto3.Query{String: sql}, &pgproto3.Close{ObjectType: 'P'})
 }
@@ -133,8 +134,8 @@ func (w *writer) run(sql string) {
 		w.simple(sql)
 		return
 	}
-	w.add(parse("run", sql), bind("run", "run"), execute("run"), sync1(),
-		&pgproto3.Close{ObjectType: 'S', Name: "run"}, &pgproto3.Close{ObjectType: 'P', Name: "run"}, sync1())
+	w.add(proxytest.Parse("run", sql), proxytest.Bind("run", "run"), proxytest.Execute("run"), proxytest.Sync(),
+		&pgproto3.Close{ObjectType: 'S', Name: "run"}, &pgproto3.Close{ObjectType: 'P', Name: "run"}, proxytest.Sync())
 }
 
 // single adds a message that may fit nothing before it.
@@ -154,7 +155,7 @@ func (w *writer) single() {
 		case 8:
 			w.add(w.close())
 		case 9, 10:
-			w.add(sync1())
+			w.add(proxytest.Sync())
 		default:
 			switch w.IntN(4) {
 			case 0:
@@ -188,7 +189,7 @@ func (w *writer) extended() {
 	w.maybe(&pgproto3.Close{ObjectType: 'S', Name: n})
 	w.maybe(&pgproto3.Describe{ObjectType: 'S', Name: n})
 	w.add(&pgproto3.Parse{Name: n, Query: w.text()})
-	w.maybe(sync1())
+	w.maybe(proxytest.Sync())
 	w.maybe(&pgproto3.Describe{ObjectType: 'S', Name: n})
 	w.maybe(&pgproto3.Close{ObjectType: 'P', Name: portal})
 	w.add(&pgproto3.Bind{DestinationPortal: portal, PreparedStatement: n})
@@ -200,7 +201,7 @@ func (w *writer) extended() {
 	w.maybe(w.close())
 	w.maybe(&pgproto3.Describe{ObjectType: 'P', Name: portal})
 	if !w.oneIn(3) {
-		w.add(sync1())
+		w.add(proxytest.Sync())
 	}
 }
 
@@ -208,36 +209,36 @@ func (w *writer) extended() {
 // savepoints between the pieces.
 func (w *writer) limited() {
 	n, portal := w.statementName(), w.portalName()
-	w.add(sync1())
+	w.add(proxytest.Sync())
 	w.run("rollback")
 	w.run("begin")
 	w.maybe(&pgproto3.Close{ObjectType: 'S', Name: n}, &pgproto3.Close{ObjectType: 'P', Name: portal})
 	text := w.mark("select s, 'row' from generate_series(1, 7) s")
 	if w.steps && w.oneIn(2) {
-		text = markLate + " select s from generate_series(1, 3) s"
+		text = proxytest.MarkLate + " select s from generate_series(1, 3) s"
 	}
-	w.add(parse(n, text), bind(portal, n))
+	w.add(proxytest.Parse(n, text), proxytest.Bind(portal, n))
 	early := w.oneIn(2)
 	if early {
-		w.add(w.execute(portal), sync1())
+		w.add(w.execute(portal), proxytest.Sync())
 	}
 	if w.oneIn(2) {
-		w.add(sync1())
+		w.add(proxytest.Sync())
 		w.run("savepoint s")
 	}
 	for range 2 + w.IntN(4) {
 		w.add(w.execute(portal))
-		w.maybe(sync1())
+		w.maybe(proxytest.Sync())
 		w.maybe(&pgproto3.Describe{ObjectType: 'P', Name: portal})
 		if w.oneIn(5) {
-			w.add(&pgproto3.Execute{Portal: "none"}, sync1())
+			w.add(&pgproto3.Execute{Portal: "none"}, proxytest.Sync())
 			w.run("rollback to s")
 		}
 		if w.oneIn(4) {
 			w.pause()
 		}
 	}
-	w.add(sync1())
+	w.add(proxytest.Sync())
 	w.run(w.pick("commit", "rollback", "select 1/0"))
 	w.maybe(w.execute(portal))
 }
@@ -248,7 +249,7 @@ func (w *writer) held() {
 	if w.steps {
 		name = "held" // FETCH does not know steps
 	}
-	w.add(sync1())
+	w.add(proxytest.Sync())
 	w.run(w.pick("rollback", "commit"))
 	w.run("close " + w.pick("a", "b", "all", name))
 	w.maybe(&pgproto3.Close{ObjectType: 'P', Name: name})
@@ -265,9 +266,9 @@ func (w *writer) held() {
 				w.run(w.mark("fetch " + w.pick("2", "all", "backward 1", "absolute 1") + " from " + name))
 			case 2, 3:
 				w.add(&pgproto3.Execute{Portal: name, MaxRows: uint32(w.IntN(4))})
-				w.add(sync1())
+				w.add(proxytest.Sync())
 			default:
-				w.add(&pgproto3.Describe{ObjectType: 'P', Name: name}, sync1())
+				w.add(&pgproto3.Describe{ObjectType: 'P', Name: name}, proxytest.Sync())
 			}
 		}
 	}
@@ -287,7 +288,7 @@ func (w *writer) held() {
 	case 0:
 		w.run("close " + name)
 	case 1:
-		w.add(&pgproto3.Close{ObjectType: 'P', Name: name}, sync1())
+		w.add(&pgproto3.Close{ObjectType: 'P', Name: name}, proxytest.Sync())
 	case 2:
 		w.run("discard all")
 	}
@@ -299,32 +300,32 @@ func (w *writer) renamed() {
 	for i := range 2 + w.IntN(6) {
 		text := w.pick("select %d", "/*mbus4*/ select %d, nix", "/*mbus4*/ select %d", "select %d where 1/0 = 1", "selct %d", "/*mbus4*/ selct %d")
 		if w.steps && w.oneIn(3) {
-			text = markLate + " select %d + s from generate_series(1, 2) s"
+			text = proxytest.MarkLate + " select %d + s from generate_series(1, 2) s"
 		}
-		w.add(parse(n, fmt.Sprintf(text, i)))
-		w.maybe(sync1())
+		w.add(proxytest.Parse(n, fmt.Sprintf(text, i)))
+		w.maybe(proxytest.Sync())
 		w.add(&pgproto3.Bind{DestinationPortal: portal, PreparedStatement: n}, w.execute(portal))
 		w.maybe(&pgproto3.Describe{ObjectType: 'S', Name: n})
 		if w.oneIn(2) {
-			w.add(sync1())
+			w.add(proxytest.Sync())
 		}
 		switch w.IntN(5) {
 		case 0, 1:
 			w.add(&pgproto3.Close{ObjectType: 'S', Name: n})
 		case 2:
-			w.add(sync1())
+			w.add(proxytest.Sync())
 			w.run(w.pick("deallocate a", "deallocate b", "deallocate all", "discard all", "rollback"))
 		case 3:
-			w.add(sync1())
+			w.add(proxytest.Sync())
 			w.run(w.mark("prepare " + w.pick("a", "b") + " as select 'by SQL'"))
 		}
 	}
-	w.add(sync1())
+	w.add(proxytest.Sync())
 }
 
 // copied adds a COPY of either direction in either protocol.
 func (w *writer) copied() {
-	w.add(sync1())
+	w.add(proxytest.Sync())
 	w.run("truncate items")
 	in := w.oneIn(2)
 	sql := w.mark("copy items from stdin")
@@ -334,7 +335,7 @@ func (w *writer) copied() {
 	}
 	extended := !w.steps && w.oneIn(2)
 	if extended {
-		w.add(parse("", sql), bind("", ""), execute(""))
+		w.add(proxytest.Parse("", sql), proxytest.Bind("", ""), proxytest.Execute(""))
 		w.maybe(&pgproto3.Flush{})
 	} else {
 		w.add(&pgproto3.Query{String: sql + w.pick("", "; select 2", "; selct", "; copy items to stdout")})
@@ -355,7 +356,7 @@ func (w *writer) copied() {
 		}
 	}
 	if extended { // what is left would copy once more, but without data
-		w.add(sync1(), &pgproto3.Close{ObjectType: 'S'}, &pgproto3.Close{ObjectType: 'P'}, sync1())
+		w.add(proxytest.Sync(), &pgproto3.Close{ObjectType: 'S'}, &pgproto3.Close{ObjectType: 'P'}, proxytest.Sync())
 	} else {
 		w.add(&pgproto3.Close{ObjectType: 'P'})
 	}
@@ -366,14 +367,14 @@ func (w *writer) burst() {
 	if !w.oneIn(3) {
 		return
 	}
-	w.add(sync1())
+	w.add(proxytest.Sync())
 	w.run("rollback")
 	for range 100 + w.IntN(60) {
 		switch w.IntN(12) {
 		case 0:
 			w.simple(w.text())
 		case 1:
-			w.add(sync1())
+			w.add(proxytest.Sync())
 		case 2:
 			w.add(&pgproto3.Parse{Name: w.statementName(), Query: w.text()})
 		case 3:
@@ -381,13 +382,13 @@ func (w *writer) burst() {
 		default:
 			text := w.mark(w.pick("select 1", "select generate_series(1, 3)", "select 'x'", "select 7 as n"))
 			if w.steps && w.oneIn(4) {
-				text = markLate + " select s from generate_series(1, 3) s"
+				text = proxytest.MarkLate + " select s from generate_series(1, 3) s"
 			}
-			w.add(parse("", text), bind("", ""), &pgproto3.Describe{ObjectType: 'P'}, w.execute(""))
+			w.add(proxytest.Parse("", text), proxytest.Bind("", ""), &pgproto3.Describe{ObjectType: 'P'}, w.execute(""))
 			if w.oneIn(3) {
-				w.add(sync1())
+				w.add(proxytest.Sync())
 			}
 		}
 	}
-	w.add(sync1())
+	w.add(proxytest.Sync())
 }

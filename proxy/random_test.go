@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 // TestRandomSequences sends the same random messages directly and through the proxy, in random
@@ -22,7 +24,7 @@ func TestRandomSequences(t *testing.T) {
 		rounds = 30
 	}
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		direct := fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())
 		for seed := range uint64(rounds) {
 			messages := randomMessages(rand.New(rand.NewPCG(seed, 1)), seed%3 != 1, seed%3 == 2)
@@ -33,7 +35,7 @@ func TestRandomSequences(t *testing.T) {
 					seed, transcript(messages), want, got)
 				return
 			}
-			if n := p.counts.desyncs.Load(); n > 0 {
+			if n := p.sessions.Counts.Desyncs.Load(); n > 0 {
 				t.Fatalf("seed %d: out of step after\n%s\nreplies:\n%s", seed, transcript(messages), want)
 			}
 		}
@@ -88,8 +90,8 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 	}
 	text := func() string {
 		if steps && rnd.IntN(3) == 0 {
-			return pick(markLate+" select s from generate_series(1, 3) s", markLate+" select 1/s as d from generate_series(0, 3) s",
-				markLate+" select nix from generate_series(1, 3) s", markHide+" select 1", markHide+" select 1/0", markHide+" selct",
+			return pick(proxytest.MarkLate+" select s from generate_series(1, 3) s", proxytest.MarkLate+" select 1/s as d from generate_series(0, 3) s",
+				proxytest.MarkLate+" select nix from generate_series(1, 3) s", proxytest.MarkHide+" select 1", proxytest.MarkHide+" select 1/0", proxytest.MarkHide+" selct",
 				"prepare a as select 'prepared'", "prepare b as select 1; select 2", "declare a cursor for select generate_series(1, 5)",
 				"/* declare a */ declare b cursor for select 'declared'", "close a")
 		}
@@ -159,15 +161,15 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 		// run is not a Query: Postgres 15 crashes when the unnamed portal that a failed Query has
 		// left in a transaction is executed.
 		run := func(sql string) []pgproto3.FrontendMessage {
-			return msgs(sync1(), parse("run", sql), bind("run", "run"), execute("run"), sync1(),
-				&pgproto3.Close{ObjectType: 'S', Name: "run"}, &pgproto3.Close{ObjectType: 'P', Name: "run"}, sync1())
+			return proxytest.Messages(proxytest.Sync(), proxytest.Parse("run", sql), proxytest.Bind("run", "run"), proxytest.Execute("run"), proxytest.Sync(),
+				&pgproto3.Close{ObjectType: 'S', Name: "run"}, &pgproto3.Close{ObjectType: 'P', Name: "run"}, proxytest.Sync())
 		}
 		n, portal := name(), name()
 		add(run("rollback")...)
 		maybe(append(run("begin"), run("savepoint s")...)...)
 		maybe(broken)
 		maybe(&pgproto3.Close{ObjectType: 'S', Name: n})
-		add(&pgproto3.Parse{Name: n, Query: pick(markLate+" select s from generate_series(1, 3) s", "select 7")})
+		add(&pgproto3.Parse{Name: n, Query: pick(proxytest.MarkLate+" select s from generate_series(1, 3) s", "select 7")})
 		maybe(&pgproto3.Sync{})
 		maybe(append(run("deallocate "+pick("a", "b", "all")), run("prepare "+pick("a", "b")+" as select 8")...)...)
 		maybe(broken, &pgproto3.Sync{})
@@ -176,7 +178,7 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 		for range 1 + rnd.IntN(3) {
 			add(&pgproto3.Execute{Portal: portal, MaxRows: uint32(rnd.IntN(2))})
 			maybe(&pgproto3.Sync{})
-			maybe(append(msgs(broken), run("rollback to s")...)...)
+			maybe(append(proxytest.Messages(broken), run("rollback to s")...)...)
 		}
 		add(run("rollback")...)
 	}
@@ -188,7 +190,7 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 		switch rnd.IntN(16) {
 		case 0, 1:
 			sql := simple()
-			if steps && mayAct([]byte(sql)) {
+			if steps && actsOnNames(sql) {
 				add(&pgproto3.Sync{})
 			}
 			add(&pgproto3.Query{String: sql})
@@ -226,4 +228,10 @@ func randomMessages(rnd *rand.Rand, plans, steps bool) []pgproto3.FrontendMessag
 	}
 	add(&pgproto3.Sync{}, &pgproto3.Query{String: "select 'end'"}, &pgproto3.Terminate{})
 	return out
+}
+
+// actsOnNames reports whether a text may give names another meaning.
+func actsOnNames(sql string) bool {
+	sql = strings.ToLower(sql)
+	return strings.Contains(sql, "prepare") || strings.Contains(sql, "deallocate") || strings.Contains(sql, "declare")
 }

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // TestTargetSessionAttrs: hosts are asked once for many sessions, and one that is silent or gone
@@ -41,7 +44,7 @@ func TestTargetSessionAttrs(t *testing.T) {
 		}
 		began := time.Now()
 		all.Wait()
-		if took := time.Since(began); took > patience { // less than the deaf one is waited for
+		if took := time.Since(began); took > proxytest.Patience { // less than the deaf one is waited for
 			t.Errorf("%d sessions took %v", n, took)
 		}
 		// Each session is one connection; what is more are questions.
@@ -117,7 +120,7 @@ func rawLoginQuietly(addr string) error {
 	}
 	var all []byte
 	var b [1024]byte
-	for len(all) < 6 || all[len(all)-6] != msgReadyForQuery {
+	for len(all) < 6 || all[len(all)-6] != wire.MsgReadyForQuery {
 		n, err := conn.Read(b[:])
 		if err != nil {
 			return err
@@ -130,7 +133,7 @@ func rawLoginQuietly(addr string) error {
 // countingRelay passes connections on to the shared cluster and counts them.
 func countingRelay(t *testing.T, count *atomic.Int32) (port int) {
 	t.Helper()
-	return pretend(t, func(c net.Conn) {
+	return proxytest.Pretend(t, func(c net.Conn) {
 		count.Add(1)
 		relayTo(c, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
 	}).Port

@@ -10,6 +10,13 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/proxy/auth"
+	"mbusproxy/proxy/listen"
+	"mbusproxy/proxy/relay"
+	"mbusproxy/proxy/startup"
+	"mbusproxy/proxy/upstream"
+	"mbusproxy/proxy/wire"
 )
 
 // Server is the proxy: it accepts clients on its listeners and runs their sessions. Its methods
@@ -18,19 +25,15 @@ type Server struct {
 	cfg       Config                 // but for what limits holds
 	limits    atomic.Pointer[Limits] // in force for new sessions
 	log       *zap.Logger
-	upstreams *upstreams
-	verifiers *verifierCache
-	pool      *bufferPool
-	cancels   cancels
-	// gatherings and remembered are the memory that sessions share: for messages under way, and for the
-	// texts of what they have prepared.
-	gatherings *gatherings
-	remembered *budget
-	counts     counters
-	arrived    atomic.Int64 // when the last client came, in nanoseconds since 1970
-	starting   atomic.Int64 // startups under way
-	places     *gate        // of connections in startup
-	logins     *gate        // of those of them that need the server
+	upstreams *upstream.Servers
+	verifiers *auth.Cache
+	pool      *wire.BufferPool
+	sessions  *relay.Sessions
+	panics    atomic.Uint64 // of startups
+	arrived   atomic.Int64  // when the last client came, in nanoseconds since 1970
+	starting  atomic.Int64  // startups under way
+	places    *startup.Gate // of connections in startup
+	logins    *startup.Gate // of those of them that need the server
 
 	// ctx ends the startups under way at Shutdown and Close.
 	startups       func() context.Context
@@ -39,12 +42,7 @@ type Server struct {
 	mu        sync.Mutex
 	state     serverState
 	listeners []net.Listener
-	loops     *loops // from Serve on
-	loopCount int
-	sessions  map[*session]bool // true: logged in, and counted in loggedIn
-	loggedIn  int
-	lastID    uint64
-	// handlers counts the goroutines of startups and sessions.
+	// handlers counts the startups.
 	handlers sync.WaitGroup
 	// ended is closed with the state serverEnded.
 	ended chan struct{}
@@ -63,13 +61,8 @@ func (s serverState) String() string {
 	return [...]string{"new", "listening", "ending"}[s]
 }
 
-// counters count what should not happen.
-type counters struct {
-	panics, desyncs atomic.Uint64
-}
-
 // New checks the configuration. It opens nothing.
-func New(cfg Config) (*Server, error) { return newServer(cfg, defaultLoops()) }
+func New(cfg Config) (*Server, error) { return newServer(cfg, relay.DefaultLoops()) }
 
 // newServer is New with the number of loops; without any, each session has goroutines.
 func newServer(cfg Config, loopCount int) (*Server, error) {
@@ -78,27 +71,25 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 		return nil, err
 	}
 	for _, a := range cfg.Listen {
-		if _, err := parseListen(a); err != nil {
+		if err := listen.CheckAddress(a); err != nil {
 			return nil, err
 		}
 	}
-	up, err := parseUpstream(cfg.Upstream, cfg.Admin, cfg.socketOptions())
+	ctx, cancel := context.WithCancel(context.Background())
+	startups := func() context.Context { return ctx }
+	up, err := upstream.Parse(cfg.Upstream, cfg.Admin, cfg.socketOptions().Dialer(), startups)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: newVerifierCache(cfg.Verifiers), pool: newBufferPool(),
-		startups: func() context.Context { return ctx }, cancelStartups: cancel,
-		gatherings: newGatherings(gatherTotal), remembered: newBudget(rememberTotal),
-		sessions: make(map[*session]bool), loopCount: loopCount,
+		cfg: cfg, log: cfg.Log, upstreams: up, verifiers: auth.NewCache(cfg.Verifiers), pool: wire.NewBufferPool(),
+		startups: startups, cancelStartups: cancel,
 		ended: make(chan struct{}),
 	}
+	s.sessions = relay.NewSessions(s.log, s.pool, loopCount)
 	s.limits.Store(cfg.limits())
-	s.places, s.logins = newGates(descriptors())
-	if up.prober != nil {
-		up.prober.life = s.startupContext
-	}
+	s.places, s.logins = startup.NewGates(startup.Descriptors())
 	return s, nil
 }
 
@@ -117,7 +108,7 @@ func (s *Server) Listen() error {
 	if s.state != serverNew {
 		return errListening
 	}
-	listeners, err := listenAll(s.cfg.Listen, s.cfg.socketOptions())
+	listeners, err := listen.All(s.cfg.Listen, s.cfg.socketOptions())
 	if err != nil {
 		return err
 	}
@@ -145,15 +136,11 @@ func (s *Server) Serve() error {
 		s.mu.Unlock()
 		return fmt.Errorf("serving: %w", errNotBound)
 	}
-	if s.state == serverListening && s.loops == nil {
-		var err error
-		if s.loops, err = newLoops(s.loopCount, s.log, s.pool); err != nil {
-			s.mu.Unlock()
-			return fmt.Errorf("serving: %w", err)
-		}
-	}
 	listeners := s.listeners
 	s.mu.Unlock()
+	if err := s.sessions.Serve(); err != nil {
+		return err
+	}
 	var accepting sync.WaitGroup
 	for _, l := range listeners {
 		accepting.Go(func() { s.accept(l) })
@@ -187,9 +174,9 @@ func (s *Server) accept(l net.Listener) {
 		s.starting.Add(1)
 		s.arrived.Store(time.Now().UnixNano())
 		ctx, end := context.WithCancelCause(s.startupContext())
-		st := newStartup(conn, end)
+		st := startup.New(conn, end)
 		// Nobody else is accepted while there is no place; the system keeps those that come.
-		admitted := s.places.enter(ctx, st)
+		admitted := s.places.Enter(ctx, st)
 		go func() {
 			defer s.handlers.Done()
 			defer s.starting.Add(-1)
@@ -198,7 +185,7 @@ func (s *Server) accept(l net.Listener) {
 				_ = conn.Close()
 				return
 			}
-			defer s.places.leave(st)
+			defer s.places.Leave(st)
 			s.guard(func() { s.serve(ctx, conn, st) })
 		}()
 	}
@@ -222,77 +209,9 @@ func (s *Server) enter() bool {
 func (s *Server) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.counts.panics.Add(1)
+			s.panics.Add(1)
 			s.log.Error("startup ended by a panic", zap.Any("panic", p), zap.Stack("stack"))
 		}
 	}()
 	f()
-}
-
-// admit makes a session known that is to log in. Whether it finds a place is known when it has: until then it holds
-// none, for anybody can come this far.
-func (s *Server) admit(sess *session) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == serverEnding {
-		return sayShutdown()
-	}
-	if s.isFull() {
-		return sayTooManyClients()
-	}
-	s.lastID++
-	sess.id = s.lastID
-	s.sessions[sess] = false
-	s.handlers.Add(1)
-	return nil
-}
-
-// count gives a session that has logged in a place, if there is one.
-func (s *Server) count(sess *session) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.isFull() {
-		return sayTooManyClients()
-	}
-	s.sessions[sess] = true
-	s.loggedIn++
-	return nil
-}
-
-// isFull is called with s.mu held.
-func (s *Server) isFull() bool {
-	limit := s.limits.Load().MaxConnections
-	return limit > 0 && s.loggedIn >= limit
-}
-
-// launch marks sess as running, unless the server is ending: then nobody would tell the session.
-func (s *Server) launch(sess *session) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == serverEnding {
-		return false
-	}
-	sess.up.gathered = gathering{all: s.gatherings, wake: sess.letGo}
-	sess.down.names.statements.budget, sess.down.names.portals.budget = s.remembered, s.remembered
-	sess.up.holding.look = sess.lookForClient
-	s.cancels.serve(sess.key, sess)
-	s.loops.take(sess)
-	sess.running.Store(2)
-	return true
-}
-
-// forget counts a session out.
-func (s *Server) forget(sess *session) {
-	if sess.key != "" {
-		s.cancels.remove(sess.key)
-	}
-	sess.down.names.statements.release()
-	sess.down.names.portals.release()
-	s.mu.Lock()
-	if s.sessions[sess] {
-		s.loggedIn--
-	}
-	delete(s.sessions, sess)
-	s.mu.Unlock()
-	s.handlers.Done()
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 func TestCancel(t *testing.T) {
@@ -19,7 +21,7 @@ func TestCancel(t *testing.T) {
 				w.send(&pgproto3.Query{String: "select pg_sleep(3600)"})
 				pid := w.key.ProcessID
 				admin := login(t, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port()))
-				eventually(t, "the query runs", func() bool {
+				proxytest.Eventually(t, "the query runs", func() bool {
 					return strings.Contains(admin.query(fmt.Sprintf("select state from pg_stat_activity where pid = %d and query like '%%3600%%'", pid)), "active")
 				})
 				wrong := dialWire(t, p.addr)
@@ -37,10 +39,8 @@ func TestCancel(t *testing.T) {
 				}
 				w.send(&pgproto3.Terminate{})
 				w.toEnd()
-				eventually(t, "the key is forgotten", func() bool {
-					p.cancels.mu.Lock()
-					defer p.cancels.mu.Unlock()
-					return len(p.cancels.targets) == 0
+				proxytest.Eventually(t, "the key is forgotten", func() bool {
+					return p.sessions.Census().Keys == 0
 				})
 			})
 		}
@@ -49,7 +49,7 @@ func TestCancel(t *testing.T) {
 
 func TestReplicationIsAPlainRelay(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{visible: true} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{Visible: true} })
 		for _, value := range []string{"database", "true"} {
 			w := dialWire(t, p.addr)
 			w.startup("user", "postgres", "database", "postgres", "replication", value)
@@ -75,7 +75,7 @@ func TestReplicationIsAPlainRelay(t *testing.T) {
 
 func TestNotificationsReachAnIdleSession(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		ear, mouth := login(t, p.addr), login(t, p.addr)
 		ear.query("listen /*mbus4*/ door")
 		mouth.query("notify door, 'knock'")
@@ -94,14 +94,14 @@ func TestServerBackendTerminated(t *testing.T) {
 			t.Error(got)
 		}
 		_ = w.conn.Close()
-		eventually(t, "the session has ended", func() bool { return p.sessionCount() == 1 })
+		proxytest.Eventually(t, "the session has ended", func() bool { return p.sessions.Census().Known == 1 })
 	})
 }
 
 // TestImpossibleLength: what the server makes of it is what the client sees.
 func TestImpossibleLength(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		for _, bytes := range []string{"Q\x00\x00\x00\x03", "Q\xff\xff\xff\xff", "X\x7f\xff\xff\xffabc", "?\x00\x00\x00\x04"} {
 			var got [2]string
 			for i, addr := range []string{p.addr, fmt.Sprintf("127.0.0.1:%d", shared.cluster.Port())} {
@@ -117,7 +117,7 @@ func TestImpossibleLength(t *testing.T) {
 }
 
 // backendGone reports whether the server process has ended.
-func backendGone(t *testing.T, admin *wire, pid uint32) func() bool {
+func backendGone(t *testing.T, admin *wireClient, pid uint32) func() bool {
 	return func() bool {
 		t.Helper()
 		return strings.Contains(admin.query(fmt.Sprintf("select count(*) from pg_stat_activity where pid = %d", pid)), `DataRow ["0"]`)
@@ -128,12 +128,12 @@ func TestClientKilled(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, nil)
 		admin := login(t, p.addr)
-		for name, leave := range map[string]func(*wire){
-			"closed":      func(w *wire) { _ = w.conn.Close() },
-			"reset":       func(w *wire) { _ = w.conn.(*net.TCPConn).SetLinger(0); _ = w.conn.Close() },
-			"half closed": func(w *wire) { _ = w.conn.(*net.TCPConn).CloseWrite() },
-			"mid-message": func(w *wire) { w.write([]byte("Q\x00\x00\x01\x00sel")); _ = w.conn.Close() },
-			"while copying": func(w *wire) {
+		for name, leave := range map[string]func(*wireClient){
+			"closed":      func(w *wireClient) { _ = w.conn.Close() },
+			"reset":       func(w *wireClient) { _ = w.conn.(*net.TCPConn).SetLinger(0); _ = w.conn.Close() },
+			"half closed": func(w *wireClient) { _ = w.conn.(*net.TCPConn).CloseWrite() },
+			"mid-message": func(w *wireClient) { w.write([]byte("Q\x00\x00\x01\x00sel")); _ = w.conn.Close() },
+			"while copying": func(w *wireClient) {
 				w.send(&pgproto3.Query{String: "copy items from stdin"})
 				w.until('G')
 				_ = w.conn.Close()
@@ -144,8 +144,8 @@ func TestClientKilled(t *testing.T) {
 				w.query("begin")
 				pid := w.key.ProcessID
 				leave(w)
-				eventually(t, "the backend has ended", backendGone(t, admin, pid))
-				eventually(t, "the session has ended", func() bool { return p.sessionCount() == 1 })
+				proxytest.Eventually(t, "the backend has ended", backendGone(t, admin, pid))
+				proxytest.Eventually(t, "the session has ended", func() bool { return p.sessions.Census().Known == 1 })
 			})
 		}
 	})
@@ -162,7 +162,7 @@ func TestLastWordsOfAClient(t *testing.T) {
 			w.send(&pgproto3.Query{String: fmt.Sprintf("insert into words values ('%s', %d)", way.name, i)}, &pgproto3.Terminate{})
 			_ = w.conn.Close()
 		}
-		eventually(t, "all rows are there", func() bool {
+		proxytest.Eventually(t, "all rows are there", func() bool {
 			return strings.Contains(admin.query("select count(*) from words where way = '"+way.name+"'"), `DataRow ["20"]`)
 		})
 	})
@@ -170,24 +170,24 @@ func TestLastWordsOfAClient(t *testing.T) {
 
 func TestPanicEndsOneSession(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter, c.Log = marking{}, nil })
+		p := start(t, way, func(c *Config) { c.Rewriter, c.Log = proxytest.Marking{}, nil })
 		bystander, w := login(t, p.addr), login(t, p.addr)
 		w.send(&pgproto3.Query{String: "select mbus4.panic()"})
 		if got := w.toEnd(); got != "closed" {
 			t.Error(got)
 		}
-		if n := p.counts.panics.Load(); n != 1 {
+		if n := p.sessions.Counts.Panics.Load(); n != 1 {
 			t.Errorf("%d panics counted", n)
 		}
 		if got := bystander.query("select 'still here'"); !strings.Contains(got, "still here") {
 			t.Error(got)
 		}
-		eventually(t, "the session has ended", func() bool { return p.sessionCount() == 1 })
+		proxytest.Eventually(t, "the session has ended", func() bool { return p.sessions.Census().Known == 1 })
 	})
 }
 
 func TestOutOfStepEndsTheSession(t *testing.T) {
-	server := pretend(t, func(c net.Conn) {
+	server := proxytest.Pretend(t, func(c net.Conn) {
 		var b [512]byte
 		_, _ = c.Read(b[:])
 		_, _ = c.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I"))
@@ -205,8 +205,8 @@ func TestOutOfStepEndsTheSession(t *testing.T) {
 		if got := w.toEnd(); got != "closed" {
 			t.Error(got)
 		}
-		eventually(t, "the session has ended", func() bool { return p.sessionCount() == 0 })
-		if n := p.counts.desyncs.Swap(0); n != 1 {
+		proxytest.Eventually(t, "the session has ended", func() bool { return p.sessions.Census().Known == 0 })
+		if n := p.sessions.Counts.Desyncs.Swap(0); n != 1 {
 			t.Errorf("%d sessions counted as out of step", n)
 		}
 	})

@@ -3,10 +3,9 @@ package proxy
 import (
 	"context"
 	"time"
-)
 
-// soon bounds last words.
-func soon() time.Time { return time.Now().Add(goodbyeTime) }
+	"mbusproxy/proxy/relay"
+)
 
 // Shutdown stops accepting, ends idle sessions with 57P01 and busy ones when they become idle,
 // at the latest after Config.DrainTimeout; what these still run is cancelled. It returns when all have ended, or with ctx's error
@@ -15,10 +14,11 @@ func soon() time.Time { return time.Now().Add(goodbyeTime) }
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.handOver(ctx)
 	s.stopAccepting()
-	s.each((*session).drain)
+	s.sessions.Drain()
 	done := make(chan struct{})
 	go func() {
 		s.handlers.Wait()
+		s.sessions.Close()
 		close(done)
 	}()
 	drained := time.NewTimer(s.limits.Load().DrainTimeout)
@@ -30,16 +30,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-drained.C:
 		s.cancelAll(ctx)
-		s.each((*session).expire)
+		s.sessions.Expire()
 		select {
 		case <-done:
 			s.end()
 			return nil
 		case <-ctx.Done():
-		case <-time.After(2*goodbyeTime + lingerTime):
+		case <-time.After(relay.ExpireTime):
 		}
 	}
-	s.each((*session).stop)
+	s.sessions.Stop()
 	<-done
 	s.end()
 	return ctx.Err()
@@ -48,8 +48,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // Close cuts all connections at once and returns when all is released.
 func (s *Server) Close() error {
 	s.stopAccepting()
-	s.each((*session).stop)
+	s.sessions.Stop()
 	s.handlers.Wait()
+	s.sessions.Close()
 	s.end()
 	return nil
 }
@@ -60,6 +61,7 @@ func (s *Server) stopAccepting() {
 	already := s.state == serverEnding
 	s.state = serverEnding
 	s.mu.Unlock()
+	s.sessions.End()
 	if already {
 		return
 	}
@@ -76,20 +78,6 @@ func (s *Server) end() {
 	select {
 	case <-s.ended:
 	default:
-		if s.loops != nil {
-			s.loops.close()
-		}
 		close(s.ended)
-	}
-}
-
-// each calls f for every session that runs.
-func (s *Server) each(f func(*session)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for sess := range s.sessions {
-		if sess.running.Load() > 0 {
-			f(sess)
-		}
 	}
 }

@@ -7,16 +7,19 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // TestServerEndsSilently: a server that is killed says nothing; the client hears it from the proxy,
 // but for one that has said goodbye itself.
 func TestServerEndsSilently(t *testing.T) {
-	server := pretend(t, func(c net.Conn) {
+	server := proxytest.Pretend(t, func(c net.Conn) {
 		var b [512]byte
 		_, _ = c.Read(b[:])
 		_, _ = c.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I"))
-		if _, _ = c.Read(b[:]); b[0] == msgQuery {
+		if _, _ = c.Read(b[:]); b[0] == wire.MsgQuery {
 			_, _ = c.Write([]byte("T\x00\x00\x00\x06\x00\x00"))
 		}
 	})

@@ -1,6 +1,9 @@
 package proxy
 
 import (
+	"net"
+	"os"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -20,8 +23,9 @@ func TestSocketOptions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			eachWay(t, func(t *testing.T, way how) {
 				p := start(t, way, func(cfg *Config) { cfg.KeepAlive, cfg.UserTimeout = c.keepAlive, c.user })
-				login(t, p.addr).query("select 1") // by then the session is where it stays
-				for name, fd := range p.descriptors() {
+				w := login(t, p.addr)
+				w.query("select 1") // by then the session is where it stays
+				for name, fd := range p.descriptors(t, w) {
 					get := func(level, option int) int {
 						t.Helper()
 						v, err := syscall.GetsockoptInt(fd, level, option)
@@ -33,7 +37,7 @@ func TestSocketOptions(t *testing.T) {
 					if got := get(syscall.SOL_SOCKET, syscall.SO_KEEPALIVE); got != c.on {
 						t.Errorf("%s: SO_KEEPALIVE is %d", name, got)
 					}
-					if got := get(syscall.IPPROTO_TCP, tcpUserTimeout); got != c.userMS {
+					if got := get(syscall.IPPROTO_TCP, 0x12 /* TCP_USER_TIMEOUT */); got != c.userMS {
 						t.Errorf("%s: TCP_USER_TIMEOUT is %d", name, got)
 					}
 					if c.on == 0 {
@@ -41,7 +45,7 @@ func TestSocketOptions(t *testing.T) {
 					}
 					idle, interval, count := get(syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE),
 						get(syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL), get(syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT)
-					if idle != c.idle || interval != c.interval || count != keepAliveProbes {
+					if idle != c.idle || interval != c.interval || count != 4 {
 						t.Errorf("%s: idle %d, interval %d, count %d", name, idle, interval, count)
 					}
 				}
@@ -50,19 +54,26 @@ func TestSocketOptions(t *testing.T) {
 	}
 }
 
-// descriptors are those of the only session.
-func (s *Server) descriptors() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for sess := range s.sessions {
-		if ln := sess.lanes; ln != nil {
-			return map[string]int{"client": ln.client.fd, "server": ln.server.fd}
-		}
-		fds := map[string]int{}
-		for name, l := range map[string]*link{"client": sess.clientLink, "server": sess.serverLink} {
-			_ = l.raw.Control(func(fd uintptr) { fds[name] = int(fd) })
-		}
-		return fds
+// descriptors are those of the only session: the sockets of this process that lead to the client and to the server, found by
+// their peers' addresses.
+func (r *running) descriptors(t *testing.T, w *wireClient) map[string]int {
+	t.Helper()
+	ports := map[int]string{w.conn.LocalAddr().(*net.TCPAddr).Port: "client", shared.cluster.Port(): "server"}
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return nil
+	fds := map[string]int{}
+	for _, e := range entries {
+		fd, _ := strconv.Atoi(e.Name())
+		if a, err := syscall.Getpeername(fd); err == nil {
+			if a, ok := a.(*syscall.SockaddrInet4); ok && ports[a.Port] != "" {
+				fds[ports[a.Port]] = fd
+			}
+		}
+	}
+	if len(fds) != 2 {
+		t.Fatalf("found %v", fds)
+	}
+	return fds
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // TestHandshakesThatFail: a handshake that cannot succeed ends at once with an alert of TLS or without a word, one that
@@ -15,12 +18,12 @@ import (
 func TestHandshakesThatFail(t *testing.T) {
 	p := start(t, how{}, func(c *Config) { c.TLS, c.StartupTimeout = shared.serverTLS(), 4*time.Second })
 	t.Run("all", func(t *testing.T) { handshakesThatFail(t, p) })
-	eventually(t, "no startup is left", func() bool { return p.starting.Load() == 0 })
+	proxytest.Eventually(t, "no startup is left", func() bool { return p.starting.Load() == 0 })
 }
 
 func handshakesThatFail(t *testing.T, p *running) {
 	for _, request := range []string{"", sslRequest} {
-		begin := func(t *testing.T) *wire {
+		begin := func(t *testing.T) *wireClient {
 			w := dialWire(t, p.addr)
 			if request == "" {
 				return w
@@ -99,10 +102,10 @@ func TestMuchBeforeStartup(t *testing.T) {
 	if err := secured.Handshake(); err != nil {
 		t.Fatal(err)
 	}
-	_ = secured.SetDeadline(time.Now().Add(patience))
+	_ = secured.SetDeadline(time.Now().Add(proxytest.Patience))
 	// The largest startup packet but one byte, in records of one byte each.
-	largest := packet(3<<16, "user\x00postgres\x00_pq_.x\x00"+strings.Repeat("x", maxStartupPacket-8-len("user.postgres._pq_.x..."))+"\x00\x00")
-	if len(largest) != maxStartupPacket {
+	largest := packet(3<<16, "user\x00postgres\x00_pq_.x\x00"+strings.Repeat("x", wire.MaxStartupPacket-8-len("user.postgres._pq_.x..."))+"\x00\x00")
+	if len(largest) != wire.MaxStartupPacket {
 		t.Fatal(len(largest))
 	}
 	for _, b := range largest[:len(largest)-1] {
@@ -113,7 +116,7 @@ func TestMuchBeforeStartup(t *testing.T) {
 	if _, err := io.Copy(io.Discard, raw); isTimeout(err) {
 		t.Error("the connection stays open")
 	}
-	eventually(t, "no startup is left", func() bool { return p.starting.Load() == 0 })
+	proxytest.Eventually(t, "no startup is left", func() bool { return p.starting.Load() == 0 })
 }
 
 // TestCancelWithinDirectTLS: libpq 17 sends cancel requests in the same way as it connects.
@@ -124,7 +127,7 @@ func TestCancelWithinDirectTLS(t *testing.T) {
 	for i, key := range [][]byte{bytes.Repeat([]byte{1}, 8), []byte(s.key)} {
 		w := dialWire(t, p.addr)
 		w.over(tls.Client(w.conn, shared.clientTLS()))
-		w.write(cancelKey(key).request())
+		w.write(wire.CancelKey(key).Request())
 		if got := readAll(t, w.conn); len(got) > 0 {
 			t.Errorf("answer %q", got)
 		}

@@ -7,13 +7,23 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"go.uber.org/zap"
+
+	"mbusproxy/proxy/auth"
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/fatal"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay"
+	"mbusproxy/proxy/startup"
+	"mbusproxy/proxy/upstream"
+	"mbusproxy/proxy/wire"
 )
 
 // serve takes an accepted connection through startup; the session then runs on its own.
-func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup) {
-	l, err := newLink(conn, s.pool)
+func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup.Client) {
+	l, err := endpoint.New(conn, s.pool)
 	if err != nil {
 		_ = conn.Close()
 		s.log.Error("connection dropped", zap.Error(err))
@@ -22,190 +32,173 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup) {
 	started := false
 	defer func() {
 		if !started {
-			l.takeRest()
-			l.close()
+			l.TakeRest()
+			l.Close()
 		}
 	}()
-	st.watch(l)
+	st.Watch(l)
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Load().StartupTimeout)
 	defer cancel()
-	stop := context.AfterFunc(ctx, l.interrupt)
+	stop := context.AfterFunc(ctx, l.Interrupt)
 	sess, rest, err := s.startup(ctx, l, st)
 	// From here on the deadline must not strike: it would interrupt a running session.
 	struck := !stop()
 	if err == nil && sess == nil { // a cancel request
 		return
 	}
-	var life context.Context
 	if err == nil {
-		st.unwatch()
-		life, sess.cancel = context.WithCancel(context.Background())
-	}
-	if err == nil && (struck || !s.launch(sess)) {
-		sess.cancel()
-		sess.serverLink.close()
-		s.forget(sess)
-		err = context.Canceled
+		st.Unwatch()
+		if struck || !s.sessions.Launch(sess, rest) {
+			sess.Abandon()
+			err = context.Canceled
+		}
 	}
 	if err != nil {
 		s.refuse(ctx, l, st, err)
 		return
 	}
 	started = true
-	sess.start(life, rest)
 }
 
 // refuse tells the client why there is no session, where that can be told.
-func (s *Server) refuse(ctx context.Context, l *link, st *startup, err error) {
-	var said *fatal
-	var gone *serverGone
+func (s *Server) refuse(ctx context.Context, l *endpoint.Endpoint, st *startup.Client, err error) {
+	var said *fatal.Error
+	var gone *auth.ServerGone
 	switch {
-	case errors.Is(err, errNotSpoken), errors.Is(err, errRefused):
-	case !st.asked && (ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)):
+	case errors.Is(err, wire.ErrNotSpoken), errors.Is(err, auth.ErrRefused):
+	case !st.Asked && (ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded)):
 		// Nothing was asked: there is nothing to answer, as with the server.
-	case errors.Is(context.Cause(ctx), errSilent):
-		said = sayTooSlow()
-	case errors.Is(err, errCrowded):
-		said = sayCrowded()
+	case errors.Is(context.Cause(ctx), startup.ErrSilent):
+		said = fatal.TooSlow()
+	case errors.Is(err, startup.ErrCrowded):
+		said = fatal.Crowded()
 	case errors.Is(ctx.Err(), context.Canceled), errors.Is(err, context.Canceled):
-		said = sayShutdown()
+		said = fatal.Shutdown()
 	case ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded):
-		said = sayStartupTimeout()
+		said = fatal.StartupTimeout()
 	case errors.As(err, &said):
 	case errors.As(err, &gone):
-		s.log.Warn("server closed during startup", zap.Error(gone.err))
-		said = sayServerLost()
+		s.log.Warn("server closed during startup", zap.Error(gone.Err))
+		said = fatal.ServerLost()
 	}
 	s.log.Debug("no session", zap.Error(err))
 	if said == nil {
 		return
 	}
-	_ = l.sock.SetDeadline(soon())
-	_ = l.write(said.encode(nil))
-	l.closeWrite()
+	_ = l.Socket.SetDeadline(time.Now().Add(endpoint.GoodbyeTime))
+	_ = l.Write(said.Encode(nil))
+	l.CloseWrite()
 }
 
 // startup returns the session and what the server sent behind its first ReadyForQuery. A nil
 // session with a nil error means that a cancel request was served.
-func (s *Server) startup(ctx context.Context, l *link, st *startup) (*session, []byte, error) {
-	p, err := s.negotiate(ctx, l, st)
+func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.Client) (*relay.Session, []byte, error) {
+	p, err := startup.Negotiate(ctx, l, st, s.TLS())
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.code() == codeCancel {
+	if p.Code() == wire.CodeCancel {
 		if !s.knows(p) {
 			return nil, nil, nil
 		}
-		if err := s.logins.enter(ctx, st); err != nil {
-			return nil, nil, errNotSpoken // nobody reads an answer
+		if err := s.logins.Enter(ctx, st); err != nil {
+			return nil, nil, wire.ErrNotSpoken // nobody reads an answer
 		}
-		defer s.logins.leave(st)
+		defer s.logins.Leave(st)
 		s.cancel(ctx, p)
 		return nil, nil, nil
 	}
-	st.asked = true
-	params, wellFormed := parseParameters(p)
-	if s.cfg.TLSRequired && l.tls == nil && !l.isUnix() {
-		return nil, nil, sayTLSRequired()
+	st.Asked = true
+	params, wellFormed := wire.ParseParameters(p)
+	if s.cfg.TLSRequired && l.TLS == nil && !l.IsUnix() {
+		return nil, nil, fatal.TLSRequired()
 	}
-	sess := &session{server: s, clientLink: l, plain: params.replication}
-	if err := s.admit(sess); err != nil {
+	sess, err := s.sessions.Admit(l, params.Replication, s.limits.Load().MaxConnections)
+	if err != nil {
 		return nil, nil, err
 	}
-	sess.log = s.log.With(zap.Uint64("session", sess.id))
-	a := authentication{
-		client: l, user: params.user, verifiers: s.verifiers, log: sess.log, refusable: !wellFormed,
-		old: p.code()>>16 < protocolMajor,
-		loggedIn: func() error {
-			s.logins.leave(st)
-			s.places.leave(st)
-			return s.count(sess)
+	a := auth.Exchange{
+		Client: l, User: params.User, Verifiers: s.verifiers, Log: sess.Log, Refusable: !wellFormed,
+		Old: p.Code()>>16 < wire.ProtocolMajor,
+		LoggedIn: func() error {
+			s.logins.Leave(st)
+			s.places.Leave(st)
+			return s.sessions.Count(sess, s.limits.Load().MaxConnections)
 		},
 	}
-	var g *greeting
-	var at target
-	if err = s.logins.enter(ctx, st); err == nil {
-		g, at, err = s.connect(ctx, sess, p, a)
-		s.logins.leave(st)
+	var g *auth.Greeting
+	var c *upstream.Connection
+	if err = s.logins.Enter(ctx, st); err == nil {
+		g, c, err = s.connect(ctx, p, a)
+		s.logins.Leave(st)
 	}
 	if err != nil {
-		s.forget(sess)
+		sess.Abandon()
 		return nil, nil, err
 	}
-	secret := rand.Text()[:secretLen]
-	sess.up = clientFlow{
-		rewriter: s.cfg.Rewriter, secret: secret, user: params.user, database: params.database, settings: &sess.settings,
-	}
-	sess.down = serverFlow{rewriter: s.cfg.Rewriter, secret: secret, settings: &sess.settings}
-	sess.down.txn = g.txn
-	sess.settings.Store(&g.settings)
-	if len(g.key) > 0 {
-		if s.cancels.add(g.key, at) {
-			sess.key = g.key
-		} else {
-			sess.log.Warn("two servers use the same cancel key; it stays with the older session")
-		}
-	}
-	return sess, g.rest, nil
+	sess.Connected(c, g.Key, pipeline.Facts{
+		Rewriter: s.cfg.Rewriter, Secret: rand.Text()[:secretLen], User: params.User, Database: params.Database,
+		Settings: g.Settings, Txn: g.Txn,
+	})
+	return sess, g.Rest, nil
 }
 
 // secretLen is the length of StatementContext.Secret, in letters of 5 bits.
 const secretLen = 16
 
 // connect finds a server that takes the session and relays authentication with it, for which a is the beginning.
-func (s *Server) connect(ctx context.Context, sess *session, p startupPacket, a authentication) (*greeting, target, error) {
-	p, a.asIf = p.asked()
-	up, err := s.upstreams.route(ctx)
+func (s *Server) connect(ctx context.Context, p wire.StartupPacket, a auth.Exchange) (*auth.Greeting, *upstream.Connection, error) {
+	p, a.AsIf = p.Asked()
+	up, err := s.upstreams.Route(ctx)
 	if err != nil {
-		return nil, target{}, s.unfit(err)
+		return nil, nil, s.unfit(err)
 	}
 	for first := 0; ; {
-		c, err := up.dial(ctx, s.pool, first)
+		c, err := up.Dial(ctx, s.pool, first)
 		if err != nil && first == 0 && ctx.Err() == nil {
-			if again, rerr := s.upstreams.reroute(ctx, up); rerr != nil {
-				return nil, target{}, s.unfit(rerr)
+			if again, rerr := s.upstreams.Reroute(ctx, up); rerr != nil {
+				return nil, nil, s.unfit(rerr)
 			} else if again != nil {
 				up = again
-				c, err = up.dial(ctx, s.pool, first)
+				c, err = up.Dial(ctx, s.pool, first)
 			}
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil, target{}, fmt.Errorf("connecting to server: %w", ctx.Err())
+				return nil, nil, fmt.Errorf("connecting to server: %w", ctx.Err())
 			}
 			s.log.Warn("server cannot be reached", zap.Error(err))
-			return nil, target{}, sayUnreachable()
+			return nil, nil, fatal.Unreachable()
 		}
-		first = c.next
-		sess.serverLink = c.link
-		stop := context.AfterFunc(ctx, c.link.interrupt)
-		var g *greeting
-		if err = c.link.write(p); err != nil {
-			err = &serverGone{err}
+		first = c.Next
+		stop := context.AfterFunc(ctx, c.Endpoint.Interrupt)
+		var g *auth.Greeting
+		if err = c.Endpoint.Write(p); err != nil {
+			err = &auth.ServerGone{Err: err}
 		} else {
 			a := a
-			a.server = c.link
-			g, err = a.run(ctx, up.another(first))
+			a.Server = c.Endpoint
+			g, err = a.Run(ctx, up.Another(first))
 		}
 		if !stop() && err == nil {
 			err = context.Cause(ctx)
 		}
 		if err == nil {
-			return g, c.at, nil
+			return g, c, nil
 		}
-		c.link.close()
-		if !errors.Is(err, errOtherTarget) {
-			return nil, target{}, err
+		c.Endpoint.Close()
+		if !errors.Is(err, auth.ErrOtherTarget) {
+			return nil, nil, err
 		}
 	}
 }
 
 // unfit logs why no server fits, which is not for clients that have not logged in.
 func (s *Server) unfit(err error) error {
-	var none *noneFits
+	var none *upstream.NoneFits
 	if !errors.As(err, &none) {
 		return err
 	}
-	s.log.Warn("no server fits target_session_attrs", zap.Error(none.err))
-	return sayNoneFits()
+	s.log.Warn("no server fits target_session_attrs", zap.Error(none.Err))
+	return fatal.NoneFits()
 }

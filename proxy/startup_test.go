@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/wire"
 )
 
 // packet builds a startup packet.
@@ -46,7 +48,7 @@ func TestProtocolVersionsPassThrough(t *testing.T) {
 func TestGSSThenSSLThenPlaintext(t *testing.T) {
 	p := start(t, how{}, nil)
 	w := dialWire(t, p.addr)
-	for _, request := range []uint32{codeGSS, codeSSL} {
+	for _, request := range []uint32{wire.CodeGSS, wire.CodeSSL} {
 		w.write(packet(request, ""))
 		var answer [1]byte
 		if _, err := w.conn.Read(answer[:]); err != nil || answer[0] != 'N' {
@@ -95,7 +97,7 @@ func TestTLSTowardsClients(t *testing.T) {
 }
 
 // ordinaryWork logs in over w and does something that needs more than one buffer.
-func ordinaryWork(t *testing.T, w *wire) {
+func ordinaryWork(t *testing.T, w *wireClient) {
 	t.Helper()
 	w.startup("user", "postgres", "database", "postgres")
 	w.until('Z')

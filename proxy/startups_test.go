@@ -16,13 +16,17 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/startup"
+	"mbusproxy/proxy/wire"
 )
 
 // floodFrom opens n connections from an address of the loopback network, sends each the bytes, and keeps it open until
 // the test ends. What happens to them is not looked at.
 func floodFrom(t *testing.T, source, addr string, n int, send []byte) []net.Conn {
 	t.Helper()
-	dialer := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	dialer := net.Dialer{Timeout: proxytest.Patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
 	conns := make([]net.Conn, 0, n)
 	t.Cleanup(func() {
 		for _, c := range conns {
@@ -41,15 +45,15 @@ func floodFrom(t *testing.T, source, addr string, n int, send []byte) []net.Conn
 }
 
 // loginFrom is login from an address of the loopback network.
-func loginFrom(t *testing.T, source, addr string) *wire {
+func loginFrom(t *testing.T, source, addr string) *wireClient {
 	t.Helper()
-	dialer := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	dialer := net.Dialer{Timeout: proxytest.Patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	w := &wire{t: t, wait: 3 * patience} // the flood before it has to be taken first
+	w := &wireClient{t: t, wait: 3 * proxytest.Patience} // the flood before it has to be taken first
 	w.over(conn)
 	w.startup("user", "postgres", "database", "postgres")
 	w.until('Z')
@@ -94,7 +98,7 @@ func TestSilentStartups(t *testing.T) {
 	if got := before.query("select 'still here'"); !strings.Contains(got, "still here") {
 		t.Error(got)
 	}
-	if n := p.starting.Load(); n > maxStartups+1 {
+	if n := p.starting.Load(); n > startup.MaxStartups+1 {
 		t.Errorf("%d startups under way", n)
 	}
 	grown := residentMiB(t) - empty
@@ -109,7 +113,7 @@ func TestSilentStartups(t *testing.T) {
 func TestUnauthenticatedTakeNoPlace(t *testing.T) {
 	raiseFileLimit(t)
 	p := start(t, how{}, func(c *Config) { c.MaxConnections, c.StartupTimeout = 2, time.Minute })
-	atPassword := floodFrom(t, "127.0.0.7", p.addr, 3*maxLogins, packet(3<<16, "user\x00clear_user\x00database\x00postgres\x00\x00"))
+	atPassword := floodFrom(t, "127.0.0.7", p.addr, 3*startup.MaxLogins, packet(3<<16, "user\x00clear_user\x00database\x00postgres\x00\x00"))
 	for _, source := range []string{"127.0.0.8", "127.0.0.7"} {
 		w := loginFrom(t, source, p.addr)
 		if got := w.query("select 'in'"); !strings.Contains(got, "in") {
@@ -122,7 +126,7 @@ func TestUnauthenticatedTakeNoPlace(t *testing.T) {
 		t.Errorf("a third session: %s", got)
 	}
 	// The first of those that held a place had to leave it, and heard why.
-	w := &wire{t: t}
+	w := &wireClient{t: t}
 	w.over(atPassword[0])
 	if got := w.toEnd(); !strings.Contains(got, "AuthenticationCleartextPassword") || !strings.Contains(got, "FATAL 53300") {
 		t.Error(got)
@@ -132,7 +136,7 @@ func TestUnauthenticatedTakeNoPlace(t *testing.T) {
 // TestLimitHoldsForThoseWhoLogInTogether: the last place goes to one of two that were both let as far as the password.
 func TestLimitHoldsForThoseWhoLogInTogether(t *testing.T) {
 	p := start(t, how{}, func(c *Config) { c.MaxConnections = 1 })
-	var both []*wire
+	var both []*wireClient
 	for range 2 {
 		w := dialWire(t, p.addr)
 		w.startup("user", "clear_user", "database", "postgres")
@@ -141,7 +145,7 @@ func TestLimitHoldsForThoseWhoLogInTogether(t *testing.T) {
 	}
 	var got []string
 	for _, w := range both {
-		w.write(appendPassword(nil, []byte("secret\x00")))
+		w.write(wire.AppendPassword(nil, []byte("secret\x00")))
 		got = append(got, w.until('Z', 'E'))
 	}
 	if !strings.Contains(got[0], "ReadyForQuery") || !strings.Contains(got[1], "FATAL 53300") || strings.Contains(got[1], "AuthenticationOk") {
@@ -149,7 +153,7 @@ func TestLimitHoldsForThoseWhoLogInTogether(t *testing.T) {
 	}
 	// The place is free again after the session.
 	_ = both[0].conn.Close()
-	eventually(t, "the session has ended", func() bool { return p.sessionCount() == 0 })
+	proxytest.Eventually(t, "the session has ended", func() bool { return p.sessions.Census().Known == 0 })
 	login(t, p.addr)
 }
 
@@ -174,18 +178,18 @@ func TestTooManyWithTLS(t *testing.T) {
 func TestManyLogInAtOnce(t *testing.T) {
 	raiseFileLimit(t)
 	p := start(t, how{}, nil)
-	conns := floodFrom(t, "127.0.0.1", p.addr, 4*maxLogins, packet(3<<16, "user\x00clear_user\x00database\x00postgres\x00\x00"))
+	conns := floodFrom(t, "127.0.0.1", p.addr, 4*startup.MaxLogins, packet(3<<16, "user\x00clear_user\x00database\x00postgres\x00\x00"))
 	done := make(chan string, len(conns))
 	for _, c := range conns {
 		go func() {
-			_ = c.SetDeadline(time.Now().Add(patience))
+			_ = c.SetDeadline(time.Now().Add(proxytest.Patience))
 			var head [9]byte
 			for {
 				if _, err := io.ReadFull(c, head[:1]); err != nil {
 					done <- err.Error()
 					return
 				}
-				if head[0] == msgReadyForQuery {
+				if head[0] == wire.MsgReadyForQuery {
 					done <- ""
 					return
 				}
@@ -193,18 +197,18 @@ func TestManyLogInAtOnce(t *testing.T) {
 					done <- err.Error()
 					return
 				}
-				size, _ := frameLen(head[:5])
-				body := make([]byte, size-headerSize)
+				size, _ := wire.FrameLen(head[:5])
+				body := make([]byte, size-wire.HeaderSize)
 				if _, err := io.ReadFull(c, body); err != nil {
 					done <- err.Error()
 					return
 				}
 				switch {
-				case head[0] == msgErrorResponse:
+				case head[0] == wire.MsgErrorResponse:
 					done <- string(body)
 					return
-				case head[0] == msgAuthentication && body[3] == authCleartextPassword:
-					_, _ = c.Write(appendPassword(nil, []byte("secret\x00")))
+				case head[0] == wire.MsgAuthentication && body[3] == wire.AuthCleartextPassword:
+					_, _ = c.Write(wire.AppendPassword(nil, []byte("secret\x00")))
 				}
 			}
 		}()
@@ -238,7 +242,7 @@ func TestLoginsBesideAFlood(t *testing.T) {
 			}
 			defer flooding.Wait()
 			defer cancel()
-			eventually(t, "the places are taken", func() bool { return opened.Load() > maxStartups })
+			proxytest.Eventually(t, "the places are taken", func() bool { return opened.Load() > startup.MaxStartups })
 			for _, source := range c.sources {
 				var took []time.Duration
 				for range 8 {
@@ -247,7 +251,7 @@ func TestLoginsBesideAFlood(t *testing.T) {
 					took = append(took, time.Since(began))
 					w.send(&pgproto3.Terminate{})
 					w.toEnd()
-					eventually(t, "the session has given its place back", func() bool { return p.loggedInCount() == 0 })
+					proxytest.Eventually(t, "the session has given its place back", func() bool { return p.sessions.Census().LoggedIn == 0 })
 				}
 				slices.Sort(took)
 				t.Logf("from %s: median %v, longest %v, %d connections were opened", source, took[len(took)/2], took[len(took)-1], opened.Load())
@@ -279,11 +283,4 @@ func flood(ctx context.Context, source, addr string, send []byte, opened *atomic
 		held[at] = c
 		opened.Add(1)
 	}
-}
-
-// loggedInCount is the number of sessions that count for Config.MaxConnections.
-func (s *Server) loggedInCount() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.loggedIn
 }

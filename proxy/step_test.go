@@ -8,14 +8,10 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
-)
 
-// Texts for tests of steps. Each run of countStep adds one to a counter that latePlan's text, and
-// any other, can read; so a step that is missed or runs once too often shows.
-const (
-	counter   = "coalesce(current_setting('mbus4.n', true), '')"
-	countStep = "select set_config('mbus4.n', " + counter + " || 'x', false)"
-	lateText  = "/*late " + countStep + "*/ select " + counter
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
 )
 
 // exchange is what a test sends in one go, up to the reply it waits for, and what comes.
@@ -23,22 +19,6 @@ type exchange struct {
 	send []pgproto3.FrontendMessage
 	want string // lines
 }
-
-func msgs(m ...pgproto3.FrontendMessage) []pgproto3.FrontendMessage { return m }
-
-func query(text string) pgproto3.FrontendMessage { return &pgproto3.Query{String: text} }
-
-func parse(name, text string) pgproto3.FrontendMessage {
-	return &pgproto3.Parse{Name: name, Query: text}
-}
-
-func bind(portal, statement string) pgproto3.FrontendMessage {
-	return &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement}
-}
-
-func execute(portal string) pgproto3.FrontendMessage { return &pgproto3.Execute{Portal: portal} }
-
-func sync1() pgproto3.FrontendMessage { return &pgproto3.Sync{} }
 
 // ran is the reply to the Execute of lateText after n steps.
 func ran(n int) string {
@@ -66,178 +46,178 @@ func stepCases() map[string][]exchange {
 	aborted := "current transaction is aborted, commands ignored until end of transaction block"
 	return map[string][]exchange{
 		"unnamed": {
-			x(parsed+bound+ran(1)+idle, parse("", lateText), bind("", ""), execute(""), sync1()),
-			x(parsed+bound+ran(2)+idle, parse("", lateText), bind("", ""), execute(""), sync1()),
-			x(parsed+bound+ran(2)+idle, parse("", "select "+counter), bind("", ""), execute(""), sync1()),
-			x(bound+ran(2)+idle, bind("", ""), execute(""), sync1()),
+			x(parsed+bound+ran(1)+idle, proxytest.Parse("", proxytest.LateText), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+			x(parsed+bound+ran(2)+idle, proxytest.Parse("", proxytest.LateText), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+			x(parsed+bound+ran(2)+idle, proxytest.Parse("", "select "+proxytest.Counter), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+			x(bound+ran(2)+idle, proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"named": {
-			x(parsed+idle, parse("s", lateText), sync1()),
-			x(bound+ran(1)+idle, bind("", "s"), execute(""), sync1()),
-			x(bound+ran(2)+idle, bind("p", "s"), execute("p"), sync1()),
-			x(parsed+bound+ran(2)+bound+ran(3)+idle, parse("", "select "+counter), bind("", ""), execute(""), bind("q", "s"), execute("q"), sync1()),
+			x(parsed+idle, proxytest.Parse("s", proxytest.LateText), proxytest.Sync()),
+			x(bound+ran(1)+idle, proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
+			x(bound+ran(2)+idle, proxytest.Bind("p", "s"), proxytest.Execute("p"), proxytest.Sync()),
+			x(parsed+bound+ran(2)+bound+ran(3)+idle, proxytest.Parse("", "select "+proxytest.Counter), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Bind("q", "s"), proxytest.Execute("q"), proxytest.Sync()),
 		},
 		"bind alone runs nothing": {
-			x(parsed+bound+idle, parse("", lateText), bind("", ""), sync1()),
-			x("RowDescription coalesce:25\nDataRow [\"\"]\nCommandComplete SELECT 1\n"+idle, query("select "+counter)),
+			x(parsed+bound+idle, proxytest.Parse("", proxytest.LateText), proxytest.Bind("", ""), proxytest.Sync()),
+			x("RowDescription coalesce:25\nDataRow [\"\"]\nCommandComplete SELECT 1\n"+idle, proxytest.Query("select "+proxytest.Counter)),
 		},
 		"no step": {
-			x(parsed+bound+ran(0)+idle, parse("", "/*late */ select "+counter), bind("", ""), execute(""), sync1()),
+			x(parsed+bound+ran(0)+idle, proxytest.Parse("", "/*late */ select "+proxytest.Counter), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"described": {
 			x(parsed+"ParameterDescription []\nRowDescription coalesce:25\n"+bound+"RowDescription coalesce:25\n"+ran(1)+"RowDescription coalesce:25\n"+idle,
-				parse("s", lateText), &pgproto3.Describe{ObjectType: 'S', Name: "s"}, bind("p", "s"),
-				&pgproto3.Describe{ObjectType: 'P', Name: "p"}, execute("p"), &pgproto3.Describe{ObjectType: 'P', Name: "p"}, sync1()),
+				proxytest.Parse("s", proxytest.LateText), &pgproto3.Describe{ObjectType: 'S', Name: "s"}, proxytest.Bind("p", "s"),
+				&pgproto3.Describe{ObjectType: 'P', Name: "p"}, proxytest.Execute("p"), &pgproto3.Describe{ObjectType: 'P', Name: "p"}, proxytest.Sync()),
 		},
 		"suspended": {
 			x(parsed+bound+"DataRow [\"x\"]\nPortalSuspended\nDataRow [\"x\"]\nPortalSuspended\n"+"DataRow [\"x\"]\nCommandComplete SELECT 1\n"+idle,
-				parse("s", "/*late "+countStep+"*/ select "+counter+" from generate_series(1, 3)"), bind("", "s"),
-				&pgproto3.Execute{MaxRows: 1}, &pgproto3.Execute{MaxRows: 1}, execute(""), sync1()),
-			x(begun, query("begin")),
-			x(bound+"DataRow [\"xx\"]\nPortalSuspended\n"+inTx, bind("", "s"), &pgproto3.Execute{MaxRows: 1}, sync1()),
-			x("DataRow [\"xx\"]\nPortalSuspended\n"+inTx, &pgproto3.Execute{MaxRows: 1}, sync1()),
-			x("DataRow [\"xx\"]\nCommandComplete SELECT 1\n"+inTx, execute(""), sync1()),
+				proxytest.Parse("s", "/*late "+proxytest.CountStep+"*/ select "+proxytest.Counter+" from generate_series(1, 3)"), proxytest.Bind("", "s"),
+				&pgproto3.Execute{MaxRows: 1}, &pgproto3.Execute{MaxRows: 1}, proxytest.Execute(""), proxytest.Sync()),
+			x(begun, proxytest.Query("begin")),
+			x(bound+"DataRow [\"xx\"]\nPortalSuspended\n"+inTx, proxytest.Bind("", "s"), &pgproto3.Execute{MaxRows: 1}, proxytest.Sync()),
+			x("DataRow [\"xx\"]\nPortalSuspended\n"+inTx, &pgproto3.Execute{MaxRows: 1}, proxytest.Sync()),
+			x("DataRow [\"xx\"]\nCommandComplete SELECT 1\n"+inTx, proxytest.Execute(""), proxytest.Sync()),
 		},
 		"pipeline": {
 			x(parsed+idle+bound+ran(1)+idle+bound+ran(2)+bound+ran(3)+idle+bound+ran(4)+idle,
-				parse("s", lateText), sync1(), bind("", "s"), execute(""), sync1(),
-				bind("", "s"), execute(""), bind("", "s"), execute(""), sync1(), bind("p", "s"), execute("p"), sync1()),
+				proxytest.Parse("s", proxytest.LateText), proxytest.Sync(), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync(),
+				proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync(), proxytest.Bind("p", "s"), proxytest.Execute("p"), proxytest.Sync()),
 		},
 		"step fails": {
 			x(parsed+bound+errorLine("22012", "division by zero [step]")+idle,
-				parse("s", "/*late select 1/0*/ select 1"), bind("", "s"), execute(""), bind("", "s"), sync1()),
-			x(parsed+bound+ran(1)+idle, parse("t", lateText), bind("", "t"), execute(""), sync1()),
-			x(bound+errorLine("22012", "division by zero [step]")+idle, bind("", "s"), execute(""), sync1()),
-			x(bound+ran(2)+idle, bind("", "t"), execute(""), sync1()),
+				proxytest.Parse("s", "/*late select 1/0*/ select 1"), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Bind("", "s"), proxytest.Sync()),
+			x(parsed+bound+ran(1)+idle, proxytest.Parse("t", proxytest.LateText), proxytest.Bind("", "t"), proxytest.Execute(""), proxytest.Sync()),
+			x(bound+errorLine("22012", "division by zero [step]")+idle, proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
+			x(bound+ran(2)+idle, proxytest.Bind("", "t"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"step is refused": {
 			x(parsed+bound+`ErrorResponse ERROR 42P01 "relation \"nowhere\" does not exist [step]" at 15`+"\n"+idle,
-				parse("", "/*late select * from nowhere*/ select 1"), bind("", ""), execute(""), sync1()),
-			x(parsed+bound+ran(1)+idle, parse("t", lateText), bind("", "t"), execute(""), sync1()),
+				proxytest.Parse("", "/*late select * from nowhere*/ select 1"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+			x(parsed+bound+ran(1)+idle, proxytest.Parse("t", proxytest.LateText), proxytest.Bind("", "t"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"step gives a notice and rows": {
 			x(parsed+bound+`NoticeResponse NOTICE 00000 "hello [step]"`+"\nDataRow [\"9\"]\nCommandComplete SELECT 1\n"+idle,
-				parse("", "/*late do $$ begin raise notice 'hello'; end $$*/ select 9"), bind("", ""), execute(""), sync1()),
+				proxytest.Parse("", "/*late do $$ begin raise notice 'hello'; end $$*/ select 9"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 			x(parsed+bound+"DataRow [\"9\"]\nCommandComplete SELECT 1\n"+idle,
-				parse("", "/*late select repeat('x', 100000) from generate_series(1, 20)*/ select 9"), bind("", ""), execute(""), sync1()),
+				proxytest.Parse("", "/*late select repeat('x', 100000) from generate_series(1, 20)*/ select 9"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"statement fails after the step": {
 			x(parsed+bound+errorLine("22012", "division by zero [plan]")+idle,
-				parse("", "/*late "+countStep+"*/ select 1/length("+counter+" || 'x') + 1/(length("+counter+")-1)"), bind("", ""), execute(""), sync1()),
-			x(parsed+bound+ran(1)+idle, parse("", lateText), bind("", ""), execute(""), sync1()), // the first was rolled back
+				proxytest.Parse("", "/*late "+proxytest.CountStep+"*/ select 1/length("+proxytest.Counter+" || 'x') + 1/(length("+proxytest.Counter+")-1)"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+			x(parsed+bound+ran(1)+idle, proxytest.Parse("", proxytest.LateText), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()), // the first was rolled back
 		},
 		"savepoint": {
-			x(begun, query("begin")),
-			x(parsed+bound+inTx, parse("s", lateText), bind("p", "s"), sync1()),
-			x("CommandComplete SAVEPOINT\n"+inTx, query("savepoint a")),
+			x(begun, proxytest.Query("begin")),
+			x(parsed+bound+inTx, proxytest.Parse("s", proxytest.LateText), proxytest.Bind("p", "s"), proxytest.Sync()),
+			x("CommandComplete SAVEPOINT\n"+inTx, proxytest.Query("savepoint a")),
 			// The step is skipped with its Execute and must come with the next.
-			x(errorLine("34000", `portal "none" does not exist`)+failed, execute("none"), execute("p"), sync1()),
-			x(errorLine("25P02", aborted+" [plan]")+failed, execute("p"), sync1()),
-			x("CommandComplete ROLLBACK\n"+inTx, query("rollback to a")),
-			x(ran(1)+inTx, execute("p"), sync1()),
-			x("CommandComplete SELECT 0\n"+inTx, execute("p"), sync1()),
-			x("CommandComplete ROLLBACK\n"+idle, query("rollback")),
-			x(errorLine("34000", `portal "p" does not exist`)+idle, execute("p"), sync1()),
+			x(errorLine("34000", `portal "none" does not exist`)+failed, proxytest.Execute("none"), proxytest.Execute("p"), proxytest.Sync()),
+			x(errorLine("25P02", aborted+" [plan]")+failed, proxytest.Execute("p"), proxytest.Sync()),
+			x("CommandComplete ROLLBACK\n"+inTx, proxytest.Query("rollback to a")),
+			x(ran(1)+inTx, proxytest.Execute("p"), proxytest.Sync()),
+			x("CommandComplete SELECT 0\n"+inTx, proxytest.Execute("p"), proxytest.Sync()),
+			x("CommandComplete ROLLBACK\n"+idle, proxytest.Query("rollback")),
+			x(errorLine("34000", `portal "p" does not exist`)+idle, proxytest.Execute("p"), proxytest.Sync()),
 		},
 		"portal ends with the transaction": {
-			x(parsed+bound+idle, parse("s", lateText), bind("p", "s"), sync1()),
-			x(errorLine("34000", `portal "p" does not exist`)+idle, execute("p"), sync1()),
+			x(parsed+bound+idle, proxytest.Parse("s", proxytest.LateText), proxytest.Bind("p", "s"), proxytest.Sync()),
+			x(errorLine("34000", `portal "p" does not exist`)+idle, proxytest.Execute("p"), proxytest.Sync()),
 			x(bound+idle+errorLine("34000", `portal "p" does not exist`)+idle+bound+ran(1)+idle,
-				bind("p", "s"), sync1(), execute("p"), sync1(), bind("p", "s"), execute("p"), sync1()),
+				proxytest.Bind("p", "s"), proxytest.Sync(), proxytest.Execute("p"), proxytest.Sync(), proxytest.Bind("p", "s"), proxytest.Execute("p"), proxytest.Sync()),
 		},
 		"portal replaced and closed": {
 			x(parsed+parsed+bound+bound+ran(0)+"CloseComplete\n"+errorLine("34000", `portal "" does not exist`)+idle,
-				parse("s", lateText), parse("t", "select "+counter), bind("", "s"), bind("", "t"), execute(""),
-				&pgproto3.Close{ObjectType: 'P'}, execute(""), sync1()),
+				proxytest.Parse("s", proxytest.LateText), proxytest.Parse("t", "select "+proxytest.Counter), proxytest.Bind("", "s"), proxytest.Bind("", "t"), proxytest.Execute(""),
+				&pgproto3.Close{ObjectType: 'P'}, proxytest.Execute(""), proxytest.Sync()),
 		},
 		"portal of SQL takes the name": {
-			x(begun+parsed+bound+inTx, query("begin"), parse("s", lateText), bind("p", "s"), sync1()),
+			x(begun+parsed+bound+inTx, proxytest.Query("begin"), proxytest.Parse("s", proxytest.LateText), proxytest.Bind("p", "s"), proxytest.Sync()),
 			x("CommandComplete CLOSE CURSOR\nCommandComplete DECLARE CURSOR\n"+inTx+ran(0)+inTx,
-				query("close p; declare p cursor for select "+counter), execute("p"), sync1()),
+				proxytest.Query("close p; declare p cursor for select "+proxytest.Counter), proxytest.Execute("p"), proxytest.Sync()),
 		},
 		"names: Parse fails": {
-			x(parsed+idle, parse("s", lateText), sync1()),
+			x(parsed+idle, proxytest.Parse("s", proxytest.LateText), proxytest.Sync()),
 			x(errorLine("42P05", `prepared statement "s" already exists`)+idle+bound+ran(1)+idle,
-				parse("s", "select 1"), bind("", "s"), execute(""), sync1(), bind("", "s"), execute(""), sync1()),
+				proxytest.Parse("s", "select 1"), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync(), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			x(parsed+idle+errorLine("42P05", `prepared statement "t" already exists [plan]`)+idle+bound+ran(1)+idle,
-				parse("t", "select "+counter), sync1(), parse("t", lateText), sync1(), bind("", "t"), execute(""), sync1()),
+				proxytest.Parse("t", "select "+proxytest.Counter), proxytest.Sync(), proxytest.Parse("t", proxytest.LateText), proxytest.Sync(), proxytest.Bind("", "t"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"names: deallocated and prepared again": {
-			x(parsed+bound+ran(1)+idle, parse("s", lateText), bind("", "s"), execute(""), sync1()),
+			x(parsed+bound+ran(1)+idle, proxytest.Parse("s", proxytest.LateText), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			x("CommandComplete DEALLOCATE\n"+idle+errorLine("26000", `prepared statement "s" does not exist`)+idle,
-				query("deallocate s"), bind("", "s"), execute(""), sync1()),
-			x("CommandComplete PREPARE\n"+idle+bound+ran(1)+idle, query("prepare S as select "+counter), bind("", "s"), execute(""), sync1()),
+				proxytest.Query("deallocate s"), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
+			x("CommandComplete PREPARE\n"+idle+bound+ran(1)+idle, proxytest.Query("prepare S as select "+proxytest.Counter), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			x("CommandComplete DEALLOCATE ALL\n"+idle+parsed+bound+ran(2)+idle,
-				query("deallocate all"), parse("s", lateText), bind("", "s"), execute(""), sync1()),
+				proxytest.Query("deallocate all"), proxytest.Parse("s", proxytest.LateText), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			x(parsed+bound+"CommandComplete DISCARD ALL\n"+idle+parsed+bound+"CommandComplete PREPARE\n"+bound+ran(0)+idle,
-				parse("", "discard all"), bind("", ""), execute(""), sync1(),
-				parse("", `prepare "s" as select `+counter), bind("", ""), execute(""), bind("", "s"), execute(""), sync1()),
+				proxytest.Parse("", "discard all"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync(),
+				proxytest.Parse("", `prepare "s" as select `+proxytest.Counter), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			x("CommandComplete DEALLOCATE\nCommandComplete PREPARE\n"+idle+bound+ran(0)+idle+"CloseComplete\n"+parsed+idle+bound+ran(1)+idle,
-				query("deallocate s; prepare s as select "+counter+" /*; prepare t as select 1*/"), bind("", "s"), execute(""), sync1(),
-				&pgproto3.Close{ObjectType: 'S', Name: "s"}, parse("s", lateText), sync1(), bind("", "s"), execute(""), sync1()),
+				proxytest.Query("deallocate s; prepare s as select "+proxytest.Counter+" /*; prepare t as select 1*/"), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync(),
+				&pgproto3.Close{ObjectType: 'S', Name: "s"}, proxytest.Parse("s", proxytest.LateText), proxytest.Sync(), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			// A PREPARE that fails changes nothing.
 			x(errorLine("42P05", `prepared statement "s" already exists`)+idle+bound+ran(2)+idle,
-				query("prepare s as select 1"), bind("", "s"), execute(""), sync1()),
+				proxytest.Query("prepare s as select 1"), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			x(parsed+bound+errorLine("42P05", `prepared statement "s" already exists`)+idle+bound+ran(3)+idle,
-				parse("", "prepare s as select 1"), bind("", ""), execute(""), sync1(), bind("", "s"), execute(""), sync1()),
+				proxytest.Parse("", "prepare s as select 1"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync(), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"names: Parse skipped": {
-			x(parsed+idle, parse("s", lateText), sync1()),
+			x(parsed+idle, proxytest.Parse("s", proxytest.LateText), proxytest.Sync()),
 			x(errorLine("34000", `portal "none" does not exist`)+idle+bound+ran(1)+idle,
-				execute("none"), &pgproto3.Close{ObjectType: 'S', Name: "s"}, parse("s", "select 1"), sync1(), bind("", "s"), execute(""), sync1()),
+				proxytest.Execute("none"), &pgproto3.Close{ObjectType: 'S', Name: "s"}, proxytest.Parse("s", "select 1"), proxytest.Sync(), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			x("CloseComplete\n"+parsed+idle+errorLine("34000", `portal "none" does not exist`)+idle+bound+ran(1)+idle,
-				&pgproto3.Close{ObjectType: 'S', Name: "s"}, parse("s", "select "+counter), sync1(),
-				execute("none"), &pgproto3.Close{ObjectType: 'S', Name: "s"}, parse("s", lateText), sync1(), bind("", "s"), execute(""), sync1()),
+				&pgproto3.Close{ObjectType: 'S', Name: "s"}, proxytest.Parse("s", "select "+proxytest.Counter), proxytest.Sync(),
+				proxytest.Execute("none"), &pgproto3.Close{ObjectType: 'S', Name: "s"}, proxytest.Parse("s", proxytest.LateText), proxytest.Sync(), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"names: unnamed survives a skipped Parse": {
 			x(parsed+idle+errorLine("34000", `portal "none" does not exist`)+idle+bound+ran(1)+idle,
-				parse("", lateText), sync1(), execute("none"), parse("", "select 1"), sync1(), bind("", ""), execute(""), sync1()),
+				proxytest.Parse("", proxytest.LateText), proxytest.Sync(), proxytest.Execute("none"), proxytest.Parse("", "select 1"), proxytest.Sync(), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"names: unnamed survives what drops all": {
 			x(parsed+parsed+bound+"CommandComplete DEALLOCATE ALL\n"+idle+bound+ran(1)+idle,
-				parse("", lateText), parse("d", "deallocate all"), bind("", "d"), execute(""), sync1(), bind("", ""), execute(""), sync1()),
-			x(parsed+parsed+bound+"CommandComplete DISCARD ALL\n"+idle, parse("", lateText), parse("d", "discard all"), bind("", "d"), execute(""), sync1()),
-			x(bound+ran(1)+idle, bind("", ""), execute(""), sync1()),
+				proxytest.Parse("", proxytest.LateText), proxytest.Parse("d", "deallocate all"), proxytest.Bind("", "d"), proxytest.Execute(""), proxytest.Sync(), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+			x(parsed+parsed+bound+"CommandComplete DISCARD ALL\n"+idle, proxytest.Parse("", proxytest.LateText), proxytest.Parse("d", "discard all"), proxytest.Bind("", "d"), proxytest.Execute(""), proxytest.Sync()),
+			x(bound+ran(1)+idle, proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"names: survive a rollback": {
-			x(begun+parsed+bound+ran(1)+inTx, query("begin"), parse("s", lateText), bind("", "s"), execute(""), sync1()),
-			x("CommandComplete ROLLBACK\n"+idle+bound+ran(1)+idle, query("rollback"), bind("", "s"), execute(""), sync1()),
+			x(begun+parsed+bound+ran(1)+inTx, proxytest.Query("begin"), proxytest.Parse("s", proxytest.LateText), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
+			x("CommandComplete ROLLBACK\n"+idle+bound+ran(1)+idle, proxytest.Query("rollback"), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"names: only 63 bytes count": {
-			x(parsed+bound+ran(1)+idle, parse(strings.Repeat("n", 70), lateText), bind(strings.Repeat("p", 80), strings.Repeat("n", 63)),
-				execute(strings.Repeat("p", 65)), sync1()),
+			x(parsed+bound+ran(1)+idle, proxytest.Parse(strings.Repeat("n", 70), proxytest.LateText), proxytest.Bind(strings.Repeat("p", 80), strings.Repeat("n", 63)),
+				proxytest.Execute(strings.Repeat("p", 65)), proxytest.Sync()),
 		},
 		"ours": {
 			x(parsed+bound+ran(1)+parsed+bound+"DataRow [\"s\"]\nCommandComplete SELECT 1\n"+idle,
-				parse("s", lateText), bind("", "s"), execute(""),
-				parse("", "select string_agg(name, ' ') from pg_prepared_statements where name <> ''"), bind("", ""), execute(""), sync1()),
+				proxytest.Parse("s", proxytest.LateText), proxytest.Bind("", "s"), proxytest.Execute(""),
+				proxytest.Parse("", "select string_agg(name, ' ') from pg_prepared_statements where name <> ''"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"names of ours once": {
 			x(parsed+parsed+parsed+bound+bound+ran(1)+idle,
-				parse("_mbus4_step", "select 'kept'"), parse("_mbus4_ask", "select 'kept'"), parse("s", lateText),
-				bind("_mbus4_step", "_mbus4_step"), bind("", "s"), execute(""), sync1()),
+				proxytest.Parse("_mbus4_step", "select 'kept'"), proxytest.Parse("_mbus4_ask", "select 'kept'"), proxytest.Parse("s", proxytest.LateText),
+				proxytest.Bind("_mbus4_step", "_mbus4_step"), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 			x(bound+"DataRow [\"kept\"]\nCommandComplete SELECT 1\n"+bound+"DataRow [\"kept\"]\nCommandComplete SELECT 1\n"+idle,
-				bind("", "_mbus4_step"), execute(""), bind("", "_mbus4_ask"), execute(""), sync1()),
+				proxytest.Bind("", "_mbus4_step"), proxytest.Execute(""), proxytest.Bind("", "_mbus4_ask"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"hidden": {
-			x("CommandComplete SET\n"+idle, query("/*hide 0*/ do $$ begin end $$; set mbus4.n = 'q'")),
-			x("CommandComplete SET\nCommandComplete SET\n"+idle, query("/*hide 1*/ set mbus4.n = 'q'; do $$ begin end $$; set mbus4.n = 'r'")),
-			x("CommandComplete SET\n"+idle, query("/*hide 1 2*/ set mbus4.n = 'q'; do $$ begin end $$;; do $$ begin end $$")),
-			x("CommandComplete BEGIN\nCommandComplete SET\nCommandComplete COMMIT\n"+idle, query("/*hide 1 3*/ begin; do $$ begin end $$; set mbus4.n = 'q'; do $$ begin end $$; commit")),
-			x(begun+"CommandComplete SET\n"+inTx, query("begin"), query("/*hide 0*/ do $$ begin end $$; set mbus4.n = 'q'")),
-			x("CommandComplete SET\n"+errorLine("22012", "division by zero [plan]")+failed, query("/*hide 1*/ set mbus4.n = 'q'; do $$ begin perform 1/0; end $$; set mbus4.n = 'r'")),
-			x(errorLine("25P02", aborted+" [plan]")+failed, query("/*hide 0*/ do $$ begin end $$; set mbus4.n = 'q'")),
-			x("CommandComplete ROLLBACK\n"+idle, query("rollback")),
+			x("CommandComplete SET\n"+idle, proxytest.Query("/*hide 0*/ do $$ begin end $$; set mbus4.n = 'q'")),
+			x("CommandComplete SET\nCommandComplete SET\n"+idle, proxytest.Query("/*hide 1*/ set mbus4.n = 'q'; do $$ begin end $$; set mbus4.n = 'r'")),
+			x("CommandComplete SET\n"+idle, proxytest.Query("/*hide 1 2*/ set mbus4.n = 'q'; do $$ begin end $$;; do $$ begin end $$")),
+			x("CommandComplete BEGIN\nCommandComplete SET\nCommandComplete COMMIT\n"+idle, proxytest.Query("/*hide 1 3*/ begin; do $$ begin end $$; set mbus4.n = 'q'; do $$ begin end $$; commit")),
+			x(begun+"CommandComplete SET\n"+inTx, proxytest.Query("begin"), proxytest.Query("/*hide 0*/ do $$ begin end $$; set mbus4.n = 'q'")),
+			x("CommandComplete SET\n"+errorLine("22012", "division by zero [plan]")+failed, proxytest.Query("/*hide 1*/ set mbus4.n = 'q'; do $$ begin perform 1/0; end $$; set mbus4.n = 'r'")),
+			x(errorLine("25P02", aborted+" [plan]")+failed, proxytest.Query("/*hide 0*/ do $$ begin end $$; set mbus4.n = 'q'")),
+			x("CommandComplete ROLLBACK\n"+idle, proxytest.Query("rollback")),
 			x(`NoticeResponse NOTICE 00000 "hello [plan]"`+"\nRowDescription ?column?:23\nDataRow [\"1\"]\nCommandComplete SELECT 1\n"+idle,
-				query("/*hide 0*/ do $$ begin raise notice 'hello'; end $$; select 1")),
+				proxytest.Query("/*hide 0*/ do $$ begin raise notice 'hello'; end $$; select 1")),
 			x("RowDescription ?column?:23\nDataRow [\"1\"]\nCommandComplete SELECT 1\n"+idle+"CommandComplete SET\n"+idle+"EmptyQueryResponse\n"+idle,
-				query("/*hide 1*/ select 1; do $$ begin end $$"), query("set mbus4.n = 'q'"), query("/*hide 0*/")),
+				proxytest.Query("/*hide 1*/ select 1; do $$ begin end $$"), proxytest.Query("set mbus4.n = 'q'"), proxytest.Query("/*hide 0*/")),
 		},
 	}
 }
 
 // overTLS asks for TLS before the startup.
-func overTLS(w *wire) {
+func overTLS(w *wireClient) {
 	w.write([]byte(sslRequest))
 	var answer [1]byte
 	if _, err := w.conn.Read(answer[:]); err != nil || answer[0] != 'S' {
@@ -248,7 +228,7 @@ func overTLS(w *wire) {
 
 func TestSteps(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = new(stepping), shared.serverTLS() })
+		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = new(proxytest.Stepping), shared.serverTLS() })
 		for name, exchanges := range stepCases() {
 			t.Run(name, func(t *testing.T) {
 				for _, secure := range []bool{false, true} {
@@ -268,7 +248,7 @@ func TestSteps(t *testing.T) {
 }
 
 // playSteps compares the replies; together sends all before the first is read.
-func playSteps(t *testing.T, w *wire, exchanges []exchange, together bool) {
+func playSteps(t *testing.T, w *wireClient, exchanges []exchange, together bool) {
 	t.Helper()
 	defer func() { _ = w.conn.Close() }()
 	if together {
@@ -296,10 +276,10 @@ func playSteps(t *testing.T, w *wire, exchanges []exchange, together bool) {
 func TestStepValues(t *testing.T) {
 	const text = "/*late select '{1} {2} {3}'*/ select $1::text, $2::int, $3::bytea"
 	values := [][]byte{[]byte("it"), {0, 0, 1, 2}, nil}
-	long := bytes.Repeat([]byte("v"), maxNames+1000)
+	long := bytes.Repeat([]byte("v"), wire.MaxNames+1000)
 	eachWay(t, func(t *testing.T, way how) {
 		for _, c := range []struct {
-			bind *pgproto3.Bind
+			Bind *pgproto3.Bind
 			want string // the step, empty: Bound is not called
 			ok   bool
 		}{
@@ -307,25 +287,25 @@ func TestStepValues(t *testing.T) {
 			{&pgproto3.Bind{ParameterFormatCodes: []int16{1}, Parameters: values}, "select '1:6974 1:00000102 null'", true},
 			{&pgproto3.Bind{Parameters: [][]byte{nil, []byte("7"), {}}}, "select 'null 0:7 0:'", true},
 			{&pgproto3.Bind{Parameters: [][]byte{long, []byte("7"), nil}}, "select '0:" + string(long) + " 0:7 null'", true},
-			{&pgproto3.Bind{Parameters: [][]byte{bytes.Repeat(long, 1+maxText/len(long)), []byte("7"), nil}}, "select 'unknown {2} {3}'", true},
+			{&pgproto3.Bind{Parameters: [][]byte{bytes.Repeat(long, 1+wire.MaxText/len(long)), []byte("7"), nil}}, "select 'unknown {2} {3}'", true},
 			{&pgproto3.Bind{ParameterFormatCodes: []int16{1, 1}, Parameters: values}, "", false},
 			{&pgproto3.Bind{Parameters: values[:2]}, "select '0:it 0:\x00\x00\x01\x02 {3}'", false},
 		} {
-			r := new(stepping)
+			r := new(proxytest.Stepping)
 			p := start(t, way, func(c *Config) { c.Rewriter = r })
 			w := login(t, p.addr)
-			c.bind.PreparedStatement = "s"
-			w.send(parse("s", text), c.bind, &pgproto3.Execute{}, sync1())
+			c.Bind.PreparedStatement = "s"
+			w.send(proxytest.Parse("s", text), c.Bind, &pgproto3.Execute{}, proxytest.Sync())
 			got := w.until('Z')
 			if strings.Contains(got, "CommandComplete") != c.ok {
 				t.Errorf("replies\n%.300s", got)
 			}
-			r.mu.Lock()
-			if asked := strings.Join(r.asked, "|"); asked != c.want {
+			r.Mu.Lock()
+			if asked := strings.Join(r.Asked, "|"); asked != c.want {
 				t.Errorf("step is %.300q, want %.300q", asked, c.want)
 			}
-			r.mu.Unlock()
-			w.send(bind("", "nix"), sync1(), query("select 'alive'"))
+			r.Mu.Unlock()
+			w.send(proxytest.Bind("", "nix"), proxytest.Sync(), proxytest.Query("select 'alive'"))
 			w.until('Z')
 			if got := w.until('Z'); !strings.Contains(got, "alive") {
 				t.Error(got)
@@ -337,25 +317,25 @@ func TestStepValues(t *testing.T) {
 // TestTooManySteps: what is one too many fails, and the session goes on.
 func TestTooManySteps(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = new(stepping) })
+		p := start(t, way, func(c *Config) { c.Rewriter = new(proxytest.Stepping) })
 		w := login(t, p.addr)
-		w.send(query("begin"), parse("s", lateText))
+		w.send(proxytest.Query("begin"), proxytest.Parse("s", proxytest.LateText))
 		w.until('Z')
-		for i := range maxSteps {
-			w.send(bind(fmt.Sprint("p", i), "s"))
+		for i := range pipeline.MaxSteps {
+			w.send(proxytest.Bind(fmt.Sprint("p", i), "s"))
 		}
-		w.send(&pgproto3.Close{ObjectType: 'P', Name: "p7"}, bind("p7", "s"), sync1())
+		w.send(&pgproto3.Close{ObjectType: 'P', Name: "p7"}, proxytest.Bind("p7", "s"), proxytest.Sync())
 		if got := w.until('Z'); strings.Contains(got, "ErrorResponse") {
 			t.Error(got)
 		}
-		w.send(query("commit"), query("begin")) // and all are gone
+		w.send(proxytest.Query("commit"), proxytest.Query("begin")) // and all are gone
 		w.until('Z')
 		w.until('Z')
-		for i := range maxSteps + 1 {
-			w.fe.Send(bind(fmt.Sprint("q", i), "s"))
+		for i := range pipeline.MaxSteps + 1 {
+			w.fe.Send(proxytest.Bind(fmt.Sprint("q", i), "s"))
 		}
-		w.send(sync1())
-		if got := w.until('Z'); !strings.Contains(got, "ERROR 54000") || strings.Count(got, "BindComplete") != maxSteps {
+		w.send(proxytest.Sync())
+		if got := w.until('Z'); !strings.Contains(got, "ERROR 54000") || strings.Count(got, "BindComplete") != pipeline.MaxSteps {
 			t.Error(got)
 		}
 		if got := w.query("rollback"); !strings.Contains(got, "ROLLBACK") {
@@ -368,125 +348,19 @@ func TestTooManySteps(t *testing.T) {
 // which need not hold up a late statement.
 func TestStepAfterFailedCopy(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = new(stepping) })
+		p := start(t, way, func(c *Config) { c.Rewriter = new(proxytest.Stepping) })
 		w := login(t, p.addr)
-		w.send(parse("s", lateText), sync1())
+		w.send(proxytest.Parse("s", proxytest.LateText), proxytest.Sync())
 		w.until('Z')
-		w.send(parse("", "copy items from stdin"), bind("", ""), execute(""), sync1())
+		w.send(proxytest.Parse("", "copy items from stdin"), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync())
 		w.until('G')
-		w.send(&pgproto3.CopyData{Data: []byte("bad\n")}, &pgproto3.CopyDone{}, sync1())
+		w.send(&pgproto3.CopyData{Data: []byte("bad\n")}, &pgproto3.CopyDone{}, proxytest.Sync())
 		w.until('Z')
 		for n := 1; n < 4; n++ {
-			w.send(bind("", "s"), execute(""), sync1())
+			w.send(proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync())
 			if got, want := w.until('Z')+"\n", bound+ran(n)+idle; got != want {
 				t.Errorf("got\n%swant\n%s", got, want)
 			}
 		}
 	})
-}
-
-func TestActsOf(t *testing.T) {
-	for text, want := range map[string]string{
-		"select 1":                "",
-		"prepare":                 "PREPARE",
-		"PREPARE Foo as select 1": "PREPARE foo",
-		"begin;prepare a(int) as select ';prepare x';;; /* /* */ ; */ deallocate -- x\n\"B\"\"c\"; deallocate prepare d": `PREPARE a|DEALLOCATE B"c|DEALLOCATE d`,
-		"deallocate all; deallocate prepare all; deallocate prepare; prepare transaction 'x'; prepare b as select 1":     "DEALLOCATE prepare|PREPARE b",
-		"select $a$; prepare x $b$ $a$; declare c$1 cursor for select 1":                                                 "DECLARE CURSOR c$1",
-		`select E'\'; prepare x as', 'a\'; prepare y as select $1; select ''`:                                            "PREPARE y",
-		"select e'\\\\' \n '\\'; prepare x as '; prepare y as select 1":                                                  "PREPARE y",
-		`select U&'\'; prepare y`:       "PREPARE y",
-		`prepare U&"x" as select 1`:     "PREPARE",
-		"explain prepare x as select 1": "",
-		"select 1.5prepare; select 'deallocate x'; select \"; prepare z\"; prepare": "PREPARE",
-		"select '; prepare x":                              "",
-		"select 1; -- prepare y\rdeclare x":                "DECLARE CURSOR x",
-		"prepare " + strings.Repeat("n", 70) + " as table": "PREPARE " + strings.Repeat("n", 63),
-	} {
-		var got []string
-		for _, a := range actsOf([]byte(text), false) {
-			got = append(got, strings.TrimSpace(a.tag+" "+a.name))
-		}
-		if strings.Join(got, "|") != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-	if got := actsOf([]byte(`select '\'; prepare x'`), true); got != nil {
-		t.Errorf("got %v", got)
-	}
-}
-
-func FuzzActsOf(f *testing.F) {
-	f.Add("prepare a; deallocate \"b\"\"\"; declare c; e'\\' u&\"x\" $a$ /* -- */", true)
-	f.Fuzz(func(t *testing.T, text string, escapes bool) {
-		for _, a := range actsOf([]byte(text), escapes) {
-			if a.tag == "" || len(a.name) > maxName {
-				t.Fatalf("%q: %+v", text, a)
-			}
-		}
-	})
-}
-
-// FuzzValues: what is read is what was sent, and garbage is refused within bounds.
-func FuzzValues(f *testing.F) {
-	whole, _ := (&pgproto3.Bind{ParameterFormatCodes: []int16{0, 1}, Parameters: [][]byte{[]byte("x"), nil}}).Encode(nil)
-	f.Add(whole[headerSize:])
-	f.Add([]byte("\x00\x00\x00\x00\xff\xff"))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		v, ok := ReadValues(body)
-		var m pgproto3.Bind
-		if err := m.Decode(body); err != nil {
-			return // it also refuses what comes behind the values
-		}
-		if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
-			if ok {
-				t.Fatal("wrong number of formats is accepted")
-			}
-			return
-		}
-		if !ok || !v.Known() || v.Len() != len(m.Parameters) {
-			t.Fatalf("ok %t, %d values, want %d", ok, v.Len(), len(m.Parameters))
-		}
-		for i, want := range m.Parameters {
-			got, there := v.Get(i + 1)
-			if !there || got.Null != (want == nil) || !bytes.Equal(got.Bytes, want) {
-				t.Fatalf("value %d: %+v, want %q", i+1, got, want)
-			}
-		}
-		if _, there := v.Get(v.Len() + 1); there {
-			t.Fatal("one too many")
-		}
-	})
-}
-
-// TestStepPieces: where the stream is cut into reads does not show, also around a late Bind.
-func TestStepPieces(t *testing.T) {
-	var input []byte
-	for _, m := range msgs(parse("s", lateText),
-		&pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{bytes.Repeat([]byte("v"), 300)}}, execute(""), execute(""), sync1()) {
-		input, _ = m.Encode(input)
-	}
-	const ours = "own name"
-	flow := func() *clientFlow {
-		return &clientFlow{rewriter: new(stepping), database: "postgres", settings: someSettings(), private: ours}
-	}
-	want, err := stream(flow(), input, len(input))
-	if err != nil || bytes.Count(want, []byte(ours)) != 7 {
-		t.Fatalf("%v: %q", err, want)
-	}
-	for piece := 1; piece < len(input); piece++ {
-		if got, err := stream(flow(), input, piece); err != nil || !bytes.Equal(got, want) {
-			t.Fatalf("in pieces of %d: %v\ngot  %q\nwant %q", piece, err, got, want)
-		}
-	}
-	// A Bind of which only the head is gathered at first.
-	big := &pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{bytes.Repeat([]byte("v"), 3*maxNames)}}
-	input, _ = (&pgproto3.Parse{Name: "s", Query: lateText}).Encode(nil)
-	input, _ = big.Encode(input)
-	input, _ = (&pgproto3.Sync{}).Encode(input)
-	for _, piece := range []int{len(input), 1000, maxNames, maxNames + 100, 2 * maxNames} {
-		if got, err := stream(flow(), input, piece); err != nil || !bytes.Equal(got, input) {
-			t.Fatalf("in pieces of %d: %v, %d bytes of %d", piece, err, len(got), len(input))
-		}
-	}
 }

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/wire"
 )
 
 // TestConnectionStorm opens 5,000 connections and drops them wherever they are in startup, politely
@@ -22,7 +25,7 @@ func TestConnectionStorm(t *testing.T) {
 	const n, abreast = 5000, 48
 	raiseFileLimit(t)
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = marking{}, shared.serverTLS() })
+		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = proxytest.Marking{}, shared.serverTLS() })
 		bystander := login(t, p.addr)
 		goroutines, files := runtime.NumGoroutine(), openFiles(t)
 		stages := []string{
@@ -32,7 +35,7 @@ func TestConnectionStorm(t *testing.T) {
 			string(packet(3<<16, "user\x00postgres\x00database\x00postgres\x00\x00")),
 			string(packet(3<<16, "user\x00postgres\x00database\x00nowhere\x00\x00")),
 			string(packet(3<<16, "user\x00postgres\x00database\x00postgres\x00\x00")) + "Q\x00\x00\x00\x0dselect 1\x00",
-			string(packet(codeCancel, "\x00\x00\x00\x01\x00\x00\x00\x02")),
+			string(packet(wire.CodeCancel, "\x00\x00\x00\x01\x00\x00\x00\x02")),
 		}
 		var next atomic.Int64
 		var clients sync.WaitGroup
@@ -52,21 +55,19 @@ func TestConnectionStorm(t *testing.T) {
 		// server process. On a machine that is busy that may take longer than anything should; what must not
 		// happen is that nothing goes on.
 		moving(t, "the sessions have ended", func() (int, bool) {
-			return int(p.arrived.Load()) + runtime.NumGoroutine(), p.sessionCount() == 1 && p.starting.Load() == 0
+			return int(p.arrived.Load()) + runtime.NumGoroutine(), p.sessions.Census().Known == 1 && p.starting.Load() == 0
 		})
 		moving(t, "goroutines have ended", func() (int, bool) { n := runtime.NumGoroutine(); return n, n <= goroutines })
-		eventually(t, "files are closed", func() bool { return openFiles(t) <= files })
-		p.cancels.mu.Lock()
-		keys := len(p.cancels.targets)
-		p.cancels.mu.Unlock()
+		proxytest.Eventually(t, "files are closed", func() bool { return openFiles(t) <= files })
+		keys := p.sessions.Census().Keys
 		if keys != 1 {
 			t.Errorf("%d cancel keys are known", keys)
 		}
-		_ = bystander.conn.SetDeadline(time.Now().Add(patience)) // counted from its login so far
+		_ = bystander.conn.SetDeadline(time.Now().Add(proxytest.Patience)) // counted from its login so far
 		if got := bystander.query("select 'still here'"); !strings.Contains(got, "still here") {
 			t.Error(got)
 		}
-		if n := p.counts.panics.Load(); n > 0 {
+		if n := p.sessions.Counts.Panics.Load(); n > 0 {
 			t.Errorf("%d panics", n)
 		}
 	})
@@ -80,7 +81,7 @@ func moving(t *testing.T, what string, look func() (now int, ok bool)) {
 		if ok {
 			return
 		}
-		eventually(t, what, func() bool {
+		proxytest.Eventually(t, what, func() bool {
 			now, ok := look()
 			return ok || now != before
 		})
@@ -89,7 +90,7 @@ func moving(t *testing.T, what string, look func() (now int, ok bool)) {
 
 // dropMidway connects, sends, reads up to a number of times, and closes.
 func dropMidway(addr, send string, reads int, reset bool) error {
-	conn, err := net.DialTimeout("tcp", addr, patience)
+	conn, err := net.DialTimeout("tcp", addr, proxytest.Patience)
 	if err != nil {
 		return err
 	}
@@ -124,12 +125,12 @@ func TestCancelStorm(t *testing.T) {
 	const n, sessions, abreast = 2000, 50, 16
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, nil)
-		all := make([]*wire, sessions)
-		keys := make([]cancelKey, sessions)
+		all := make([]*wireClient, sessions)
+		keys := make([]wire.CancelKey, sessions)
 		for i := range all {
 			all[i] = login(t, p.addr)
-			_ = all[i].conn.SetDeadline(time.Now().Add(3 * patience))
-			keys[i] = cancelKey(append([]byte{
+			_ = all[i].conn.SetDeadline(time.Now().Add(3 * proxytest.Patience))
+			keys[i] = wire.CancelKey(append([]byte{
 				byte(all[i].key.ProcessID >> 24), byte(all[i].key.ProcessID >> 16),
 				byte(all[i].key.ProcessID >> 8), byte(all[i].key.ProcessID),
 			}, all[i].key.SecretKey...))
@@ -161,7 +162,7 @@ func TestCancelStorm(t *testing.T) {
 						k = []byte(keys[2*rnd.IntN(sessions/2)+1])
 						k[rnd.IntN(len(k))] ^= 1 << rnd.IntN(8)
 					}
-					if err := sendCancel(p.addr, cancelKey(k).request()); err != nil {
+					if err := sendCancel(p.addr, wire.CancelKey(k).Request()); err != nil {
 						t.Error(err)
 						return
 					}
@@ -187,7 +188,7 @@ func TestCancelStorm(t *testing.T) {
 }
 
 // sleepOnce runs one query, which may be cancelled.
-func sleepOnce(w *wire, cancelled *atomic.Int64) error {
+func sleepOnce(w *wireClient, cancelled *atomic.Int64) error {
 	w.fe.Send(&pgproto3.Query{String: "select pg_sleep(0.05)"})
 	if err := w.fe.Flush(); err != nil {
 		return err
@@ -211,12 +212,12 @@ func sleepOnce(w *wire, cancelled *atomic.Int64) error {
 
 // sendCancel sends a packet and waits for the proxy to close.
 func sendCancel(addr string, p []byte) error {
-	conn, err := net.DialTimeout("tcp", addr, patience)
+	conn, err := net.DialTimeout("tcp", addr, proxytest.Patience)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(proxytest.Patience))
 	if _, err := conn.Write(p); err != nil {
 		return err
 	}

@@ -9,19 +9,21 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 // TestNothingToldBeforeLogin: a client that has not logged in hears that there is no session, but not where servers are,
 // as whom the proxy asks them, or what its system said. The log has it.
 func TestNothingToldBeforeLogin(t *testing.T) {
 	dead := deadPort(t)
-	leaves := pretend(t, func(net.Conn) {}).Port
-	garbage := pretend(t, func(c net.Conn) {
+	leaves := proxytest.Pretend(t, func(net.Conn) {}).Port
+	garbage := proxytest.Pretend(t, func(c net.Conn) {
 		var b [512]byte
 		_, _ = c.Read(b[:])
 		_, _ = c.Write([]byte("SSH-2.0-OpenSSH\r\n"))
 	}).Port
-	noTLS := pretend(t, func(c net.Conn) {
+	noTLS := proxytest.Pretend(t, func(c net.Conn) {
 		var b [8]byte
 		_, _ = c.Read(b[:])
 		_, _ = c.Write([]byte("N"))

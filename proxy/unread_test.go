@@ -5,17 +5,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/wire"
 )
 
 // unfinished sends all of a message with a text of that size but its end, which it returns.
-func unfinished(t *testing.T, w *wire, typ byte, head string, size int, tail string) (rest []byte) {
+func unfinished(t *testing.T, w *wireClient, typ byte, head string, size int, tail string) (rest []byte) {
 	t.Helper()
 	name := ""
-	if typ == msgParse {
+	if typ == wire.MsgParse {
 		name, tail = "\x00", tail+"\x00\x00"
 	}
 	body := name + head + strings.Repeat("z", size-len(head)-len(tail)) + tail + "\x00"
@@ -31,43 +36,33 @@ func unfinished(t *testing.T, w *wire, typ byte, head string, size int, tail str
 func TestUnfinishedTexts(t *testing.T) {
 	const sessions, size = 30, 2 << 20
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
-		var late time.Duration
-		p.gatherings.mu.Lock()
-		p.gatherings.now = func() time.Time { return time.Now().Add(late) }
-		p.gatherings.mu.Unlock()
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
+		var late atomic.Int64
+		p.sessions.Long.SetClock(func() time.Time { return time.Now().Add(time.Duration(late.Load())) })
 		bystander := login(t, p.addr)
 		before := heap()
-		attackers, rests := make([]*wire, sessions), make([][]byte, sessions)
+		attackers, rests := make([]*wireClient, sessions), make([][]byte, sessions)
 		for i := range attackers {
 			attackers[i] = login(t, p.addr)
-			_ = attackers[i].conn.SetDeadline(time.Now().Add(3 * patience))
-			rests[i] = unfinished(t, attackers[i], []byte{msgQuery, msgParse}[i%2], "select /*mbus4*/ length('", size, "')")
+			_ = attackers[i].conn.SetDeadline(time.Now().Add(3 * proxytest.Patience))
+			rests[i] = unfinished(t, attackers[i], []byte{wire.MsgQuery, wire.MsgParse}[i%2], "select /*mbus4*/ length('", size, "')")
 		}
-		free := func() int {
-			p.gatherings.mu.Lock()
-			defer p.gatherings.mu.Unlock()
-			return p.gatherings.free
-		}
-		eventually(t, "the memory is taken", func() bool { return free() < size })
-		eventually(t, "little is kept", func() bool { return heap()-before < 2*gatherTotal+sessions*4*maxNames })
+		free := p.sessions.Long.Unused
+		proxytest.Eventually(t, "the memory is taken", func() bool { return free() < size })
+		proxytest.Eventually(t, "little is kept", func() bool { return heap()-before < 2*memory.LongMessagesTotal+sessions*4*wire.MaxNames })
 		if got := bystander.query("select 'there' /*mbus4*/"); !strings.Contains(got, "there") {
 			t.Error(got)
 		}
 		// A long text is not looked at now.
 		missing := func(n int) string { return "select mbus4.nothing('" + strings.Repeat("y", n) + "')" }
-		p.gatherings.mu.Lock()
-		left := p.gatherings.free
-		p.gatherings.mu.Unlock()
-		if got := bystander.query(missing(left + gatherStep)); !strings.Contains(got, "ERROR 54000") {
+		left := free()
+		if got := bystander.query(missing(left + memory.LongMessageStep)); !strings.Contains(got, "ERROR 54000") {
 			t.Errorf("%.300s", got)
 		}
 		// And it is once what others have begun is old.
-		p.gatherings.mu.Lock()
-		late = 2 * gatherStale
-		p.gatherings.mu.Unlock()
-		bystander.query(missing(left + gatherStep))
-		eventually(t, "memory is given back", func() bool { return free() > left+gatherStep })
+		late.Store(int64(2 * memory.LongMessageStale))
+		bystander.query(missing(left + memory.LongMessageStep))
+		proxytest.Eventually(t, "memory is given back", func() bool { return free() > left+memory.LongMessageStep })
 		if got := bystander.query("select 1/0, mbus4 " + strings.Repeat(" ", left/2)); !strings.Contains(got, "at 15") && !strings.Contains(got, "42703") {
 			t.Errorf("%.300s", got)
 		}
@@ -79,23 +74,23 @@ func TestUnfinishedTexts(t *testing.T) {
 				}
 				continue
 			}
-			w.send(bind("", ""), execute(""), sync1())
+			w.send(proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync())
 			if got := w.until('Z'); !strings.Contains(got, "SELECT 1") {
 				t.Errorf("%.300s", got)
 			}
 		}
-		eventually(t, "all memory is given back", func() bool { return free() == gatherTotal })
+		proxytest.Eventually(t, "all memory is given back", func() bool { return free() == memory.LongMessagesTotal })
 	})
 }
 
 // TestTooLongToBeLookedAt: the client hears why a call in a text that was not looked at is not there.
 func TestTooLongToBeLookedAt(t *testing.T) {
-	long := strings.Repeat(" ", maxText)
+	long := strings.Repeat(" ", wire.MaxText)
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{} })
 		w := login(t, p.addr)
 		for _, text := range []string{"select mbus4.nothing()", "select * from mbus4.nothing", "select * from mbus4.nothing()"} {
-			for _, m := range [][]pgproto3.FrontendMessage{msgs(query(long + text)), msgs(parse("", long+text), sync1())} {
+			for _, m := range [][]pgproto3.FrontendMessage{proxytest.Messages(proxytest.Query(long + text)), proxytest.Messages(proxytest.Parse("", long+text), proxytest.Sync())} {
 				w.send(m...)
 				if got := w.until('Z'); !strings.Contains(got, "ERROR 54000") || !strings.Contains(got, "not exist") {
 					t.Errorf("%s: %.300s", text, got)
@@ -114,77 +109,45 @@ func TestTooLongToBeLookedAt(t *testing.T) {
 // TestNamesInTextsNotLookedAt: what a text that was not looked at may have done to the names of late statements is
 // not guessed.
 func TestNamesInTextsNotLookedAt(t *testing.T) {
-	long := "/*" + strings.Repeat("z", maxText) + "*/"
+	long := "/*" + strings.Repeat("z", wire.MaxText) + "*/"
 	x := func(want string, m ...pgproto3.FrontendMessage) exchange { return exchange{send: m, want: want} }
 	refused := func(what, name string) string {
 		line := errorLine("54000", fmt.Sprintf("%s \"%s\" may have been replaced in a text that was too long to be read", what, name))
 		return strings.TrimSuffix(line, "\n") + " hint \"Parse the statement again under a name that is free.\"\n"
 	}
-	first := x(parsed+bound+ran(1)+idle, parse("s", lateText), bind("", "s"), execute(""), sync1())
+	first := x(parsed+bound+ran(1)+idle, proxytest.Parse("s", proxytest.LateText), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync())
 	cases := map[string][]exchange{
 		"nothing to do with names": {
-			first, x("EmptyQueryResponse\n"+idle, query(long)),
-			x(bound+ran(2)+idle, bind("", "s"), execute(""), sync1()),
+			first, x("EmptyQueryResponse\n"+idle, proxytest.Query(long)),
+			x(bound+ran(2)+idle, proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"a Query": {
-			first, x("CommandComplete DEALLOCATE\nCommandComplete PREPARE\n"+idle, query(long+"deallocate s; prepare s as select 1")),
-			x(refused("prepared statement", "s")+idle, bind("", "s"), execute(""), sync1()),
-			x(parsed+bound+ran(2)+idle, parse("", lateText), bind("", ""), execute(""), sync1()),
-			x(parsed+bound+ran(3)+idle, parse("t", lateText), bind("", "t"), execute(""), sync1()),
-			x("CommandComplete DEALLOCATE\n"+idle+parsed+bound+ran(4)+idle, query("deallocate s"), parse("s", lateText), bind("", "s"), execute(""), sync1()),
+			first, x("CommandComplete DEALLOCATE\nCommandComplete PREPARE\n"+idle, proxytest.Query(long+"deallocate s; prepare s as select 1")),
+			x(refused("prepared statement", "s")+idle, proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
+			x(parsed+bound+ran(2)+idle, proxytest.Parse("", proxytest.LateText), proxytest.Bind("", ""), proxytest.Execute(""), proxytest.Sync()),
+			x(parsed+bound+ran(3)+idle, proxytest.Parse("t", proxytest.LateText), proxytest.Bind("", "t"), proxytest.Execute(""), proxytest.Sync()),
+			x("CommandComplete DEALLOCATE\n"+idle+parsed+bound+ran(4)+idle, proxytest.Query("deallocate s"), proxytest.Parse("s", proxytest.LateText), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"a Parse": {
-			first, x(parsed+idle, parse("p", long+"deallocate s"), sync1()),
-			x(bound+ran(2)+idle, bind("", "s"), execute(""), sync1()), // not executed
-			x(bound+"CommandComplete DEALLOCATE\n"+idle, bind("", "p"), execute(""), sync1()),
-			x(refused("prepared statement", "s")+idle, bind("", "s"), execute(""), sync1()),
+			first, x(parsed+idle, proxytest.Parse("p", long+"deallocate s"), proxytest.Sync()),
+			x(bound+ran(2)+idle, proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()), // not executed
+			x(bound+"CommandComplete DEALLOCATE\n"+idle, proxytest.Bind("", "p"), proxytest.Execute(""), proxytest.Sync()),
+			x(refused("prepared statement", "s")+idle, proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"a Parse of the name": {
 			first, x("CloseComplete\n"+parsed+bound+"CommandComplete SELECT 0\n"+idle,
-				&pgproto3.Close{ObjectType: 'S', Name: "s"}, parse("s", "select from items where id = -1"+long), bind("", "s"), execute(""), sync1()),
+				&pgproto3.Close{ObjectType: 'S', Name: "s"}, proxytest.Parse("s", "select from items where id = -1"+long), proxytest.Bind("", "s"), proxytest.Execute(""), proxytest.Sync()),
 		},
 		"a cursor": {
-			first, x(begun+bound+inTx, query("begin"), bind("c", "s"), sync1()),
-			x("CommandComplete CLOSE CURSOR\nCommandComplete DECLARE CURSOR\n"+inTx, query(long+"close c; declare c cursor for select 1")),
-			x(refused("portal", "c")+failed, execute("c"), sync1()),
+			first, x(begun+bound+inTx, proxytest.Query("begin"), proxytest.Bind("c", "s"), proxytest.Sync()),
+			x("CommandComplete CLOSE CURSOR\nCommandComplete DECLARE CURSOR\n"+inTx, proxytest.Query(long+"close c; declare c cursor for select 1")),
+			x(refused("portal", "c")+failed, proxytest.Execute("c"), proxytest.Sync()),
 		},
 	}
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = new(stepping) })
+		p := start(t, way, func(c *Config) { c.Rewriter = new(proxytest.Stepping) })
 		for name, exchanges := range cases {
 			t.Run(name, func(t *testing.T) { playSteps(t, login(t, p.addr), exchanges, false) })
 		}
 	})
-}
-
-// TestWordsAcrossPieces: a word is found wherever the text is cut.
-func TestWordsAcrossPieces(t *testing.T) {
-	text := []byte(strings.Repeat("x ", 30) + "DeAllocate " + strings.Repeat("y ", 30))
-	for piece := 1; piece < len(text); piece++ {
-		var u unread
-		for part := range slices.Chunk(text, piece) {
-			u.saw(part)
-		}
-		if !u.acts {
-			t.Errorf("not found in pieces of %d", piece)
-		}
-	}
-}
-
-// TestPiecesWithoutMemory: what is not gathered for want of memory passes as it came, wherever the stream is cut.
-func TestPiecesWithoutMemory(t *testing.T) {
-	long := strings.Repeat("z", 3*maxNames)
-	input := encoded(t, parse("s", lateText), query("select 1 /*hide 0*/"+long), parse("t", long+lateText), query(long),
-		&pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{[]byte(long)}}, sync1(), query("select 'end'"))
-	for _, piece := range []int{len(input), 999, 16 << 10, maxNames, maxNames + 7, 64 << 10} {
-		r := new(stepping)
-		f := &clientFlow{rewriter: r, database: "postgres", settings: someSettings(), gathered: gathering{all: newGatherings(0)}}
-		got, err := stream(f, input, piece)
-		if err != nil || string(got) != string(input) {
-			t.Errorf("in pieces of %d: %v, %d bytes of %d", piece, err, len(got), len(input))
-		}
-		if piece < len(input) && len(r.asked) != 1 {
-			t.Errorf("in pieces of %d: %q was asked", piece, r.asked)
-		}
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew") //nolint:gochecknoglobals // a flag
@@ -25,7 +27,7 @@ func TestWireTranscripts(t *testing.T) {
 		t.Fatalf("no transcripts: %v", err)
 	}
 	eachWay(t, func(t *testing.T, way how) {
-		p := start(t, way, func(c *Config) { c.Rewriter = marking{visible: true} })
+		p := start(t, way, func(c *Config) { c.Rewriter = proxytest.Marking{Visible: true} })
 		for _, file := range files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 				raw, err := os.ReadFile(file)

@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/scram"
 )
 
 // wire is a client that speaks the protocol message by message.
-type wire struct {
+type wireClient struct {
 	t    testing.TB
 	conn net.Conn
 	fe   *pgproto3.Frontend
@@ -22,35 +25,35 @@ type wire struct {
 }
 
 // dialWire connects without saying anything.
-func dialWire(t testing.TB, addr string) *wire {
+func dialWire(t testing.TB, addr string) *wireClient {
 	t.Helper()
 	network := "tcp"
 	if strings.HasPrefix(addr, "/") {
 		network = "unix"
 	}
-	conn, err := net.DialTimeout(network, addr, patience)
+	conn, err := net.DialTimeout(network, addr, proxytest.Patience)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{t: t}
+	w := &wireClient{t: t}
 	w.over(conn)
 	t.Cleanup(func() { _ = conn.Close() })
 	return w
 }
 
 // over goes on over conn.
-func (w *wire) over(conn net.Conn) {
+func (w *wireClient) over(conn net.Conn) {
 	w.conn, w.fe = conn, pgproto3.NewFrontend(conn, conn)
 	w.extend()
 }
 
 // extend gives the next message its time: on a busy machine a test as a whole may take longer.
-func (w *wire) extend() {
-	_ = w.conn.SetDeadline(time.Now().Add(max(w.wait, patience)))
+func (w *wireClient) extend() {
+	_ = w.conn.SetDeadline(time.Now().Add(max(w.wait, proxytest.Patience)))
 }
 
 // login starts a session as postgres and reads up to ReadyForQuery.
-func login(t testing.TB, addr string) *wire {
+func login(t testing.TB, addr string) *wireClient {
 	t.Helper()
 	w := dialWire(t, addr)
 	w.startup("user", "postgres", "database", "postgres")
@@ -58,7 +61,7 @@ func login(t testing.TB, addr string) *wire {
 	return w
 }
 
-func (w *wire) startup(parameters ...string) {
+func (w *wireClient) startup(parameters ...string) {
 	m := &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{}}
 	for i := 0; i < len(parameters); i += 2 {
 		m.Parameters[parameters[i]] = parameters[i+1]
@@ -67,7 +70,7 @@ func (w *wire) startup(parameters ...string) {
 }
 
 // send writes messages in one go.
-func (w *wire) send(messages ...pgproto3.FrontendMessage) {
+func (w *wireClient) send(messages ...pgproto3.FrontendMessage) {
 	w.t.Helper()
 	w.extend()
 	for _, m := range messages {
@@ -79,7 +82,7 @@ func (w *wire) send(messages ...pgproto3.FrontendMessage) {
 }
 
 // write writes bytes as they are.
-func (w *wire) write(b []byte) {
+func (w *wireClient) write(b []byte) {
 	w.t.Helper()
 	w.extend()
 	if _, err := w.conn.Write(b); err != nil {
@@ -88,7 +91,7 @@ func (w *wire) write(b []byte) {
 }
 
 // receive returns the next message described as text, and its type; 0 at the end of the stream.
-func (w *wire) receive() (byte, string) {
+func (w *wireClient) receive() (byte, string) {
 	w.t.Helper()
 	w.extend()
 	m, err := w.fe.Receive()
@@ -105,7 +108,7 @@ func (w *wire) receive() (byte, string) {
 }
 
 // until reads up to and including a message of one of the types and returns all as text.
-func (w *wire) until(types ...byte) string {
+func (w *wireClient) until(types ...byte) string {
 	w.t.Helper()
 	var lines []string
 	for {
@@ -121,7 +124,7 @@ func (w *wire) until(types ...byte) string {
 }
 
 // toEnd reads up to the end of the stream.
-func (w *wire) toEnd() string {
+func (w *wireClient) toEnd() string {
 	w.t.Helper()
 	var lines []string
 	for {
@@ -134,7 +137,7 @@ func (w *wire) toEnd() string {
 }
 
 // query runs a simple query.
-func (w *wire) query(sql string) string {
+func (w *wireClient) query(sql string) string {
 	w.t.Helper()
 	w.send(&pgproto3.Query{String: sql})
 	return w.until('Z')
@@ -143,7 +146,7 @@ func (w *wire) query(sql string) string {
 // readAll reads to the end with the test's patience.
 func readAll(t *testing.T, conn net.Conn) []byte {
 	t.Helper()
-	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_ = conn.SetReadDeadline(time.Now().Add(proxytest.Patience))
 	b, err := io.ReadAll(conn)
 	if err != nil {
 		t.Fatal(err)
@@ -152,16 +155,16 @@ func readAll(t *testing.T, conn net.Conn) []byte {
 }
 
 // challenge has the server's challenge taken up by x.
-func (w *wire) challenge(x *scramLogin) {
+func (w *wireClient) challenge(x *scram.Client) {
 	w.t.Helper()
 	m, err := w.fe.Receive()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := x.challenged(m.(*pgproto3.AuthenticationSASLContinue).Data); err != nil {
+	if err := x.Challenged(m.(*pgproto3.AuthenticationSASLContinue).Data); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // pid is the process of w's server, in SQL.
-func pid(w *wire) string { return strconv.Itoa(int(w.key.ProcessID)) }
+func pid(w *wireClient) string { return strconv.Itoa(int(w.key.ProcessID)) }

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"mbusproxy/engine"
-	"mbusproxy/proxy"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
 	"mbusproxy/sqlfuncs"
 )
@@ -25,7 +26,7 @@ const (
 )
 
 // bound returns the step for the values of a Bind: what has to run before, a refusal, or nil.
-func (l *late) bound(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, values proxy.Values) *rewrite.Plan {
+func (l *late) bound(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, values wire.Values) *rewrite.Plan {
 	if !values.Known() {
 		return p.Refuse(0, rewrite.Refusal{
 			Code:    "54000", // program_limit_exceeded
@@ -40,11 +41,11 @@ func (l *late) bound(ctx context.Context, sc proxy.StatementContext, p *rewrite.
 }
 
 // valueOf gives a parameter of the protocol; nil where there is none to be had.
-type valueOf func(n int) (proxy.Value, bool)
+type valueOf func(n int) (wire.Value, bool)
 
 // checkSelectors makes sure of the selectors whose texts are known: literals, and with a valueOf parameters, too. A
 // prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan that refuses one of them.
-func (l *late) checkSelectors(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
+func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
 	for _, v := range p.Selectors() {
 		if v.Param > 0 && get == nil {
 			continue
@@ -109,7 +110,7 @@ func integerText(b []byte) string {
 }
 
 // addSteps puts the steps of a plan for a Query into its text.
-func (l *late) addSteps(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan) *rewrite.Plan {
+func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan) *rewrite.Plan {
 	steps := p.Steps()
 	if len(steps) == 0 {
 		return p
@@ -144,7 +145,7 @@ func noParameter(n int) rewrite.Refusal {
 }
 
 // makeSteps returns one plan that does all steps of p.
-func (l *late) makeSteps(ctx context.Context, sc proxy.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
+func (l *late) makeSteps(ctx context.Context, sc pipeline.StatementContext, p *rewrite.Plan, get valueOf) *rewrite.Plan {
 	steps := p.Steps()
 	if len(steps) == 0 {
 		return nil
@@ -161,7 +162,7 @@ func (l *late) makeSteps(ctx context.Context, sc proxy.StatementContext, p *rewr
 }
 
 // step returns the code of one step.
-func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.Step, get valueOf) (string, *rewrite.Refusal) {
+func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s rewrite.Step, get valueOf) (string, *rewrite.Refusal) {
 	args := make(map[string]*string, len(s.Args))
 	for _, p := range s.Func.Params {
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
@@ -177,7 +178,7 @@ func (l *late) step(ctx context.Context, sc proxy.StatementContext, s rewrite.St
 }
 
 // nested returns what becomes of a statement that is an argument of a call.
-func (l *late) nested(ctx context.Context, sc proxy.StatementContext, text string) (string, error) {
+func (l *late) nested(ctx context.Context, sc pipeline.StatementContext, text string) (string, error) {
 	inner := session(sc)
 	inner.Void, inner.Answer = nil, ""
 	p := l.rewrite.RewriteContext(ctx, text, inner, func() (rewrite.Env, *rewrite.Refusal) { return environment(l.db), nil })

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mbusproxy/proxy"
+	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite/parse"
 )
 
@@ -23,7 +23,7 @@ func TestManyCallsTime(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	r := newRewriter(eng, nil, parse.New())
-	sc := proxy.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 	run := func(sql string) time.Duration {
 		p := r.Rewrite(t.Context(), sc, sql)
 		if p == nil {

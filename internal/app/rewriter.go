@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/engine"
-	"mbusproxy/proxy"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/parse"
 )
@@ -21,7 +22,7 @@ type rewriter struct {
 }
 
 // newRewriter returns a rewriter, which is an asker where calls without the schema are served.
-func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) proxy.Rewriter {
+func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) pipeline.Rewriter {
 	texts := engine.Fragments()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
@@ -34,7 +35,7 @@ func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *p
 func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) }
 
 // Rewrite returns nil for a text that is to be forwarded.
-func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text string) proxy.Plan {
+func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	var db *engine.Database
 	p := r.rewrite.RewriteContext(ctx, text, session(sc), func() (rewrite.Env, *rewrite.Refusal) {
 		var err error
@@ -64,7 +65,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc proxy.StatementContext, text 
 	return plan{Plan: p, late: l, db: db}
 }
 
-func session(sc proxy.StatementContext) rewrite.Session {
+func session(sc pipeline.StatementContext) rewrite.Session {
 	return rewrite.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
 }
 
@@ -113,7 +114,7 @@ func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
 func (p plan) Late() bool { return p.late != nil }
 
 // Bound returns the step that the values make, or nil.
-func (p plan) Bound(ctx context.Context, sc proxy.StatementContext, values proxy.Values) proxy.Plan {
+func (p plan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
 		return plan{Plan: step, db: p.db}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/engine"
-	"mbusproxy/proxy"
+	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/parse"
 )
@@ -83,7 +83,7 @@ func TestRewriterOnADatabase(t *testing.T) {
 	_, eng := engineOnCluster(t)
 	r := newRewriter(eng, nil, parse.New())
 
-	sc := proxy.StatementContext{Database: "postgres", Encoding: "UTF8"}
+	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8"}
 	const call = "select mbus4.post('q', 'a=>1')"
 	if !r.Mentions([]byte("select MBUS4.post")) || r.Mentions([]byte("select 1")) {
 		t.Error("Mentions is wrong")

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"mbusproxy/engine"
-	"mbusproxy/proxy"
+	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -20,7 +20,7 @@ func CheckUnqualified(list []string) error {
 type asker struct{ *rewriter }
 
 // Question asks for the meaning of the calls without the schema.
-func (a asker) Question(ctx context.Context, sc proxy.StatementContext, text string) string {
+func (a asker) Question(ctx context.Context, sc pipeline.StatementContext, text string) string {
 	candidates := a.rewrite.CandidatesContext(ctx, text, session(sc))
 	if len(candidates) == 0 {
 		return ""

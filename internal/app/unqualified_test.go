@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mbusproxy/engine"
-	"mbusproxy/proxy"
+	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/sqlfuncs"
@@ -74,7 +74,7 @@ func TestQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, ok := newRewriter(nil, u, parse.New()).(proxy.Asker)
+	r, ok := newRewriter(nil, u, parse.New()).(pipeline.Asker)
 	if !ok {
 		t.Fatal("no Asker")
 	}
@@ -82,11 +82,11 @@ func TestQuestion(t *testing.T) {
 		"select post('q', ''), post('r', ''), peek_q(msgid => '1')": 2, "select mbus4.post('q', '')": 0, "select consume('q')": 0,
 		"select 'post(1)'": 0,
 	} {
-		if got := r.Question(t.Context(), proxy.StatementContext{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
+		if got := r.Question(t.Context(), pipeline.StatementContext{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
 			t.Errorf("%s asks %s", sql, got)
 		}
 	}
-	if _, ok := newRewriter(nil, nil, parse.New()).(proxy.Asker); ok {
+	if _, ok := newRewriter(nil, nil, parse.New()).(pipeline.Asker); ok {
 		t.Error("without names there is nothing to ask")
 	}
 }

@@ -1,0 +1,43 @@
+package proxytest
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Texts for tests of steps. Each run of countStep adds one to a counter that latePlan's text, and
+// any other, can read; so a step that is missed or runs once too often shows.
+const (
+	Counter   = "coalesce(current_setting('mbus4.n', true), '')"
+	CountStep = "select set_config('mbus4.n', " + Counter + " || 'x', false)"
+	LateText  = "/*late " + CountStep + "*/ select " + Counter
+)
+
+func Messages(m ...pgproto3.FrontendMessage) []pgproto3.FrontendMessage { return m }
+
+func Query(text string) pgproto3.FrontendMessage { return &pgproto3.Query{String: text} }
+
+func Parse(name, text string) pgproto3.FrontendMessage {
+	return &pgproto3.Parse{Name: name, Query: text}
+}
+
+func Bind(portal, statement string) pgproto3.FrontendMessage {
+	return &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement}
+}
+
+func Execute(portal string) pgproto3.FrontendMessage { return &pgproto3.Execute{Portal: portal} }
+
+func Sync() pgproto3.FrontendMessage { return &pgproto3.Sync{} }
+
+// Encoded is what messages are on the wire.
+func Encoded(t testing.TB, messages ...pgproto3.FrontendMessage) (b []byte) {
+	t.Helper()
+	for _, m := range messages {
+		var err error
+		if b, err = m.Encode(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}

@@ -1,0 +1,104 @@
+package proxytest
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
+)
+
+// Stepping is a Rewriter for tests of steps. A text with /*late STEP*/ has a late plan whose step is
+// STEP, with {n} replaced by what Bound was given of parameter n; none when STEP is empty. One with
+// /*hide 0 2*/ hides these statements. The text itself stays. Reports show the plan they went
+// through.
+type Stepping struct {
+	Mu    sync.Mutex
+	Asked []string // the steps that Bound returned
+}
+
+var (
+	LateMark = regexp.MustCompile(`/\*late (.*?)\*/`)      //nolint:gochecknoglobals // a constant
+	hideMark = regexp.MustCompile(`/\*hide ([0-9 ]*?)\*/`) //nolint:gochecknoglobals // a constant
+)
+
+func (r *Stepping) Mentions(text []byte) bool { return LateMark.Match(text) || hideMark.Match(text) }
+
+func (r *Stepping) EditReport(string, *pgproto3.ErrorResponse) bool { return false }
+
+func (r *Stepping) Rewrite(_ context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+	p := &SteppingPlan{Rewriter: r, Name: "plan", Text: text}
+	if m := hideMark.FindStringSubmatch(text); m != nil && sc.Simple {
+		for _, n := range strings.Fields(m[1]) {
+			i, _ := strconv.Atoi(n)
+			p.hidden = append(p.hidden, i)
+		}
+	}
+	if m := LateMark.FindStringSubmatch(text); m != nil && !sc.Simple {
+		p.late, p.step = true, m[1]
+	}
+	return p
+}
+
+type SteppingPlan struct {
+	Rewriter   *Stepping
+	Name, Text string
+	hidden     []int
+	late       bool
+	step       string
+}
+
+func (p *SteppingPlan) SQL() string   { return p.Text }
+func (p *SteppingPlan) Hidden() []int { return p.hidden }
+func (p *SteppingPlan) Late() bool    { return p.late }
+
+func (p *SteppingPlan) EditReport(r *pgproto3.ErrorResponse) bool {
+	r.Message += " [" + p.Name + "]"
+	return true
+}
+
+func (p *SteppingPlan) Bound(_ context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+	step := p.step
+	for n := 1; n <= values.Len(); n++ {
+		v, _ := values.Get(n)
+		shown := fmt.Sprintf("%d:%s", v.Format, v.Bytes)
+		if v.Format == 1 {
+			shown = fmt.Sprintf("1:%x", v.Bytes)
+		}
+		if v.Null {
+			shown = "null"
+		}
+		step = strings.ReplaceAll(step, fmt.Sprintf("{%d}", n), shown)
+	}
+	if !values.Known() {
+		step = strings.ReplaceAll(step, "{1}", "unknown")
+	}
+	if sc.Simple || sc.Database != "postgres" {
+		step = "wrong context"
+	}
+	p.Rewriter.Mu.Lock()
+	p.Rewriter.Asked = append(p.Rewriter.Asked, step)
+	p.Rewriter.Mu.Unlock()
+	if step == "" {
+		return nil
+	}
+	return &SteppingPlan{Rewriter: p.Rewriter, Name: "step", Text: step}
+}
+
+// Tag leaves the server's.
+func (p *SteppingPlan) Tag() string { return "" }
+
+// EndsTransaction reports false: no step does.
+func (p *SteppingPlan) EndsTransaction() bool { return false }
+
+// Signals reports true where the test wants to be told.
+func (p *SteppingPlan) Signals() bool { return false }
+
+// AfterTransaction is not called.
+func (p *SteppingPlan) AfterTransaction() {}

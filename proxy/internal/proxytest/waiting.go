@@ -1,0 +1,48 @@
+package proxytest
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait of a test; nothing waits that long unless it fails.
+const Patience = 20 * time.Second
+
+// Eventually polls until ok, which must become true.
+func Eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(Patience)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("timeout waiting for: %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// Pretend listens on loopback until the test ends and leaves each connection to answer, in a goroutine of its
+// own. answer need not close it.
+func Pretend(t *testing.T, answer func(net.Conn)) *net.TCPAddr {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				answer(conn)
+			}()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr)
+}

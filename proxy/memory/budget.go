@@ -1,0 +1,36 @@
+package memory
+
+import "sync"
+
+// Budget is memory that all sessions of a Server share. Nobody waits for it: who gets none does without.
+// A nil budget has no end.
+type Budget struct {
+	mu   sync.Mutex
+	free int // bytes
+}
+
+func NewBudget(size int) *Budget { return &Budget{free: size} }
+
+// Take takes n bytes, or none; then it returns false.
+func (b *Budget) Take(n int) bool {
+	if b == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n > b.free {
+		return false
+	}
+	b.free -= n
+	return true
+}
+
+// Give gives n bytes back.
+func (b *Budget) Give(n int) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	b.free += n
+	b.mu.Unlock()
+}

@@ -1,0 +1,124 @@
+package memory
+
+import (
+	"sync"
+	"time"
+)
+
+// LongMessages is the memory that all sessions share for long messages that are gathered. Nobody waits for it: a
+// message for which there is none passes without being looked at. So that clients which never
+// finish a message do not keep it for ever, what was begun long ago is let go when there is too little.
+type LongMessages struct {
+	mu   sync.Mutex
+	now  func() time.Time
+	free int // bytes
+	// holders are those that have some.
+	holders map[*LongMessage]struct{}
+}
+
+const (
+	// LongMessagesTotal is the size of a Server's longMessages.
+	LongMessagesTotal = 32 << 20
+	// LongMessageStep is how much is taken at a time.
+	LongMessageStep = 64 << 10
+	// LongMessageStale is the age from which on a gathering is let go where others need its memory.
+	LongMessageStale = 5 * time.Second
+)
+
+func NewLongMessages(size int) *LongMessages {
+	return &LongMessages{now: time.Now, free: size, holders: make(map[*LongMessage]struct{})}
+}
+
+// Share is what the message of one session has of it. wake is called, by another session, when what is gathered is to be
+// let go.
+func (a *LongMessages) Share(wake func()) LongMessage { return LongMessage{all: a, wake: wake} }
+
+// SetClock is for tests.
+func (a *LongMessages) SetClock(now func() time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = now
+}
+
+// Unused is how many bytes nobody has.
+func (a *LongMessages) Unused() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.free
+}
+
+// LongMessage is what one session has of it.
+type LongMessage struct {
+	all *LongMessages // nil: there is no limit
+	// wake is called, by another session, when what is gathered is to be let go.
+	wake func()
+
+	// The rest is guarded by all.mu.
+	n     int // bytes
+	since time.Time
+	stale bool // it is to be let go
+}
+
+// Grow makes sure that the session has n bytes; false means that it does not get them.
+func (g *LongMessage) Grow(n int) bool {
+	if g.all == nil || n <= g.n { // n is changed only by its session
+		return !g.Revoked()
+	}
+	more := n - g.n + LongMessageStep - 1
+	more -= more % LongMessageStep
+	ok, old := g.all.take(g, more)
+	if old != nil {
+		old.wake()
+	}
+	return ok
+}
+
+// take takes more bytes for g. Where there are too few it returns false, and a gathering to be woken.
+func (a *LongMessages) take(g *LongMessage, more int) (ok bool, old *LongMessage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	switch {
+	case g.stale:
+		return false, nil
+	case more > a.free:
+		for h := range a.holders {
+			if !h.stale && h != g && now.Sub(h.since) >= LongMessageStale && (old == nil || h.since.Before(old.since)) {
+				old = h
+			}
+		}
+		if old != nil {
+			old.stale = true
+		}
+		return false, old
+	}
+	if g.n == 0 {
+		g.since = now
+		a.holders[g] = struct{}{}
+	}
+	g.n += more
+	a.free -= more
+	return true, nil
+}
+
+// Revoked reports that what is gathered is to be let go.
+func (g *LongMessage) Revoked() bool {
+	if g.all == nil || g.n == 0 {
+		return false
+	}
+	g.all.mu.Lock()
+	defer g.all.mu.Unlock()
+	return g.stale
+}
+
+// Release gives back what the session has.
+func (g *LongMessage) Release() {
+	if g.n == 0 {
+		return
+	}
+	g.all.mu.Lock()
+	defer g.all.mu.Unlock()
+	g.all.free += g.n
+	g.n, g.stale = 0, false
+	delete(g.all.holders, g)
+}

@@ -1,0 +1,43 @@
+package pipeline
+
+import (
+	"sync/atomic"
+
+	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/wire"
+)
+
+// Flows are the two directions of one session. What they share is what the server has reported of its settings.
+type Flows struct {
+	Up       ClientFlow
+	Down     serverFlow
+	settings atomic.Pointer[wire.Settings] // as last reported; down writes, up reads
+}
+
+// Facts is what startup has found out about a session.
+type Facts struct {
+	Rewriter       Rewriter // nil: bytes pass as they are
+	Secret         string   // StatementContext.Secret
+	User, Database string
+	Settings       wire.Settings // as reported up to the first ReadyForQuery
+	Txn            byte          // the status in it
+}
+
+// Begin is called once, before the first feed.
+func (f *Flows) Begin(l Facts) {
+	f.settings.Store(&l.Settings)
+	f.Up = ClientFlow{
+		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings,
+	}
+	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, Settings: &f.settings}
+	f.Down.Txn = l.Txn
+}
+
+// Share is called once, before the first feed, with the memory that all sessions share. letGo is called, by another
+// session, when the long message being gathered is to be let go, and look from time to time while the Rewriter has a statement, to end
+// a session whose client is gone.
+func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, letGo, look func()) {
+	f.Up.gathered = long.Share(letGo)
+	f.Up.holding.look = look
+	f.Down.names.statements.budget, f.Down.names.portals.budget = remembered, remembered
+}

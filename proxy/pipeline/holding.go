@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"mbusproxy/proxy/wire"
+)
+
+// holding tells whether a statement of the session is with the Rewriter, so that a cancel request reaches it
+// there.
+type holding struct {
+	// look is called from time to time while the Rewriter has a statement, to end a session whose client is
+	// gone; nil in tests.
+	look func()
+
+	mu     sync.Mutex
+	cancel context.CancelCauseFunc // nil: none is
+}
+
+// lookEvery is how often it is looked whether the client of a statement with the Rewriter is still there. One that has
+// only ended its sending waits for the result.
+const lookEvery = time.Second
+
+// errCanceled is the cause with which the context of a Rewriter's call ends when the client cancels.
+var errCanceled = errors.New("canceling statement due to user request")
+
+// hold is called before the Rewriter gets a statement; letGo must be called after it. ctx is for the call.
+func (h *holding) hold(parent context.Context) (ctx context.Context, letGo func() (canceled bool)) {
+	ctx, cancel := context.WithCancelCause(parent)
+	var looking *time.Timer
+	h.mu.Lock() // the timer's function takes it as well, and so sees looking
+	h.cancel = cancel
+	if h.look != nil {
+		looking = time.AfterFunc(lookEvery, func() {
+			if h.held() {
+				h.look()
+				looking.Reset(lookEvery)
+			}
+		})
+	}
+	h.mu.Unlock()
+	return ctx, func() bool {
+		if looking != nil {
+			looking.Stop()
+		}
+		h.mu.Lock()
+		h.cancel = nil
+		h.mu.Unlock()
+		cancel(nil)
+		return errors.Is(context.Cause(ctx), errCanceled)
+	}
+}
+
+// held reports whether the Rewriter has a statement.
+func (h *holding) held() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cancel != nil
+}
+
+// interrupt cancels the statement that the Rewriter has; false: it has none.
+func (h *holding) interrupt() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cancel == nil {
+		return false
+	}
+	h.cancel(errCanceled)
+	return true
+}
+
+// WithRewriter reports whether a statement of the session is with the Rewriter.
+func (f *ClientFlow) WithRewriter() bool { return f.holding.held() }
+
+// Interrupt cancels the statement that is with the Rewriter; false: none is.
+func (f *ClientFlow) Interrupt() bool { return f.holding.interrupt() }
+
+// rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
+func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text string) Plan {
+	if f.asking.canceled {
+		return canceled()
+	}
+	ctx, letGo := f.holding.hold(ctx)
+	plan := f.rewriter.Rewrite(ctx, sc, text)
+	if letGo() {
+		return canceled()
+	}
+	return plan
+}
+
+// bound asks a late plan for the step of a Bind, which is not sent if it is cancelled meanwhile.
+func (f *ClientFlow) bound(ctx context.Context, plan Plan, voids []int, values wire.Values) (step, refused Plan) {
+	ctx, letGo := f.holding.hold(ctx)
+	step = plan.Bound(ctx, f.context(false, voids), values)
+	if letGo() {
+		return nil, canceled()
+	}
+	return step, nil
+}

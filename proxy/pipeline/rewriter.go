@@ -1,0 +1,80 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/wire"
+)
+
+// StatementContext is what the session knows that matters for reading a text.
+type StatementContext struct {
+	User     string // the role that the session logged in as
+	Database string // the database the client named at startup, or its user name when it named none
+	// Encoding is client_encoding as last reported by the server, e.g. "UTF8"; where one of both sides has
+	// SQL_ASCII it is server_encoding.
+	Encoding string
+	// EscapeStrings is set while standard_conforming_strings is off.
+	EscapeStrings bool
+	// Secret is known to nobody but the session: what a plan has the server say of its statements can prove
+	// with it that it is the plan's.
+	Secret string
+	// Simple is set for the text of a Query and not for that of a Parse.
+	Simple bool
+	// VoidParams are the numbers of the parameters that a Parse declares as void.
+	VoidParams []int
+	// Answer is what the session said to an Asker's Question about the text; "" where there was none, or
+	// no answer.
+	Answer string
+}
+
+// Rewriter decides what becomes of a statement's text. It is safe for concurrent use. A panic in
+// one of its methods ends the session it was called for.
+type Rewriter interface {
+	// Mentions is the cheap test on raw message bytes; false means: forward, never parse.
+	// It must not keep text, which lies in a buffer that is used again.
+	Mentions(text []byte) bool
+	// Rewrite returns nil when text is to be forwarded byte for byte. It never fails: a text that
+	// is refused becomes a Plan whose SQL makes the server raise an error, which Plan.EditReport
+	// turns into the real one. ctx ends with the session.
+	Rewrite(ctx context.Context, sc StatementContext, text string) Plan
+	// EditReport gets an ErrorResponse or NoticeResponse that belongs to no plan (for example of
+	// EXECUTE of an SQL-level prepared statement) in the session with that secret, and reports whether it
+	// changed it.
+	EditReport(secret string, r *pgproto3.ErrorResponse) bool
+}
+
+// Plan is a rewritten text. It is immutable and may be shared between sessions.
+type Plan interface {
+	// SQL is what the server gets instead of the client's text.
+	SQL() string
+	// EditReport maps the position back to the client's text and turns the engine's markers into
+	// the proper SQLSTATE, message and hint; it reports whether it changed anything. It is called
+	// for NoticeResponse too, which has the same fields.
+	EditReport(r *pgproto3.ErrorResponse) bool
+	// Hidden are the ordinals, ascending from 0, of the statements in the reply to a Query whose
+	// CommandComplete the client must not see, because they are ours. They return no rows. Only
+	// for plans of Query texts; nil nearly always.
+	Hidden() []int
+	// Tag is the command tag that the client gets for the one statement of a Query, where the
+	// server would give that of another; "" nearly always.
+	Tag() string
+	// Late reports that Bound is to be called for each Bind of a statement made from the plan.
+	Late() bool
+	// Bound gets the values of a Bind and returns the step: what must run on the session before
+	// the portal is executed for the first time; nil for none. Of a step only SQL and EditReport
+	// are used. It is one statement without parameters that does not copy and ends
+	// the transaction only where EndsTransaction says so; rows of it are thrown away. One that is refused is a Plan whose SQL the
+	// server fails to parse, as with Rewrite. Bound may take its time, like Rewrite; ctx ends
+	// with the session. It may be called for a Bind that the server then refuses or skips.
+	Bound(ctx context.Context, sc StatementContext, values wire.Values) Plan
+	// EndsTransaction reports that the steps may end the transaction, and with it the portal they
+	// belong to: its Bind is sent again after them. Only asked of late plans.
+	EndsTransaction() bool
+	// AfterTransaction is called when a transaction ends in which the plan was executed, be it that
+	// it failed. It returns at once. Only asked of plans for which Signals is true.
+	AfterTransaction()
+	// Signals reports that AfterTransaction is to be called.
+	Signals() bool
+}

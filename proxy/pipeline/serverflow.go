@@ -1,0 +1,203 @@
+package pipeline
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/wire"
+)
+
+// serverFlow walks over the bytes that come from the server: it follows the replies, edits
+// reports, and keeps what a session must know of its server. It belongs to the direction
+// server -> client and does no input or output.
+type serverFlow struct {
+	rewriter Rewriter // nil: no report is ever edited
+	secret   string   // StatementContext.Secret
+	Settings *atomic.Pointer[wire.Settings]
+
+	wire.Framer
+	tracker
+	// err is set by wants when a reply is impossible.
+	err error
+	// latest is the type of the last message.
+	latest byte
+}
+
+// EndedSilently reports, at the end of what the server sends, that it has not said why.
+// A crash of another backend is told with a warning.
+func (f *serverFlow) EndedSilently() bool {
+	return f.AtBoundary() && f.latest != wire.MsgErrorResponse && f.latest != wire.MsgNoticeResponse
+}
+
+// Release gives back, at the end of the session, what is remembered of prepared texts.
+func (f *serverFlow) Release() {
+	f.names.statements.release()
+	f.names.portals.release()
+}
+
+// Feed takes a batch, whose head was prefilled, and leaves what is to be written to the client in
+// out. What the server owes for the messages it answers here must be queued before. With an error
+// out holds what came before the message that caused it.
+func (f *serverFlow) Feed(buf []byte, out *wire.Splicer) error {
+	out.Begin(buf)
+	pos := 0
+	for pos < len(buf) {
+		frame, at, err := f.Next(buf, pos, out, f)
+		if err == nil {
+			err = f.err
+		}
+		if err != nil {
+			out.Truncate(pos)
+			return fmt.Errorf("reading server message: %w", err)
+		}
+		pos = at
+		if frame == nil {
+			continue
+		}
+		repl, hide, err := f.inspect(frame)
+		if err != nil {
+			out.Truncate(pos - len(frame))
+			return fmt.Errorf("reading server message: %w", err)
+		}
+		if repl != nil || hide {
+			f.Replace(out, frame, pos, repl)
+		} else {
+			f.Keep(out, frame, pos)
+		}
+	}
+	return nil
+}
+
+// Wants says how much of a message must lie in one piece before it goes on; what carries nothing
+// of interest is noted here.
+func (f *serverFlow) Wants(typ byte, size int) (gather int) {
+	f.latest = typ
+	switch typ {
+	case wire.MsgDataRow, wire.MsgCopyData:
+		// The bulk of what servers send: no look at the queue while its head takes rows.
+		if !f.takesRows() {
+			if typ == wire.MsgDataRow && f.forQuestion() != nil && size <= maxAnswer {
+				return size
+			}
+			return f.pass(typ)
+		}
+	case wire.MsgNotification, wire.MsgBackendKeyData:
+		return 0
+	case wire.MsgParameterStatus:
+		if size <= wire.MaxSmall {
+			return size
+		}
+	case wire.MsgNoticeResponse:
+		if f.rewriter != nil && size <= wire.MaxReport {
+			return size
+		}
+	case wire.MsgErrorResponse:
+		if f.rewriter != nil && size <= wire.MaxReport {
+			return size
+		}
+		return f.pass(typ)
+	case wire.MsgReadyForQuery:
+		if size != wire.HeaderSize+1 {
+			f.err = wire.ErrFraming
+			return 0
+		}
+		return size
+	case wire.MsgCommandComplete:
+		if size <= wire.MaxSmall && f.wantsTag() {
+			return size
+		}
+		return f.pass(typ)
+	default:
+		return f.pass(typ)
+	}
+	return 0
+}
+
+// pass notes a reply whose body does not matter; the result is that of wants.
+func (f *serverFlow) pass(typ byte) (gather int) {
+	if f.err != nil {
+		return 0 // found in this batch; feed is about to return it
+	}
+	hide, err := f.answer(typ, "")
+	f.err = err
+	if hide {
+		return wire.Drop
+	}
+	return 0
+}
+
+// inspect looks at a gathered message and returns its replacement or nil, and whether it goes to
+// the client at all.
+func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err error) {
+	body := frame[wire.HeaderSize:]
+	switch frame[0] {
+	case wire.MsgReadyForQuery:
+		hide, err = f.answer(wire.MsgReadyForQuery, txnStatus(body[0]))
+	case wire.MsgCommandComplete:
+		promised := ""
+		if h := f.head(); h != nil && h.about != nil {
+			promised = h.about.tag
+		}
+		tag, _, _ := wire.CString(body)
+		hide, err = f.answer(wire.MsgCommandComplete, string(tag))
+		if promised != "" && !hide {
+			replacement = wire.AppendFrame(nil, wire.MsgCommandComplete, []byte(promised), []byte{0})
+		}
+	case wire.MsgDataRow:
+		f.forQuestion().answer = readAnswer(body)
+		hide, err = f.answer(wire.MsgDataRow, "")
+	case wire.MsgParameterStatus:
+		f.Settings.Store(f.Settings.Load().With(body))
+	case wire.MsgNoticeResponse:
+		replacement = f.edit(frame, f.upcoming())
+	case wire.MsgErrorResponse:
+		h := f.upcoming()
+		replacement = f.edit(frame, h)
+		if h != nil && h.about != nil {
+			replacement, hide = h.about.failed(frame, replacement, h.kind)
+		}
+		_, err = f.answer(wire.MsgErrorResponse, "")
+	}
+	return replacement, hide, err
+}
+
+// txnStatus is string(status) without allocating.
+func txnStatus(status byte) string {
+	switch status {
+	case 'I':
+		return "I"
+	case 'T':
+		return "T"
+	default:
+		return "E"
+	}
+}
+
+// edit shows a report to the plan of the message being answered, or to the Rewriter when there is
+// none, and returns its new form, or nil when it stays.
+func (f *serverFlow) edit(frame []byte, h *owed) []byte {
+	plan, forgotten := f.names.planOf(h)
+	var rep pgproto3.ErrorResponse
+	if rep.Decode(frame[wire.HeaderSize:]) != nil {
+		return nil // not ours to judge
+	}
+	before := rep
+	changed := false
+	if plan != nil {
+		changed = plan.EditReport(&rep)
+	} else {
+		changed = f.rewriter.EditReport(f.secret, &rep)
+	}
+	if forgotten && rep.Position != 0 {
+		rep.Position, changed = 0, true // it may be one in a text the client has never seen
+	}
+	if h != nil && h.about != nil && h.about.unread && f.explainUnread(&rep) {
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	return wire.EncodeReport(frame, &before, &rep)
+}

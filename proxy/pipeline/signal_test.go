@@ -1,0 +1,68 @@
+package pipeline
+
+import (
+	"testing"
+
+	"mbusproxy/proxy/wire"
+)
+
+// signalling is a plan that counts the transactions it was executed in.
+type signalling struct {
+	failure
+	ended int
+}
+
+func (p *signalling) Signals() bool { return true }
+
+func (p *signalling) AfterTransaction() { p.ended++ }
+
+func TestSignalAtEndOfTransaction(t *testing.T) {
+	t.Parallel()
+	plan := &signalling{}
+	var tr tracker
+	ours, other := owed{kind: owedQuery, about: &about{plan: plan}}, owed{kind: owedQuery, about: &about{}}
+	reply := func(o owed, types string, status string) {
+		t.Helper()
+		tr.queueUp([]owed{o})
+		for _, typ := range []byte(types) {
+			if _, err := tr.answer(typ, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := tr.answer(wire.MsgReadyForQuery, status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		what   string
+		o      owed
+		types  string
+		status string
+		want   int
+	}{
+		{"another statement", other, "C", "I", 0},
+		{"ours, committed by itself", ours, "TDC", "I", 1},
+		{"another one after it", other, "C", "I", 1},
+		{"begin", other, "C", "T", 1},
+		{"ours in a block", ours, "C", "T", 1},
+		{"ours again", ours, "C", "T", 1},
+		{"commit", other, "C", "I", 2},
+		{"ours, failed", ours, "E", "I", 2},
+	} {
+		reply(step.o, step.types, step.status)
+		if plan.ended != step.want {
+			t.Errorf("%s: told %d times, want %d", step.what, plan.ended, step.want)
+		}
+	}
+	// In the extended protocol the plan is that of the portal.
+	tr.names.statements.put("s", text{plan: plan})
+	tr.queueUp([]owed{{kind: owedBind, about: &about{statement: "s"}}, {kind: owedExecute, about: &about{}}, {kind: owedSync}})
+	for _, typ := range []byte("2C") {
+		if _, err := tr.answer(typ, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := tr.answer(wire.MsgReadyForQuery, "I"); err != nil || plan.ended != 3 {
+		t.Errorf("extended: told %d times, %v", plan.ended, err)
+	}
+}

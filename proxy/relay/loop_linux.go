@@ -1,0 +1,222 @@
+package relay
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"go.uber.org/zap"
+
+	"mbusproxy/proxy/wire"
+)
+
+// A loop moves the bytes of many sessions in one goroutine over its own epoll instance. It serves
+// the sessions without TLS; docs/adr/0004-relay.md has the reasons and figures. It waits for
+// readiness by level, so a session that waits holds neither buffer nor goroutine.
+type loop struct {
+	log  *zap.Logger
+	poll int // epoll descriptor
+	wake int // eventfd, readable when there are errands
+	buf  []byte
+	out  wire.Splicer
+
+	// byFD finds a side by its descriptor. Owned by the loop's goroutine.
+	byFD []*side
+	// wait is await; tests put a failing one in its place. Owned by the loop's goroutine.
+	wait func(events []syscall.EpollEvent) (int, error)
+	// lingering are sessions that wait for their client to close, in order of their deadline.
+	lingering []*lanes
+
+	// mu guards errands, closed and failed.
+	mu      sync.Mutex
+	errands []func()
+	closed  bool
+	failed  bool          // see fail
+	more    *sync.Cond    // signalled once failed, when there are errands
+	done    chan struct{} // closed when the goroutine has ended
+}
+
+// loopBuffer is how much one read of a loop takes at most. There is one such buffer in a loop, so
+// it may be large; what cannot be written at once is copied.
+const loopBuffer = 64 << 10
+
+// loopEvents is how many events one wait returns at most.
+const loopEvents = 128
+
+// newLoop starts a loop.
+func newLoop(log *zap.Logger, pool *wire.BufferPool) (*loop, error) {
+	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("creating epoll: %w", err)
+	}
+	wake, _, errno := syscall.RawSyscall(syscall.SYS_EVENTFD2, 0, syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if errno != 0 {
+		_ = syscall.Close(poll)
+		return nil, fmt.Errorf("creating eventfd: %w", errno)
+	}
+	l := &loop{
+		log: log, poll: poll, wake: int(wake), buf: make([]byte, loopBuffer),
+		out: wire.Splicer{Pool: pool}, done: make(chan struct{}),
+	}
+	l.wait, l.more = l.await, sync.NewCond(&l.mu)
+	ev := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(l.wake)}
+	if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, l.wake, &ev); err != nil {
+		l.release()
+		return nil, fmt.Errorf("watching eventfd: %w", err)
+	}
+	go l.run()
+	return l, nil
+}
+
+func (l *loop) release() {
+	_ = syscall.Close(l.wake)
+	_ = syscall.Close(l.poll)
+}
+
+// do has f called by the loop's goroutine, soon. Errands given after close are dropped.
+func (l *loop) do(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.errands = append(l.errands, f)
+	if len(l.errands) == 1 {
+		l.ring()
+	}
+}
+
+// ring makes the eventfd readable.
+func (l *loop) ring() {
+	l.more.Signal()
+	one := uint64(1)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_WRITE, uintptr(l.wake), uintptr(unsafe.Pointer(&one)), 8)
+}
+
+// close ends the loop, which must have no session left, and waits for it.
+func (l *loop) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.ring()
+	l.mu.Unlock()
+	<-l.done
+}
+
+// yieldEvery is after how many waits a loop calls the scheduler. To Go's monitor a goroutine that has not done so
+// for 10 ms, although it spends them waiting, is one that will not yield: it gets signals, and the monitor
+// looks again every 20 µs instead of every 10 ms, on a processor that others need.
+const yieldEvery = 32
+
+// run is the loop's goroutine.
+func (l *loop) run() {
+	defer close(l.done)
+	defer l.release()
+	events := make([]syscall.EpollEvent, loopEvents)
+	for waits := 1; ; waits++ {
+		if waits%yieldEvery == 0 {
+			runtime.Gosched()
+		}
+		n, err := l.wait(events)
+		if err != nil {
+			l.log.Error("waiting for sockets failed, which ends the sessions of this loop", zap.Error(err))
+			l.fail()
+			return
+		}
+		woken := false
+		for i := range n {
+			ev := &events[i]
+			if int(ev.Fd) == l.wake {
+				woken = true
+				continue
+			}
+			// Descriptors are opened only by errands, after the events: none of these is stale
+			// and names another connection.
+			if s := l.byFD[ev.Fd]; s != nil {
+				s.lanes.handle(s, ev.Events)
+			}
+		}
+		if len(l.lingering) > 0 {
+			l.expireLingering()
+		}
+		if woken && !l.runErrands() {
+			return
+		}
+	}
+}
+
+// fail goes on without epoll: it ends all sessions, also those that come, and runs errands until the loop is
+// closed.
+func (l *loop) fail() {
+	l.mu.Lock()
+	l.failed = true
+	l.mu.Unlock()
+	for _, s := range l.byFD {
+		if s != nil {
+			s.lanes.lost()
+		}
+	}
+	for {
+		l.mu.Lock()
+		for len(l.errands) == 0 && !l.closed {
+			l.more.Wait()
+		}
+		l.mu.Unlock()
+		if !l.runErrands() {
+			return
+		}
+	}
+}
+
+// works reports that the loop takes sessions.
+func (l *loop) works() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.failed
+}
+
+// await waits for events, at most until the first deadline of lingering.
+func (l *loop) await(events []syscall.EpollEvent) (int, error) {
+	timeout := -1
+	if len(l.lingering) > 0 {
+		timeout = int(max(0, time.Until(l.lingering[0].until)).Milliseconds()) + 1
+	}
+	n, _, errno := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.poll),
+		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(timeout), 0, 0)
+	switch errno {
+	case 0:
+		return int(n), nil
+	case syscall.EINTR:
+		return 0, nil
+	default:
+		return 0, errno
+	}
+}
+
+// runErrands reports false when the loop is to end.
+func (l *loop) runErrands() bool {
+	var count [8]byte
+	_, _ = syscall.Read(l.wake, count[:])
+	l.mu.Lock()
+	errands, closed := l.errands, l.closed
+	l.errands = nil
+	l.mu.Unlock()
+	for _, f := range errands {
+		f()
+	}
+	return !closed
+}
+
+func (l *loop) expireLingering() {
+	now := time.Now()
+	for len(l.lingering) > 0 && !l.lingering[0].until.After(now) {
+		ln := l.lingering[0]
+		l.lingering = l.lingering[1:]
+		ln.end()
+	}
+	if len(l.lingering) == 0 {
+		l.lingering = nil
+	}
+}

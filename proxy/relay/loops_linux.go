@@ -1,0 +1,91 @@
+package relay
+
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+
+	"go.uber.org/zap"
+
+	"mbusproxy/proxy/wire"
+)
+
+// DefaultLoops is how many loops a Server has: one for two processors, since whoever asks the
+// server and the server itself usually need the others.
+func DefaultLoops() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// loops is the set of a Server's loops; sessions are dealt out in turn.
+type loops struct {
+	all  []*loop
+	next atomic.Uint32
+}
+
+// newLoops starts n loops.
+func newLoops(n int, log *zap.Logger, pool *wire.BufferPool) (*loops, error) {
+	ls := new(loops)
+	for range n {
+		l, err := newLoop(log, pool)
+		if err != nil {
+			ls.close()
+			return nil, err
+		}
+		ls.all = append(ls.all, l)
+	}
+	return ls, nil
+}
+
+func (ls *loops) close() {
+	for _, l := range ls.all {
+		l.close()
+	}
+}
+
+// take hands a session to a loop, if it is one that loops serve.
+func (ls *loops) take(s *Session) {
+	if len(ls.all) == 0 || s.clientLink.TLS != nil || s.serverLink.TLS != nil {
+		return
+	}
+	for range ls.all {
+		l := ls.all[int(ls.next.Add(1))%len(ls.all)]
+		if !l.works() {
+			continue
+		}
+		if err := l.enter(s); err != nil {
+			s.Log.Debug("session stays with goroutines", zap.Error(err))
+		}
+		return
+	}
+}
+
+// enter moves a session's sockets from Go's poller to l. On an error nothing has changed.
+func (l *loop) enter(s *Session) error {
+	client, err := s.clientLink.Dup()
+	if err != nil {
+		return err
+	}
+	server, err := s.serverLink.Dup()
+	if err != nil {
+		_ = syscall.Close(client)
+		return err
+	}
+	// Closing takes the sockets out of Go's poller, which would be woken for each message too.
+	s.clientLink.Close()
+	s.serverLink.Close()
+	s.clientLink, s.serverLink = nil, nil
+	s.Up.Detached = true
+	ln := &lanes{session: s, loop: l}
+	ln.client = side{lanes: ln, fd: client}
+	ln.server = side{lanes: ln, fd: server}
+	s.lanes = ln
+	return nil
+}
+
+// BreakLoop is for tests: it returns when a loop has failed as it does when the system refuses to wait.
+func (s *Sessions) BreakLoop(n int) {
+	l, done := s.loops.all[n], make(chan struct{})
+	l.do(func() {
+		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, syscall.EBADF }
+		l.do(func() { close(done) }) // after the next wait
+	})
+	<-done
+}

@@ -1,0 +1,207 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/fatal"
+	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/upstream"
+	"mbusproxy/proxy/wire"
+)
+
+// Sessions are all sessions of a Server, from the time when one knocks at a server to its end, and what they share.
+// Its methods are safe for concurrent use.
+type Sessions struct {
+	log  *zap.Logger
+	pool *wire.BufferPool
+	// Long and remembered are the memory that sessions share: for messages under way, and for the texts of what they
+	// have prepared.
+	Long       *memory.LongMessages
+	remembered *memory.Budget
+	cancels    cancels
+	Counts     counters
+
+	mu        sync.Mutex
+	ending    bool   // no more are taken
+	loops     *loops // from serve on
+	loopCount int
+	all       map[*Session]bool // true: logged in, and counted in loggedIn
+	loggedIn  int
+	lastID    uint64
+	running   sync.WaitGroup
+}
+
+// counters count what should not happen.
+type counters struct {
+	Panics, Desyncs atomic.Uint64
+}
+
+// NewSessions has none yet. Without any loops each session has goroutines of its own.
+func NewSessions(log *zap.Logger, pool *wire.BufferPool, loops int) *Sessions {
+	return &Sessions{
+		log: log, pool: pool, Long: memory.NewLongMessages(memory.LongMessagesTotal), remembered: memory.NewBudget(pipeline.RememberTotal),
+		loopCount: loops, all: make(map[*Session]bool),
+	}
+}
+
+// Serve starts the loops, unless they run or the sessions are to end.
+func (s *Sessions) Serve() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loops != nil || s.ending {
+		return nil
+	}
+	loops, err := newLoops(s.loopCount, s.log, s.pool)
+	if err != nil {
+		return fmt.Errorf("serving: %w", err)
+	}
+	s.loops = loops
+	return nil
+}
+
+// Admit makes a session known that is to log in; there may be limit sessions, 0: any number. Whether it finds a place
+// is known when it has: until then it holds none, for anybody can come this far. plain: it is one of replication.
+func (s *Sessions) Admit(client *endpoint.Endpoint, plain bool, limit int) (*Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending {
+		return nil, fatal.Shutdown()
+	}
+	if s.isFull(limit) {
+		return nil, fatal.TooManyClients()
+	}
+	s.lastID++
+	sess := &Session{all: s, clientLink: client, plain: plain, Log: s.log.With(zap.Uint64("session", s.lastID))}
+	s.all[sess] = false
+	s.running.Add(1)
+	return sess, nil
+}
+
+// Count gives a session that has logged in a place, if there is one.
+func (s *Sessions) Count(sess *Session, limit int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isFull(limit) {
+		return fatal.TooManyClients()
+	}
+	s.all[sess] = true
+	s.loggedIn++
+	return nil
+}
+
+// isFull is called with s.mu held.
+func (s *Sessions) isFull(limit int) bool { return limit > 0 && s.loggedIn >= limit }
+
+// Launch runs sess, unless the sessions are to end: then nobody would tell this one. rest is what the server sent behind
+// its first ReadyForQuery.
+func (s *Sessions) Launch(sess *Session, rest []byte) bool {
+	ctx, cancel := context.WithCancel(context.Background())
+	if !s.enter(sess, cancel) {
+		cancel()
+		return false
+	}
+	sess.start(ctx, rest)
+	return true
+}
+
+// enter marks sess as running.
+func (s *Sessions) enter(sess *Session, cancel context.CancelFunc) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending {
+		return false
+	}
+	sess.cancel = cancel
+	sess.Share(s.Long, s.remembered, sess.letGo, sess.lookForClient)
+	s.cancels.serve(sess.key, sess)
+	s.loops.take(sess)
+	sess.running.Store(2)
+	return true
+}
+
+// forget counts a session out.
+func (s *Sessions) forget(sess *Session) {
+	if sess.key != "" {
+		s.cancels.remove(sess.key)
+	}
+	sess.Down.Release()
+	s.mu.Lock()
+	if s.all[sess] {
+		s.loggedIn--
+	}
+	delete(s.all, sess)
+	s.mu.Unlock()
+	s.running.Done()
+}
+
+// census is how many sessions there are, how many of them have logged in, and how many cancel keys are known.
+type census struct{ Known, LoggedIn, Keys int }
+
+func (s *Sessions) Census() census {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return census{Known: len(s.all), LoggedIn: s.loggedIn, Keys: s.cancels.size()}
+}
+
+// End has no more sessions taken.
+func (s *Sessions) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending = true
+}
+
+// Drain has every session end as soon as it is idle, expire now, and stop without a word.
+func (s *Sessions) Drain()  { s.each((*Session).drain) }
+func (s *Sessions) Expire() { s.each((*Session).expire) }
+func (s *Sessions) Stop()   { s.each((*Session).stop) }
+
+// each calls f for every session that runs.
+func (s *Sessions) each(f func(*Session)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sess := range s.all {
+		if sess.running.Load() > 0 {
+			f(sess)
+		}
+	}
+}
+
+// ServerOf returns how to reach the server that gave out a cancel key.
+func (s *Sessions) ServerOf(key wire.CancelKey) (at upstream.Target, known bool) {
+	return s.cancels.find(key)
+}
+
+// CancelHeld is session.cancelHeld for the session with that key.
+func (s *Sessions) CancelHeld(ctx context.Context, key wire.CancelKey) (done bool) {
+	sess := s.cancels.session(key)
+	return sess != nil && sess.cancelHeld(ctx)
+}
+
+// Keys are the cancel keys of all sessions that run.
+func (s *Sessions) Keys() (keys []wire.CancelKey) {
+	s.each(func(sess *Session) {
+		if sess.key != "" {
+			keys = append(keys, sess.key)
+		}
+	})
+	return keys
+}
+
+// Close waits until all sessions have ended, and ends the loops. It comes after end, and may be called more than once.
+func (s *Sessions) Close() {
+	s.running.Wait()
+	s.mu.Lock()
+	loops := s.loops
+	s.loops = nil
+	s.mu.Unlock()
+	if loops != nil {
+		loops.close()
+	}
+}

@@ -1,0 +1,133 @@
+package startup
+
+import (
+	"context"
+	"math"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/wire"
+)
+
+// What clients can take before they have logged in. docs/operations.md says why these bounds are as they are.
+const (
+	// MaxStartups is how many connections may be in startup, from accept to AuthenticationOk.
+	MaxStartups  = 2048
+	startupGrace = 500 * time.Millisecond
+	// MaxLogins is how many of them may have a connection to the server, or ask for one; others wait for their turn,
+	// up to maxLoginQueue of them. The rest of maxStartups is for those that have not said yet what they want.
+	MaxLogins     = 64
+	loginGrace    = 3 * time.Second
+	maxLoginQueue = 1536
+	// maxBeforePacket is what a client may send up to the end of its startup packet, with the handshake of TLS.
+	maxBeforePacket = 16 << 10
+)
+
+// NewGates makes the gate of all startups and that of those which need the server. They take no more than half of the
+// descriptors that the process may have, so that none is missing where a session needs it.
+func NewGates(descriptors int) (places, logins *Gate) {
+	room := min(MaxStartups, max(descriptors/2, 8))
+	places = newGate(room, startupGrace, 0)
+	places.spare = room / 32
+	return places, newGate(min(MaxLogins, room/8), loginGrace, room*maxLoginQueue/MaxStartups)
+}
+
+// Descriptors is how many the process may have.
+func Descriptors() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int(limit.Cur)
+}
+
+// Client is a client's connection that has not logged in.
+type Client struct {
+	// origin is the address of a client, or the network that one host has of IPv6; the zero value with unix sockets.
+	origin netip.Prefix
+	// end ends the startup's context.
+	end     context.CancelCauseFunc
+	dropped atomic.Bool // to make room
+
+	link *endpoint.Endpoint // set before the first Read
+	// since is when the proxy began to wait for the client's bytes, in nanoseconds since 1970; 0: it does not wait.
+	since atomic.Int64
+	// packet is set when the startup packet has come. Owned by the goroutine of the startup, as is got.
+	packet bool
+	got    int
+	// Asked is set when the client waits for an answer to its startup packet.
+	Asked bool
+}
+
+// New makes the startup of an accepted connection.
+func New(conn net.Conn, end context.CancelCauseFunc) *Client {
+	s := &Client{end: end}
+	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		s.origin = originOf(a.AddrPort().Addr())
+	}
+	return s
+}
+
+// originOf returns what is counted as one address. A host with IPv6 has a whole network of 64 bits.
+func originOf(a netip.Addr) netip.Prefix {
+	a = a.Unmap()
+	bits := a.BitLen()
+	if a.Is6() {
+		bits = 64
+	}
+	p, _ := a.WithZone("").Prefix(bits) // never fails with these lengths
+	return p
+}
+
+// drop ends the startup to make room for another.
+func (s *Client) drop(why error) {
+	s.dropped.Store(true)
+	s.end(why)
+}
+
+// silence is for how long the proxy has been waiting for the client.
+func (s *Client) silence(now time.Time) time.Duration {
+	since := s.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, since))
+}
+
+// hasInput reports whether there are bytes of the client that were not read yet.
+func (s *Client) hasInput() bool { return s.link != nil && s.link.HasInput() }
+
+// watched is a client's connection during startup: it notes when the proxy waits for the client, and bounds what comes
+// before the startup packet.
+type watched struct {
+	endpoint.Socket
+	startup *Client
+}
+
+func (w watched) Read(b []byte) (int, error) {
+	s := w.startup
+	if !s.packet {
+		if s.got >= maxBeforePacket {
+			return 0, wire.ErrNotSpoken
+		}
+		b = b[:min(len(b), maxBeforePacket-s.got)]
+	}
+	s.since.Store(time.Now().UnixNano())
+	n, err := w.Socket.Read(b)
+	s.since.Store(0)
+	s.got += n
+	return n, err
+}
+
+// Watch makes l note in s when the proxy waits for the client.
+func (s *Client) Watch(l *endpoint.Endpoint) {
+	s.link = l
+	l.ReadThrough(watched{l.Socket, s})
+}
+
+// Unwatch ends that.
+func (s *Client) Unwatch() { s.link.ReadThrough(s.link.Socket) }

@@ -1,0 +1,51 @@
+package wire
+
+// Splicer collects what is to be written for one batch. As long as nothing was taken out or put
+// in, that is a piece of the batch's own buffer and nothing is copied.
+type Splicer struct {
+	Pool *BufferPool
+	buf  []byte // the batch
+	from int    // what lies before is settled: dropped, or copied to made
+	stop int    // what lies behind is not to be written
+	made []byte // pooled; nil until first needed
+}
+
+// Begin starts with all of buf to be written.
+func (a *Splicer) Begin(buf []byte) {
+	a.buf, a.from, a.stop = buf, 0, len(buf)
+	a.made = a.made[:0]
+}
+
+// Replace puts repl in the place of buf[start:end]. Calls come in ascending order.
+func (a *Splicer) Replace(start, end int, repl []byte) {
+	if len(repl) > 0 || start > a.from {
+		if a.made == nil {
+			a.made = a.Pool.Get()[:0]
+		}
+		a.made = append(a.made, a.buf[a.from:start]...)
+		a.made = append(a.made, repl...)
+	}
+	a.from = end
+}
+
+// Truncate leaves out buf[stop:].
+func (a *Splicer) Truncate(stop int) { a.stop = stop }
+
+// Result returns what is to be written; it is valid until begin or free.
+func (a *Splicer) Result() []byte {
+	rest := a.buf[min(a.from, a.stop):a.stop]
+	if len(a.made) == 0 {
+		return rest
+	}
+	a.made = append(a.made, rest...)
+	return a.made
+}
+
+// Free gives memory back; an assembly that waits holds none.
+func (a *Splicer) Free() {
+	a.buf = nil
+	if a.made != nil {
+		a.Pool.Put(a.made)
+		a.made = nil
+	}
+}

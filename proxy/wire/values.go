@@ -1,0 +1,93 @@
+package wire
+
+import "encoding/binary"
+
+// Values are the parameters of a Bind. They lie in a buffer that is used again: nothing of them may
+// be kept after the call they were given to.
+type Values struct {
+	known  bool
+	params []Value
+}
+
+// Value is one parameter as it was sent.
+type Value struct {
+	Bytes  []byte // nil when Null
+	Null   bool
+	Format uint16 // 0: text, 1: binary; any other is refused by the server
+}
+
+// Known is false when the Bind was too long to be held, so that nothing is known of its
+// parameters, not even how many there are.
+func (v Values) Known() bool { return v.known }
+
+// Len is the number of parameters.
+func (v Values) Len() int { return len(v.params) }
+
+// Get returns parameter n, counted from 1 as in $1; ok is false when there is none.
+func (v Values) Get(n int) (value Value, ok bool) {
+	if n < 1 || n > len(v.params) {
+		return Value{}, false
+	}
+	return v.params[n-1], true
+}
+
+// ReadValues reads the body of a Bind. ok is false when the parameters are not what a Bind may
+// hold; the server refuses such a message. What follows them is not looked at.
+func ReadValues(bind []byte) (v Values, ok bool) {
+	_, _, rest, ok := BindNames(bind)
+	if !ok {
+		return Values{}, false
+	}
+	formats, rest, ok := count16(rest)
+	if !ok || len(rest) < 2*formats {
+		return Values{}, false
+	}
+	codes, rest := rest[:2*formats], rest[2*formats:]
+	n, rest, ok := count16(rest)
+	// Each parameter has a length of 4 bytes, so no more is allocated than was sent.
+	if !ok || len(rest) < 4*n || formats > 1 && formats != n {
+		return Values{}, false
+	}
+	v = Values{known: true, params: make([]Value, n)}
+	for i := range v.params {
+		p := &v.params[i]
+		switch formats {
+		case 0:
+		case 1:
+			p.Format = binary.BigEndian.Uint16(codes)
+		default:
+			p.Format = binary.BigEndian.Uint16(codes[2*i:])
+		}
+		if len(rest) < 4 {
+			return Values{}, false
+		}
+		size := binary.BigEndian.Uint32(rest)
+		rest = rest[4:]
+		if size == 0xffffffff { // -1
+			p.Null = true
+			continue
+		}
+		if uint64(size) > uint64(len(rest)) {
+			return Values{}, false
+		}
+		p.Bytes, rest = rest[:size:size], rest[size:]
+	}
+	return v, true
+}
+
+// BindNames splits the body of a Bind, or the head of one, behind its names.
+func BindNames(bind []byte) (portal, statement, rest []byte, ok bool) {
+	if portal, rest, ok = CString(bind); !ok {
+		return nil, nil, nil, false
+	}
+	statement, rest, ok = CString(rest)
+	return portal, statement, rest, ok
+}
+
+// count16 reads an unsigned number of two bytes.
+func count16(b []byte) (n int, rest []byte, ok bool) {
+	if len(b) < 2 {
+		return 0, nil, false
+	}
+	return int(binary.BigEndian.Uint16(b)), b[2:], true
+}
