@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
 )
 
 // The last messages of the proxy.
@@ -27,7 +29,7 @@ func endingCases() map[string]endingCase {
 			_ = e.server.conn.Close()
 		}, noServer: true},
 		"Terminate behind a request": {client: answered + "closed", noServer: true, play: func(e *ending) {
-			e.client.send(query("select 1"), &pgproto3.Terminate{})
+			e.client.send(proxytest.Query("select 1"), &pgproto3.Terminate{})
 			e.server.expect("Query")
 			e.server.expect("Terminate")
 			e.server.answer('I')
@@ -39,7 +41,7 @@ func endingCases() map[string]endingCase {
 			_ = e.server.conn.Close()
 		}, noServer: true},
 		"half close behind a request": {client: answered + "closed", noServer: true, play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.finishSending()
 			e.server.expect("Query")
 			e.server.expect("(end)")
@@ -47,7 +49,7 @@ func endingCases() map[string]endingCase {
 			_ = e.server.conn.Close()
 		}},
 		"half close within a statement of the Rewriter": {client: answered + "closed", noServer: true, play: func(e *ending) {
-			e.client.send(query("select /*mbus4*/"))
+			e.client.send(proxytest.Query("select /*mbus4*/"))
 			<-e.rewriter.entered
 			e.finishSending()
 			e.rewriter.proceed <- struct{}{}
@@ -60,13 +62,13 @@ func endingCases() map[string]endingCase {
 			_ = e.server.conn.Close()
 		}},
 		"server ends within a transaction": {client: "CommandComplete SELECT 0 | ReadyForQuery T | " + saidEnded, noServer: true, play: func(e *ending) {
-			e.client.send(query("begin"))
+			e.client.send(proxytest.Query("begin"))
 			e.server.expect("Query")
 			e.server.answer('T')
 			_ = e.server.conn.Close()
 		}},
 		"server is reset": {client: saidEnded, noServer: true, play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")
 			reset(e.server.raw)
 		}},
@@ -75,7 +77,7 @@ func endingCases() map[string]endingCase {
 			_ = e.server.conn.Close()
 		}},
 		"server ends within a message": {client: "closed", noServer: true, play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")
 			_, _ = e.server.conn.Write([]byte("C\x00\x00\x00\x10SEL"))
 			_ = e.server.conn.Close()
@@ -87,49 +89,45 @@ func endingCases() map[string]endingCase {
 			_ = e.server.conn.Close()
 		}},
 		"server ends while the Rewriter has a statement": {client: saidEnded, noServer: true, play: func(e *ending) {
-			e.client.send(query("select /*mbus4*/"))
+			e.client.send(proxytest.Query("select /*mbus4*/"))
 			<-e.rewriter.entered
 			_ = e.server.conn.Close()
 		}},
 		"out of step": {client: answered + "closed", server: "(end)", outOfStep: true, play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")
 			e.server.answer('I')
 			e.server.say(&pgproto3.BindComplete{})
 		}},
 		"panic": {client: "closed", server: "(end)", play: func(e *ending) {
-			e.client.send(query("select mbus4.panic"))
+			e.client.send(proxytest.Query("select mbus4.panic"))
 		}},
 		"drain": {client: saidShutdown, server: "Terminate (end)", play: func(e *ending) { e.drain() }},
 		"drain within a request": {client: answered + saidShutdown, server: "Terminate (end)", play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")
 			e.drain()
 			e.server.answer('I')
 		}},
 		"drain within a transaction": {
 			client: "CommandComplete SELECT 0 | ReadyForQuery T | " + answered + saidShutdown, server: "Terminate (end)", play: func(e *ending) {
-				e.client.send(query("begin"))
+				e.client.send(proxytest.Query("begin"))
 				e.server.expect("Query")
 				e.drain()
 				e.server.answer('T')
-				e.client.send(query("commit"))
+				e.client.send(proxytest.Query("commit"))
 				e.server.expect("Query")
 				e.server.answer('I')
 			},
 		},
 		"drain while the Rewriter has a statement": {client: answered + saidShutdown, server: "Terminate (end)", play: func(e *ending) {
-			e.client.send(query("select /*mbus4*/"))
+			e.client.send(proxytest.Query("select /*mbus4*/"))
 			<-e.rewriter.entered
 			e.drain()
-			other, unanswered := true, time.After(50*time.Millisecond) // a session that ends too early is given the time
-			for other {
-				select {
-				case <-unanswered:
-					other = false
-				case <-e.shutdown:
-					e.Fatal("the session was ended")
-				}
+			select {
+			case <-time.After(50 * time.Millisecond): // in which a session would end that does not wait
+			case <-e.shutdown:
+				e.Fatal("the session was ended")
 			}
 			e.rewriter.proceed <- struct{}{}
 			e.server.expect("Query")
@@ -152,19 +150,19 @@ func endingCases() map[string]endingCase {
 			e.drain()
 		}},
 		"expired after a half close behind a request": {client: saidShutdown, server: "(end)", change: expired, play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.finishSending()
 			e.server.expect("Query")
 			e.server.expect("(end)")
 			e.drain()
 		}},
 		"expired within a request": {client: saidShutdown, server: "(end)", change: expired, play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")
 			e.drain()
 		}},
 		"expired within a transaction": {client: "CommandComplete SELECT 0 | ReadyForQuery T | " + saidShutdown, server: "(end)", change: expired, play: func(e *ending) {
-			e.client.send(query("begin"))
+			e.client.send(proxytest.Query("begin"))
 			e.server.expect("Query")
 			e.server.answer('T')
 			first := e.client.until('Z')
@@ -172,7 +170,7 @@ func endingCases() map[string]endingCase {
 			e.drain()
 		}},
 		"expired within a reply": {client: "closed", server: "(end)", change: expired, play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")
 			_, _ = e.server.conn.Write([]byte("C\x00\x00\x00\x10SEL"))
 			var got [8]byte
@@ -180,7 +178,7 @@ func endingCases() map[string]endingCase {
 			e.drain()
 		}},
 		"expired while the Rewriter has a statement": {client: saidShutdown, server: "Terminate (end)", change: expired, play: func(e *ending) {
-			e.client.send(query("select /*mbus4*/"))
+			e.client.send(proxytest.Query("select /*mbus4*/"))
 			<-e.rewriter.entered
 			e.drain()
 		}},
@@ -191,7 +189,7 @@ func endingCases() map[string]endingCase {
 			_ = e.server.conn.Close()
 		}},
 		"Close": {client: "closed", server: "(end)", play: func(e *ending) {
-			e.client.send(query("select 1"))
+			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")
 			_ = e.proxy.Close()
 		}},
@@ -227,10 +225,10 @@ func TestEndings(t *testing.T) {
 					}
 				}
 				e.gone()
-				if n := e.proxy.counts.desyncs.Swap(0); (n == 1) != c.outOfStep {
+				if n := e.proxy.sessions.Counts.Desyncs.Swap(0); (n == 1) != c.outOfStep {
 					t.Errorf("%d sessions were out of step", n)
 				}
-				if n := e.proxy.counts.panics.Load(); (n == 1) != (name == "panic") {
+				if n := e.proxy.sessions.Counts.Panics.Load(); (n == 1) != (name == "panic") {
 					t.Errorf("%d panics", n)
 				}
 			})

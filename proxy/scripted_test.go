@@ -13,6 +13,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay"
 )
 
 // ending is one session with a scripted server, from its first ReadyForQuery on. Ends of it are played in each way
@@ -20,7 +24,7 @@ import (
 type ending struct {
 	*testing.T
 	proxy    *running
-	client   *wire
+	client   *wireClient
 	server   *scripted
 	rewriter *endingRewriter
 	shutdown chan error // the end of what drain has begun
@@ -35,7 +39,7 @@ func endingWays() map[string]endingWay {
 		"goroutines, TLS to the server":     {tlsServer: true},
 		"goroutines, TLS to client, server": {tlsClient: true, tlsServer: true},
 	}
-	if defaultLoops() > 0 {
+	if relay.DefaultLoops() > 0 {
 		ways["loops"] = endingWay{how: how{"loops", 2}}
 	}
 	return ways
@@ -44,13 +48,14 @@ func endingWays() map[string]endingWay {
 type endingWay struct {
 	how
 	tlsClient, tlsServer bool
-	narrow               bool // there is little room between the proxy and a client that does not read
+	grace                time.Duration               // how long a session that ends waits for its client; 0: as ever
+	dial                 func(e *ending) *wireClient // nil: dialWire
 }
 
 // endingRewriter holds texts as holdingRewriter does, and panics where a text asks for it.
 type endingRewriter struct{ *holdingRewriter }
 
-func (r *endingRewriter) Rewrite(ctx context.Context, sc StatementContext, text string) Plan {
+func (r *endingRewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	if strings.Contains(text, "mbus4.panic") {
 		panic("asked to")
 	}
@@ -71,7 +76,7 @@ func newEnding(t *testing.T, way endingWay, change func(*Config), parameters ...
 	e := &ending{T: t, rewriter: &endingRewriter{newHolding()}, shutdown: make(chan error, 1)}
 	sessions, over := make(chan *scripted, 4), make(chan struct{})
 	t.Cleanup(func() { close(over) })
-	at := pretend(t, func(c net.Conn) {
+	at := proxytest.Pretend(t, func(c net.Conn) {
 		s := &scripted{t: t, raw: c, conn: c}
 		if way.tlsServer {
 			s.secure()
@@ -98,52 +103,33 @@ func newEnding(t *testing.T, way endingWay, change func(*Config), parameters ...
 			change(c)
 		}
 	})
+	if way.grace > 0 {
+		e.proxy.sessions.Grace = way.grace
+		_ = e.proxy.sessions.Census() // with its lock the sessions to come see it
+	}
 	e.client, e.server = e.login(way, sessions, parameters...)
 	return e
 }
 
-func (e *ending) login(way endingWay, sessions <-chan *scripted, parameters ...string) (*wire, *scripted) {
+func (e *ending) login(way endingWay, sessions <-chan *scripted, parameters ...string) (*wireClient, *scripted) {
 	e.Helper()
-	w := e.dial(way)
+	var w *wireClient
+	if way.dial != nil {
+		w = way.dial(e)
+	} else {
+		w = dialWire(e.T, e.proxy.addr)
+	}
 	if way.tlsClient {
 		overTLS(w)
 	}
 	w.startup(append([]string{"user", "postgres", "database", "postgres"}, parameters...)...)
 	w.until('Z')
 	server := <-sessions
-	eventually(e.T, "the session runs", func() bool {
-		running := false
-		e.proxy.each(func(*session) { running = true })
-		return running
-	})
-	if way.narrow {
-		if err := syscall.SetsockoptInt(e.proxy.descriptors()["client"], syscall.SOL_SOCKET, syscall.SO_SNDBUF, narrowBuffer); err != nil {
-			e.Fatal(err)
-		}
-	}
+	w.send(proxytest.Query("select 'runs'")) // Shutdown reaches sessions that run
+	server.expect("Query")
+	server.answer('I')
+	w.until('Z')
 	return w, server
-}
-
-// narrowBuffer is the size of the sockets' buffers of a narrow ending, in bytes.
-const narrowBuffer = 4 << 10
-
-// dial connects to the proxy.
-func (e *ending) dial(way endingWay) *wire {
-	e.Helper()
-	if !way.narrow {
-		return dialWire(e.T, e.proxy.addr)
-	}
-	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
-		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, narrowBuffer) })
-	}}
-	conn, err := dialer.DialContext(e.Context(), "tcp", e.proxy.addr)
-	if err != nil {
-		e.Fatal(err)
-	}
-	e.Cleanup(func() { _ = conn.Close() })
-	w := &wire{t: e.T}
-	w.over(conn)
-	return w
 }
 
 // secure has the server speak TLS.
@@ -166,7 +152,7 @@ func (s *scripted) expect(name string) {
 
 // receive returns the name of the next message, or how the stream ended.
 func (s *scripted) receive() string {
-	_ = s.conn.SetReadDeadline(time.Now().Add(patience))
+	_ = s.conn.SetReadDeadline(time.Now().Add(proxytest.Patience))
 	m, err := s.be.Receive()
 	if err != nil {
 		return streamEnd(err)
@@ -199,7 +185,7 @@ func (s *scripted) say(messages ...pgproto3.BackendMessage) {
 	for _, m := range messages {
 		s.be.Send(m)
 	}
-	_ = s.conn.SetWriteDeadline(time.Now().Add(patience))
+	_ = s.conn.SetWriteDeadline(time.Now().Add(proxytest.Patience))
 	if err := s.be.Flush(); err != nil {
 		s.t.Fatalf("the server cannot write: %v", err)
 	}
@@ -228,17 +214,10 @@ func (e *ending) finishSending() {
 	_ = e.client.conn.(*net.TCPConn).CloseWrite()
 }
 
-// drain begins Shutdown, and returns when it has reached the sessions.
+// drain begins Shutdown, and returns when it has reached the session.
 func (e *ending) drain() {
-	e.Helper()
+	e.proxy.sessions.Drain()
 	go func() { e.shutdown <- e.proxy.Shutdown(context.Background()) }()
-	eventually(e.T, "the sessions are drained", func() bool {
-		e.proxy.mu.Lock()
-		defer e.proxy.mu.Unlock()
-		return e.proxy.state == serverEnding
-	})
-	// Shutdown reaches the sessions in one go, of which the lock is a part.
-	e.proxy.each(func(*session) {})
 }
 
 // drained waits for the end of Shutdown.
@@ -249,7 +228,7 @@ func (e *ending) drained() {
 		if err != nil {
 			e.Error(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(proxytest.Patience):
 		e.Fatalf("Shutdown does not return\n%s", stacks())
 	}
 }
@@ -257,7 +236,7 @@ func (e *ending) drained() {
 // gone waits until the proxy has forgotten the session.
 func (e *ending) gone() {
 	e.Helper()
-	eventually(e.T, "the session has ended", func() bool { return e.proxy.sessionCount() == 0 })
+	proxytest.Eventually(e.T, "the session has ended", func() bool { return e.proxy.sessions.Census().Known == 0 })
 }
 
 // isReset reports whether the connection was reset.

@@ -8,155 +8,156 @@ import (
 
 	"mbusproxy/proxy/endpoint"
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay/life"
 )
 
-// side is one of the two connections of a session in a loop.
-type side struct {
-	lanes *lanes
-	fd    int
+// loopedEnd is one of the two connections of a session in a loop.
+type loopedEnd struct {
+	looped *looped
+	fd     int
 	// watched are the events the epoll instance reports; 0: it does not know fd.
 	watched uint32
-	// unsent is what fd did not take yet; while there is some, the other side is not read.
+	// unsent is what fd did not take yet; while there is some, the other connection is not read.
 	unsent []byte
-	// noInput is set when nothing more is to be read: at the end of the stream.
-	noInput bool
-	// shut is set when the sending direction is to be shut down once unsent is empty.
+	// shut is set when the connection is to be half closed once unsent is empty.
 	shut bool
 }
 
-// lanes are the two sides of a session in a loop. All but stop and advance belong to the loop's
-// goroutine.
-type lanes struct {
+// looped is a session in a loop. All but start, ask, lookForClient, letGo and tell belongs to the loop's goroutine.
+type looped struct {
 	session *Session
 	loop    *loop
-	client  side
-	server  side
-	phase   int32
-	// discarding: what the client sends goes nowhere.
-	discarding bool
-	// rewriting: a goroutine owns session.up until it is done.
+	client  loopedEnd
+	server  loopedEnd
+	// rewriting is set while a goroutine owns Session.Up; see rewrite.
 	rewriting bool
-	// parked is what the client has sent and is to be fed when the server owes less; nil: nothing.
+	// parked is what the client has sent and is to be fed when there is room in the request queue; nil: nothing.
 	parked []byte
 	// cancelRewrite ends the context of that goroutine's calls; nil when there is none.
 	cancelRewrite context.CancelFunc
-	// until is when the client must have closed, once in loop.lingering.
+	// until is the end of the grace time; zero: it has not begun.
 	until time.Time
-	// started and ended are set by start and end; nothing happens before and after.
-	started, ended bool
+	// started is set by start, asked is what ask has been told before.
+	started bool
+	asked   life.Event
 }
 
 // start begins to move bytes; rest is what the server sent already.
-func (ln *lanes) start(rest []byte) {
-	ln.loop.do(func() {
-		if ln.ended {
+func (l *looped) start(rest []byte) {
+	l.loop.post(func() {
+		if l.ended() {
 			return
 		}
-		l := ln.loop
-		if !l.works() {
-			ln.lost()
+		defer l.guard()
+		loop := l.loop
+		if !loop.works() {
+			l.report(life.LoopFailed)
 			return
 		}
-		ln.started = true
-		for _, s := range []*side{&ln.client, &ln.server} {
-			for len(l.byFD) <= s.fd {
-				l.byFD = append(l.byFD, nil)
+		l.started = true
+		for _, e := range []*loopedEnd{&l.client, &l.server} {
+			for len(loop.byFD) <= e.fd {
+				loop.byFD = append(loop.byFD, nil)
 			}
-			l.byFD[s.fd] = s
+			loop.byFD[e.fd] = e
 		}
-		defer ln.guard()
 		if len(rest) > 0 {
-			ln.deliver(rest)
+			l.deliver(rest)
 		}
-		ln.watch()
-		ln.advanced()
+		if l.asked != 0 {
+			l.report(l.asked)
+		}
+		l.watch()
 	})
 }
 
-// stop ends the session at once.
-func (ln *lanes) stop() { ln.loop.do(ln.end) }
-
-// advance is session.advance for a session in a loop.
-func (ln *lanes) advance(to int32) {
-	ln.loop.do(func() {
-		ln.phase = max(ln.phase, to)
-		if !ln.started {
-			return // start looks at the phase
+// ask has the loop report an event of Shutdown or Close.
+func (l *looped) ask(e life.Event) {
+	l.loop.post(func() {
+		if !l.started && e != life.Cut {
+			l.asked = max(l.asked, e) // Expire comes behind Drain
+			return
 		}
-		defer ln.guard()
-		ln.advanced()
+		defer l.guard()
+		l.report(e)
+		l.watch()
 	})
 }
 
-// lookForClient is session.lookForClient for a session in a loop.
-func (ln *lanes) lookForClient() {
-	ln.loop.do(func() {
-		if !ln.ended && endpoint.Broken(ln.client.fd) {
-			ln.end()
+// lookForClient is Session.lookForClient for a session in a loop.
+func (l *looped) lookForClient() {
+	l.loop.post(func() {
+		if !l.ended() && endpoint.Broken(l.client.fd) {
+			defer l.guard()
+			l.report(life.Cut)
 		}
 	})
 }
 
-// ask has the loop tell where the server stands; it says nothing once the loop has ended.
-func (ln *lanes) ask(answer chan<- pipeline.Backlog) {
-	ln.loop.do(func() { answer <- ln.session.Down.Backlog() })
+// tell has the loop tell what the server is known to be doing; nothing comes once the loop has ended.
+func (l *looped) tell(answer chan<- pipeline.Backlog) {
+	l.loop.post(func() { answer <- l.session.Down.Backlog() })
 }
 
-// guard keeps a panic from leaving the session.
-func (ln *lanes) guard() {
+// guard is deferred by what may panic, which then ends the session and nothing else.
+func (l *looped) guard() {
 	if p := recover(); p != nil {
-		ln.session.panicked("loop", p)
-		ln.end()
+		l.session.panicked("loop", p)
+		l.report(life.Cut)
 	}
 }
 
-// handle is called with the events of one side.
-func (ln *lanes) handle(s *side, events uint32) {
-	defer ln.guard()
-	if events&(syscall.EPOLLOUT|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 && len(s.unsent) > 0 {
-		ln.flush(s)
+// handle is called with the events of one connection.
+func (l *looped) handle(e *loopedEnd, events uint32) {
+	defer l.guard()
+	if events&(syscall.EPOLLOUT|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 && len(e.unsent) > 0 {
+		l.flush(e)
 	}
-	if events&(syscall.EPOLLIN|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 && s.watched&syscall.EPOLLIN != 0 && !ln.ended {
-		if s == &ln.client {
-			ln.fromClient()
+	if events&(syscall.EPOLLIN|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 && e.watched&syscall.EPOLLIN != 0 && !l.ended() {
+		if e == &l.client {
+			l.fromClient()
 		} else {
-			ln.fromServer()
+			l.fromServer()
 		}
 	}
 }
 
-// watch brings the events asked for in line with the state of both sides.
-func (ln *lanes) watch() {
-	if ln.ended {
+// watch brings the events asked for in line with the state of the session.
+func (l *looped) watch() {
+	if l.ended() {
 		return
 	}
-	ln.client.want(!ln.client.noInput && !ln.rewriting && ln.parked == nil && len(ln.server.unsent) == 0)
-	ln.server.want(!ln.server.noInput && len(ln.client.unsent) == 0)
+	now := l.session.life
+	l.client.want(now.ReadsClient() && (!now.Forwards() || !l.waits() && len(l.server.unsent) == 0))
+	l.server.want(now.ReadsServer() && len(l.client.unsent) == 0)
 }
 
-// want asks for input if read is set, and for room to write if something is unsent. A side that
+// waits reports whether messages of the client wait for the Rewriter, or for room in the request queue.
+func (l *looped) waits() bool { return l.rewriting || l.parked != nil }
+
+// want asks for input if read is set, and for room to write if something is unsent. A connection that
 // wants neither leaves the epoll instance, which would report its hang-up for ever.
-func (s *side) want(read bool) {
+func (e *loopedEnd) want(read bool) {
 	var events uint32
 	if read {
 		events |= syscall.EPOLLIN
 	}
-	if len(s.unsent) > 0 {
+	if len(e.unsent) > 0 {
 		events |= syscall.EPOLLOUT
 	}
-	if events == s.watched {
+	if events == e.watched {
 		return
 	}
 	op := syscall.EPOLL_CTL_MOD
 	switch {
-	case s.watched == 0:
+	case e.watched == 0:
 		op = syscall.EPOLL_CTL_ADD
 	case events == 0:
 		op = syscall.EPOLL_CTL_DEL
 	}
-	ev := syscall.EpollEvent{Events: events, Fd: int32(s.fd)}
-	if err := syscall.EpollCtl(s.lanes.loop.poll, op, s.fd, &ev); err != nil {
+	ev := syscall.EpollEvent{Events: events, Fd: int32(e.fd)}
+	if err := syscall.EpollCtl(e.looped.loop.poll, op, e.fd, &ev); err != nil {
 		panic(fmt.Errorf("watching socket: %w", err)) // out of memory, or a bug here
 	}
-	s.watched = events
+	e.watched = events
 }

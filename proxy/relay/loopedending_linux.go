@@ -1,110 +1,112 @@
 package relay
 
 import (
+	"slices"
 	"syscall"
 	"time"
 
-	"mbusproxy/proxy/fatal"
+	"mbusproxy/proxy/relay/life"
 	"mbusproxy/proxy/wire"
 )
 
-// serverClosed passes the server's end on to the client and waits for the client to close, for a
-// while.
-func (ln *lanes) serverClosed() {
-	ln.server.noInput = true
-	ln.discarding = true
-	ln.server.unsent = nil
-	if ln.cancelRewrite != nil {
-		ln.cancelRewrite()
+// This file is how a session in a loop goes through its life; ending.go is the same for goroutines.
+
+// report has the session go through an event.
+func (l *looped) report(e life.Event) {
+	s := l.session
+	var do life.Actions
+	s.life, do = s.life.On(e, l.facts(e))
+	if do == 0 {
+		return
 	}
-	ln.shutdown(&ln.client)
-	if len(ln.client.unsent) == 0 {
-		ln.linger()
+	if do.Has(life.StopRewriter) && l.cancelRewrite != nil {
+		l.cancelRewrite()
+	}
+	if do.Has(life.StartTimer) {
+		l.startTimer()
+	}
+	if say := lastMessage(do); say != nil {
+		l.send(&l.client, say.Encode(nil)) // if that fails, so does the half close
+	}
+	if !s.life.ReadsServer() {
+		l.server.unsent = nil // no statement is to run that the client has been told nothing of
+	}
+	if do.Has(life.Terminate) {
+		l.send(&l.server, wire.AppendFrame(nil, wire.MsgTerminate))
+	}
+	if do.Has(life.ShutServer) {
+		l.shutdown(&l.server)
+	}
+	if do.Has(life.Close) {
+		l.close()
+	}
+	if do.Has(life.ShutClient) {
+		l.shutdown(&l.client) // which reports the next event
 	}
 }
 
-// linger waits for the client to close, for lingerTime.
-func (ln *lanes) linger() {
-	if ln.client.noInput {
-		ln.end()
-		return
+// facts are what the loop knows at an event.
+func (l *looped) facts(e life.Event) life.Facts {
+	s := l.session
+	f := life.Facts{
+		Served: !s.plain && s.Down.Idle() && len(l.server.unsent) == 0, Pending: l.waits() || len(l.client.unsent) > 0,
+		CanSpeak: !s.plain && s.Down.AtBoundary(), Silent: s.Down.EndedSilently(), Provoked: s.provoked.Load(),
 	}
-	if !ln.until.IsZero() {
-		return
+	if e == life.LoopFailed {
+		f.CanSpeak = f.CanSpeak && len(l.client.unsent) == 0 // nothing is sent later
 	}
-	ln.until = time.Now().Add(lingerTime)
-	ln.loop.lingering = append(ln.loop.lingering, ln)
+	return f
 }
 
-// lingered is called when a client whose bytes are discarded has closed.
-func (ln *lanes) lingered() {
-	if ln.server.noInput && len(ln.client.unsent) == 0 {
-		ln.end()
+// goOnDraining is called when nothing may be outstanding any more.
+func (l *looped) goOnDraining() {
+	if l.session.life == life.Draining {
+		l.report(life.Drain)
+		l.watch()
 	}
 }
 
-// advanced takes leave when the phase and the session's state allow it; see session.mayEnd.
-func (ln *lanes) advanced() {
-	s := ln.session
-	if ln.ended || ln.server.noInput || ln.phase == phaseServing {
-		return
-	}
-	idle := !s.plain && s.Down.Idle() && !ln.rewriting && ln.parked == nil
-	if ln.phase != phaseExpired && !idle {
-		return
-	}
-	if s.Down.AtBoundary() && !s.plain {
-		ln.send(&ln.client, fatal.Shutdown().Encode(nil))
-	}
-	if idle {
-		ln.send(&ln.server, wire.AppendFrame(nil, wire.MsgTerminate))
-	}
-	ln.shutdown(&ln.server)
-	ln.serverClosed()
-	if !ln.ended {
-		ln.linger() // also when the client has not taken all
-	}
-	ln.watch()
+func (l *looped) startTimer() {
+	l.stopTimer()
+	l.until = time.Now().Add(l.session.all.Grace)
+	l.loop.ending = append(l.loop.ending, l)
 }
 
-// lost ends the session because its loop cannot go on.
-func (ln *lanes) lost() {
-	if ln.ended {
+func (l *looped) stopTimer() {
+	if l.until.IsZero() {
 		return
 	}
-	s := ln.session
-	if s.Down.AtBoundary() && !s.plain && len(ln.client.unsent) == 0 {
-		ln.send(&ln.client, fatal.LoopFailed().Encode(nil))
-	}
-	if !s.plain && s.Down.Idle() && !ln.rewriting && ln.parked == nil && len(ln.server.unsent) == 0 {
-		ln.send(&ln.server, wire.AppendFrame(nil, wire.MsgTerminate))
-	}
-	ln.end()
+	l.until = time.Time{}
+	l.loop.ending = slices.DeleteFunc(l.loop.ending, func(o *looped) bool { return o == l })
 }
 
-// end closes both sides. It may be called more than once.
-func (ln *lanes) end() {
-	if ln.ended {
-		return
-	}
-	ln.ended = true
-	if ln.cancelRewrite != nil {
-		ln.cancelRewrite()
-	}
-	for i, o := range ln.loop.lingering {
-		if o == ln {
-			ln.loop.lingering = append(ln.loop.lingering[:i:i], ln.loop.lingering[i+1:]...)
-			break
+// timedOut is called when the grace time is over.
+func (l *looped) timedOut() {
+	defer l.guard()
+	l.stopTimer()
+	l.report(life.TimedOut)
+}
+
+// loopFailed is called when the loop cannot go on.
+func (l *looped) loopFailed() {
+	defer l.guard()
+	l.report(life.LoopFailed)
+}
+
+// ended reports whether both connections are closed.
+func (l *looped) ended() bool { return l.session.life == life.Closed }
+
+// close closes both connections, and lets go of the session.
+func (l *looped) close() {
+	l.stopTimer()
+	for _, e := range []*loopedEnd{&l.client, &l.server} {
+		if e.fd < len(l.loop.byFD) {
+			l.loop.byFD[e.fd] = nil
 		}
+		_ = syscall.Close(e.fd) // leaves the epoll instance with its last descriptor
 	}
-	for _, s := range []*side{&ln.client, &ln.server} {
-		if s.fd < len(ln.loop.byFD) {
-			ln.loop.byFD[s.fd] = nil
-		}
-		_ = syscall.Close(s.fd) // leaves the epoll instance with its last descriptor
+	if !l.rewriting {
+		l.session.Up.Release()
 	}
-	if !ln.rewriting {
-		ln.session.Up.Release()
-	}
-	ln.session.all.forget(ln.session)
+	l.session.all.forget(l.session)
 }

@@ -5,134 +5,137 @@ import (
 	"errors"
 	"syscall"
 
-	"mbusproxy/proxy/fatal"
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay/life"
 	"mbusproxy/proxy/wire"
 )
 
-// fromClient moves one batch client -> server.
-func (ln *lanes) fromClient() {
-	up, l := &ln.session.Up, ln.loop
-	off := up.Prefill(l.buf)
-	n, err := rawRead(ln.client.fd, l.buf[off:])
-	if n <= 0 {
-		up.Restore(l.buf[:off])
-		switch {
-		case err == syscall.EAGAIN: //nolint:errorlint // a bare errno
-		case ln.discarding:
-			ln.client.noInput = true
-			ln.lingered()
-		case err != nil:
-			ln.end()
-		default:
-			// The server ends as it would had the client been connected directly: after what it
-			// has received.
-			ln.client.noInput = true
-			ln.session.mayClose.Store(true)
-			ln.shutdown(&ln.server)
+// fromClient moves one batch client -> server. Once nothing is forwarded it is thrown away.
+func (l *looped) fromClient() {
+	buf := l.loop.buf
+	if !l.session.life.Forwards() { // the goroutine of rewrite may still own Session.Up
+		if n, err := rawRead(l.client.fd, buf); n <= 0 {
+			l.clientStopped(err)
 		}
-		ln.watch()
 		return
 	}
-	if ln.discarding {
+	up := &l.session.Up
+	off := up.Prefill(buf)
+	n, err := rawRead(l.client.fd, buf[off:])
+	if n <= 0 {
+		up.Restore(buf[:off])
+		l.clientStopped(err)
 		return
 	}
-	ln.forward(l.buf[:off+n])
+	l.forward(buf[:off+n])
+}
+
+// clientStopped is called with the result of a read that gave nothing.
+func (l *looped) clientStopped(err error) {
+	switch err { //nolint:errorlint // a bare errno
+	case syscall.EAGAIN:
+		return
+	case nil:
+		l.report(life.ClientEnded)
+	default:
+		l.report(life.ClientLost)
+	}
+	l.watch()
 }
 
 // forward feeds a batch and writes it to the server.
-func (ln *lanes) forward(batch []byte) {
-	s, out := ln.session, &ln.loop.out
+func (l *looped) forward(batch []byte) {
+	s, out := l.session, &l.loop.out
 	var err error
 	if s.plain {
 		out.Begin(batch)
 	} else {
 		err = s.Up.Feed(nil, s.Down.Backlog(), batch, out) //nolint:staticcheck // detached: nothing is called with it
 	}
-	ln.fed(err, out)
+	l.fed(err, out)
 	out.Free()
-	if len(ln.server.unsent) > 0 || ln.rewriting || ln.parked != nil {
-		ln.watch()
+	if len(l.server.unsent) > 0 || l.waits() || !s.life.Forwards() {
+		l.watch()
 	}
 }
 
 // fed writes what a feed that returned err has left in out, and goes on with what it has set aside.
-func (ln *lanes) fed(err error, out *wire.Splicer) {
-	s := ln.session
+func (l *looped) fed(err error, out *wire.Splicer) {
+	s := l.session
 	rewrite, full := errors.Is(err, pipeline.ErrNeedsRewriter), errors.Is(err, wire.ErrFull)
 	if err != nil && !rewrite && !full {
 		s.explain("client to server", err)
-		ln.end()
+		l.report(life.Cut)
+		return
+	}
+	if !s.life.Forwards() { // no more since the Rewriter got the statement
+		s.Up.TakeAside()
 		return
 	}
 	if !s.plain {
 		s.Down.Expect(&s.Up)
 	}
-	ln.toServer(out.Result())
+	if s.Up.Terminated {
+		l.report(life.ClientTerminated)
+	}
+	s.foresee()
+	if !l.send(&l.server, out.Result()) {
+		l.report(life.ServerRefused)
+	}
 	switch {
-	case ln.discarding:
+	case !s.life.Forwards():
 		s.Up.TakeAside()
 	case rewrite:
-		ln.rewrite()
+		l.rewrite() // that may begin with waiting for replies to what has just been sent
 	case full:
-		ln.parked = s.Up.TakeAside()
-		ln.loop.do(ln.unpark) // perhaps it owes little by now
+		l.parked = s.Up.TakeAside()
+		l.loop.post(l.unpark) // perhaps there is room by now
 	}
-	ln.settle()
+	l.settle()
 }
 
 // settle gives back the memory of long messages once the server has taken them.
-func (ln *lanes) settle() {
-	if !ln.rewriting && len(ln.server.unsent) == 0 {
-		ln.session.Up.Settle()
+func (l *looped) settle() {
+	if !l.rewriting && len(l.server.unsent) == 0 {
+		l.session.Up.Settle()
 	}
 }
 
-// unpark goes on with what is parked if the server owes little enough.
-func (ln *lanes) unpark() {
-	if ln.ended || ln.parked == nil || ln.rewriting || len(ln.server.unsent) > 0 || !ln.session.Down.Backlog().Roomy() {
+// unpark goes on with what is parked if there is room in the request queue.
+func (l *looped) unpark() {
+	s := l.session
+	if !s.life.Forwards() || l.parked == nil || l.rewriting || len(l.server.unsent) > 0 || !s.Down.Backlog().Roomy() {
 		return
 	}
-	batch := ln.parked
-	ln.parked = nil
-	if ln.discarding {
-		return
-	}
-	defer ln.guard()
-	ln.forward(batch)
-	ln.watch()
+	batch := l.parked
+	l.parked = nil
+	defer l.guard()
+	l.forward(batch)
+	l.goOnDraining()
+	l.watch()
 }
 
-// letGo has the loop let go what is gathered of the client's message.
-func (ln *lanes) letGo() {
-	ln.loop.do(func() {
-		if !ln.ended && !ln.rewriting && !ln.discarding && ln.session.Up.Holds() {
-			defer ln.guard()
-			ln.forward(nil)
+// letGo has the loop let go what is buffered of the client's message.
+func (l *looped) letGo() {
+	l.loop.post(func() {
+		if l.session.life.Forwards() && !l.rewriting && l.session.Up.Holds() {
+			defer l.guard()
+			l.forward(nil)
 		}
 	})
 }
 
-// toServer writes to the server.
-func (ln *lanes) toServer(b []byte) {
-	ln.session.foresee()
-	if !ln.send(&ln.server, b) || ln.session.Up.Terminated {
-		// After a failed write the other direction delivers what the server still said.
-		ln.discarding = true
-	}
-}
-
-// rewrite has the rest of a batch, which begins with a statement for the Rewriter, fed by a
-// goroutine, for the Rewriter may take its time.
-func (ln *lanes) rewrite() {
-	s := ln.session
+// rewrite has the rest of a batch, which begins with a statement for the Rewriter, fed by a goroutine, for the
+// Rewriter may take its time. The goroutine ends when the Rewriter has answered; the session may have ended by then.
+func (l *looped) rewrite() {
+	s := l.session
 	ctx, cancel := context.WithCancel(context.Background())
-	ln.rewriting, ln.cancelRewrite = true, cancel
+	l.rewriting, l.cancelRewrite = true, cancel
 	batch, before := s.Up.TakeAside(), s.Down.Backlog()
 	go func() {
 		defer cancel()
 		var failed any
-		out := wire.Splicer{Pool: ln.loop.out.Pool}
+		out := wire.Splicer{Pool: l.loop.out.Pool}
 		var err error
 		func() {
 			defer func() {
@@ -144,17 +147,18 @@ func (ln *lanes) rewrite() {
 			err = s.Up.Feed(ctx, before, batch, &out)
 			s.Up.Detached = true
 		}()
-		ln.loop.do(func() {
-			ln.rewriting, ln.cancelRewrite = false, nil
-			defer ln.guard()
+		l.loop.post(func() {
+			l.rewriting, l.cancelRewrite = false, nil
+			defer l.guard()
 			switch {
-			case ln.ended:
+			case l.ended():
 				s.Up.Release()
 			case failed != nil:
-				ln.end()
+				l.report(life.Cut)
 			default:
-				ln.fed(err, &out) // it may begin with waiting for replies to what was just sent
-				ln.watch()
+				l.fed(err, &out)
+				l.goOnDraining()
+				l.watch()
 			}
 			out.Free()
 		})
@@ -162,63 +166,61 @@ func (ln *lanes) rewrite() {
 }
 
 // fromServer moves one batch server -> client.
-func (ln *lanes) fromServer() {
-	down, l := &ln.session.Down, ln.loop
-	off := down.Prefill(l.buf)
-	n, err := rawRead(ln.server.fd, l.buf[off:])
+func (l *looped) fromServer() {
+	down, buf := &l.session.Down, l.loop.buf
+	off := down.Prefill(buf)
+	n, err := rawRead(l.server.fd, buf[off:])
 	if n <= 0 {
-		down.Restore(l.buf[:off])
-		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
-			return
+		down.Restore(buf[:off])
+		if err != syscall.EAGAIN { //nolint:errorlint // a bare errno
+			l.report(life.ServerEnded)
+			l.watch()
 		}
-		if s := ln.session; !s.plain && !s.mayClose.Load() && down.EndedSilently() {
-			ln.send(&ln.client, fatal.ServerEnded().Encode(nil))
-		}
-		ln.serverClosed()
-		ln.watch()
 		return
 	}
-	ln.deliver(l.buf[:off+n])
-	if ln.parked != nil {
-		ln.unpark()
+	l.deliver(buf[:off+n])
+	if l.parked != nil {
+		l.unpark()
 	}
-	if ln.phase != phaseServing {
-		ln.advanced()
-	}
-	if len(ln.client.unsent) > 0 {
-		ln.watch()
+	l.goOnDraining()
+	if len(l.client.unsent) > 0 {
+		l.watch()
 	}
 }
 
 // deliver feeds a batch and writes it to the client.
-func (ln *lanes) deliver(batch []byte) {
-	s, out := ln.session, &ln.loop.out
+func (l *looped) deliver(batch []byte) {
+	s, out := l.session, &l.loop.out
 	var failed error
 	if s.plain {
 		out.Begin(batch)
 	} else {
 		failed = s.Down.Feed(batch, out)
 	}
-	sent := ln.send(&ln.client, out.Result())
+	sent := l.send(&l.client, out.Result())
 	out.Free()
 	if failed != nil {
 		s.explain("server to client", failed)
 	}
-	if failed != nil || !sent {
-		ln.end()
+	switch {
+	case !sent:
+		l.report(life.Cut)
+	case failed != nil:
+		l.report(life.OutOfStep)
+		l.watch()
 	}
 }
 
-// send writes b to s and keeps what s does not take; false means that s is broken.
-func (ln *lanes) send(s *side, b []byte) bool {
-	if len(s.unsent) > 0 {
-		s.unsent = append(s.unsent, b...)
+// send writes b and keeps what is not taken; false means that the connection is broken.
+func (l *looped) send(e *loopedEnd, b []byte) bool {
+	if len(e.unsent) > 0 {
+		e.unsent = append(e.unsent, b...)
 		return true
 	}
 	for len(b) > 0 {
-		n, err := rawWrite(s.fd, b)
+		n, err := rawWrite(e.fd, b)
 		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
-			s.unsent = append([]byte(nil), b...)
+			e.unsent = append([]byte(nil), b...)
 			return true
 		}
 		if err != nil {
@@ -230,41 +232,45 @@ func (ln *lanes) send(s *side, b []byte) bool {
 }
 
 // flush writes what is unsent and goes on with what had to wait for it.
-func (ln *lanes) flush(s *side) {
-	n, err := rawWrite(s.fd, s.unsent)
+func (l *looped) flush(e *loopedEnd) {
+	n, err := rawWrite(e.fd, e.unsent)
 	switch {
 	case err == nil:
-		s.unsent = s.unsent[n:]
+		e.unsent = e.unsent[n:]
 	case err == syscall.EAGAIN: //nolint:errorlint // a bare errno
 		return
-	case s == &ln.client:
-		ln.end()
+	case e == &l.client:
+		l.report(life.Cut)
 		return
 	default:
-		ln.discarding = true
-		s.unsent = nil
+		e.unsent = nil
+		l.report(life.ServerRefused)
 	}
-	if len(s.unsent) > 0 {
+	if len(e.unsent) > 0 {
 		return
 	}
-	s.unsent = nil
-	if s == &ln.server {
-		ln.settle()
-		ln.unpark()
+	e.unsent = nil
+	if e == &l.server {
+		l.settle()
+		l.unpark()
 	}
-	if s.shut {
-		_ = syscall.Shutdown(s.fd, syscall.SHUT_WR)
+	if e.shut {
+		l.shutdown(e)
 	}
-	if s == &ln.client && ln.server.noInput {
-		ln.linger()
+	if e == &l.client {
+		l.goOnDraining()
 	}
-	ln.watch()
+	l.watch()
 }
 
-// shutdown ends the sending direction of s after what is unsent.
-func (ln *lanes) shutdown(s *side) {
-	s.shut = true
-	if len(s.unsent) == 0 {
-		_ = syscall.Shutdown(s.fd, syscall.SHUT_WR)
+// shutdown half closes a connection, behind what is unsent.
+func (l *looped) shutdown(e *loopedEnd) {
+	e.shut = true
+	if len(e.unsent) > 0 {
+		return
+	}
+	_ = syscall.Shutdown(e.fd, syscall.SHUT_WR)
+	if e == &l.client {
+		l.report(life.Delivered)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -32,6 +33,7 @@ type Sessions struct {
 	ending    bool   // no more are taken
 	loops     *loops // from serve on
 	loopCount int
+	Grace     time.Duration     // graceTime; tests may change it before Serve
 	all       map[*Session]bool // true: logged in, and counted in loggedIn
 	loggedIn  int
 	lastID    uint64
@@ -47,7 +49,7 @@ type counters struct {
 func NewSessions(log *zap.Logger, pool *wire.BufferPool, loops int) *Sessions {
 	return &Sessions{
 		log: log, pool: pool, Long: memory.NewLongMessages(memory.LongMessagesTotal), remembered: memory.NewBudget(pipeline.RememberTotal),
-		loopCount: loops, all: make(map[*Session]bool),
+		loopCount: loops, Grace: graceTime, all: make(map[*Session]bool),
 	}
 }
 
@@ -78,7 +80,7 @@ func (s *Sessions) Admit(client *endpoint.Endpoint, plain bool, limit int) (*Ses
 		return nil, fatal.TooManyClients()
 	}
 	s.lastID++
-	sess := &Session{all: s, clientLink: client, plain: plain, Log: s.log.With(zap.Uint64("session", s.lastID))}
+	sess := &Session{all: s, client: client, plain: plain, Log: s.log.With(zap.Uint64("session", s.lastID))}
 	s.all[sess] = false
 	s.running.Add(1)
 	return sess, nil

@@ -57,13 +57,16 @@ func TestStopStays(t *testing.T) {
 		}
 		return l
 	}
-	s := &Session{all: &Sessions{}, Log: zap.NewNop(), cancel: func() {}, clientLink: dialled(), serverLink: dialled(), roomy: make(chan struct{}, 1)}
+	s := &Session{all: &Sessions{Grace: graceTime}, Log: zap.NewNop(), cancel: func() {}, client: dialled(), server: dialled(), roomy: make(chan struct{}, 1)}
 	s.Down.Settings = new(atomic.Pointer[wire.Settings])
 	s.Down.Txn = 'T' // busy
-	hooked := &stoppingSocket{Socket: s.serverLink.Socket, session: s}
-	s.serverLink.Socket = hooked
-	done := make(chan error, 1)
-	go func() { done <- s.downstream(nil) }()
+	hooked := &stoppingSocket{Socket: s.server.Socket, session: s}
+	s.server.Socket = hooked
+	done := make(chan struct{})
+	go func() {
+		s.serverToClient(nil)
+		close(done)
+	}()
 	s.drain()
 	select {
 	case <-done:
