@@ -27,8 +27,8 @@ type Session struct {
 	server *endpoint.Endpoint
 
 	pipeline.Flows         // Up belongs to the direction client -> server, Down to the other
-	plain          bool    // replication: bytes are moved unseen
 	looped         *looped // set when a loop moves the bytes, and then for the session's life; else nil
+	plain          bool    // replication: bytes are moved unseen
 
 	// life is where the session stands. In a loop it belongs to the loop's goroutine, else mu guards it.
 	life life.State
