@@ -93,6 +93,13 @@ func endingCases() map[string]endingCase {
 			<-e.rewriter.entered
 			_ = e.server.conn.Close()
 		}},
+		"client is reset while the Rewriter does not listen": {client: "closed", server: "(end)", play: func(e *ending) {
+			e.client.send(proxytest.Query("select mbus4.deaf"))
+			<-e.rewriter.entered
+			defer func() { e.rewriter.proceed <- struct{}{} }()
+			reset(e.client.socket())
+			e.server.expect("(end)")
+		}},
 		"out of step": {client: answered + "closed", server: "(end)", outOfStep: true, play: func(e *ending) {
 			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")

@@ -28,12 +28,13 @@ type Sessions struct {
 	remembered *memory.Budget
 	cancels    cancels
 	Counts     counters
+	// Grace is graceTime. Only tests change it, before there are sessions.
+	Grace time.Duration
 
 	mu        sync.Mutex
 	ending    bool   // no more are taken
-	loops     *loops // from serve on
+	loops     *loops // from Serve on
 	loopCount int
-	Grace     time.Duration     // graceTime; tests may change it before Serve
 	all       map[*Session]bool // true: logged in, and counted in loggedIn
 	loggedIn  int
 	lastID    uint64
@@ -196,7 +197,7 @@ func (s *Sessions) Keys() (keys []wire.CancelKey) {
 	return keys
 }
 
-// Close waits until all sessions have ended, and ends the loops. It comes after end, and may be called more than once.
+// Close waits until all sessions have ended, and ends the loops. It comes after End, and may be called more than once.
 func (s *Sessions) Close() {
 	s.running.Wait()
 	s.mu.Lock()
