@@ -133,8 +133,8 @@ func endingCases() map[string]endingCase {
 			e.drain()
 			select {
 			case <-time.After(50 * time.Millisecond): // in which a session would end that does not wait
-			case <-e.shutdown:
-				e.Fatal("the session was ended")
+			case err := <-e.shutdown:
+				e.Fatalf("the session was ended: %v", err)
 			}
 			e.rewriter.proceed <- struct{}{}
 			e.server.expect("Query")

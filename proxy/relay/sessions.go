@@ -147,6 +147,7 @@ func (s *Sessions) forget(sess *Session) {
 // census is how many sessions there are, how many of them have logged in, and how many cancel keys are known.
 type census struct{ Known, LoggedIn, Keys int }
 
+// Census counts the sessions.
 func (s *Sessions) Census() census {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,10 +161,14 @@ func (s *Sessions) End() {
 	s.ending = true
 }
 
-// Drain has every session end as soon as it is idle, expire now, and stop without a word.
-func (s *Sessions) Drain()  { s.each((*Session).drain) }
+// Drain has every session end as soon as nothing is outstanding.
+func (s *Sessions) Drain() { s.each((*Session).drain) }
+
+// Expire has every session end now.
 func (s *Sessions) Expire() { s.each((*Session).expire) }
-func (s *Sessions) Stop()   { s.each((*Session).stop) }
+
+// Stop closes the connections of every session at once, without a word.
+func (s *Sessions) Stop() { s.each((*Session).stop) }
 
 // each calls f for every session that runs.
 func (s *Sessions) each(f func(*Session)) {

@@ -24,28 +24,28 @@ import (
 type State uint8
 
 const (
-	// Relaying: both directions move.
+	// Relaying has both directions move.
 	Relaying State = iota
 	// Draining is Relaying after Shutdown has begun: the session ends as soon as nothing is outstanding.
 	Draining
-	// Terminated: the client's Terminate has been forwarded, and what else it sends is thrown away. The server
+	// Terminated is entered when the client's Terminate is forwarded. What else it sends is thrown away. The server
 	// answers what it was asked, and closes.
 	Terminated
-	// Refused: the server takes nothing more, so what the client sends is thrown away. What the server has said
-	// before still goes to the client.
+	// Refused is entered when the server takes nothing more. What the client sends is thrown away; what the server
+	// has said before still goes to the client.
 	Refused
-	// HalfClosed: the client's stream has ended, and nothing of it is left to read. The server answers what it was
-	// asked, and closes.
+	// HalfClosed is entered when the client's stream has ended and nothing of it is left to read. The server answers
+	// what it was asked, and closes.
 	HalfClosed
-	// Delivering: nothing more comes from the server; the client is to take what is left for it, the last message
-	// of the proxy included. What the client sends is thrown away.
+	// Delivering is entered when nothing more is read from the server. The client is to take what is left for it, the
+	// last message of the proxy included. What the client sends is thrown away.
 	Delivering
 	// DeliveringHalfClosed is Delivering where the client's stream has ended.
 	DeliveringHalfClosed
-	// Lingering: the client has been sent everything and is to close. Until then what it sends is read and thrown
-	// away: to close a socket with unread input makes the client's system discard what it has not read yet.
+	// Lingering is entered when the client has been sent everything. It is to close, and until then what it sends is
+	// read and thrown away: to close a socket with unread input makes the client's system discard what it has not read yet.
 	Lingering
-	// Closed: both connections are closed. Every event is too late.
+	// Closed is entered once, when both connections are closed. Every event is too late.
 	Closed
 )
 
@@ -67,32 +67,31 @@ func (s State) ReadsServer() bool { return s <= HalfClosed }
 type Event uint8
 
 const (
-	// ClientTerminated: a Terminate is about to be forwarded.
+	// ClientTerminated comes when a Terminate is about to be forwarded.
 	ClientTerminated Event = iota
-	// ClientEnded: the client's stream has ended (FIN, or close_notify of TLS).
+	// ClientEnded comes at the end of the client's stream (FIN, or close_notify of TLS).
 	ClientEnded
-	// ClientLost: reading from the client has failed, for example by a reset.
+	// ClientLost comes when reading from the client has failed, for example by a reset.
 	ClientLost
-	// ServerRefused: writing to the server has failed.
+	// ServerRefused comes when writing to the server has failed.
 	ServerRefused
-	// ServerEnded: the server's stream has ended, or reading from it has failed.
+	// ServerEnded comes at the end of the server's stream, or when reading from it has failed.
 	ServerEnded
-	// OutOfStep: the server has sent what cannot answer the outstanding requests. What it sent before is
+	// OutOfStep comes when the server has sent what cannot answer the outstanding requests. What it sent before is
 	// for the client.
 	OutOfStep
-	// Drain: Shutdown has begun. In Draining the event is reported again whenever something may have ended what
-	// was outstanding.
+	// Drain comes when Shutdown has begun. In Draining it comes again whenever nothing may be outstanding any more.
 	Drain
-	// Expire: the time for draining is over.
+	// Expire comes when the time for draining is over.
 	Expire
-	// Delivered: the client's socket has taken everything, and its half close.
+	// Delivered comes when the client's socket has taken everything, and its half close.
 	Delivered
-	// TimedOut: the grace time is over.
+	// TimedOut comes when the grace time is over.
 	TimedOut
-	// LoopFailed: the event loop of the session can wait for nothing any more.
+	// LoopFailed comes when the event loop of the session can wait for nothing any more.
 	LoopFailed
-	// Cut: the session is to end at once. Close asks for it, and so do a write to the client that failed, a panic,
-	// and statements that the proxy can read in two ways.
+	// Cut comes when the session is to end at once: for Close, after a write to the client that failed, a panic, or
+	// statements that the proxy can read in two ways.
 	Cut
 )
 

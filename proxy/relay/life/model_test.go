@@ -23,9 +23,8 @@ type model struct {
 	clientDone bool   // it has ended
 	delivering bool   // ShutClient is under way: Delivered, or a failed write, is to come
 	timer      bool
-	cut        bool // Cut was reported
 
-	messages, closes, clientShuts, serverShuts, stops int
+	messages, closes, clientShuts, serverShuts int
 }
 
 func (m *model) failf(t *testing.T, format string, args ...any) {
