@@ -144,14 +144,14 @@ func (s *Sessions) forget(sess *Session) {
 	s.running.Done()
 }
 
-// census is how many sessions there are, how many of them have logged in, and how many cancel keys are known.
-type census struct{ Known, LoggedIn, Keys int }
+// Census is how many sessions there are, how many of them have logged in, and how many cancel keys are known.
+type Census struct{ Known, LoggedIn, Keys int }
 
 // Census counts the sessions.
-func (s *Sessions) Census() census {
+func (s *Sessions) Census() Census {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return census{Known: len(s.all), LoggedIn: s.loggedIn, Keys: s.cancels.size()}
+	return Census{Known: len(s.all), LoggedIn: s.loggedIn, Keys: s.cancels.size()}
 }
 
 // End has no more sessions taken.
@@ -164,7 +164,7 @@ func (s *Sessions) End() {
 // Drain has every session end as soon as nothing is outstanding.
 func (s *Sessions) Drain() { s.each((*Session).drain) }
 
-// Expire has every session end now.
+// Expire has every session end now, idle or not, with a word to its client; it takes up to ExpireTime.
 func (s *Sessions) Expire() { s.each((*Session).expire) }
 
 // Stop closes the connections of every session at once, without a word.

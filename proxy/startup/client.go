@@ -19,7 +19,7 @@ const (
 	MaxStartups  = 2048
 	startupGrace = 500 * time.Millisecond
 	// MaxLogins is how many of them may have a connection to the server, or ask for one; others wait for their turn,
-	// up to maxLoginQueue of them. The rest of maxStartups is for those that have not said yet what they want.
+	// up to maxLoginQueue of them. The rest of MaxStartups is for those that have not said yet what they want.
 	MaxLogins     = 64
 	loginGrace    = 3 * time.Second
 	maxLoginQueue = 1536
@@ -39,7 +39,7 @@ func NewGates(descriptors int) (places, logins *Gate) {
 // Descriptors is how many the process may have.
 func Descriptors() int {
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) > math.MaxInt32 {
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) > math.MaxInt32 { //nolint:unconvert // signed on other systems
 		return math.MaxInt32
 	}
 	return int(limit.Cur)

@@ -10,8 +10,8 @@ const (
 	// MaxAllocSize - 1, one GiB); a larger length means that framing was lost.
 	maxMessage = 1 << 30
 	// MaxText is the size up to which the text of a Query or Parse is gathered and shown to the
-	// Rewriter. Longer ones stream through, and so do those beyond maxNames for which there is no
-	// memory; see gathering.
+	// Rewriter. Longer ones stream through, and so do those beyond MaxNames for which there is no
+	// memory; see memory.LongMessages.
 	MaxText = 8 << 20
 	// MaxReport is the size up to which an ErrorResponse or NoticeResponse is gathered to be
 	// edited. Longer ones stream through.
@@ -70,7 +70,7 @@ const (
 	MsgRowDescription       = 'T'
 )
 
-// FrameLen reads the header at the head of b, which holds at least headerSize bytes, and returns
+// FrameLen reads the header at the head of b, which holds at least HeaderSize bytes, and returns
 // the size of the whole message including its type byte; ok is false when the length is impossible.
 func FrameLen(b []byte) (size int, ok bool) {
 	n := binary.BigEndian.Uint32(b[1:HeaderSize])
