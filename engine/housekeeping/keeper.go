@@ -121,7 +121,7 @@ func (k *Keeper) Stop() {
 func (k *Keeper) Done() <-chan struct{} { return k.service.Done() }
 
 // Verify returns nil when the database is still the one that was opened, or when that cannot be
-// told (then the caller's own session will find out), and errGone when it is not.
+// told (then the caller's own session will find out), and schema.ErrGone when it is not.
 func (k *Keeper) Verify(ctx context.Context) error {
 	for {
 		k.mu.Lock()

@@ -20,7 +20,7 @@ func Dropped(err error) bool {
 	return code == "42P01" || code == codeInvalidSchema // undefined_table
 }
 
-// Dial opens a session for a service and makes sure that the database is still the one that was prepared; errGone says that
+// Dial opens a session for a service and makes sure that the database is still the one that was prepared; ErrGone says that
 // it is not.
 func (in Installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Conn, error) {
 	conn, err := server.Connect(ctx, in.database)

@@ -92,7 +92,7 @@ type turned struct {
 	Busy    bool          // locked rows are to be tried again
 }
 
-// Turn takes one turn, which is short: several may be needed, see Turned.More. It does nothing while
+// Turn takes one turn, which is short: several may be needed, see turned.More. It does nothing while
 // another Granter leads. After an error what is remembered is void.
 func (g *allocator) Turn(ctx context.Context, conn *pgx.Conn) (turned, error) {
 	out, err := g.turn(ctx, conn)

@@ -17,7 +17,7 @@ import (
 
 // Authentication is the server's business: its requests and the client's answers are relayed.
 // docs/auth.md has the matrix of methods and TLS; the one place where the proxy interferes is SCRAM
-// with a client that binds it to its TLS connection (authscram.go).
+// with a client that binds it to its TLS connection (scram.go).
 
 const (
 	// maxAuthToken is PG_MAX_AUTH_TOKEN_LENGTH, the limit for what a client answers.
@@ -87,12 +87,13 @@ var ErrRefused = errors.New("server refused the session")
 // and another way to reach it is left (sslmode=allow and prefer).
 var ErrOtherTarget = errors.New("server refuses this kind of connection")
 
-// clientGone and serverGone tell whose connection failed during startup.
+// clientGone says that the client's connection failed during startup.
 type clientGone struct{ err error }
 
 func (e *clientGone) Error() string { return "client left during startup: " + e.err.Error() }
 func (e *clientGone) Unwrap() error { return e.err }
 
+// ServerGone says that the server's connection failed during startup.
 type ServerGone struct{ Err error }
 
 func (e *ServerGone) Error() string { return "server left during startup: " + e.Err.Error() }
@@ -108,7 +109,7 @@ type Exchange struct {
 	Refusable bool
 	// Old marks one of a protocol before 3, to which servers answer in its form: without lengths.
 	Old bool
-	// AsIf is the code that a refusal is to name in place of unknownRequest; 0: none.
+	// AsIf is the code that a refusal is to name in place of wire.UnknownRequest; 0: none.
 	AsIf      uint32
 	Verifiers *Cache
 	Log       *zap.Logger
@@ -162,7 +163,7 @@ func (a *Exchange) answer(m []byte) error {
 }
 
 // Run does it all; the startup packet was sent. With another target left, a refusal at once is not
-// passed on but returned as errOtherTarget; nor is what came before it (NegotiateProtocolVersion), for
+// passed on but returned as ErrOtherTarget; nor is what came before it (NegotiateProtocolVersion), for
 // the other one will say that again.
 func (a *Exchange) Run(ctx context.Context, another bool) (*Greeting, error) {
 	g := &Greeting{}

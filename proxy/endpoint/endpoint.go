@@ -68,7 +68,7 @@ type tlsSocket struct {
 	link *Endpoint
 	// ahead holds bytes read before it was known that they belong to TLS.
 	ahead []byte
-	// eager makes Read return errWouldBlock instead of waiting, so that the buffer passed to
+	// eager makes Read return wouldBlock instead of waiting, so that the buffer passed to
 	// tls.Conn.Read can be given back before the wait.
 	eager bool
 	buf   []byte
@@ -77,7 +77,7 @@ type tlsSocket struct {
 	once  func(fd uintptr) bool
 }
 
-// wouldBlock is errWouldBlock; Temporary keeps crypto/tls from making the error permanent.
+// wouldBlock is the error of a read that would have to wait; Temporary keeps crypto/tls from making the error permanent.
 type wouldBlock struct{}
 
 func (wouldBlock) Error() string   { return "no data yet" }

@@ -31,7 +31,7 @@ func parseListen(a string) (listenAddress, error) {
 	return listenAddress{tcp: a}, nil
 }
 
-// CheckAddress reports whether listenAll could make sense of an address.
+// CheckAddress reports whether All could make sense of an address.
 func CheckAddress(a string) error {
 	_, err := parseListen(a)
 	return err

@@ -17,7 +17,7 @@ type LongMessages struct {
 }
 
 const (
-	// LongMessagesTotal is the size of a Server's longMessages.
+	// LongMessagesTotal is how many bytes the long messages of all sessions of a Server may take together.
 	LongMessagesTotal = 32 << 20
 	// LongMessageStep is how much is taken at a time.
 	LongMessageStep = 64 << 10

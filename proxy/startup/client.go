@@ -19,7 +19,7 @@ const (
 	MaxStartups  = 2048
 	startupGrace = 500 * time.Millisecond
 	// MaxLogins is how many of them may have a connection to the server, or ask for one; others wait for their turn,
-	// up to maxLoginQueue of them. The rest of maxStartups is for those that have not said yet what they want.
+	// up to maxLoginQueue of them. The rest of MaxStartups is for those that have not said yet what they want.
 	MaxLogins     = 64
 	loginGrace    = 3 * time.Second
 	maxLoginQueue = 1536

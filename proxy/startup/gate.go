@@ -38,7 +38,7 @@ type waiter struct {
 // reviewPause is how often a full gate looks for members that have become silent while others wait.
 const reviewPause = 50 * time.Millisecond
 
-// errCrowded is the refusal of those who may not even wait, errSilent the end of members that lose their place.
+// ErrCrowded is the refusal of those who may not even wait, ErrSilent the end of members that lose their place.
 var (
 	ErrCrowded = errors.New("too many clients log in at once")
 	ErrSilent  = errors.New("client said nothing while others waited to log in")

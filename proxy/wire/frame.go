@@ -10,8 +10,8 @@ const (
 	// MaxAllocSize - 1, one GiB); a larger length means that framing was lost.
 	maxMessage = 1 << 30
 	// MaxText is the size up to which the text of a Query or Parse is gathered and shown to the
-	// Rewriter. Longer ones stream through, and so do those beyond maxNames for which there is no
-	// memory; see gathering.
+	// Rewriter. Longer ones stream through, and so do those beyond MaxNames for which there is no
+	// memory; see package memory.
 	MaxText = 8 << 20
 	// MaxReport is the size up to which an ErrorResponse or NoticeResponse is gathered to be
 	// edited. Longer ones stream through.

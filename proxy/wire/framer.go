@@ -34,10 +34,10 @@ type Inspector interface {
 	Wants(typ byte, size int) int
 }
 
-// Answers of inspector.wants.
+// Answers of Inspector.Wants.
 const (
 	Drop = -1
-	// Pause stops next before the message with errFull; nothing of it is taken.
+	// Pause stops next before the message with ErrFull; nothing of it is taken.
 	Pause = -2
 )
 

@@ -36,7 +36,7 @@ type StartupPacket []byte
 
 func (p StartupPacket) Code() uint32 { return binary.BigEndian.Uint32(p[4:8]) }
 
-// ErrDirectTLS is returned by readStartupPacket when a TLS handshake begins; the packet holds the
+// ErrDirectTLS is returned by ReadStartupPacket when a TLS handshake begins; the packet holds the
 // bytes read of it.
 var ErrDirectTLS = errors.New("TLS handshake instead of a startup packet")
 

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Texts for tests of steps. Each run of countStep adds one to a counter that latePlan's text, and
+// Texts for tests of steps. Each run of CountStep adds one to a counter that latePlan's text, and
 // any other, can read; so a step that is missed or runs once too often shows.
 const (
 	Counter   = "coalesce(current_setting('mbus4.n', true), '')"

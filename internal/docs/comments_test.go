@@ -1,0 +1,127 @@
+package docs
+
+import (
+	"go/ast"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	// commentFile is a file that a comment names.
+	commentFile = regexp.MustCompile(`(?:[\w-]+/)*[\w-]+\.(?:go|sql|md|sh)\b`)
+	// docLink is a link of a doc comment to a type or member; words in capitals are SQL's.
+	docLink = regexp.MustCompile(`\[\*?([A-Za-z]\w*[a-z]\w*(?:\.\w+)*)\](?:[^(\[:]|$)`)
+	// selected is a name with a dot in the middle of a sentence.
+	selected = regexp.MustCompile(`\b([A-Za-z]\w*)\.([A-Za-z]\w*)\b`)
+	// commentTest is a test that a comment names.
+	commentTest = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
+	// camel is a word that only a program, or a protocol, spells so.
+	camel = regexp.MustCompile(`\b[A-Za-z][a-z0-9]+[A-Z]\w*\b`)
+)
+
+// others are such words that come from elsewhere: the server's source, RFC 5802, TLS, JDBC, the XDG folders.
+var others = []string{
+	"CallableStatement", "ClientKey", "ClientHello", "FigureColname", "MaxAllocSize", "PasswordMessage",
+	"ProcessStartupPacket", "escapeSyntaxCallMode",
+}
+
+// wrongInComment returns what is wrong with the names in a comment of package p: of files, tests and links, of members of
+// its types, whatever the case of the type's first letter, and of what other packages export.
+func (t *tree) wrongInComment(p goPackage, text string) (problems []string) {
+	add := func(name, what string) { problems = append(problems, name+": "+what) }
+	for _, name := range commentFile.FindAllString(text, -1) {
+		if t.wrongPath(name, p.dir) != "" {
+			add(name, "no such file")
+		}
+	}
+	for _, m := range docLink.FindAllStringSubmatch(text, -1) {
+		of, member, _ := strings.Cut(m[1], ".")
+		if !p.names[m[1]] && !declares(t.named(of), member) {
+			add("["+m[1]+"]", "no such name")
+		}
+	}
+	for _, m := range selected.FindAllStringSubmatch(text, -1) {
+		name, of, member := m[0], m[1], m[2]
+		packages := t.named(of)
+		switch {
+		case commentFile.MatchString(name) || p.names[name]:
+		case p.hasMembers(of):
+			add(name, "no such member")
+		case p.hasMembers(otherCase(of)) && !p.names[of] && len(packages) == 0:
+			add(name, "no such type")
+		case len(packages) > 0 && ast.IsExported(member) && !declares(packages, member):
+			add(name, "no such name in the package")
+		}
+	}
+	for _, name := range commentTest.FindAllString(text, -1) {
+		if !t.hasTest(name, true) {
+			add(name, "no such test")
+		}
+	}
+	for _, name := range camel.FindAllString(text, -1) {
+		if !t.words[name] && !t.words[strings.TrimSuffix(name, "s")] && !t.words["Msg"+name] && !slices.Contains(others, name) && !commentTest.MatchString(name) {
+			add(name, "no such name")
+		}
+	}
+	return problems
+}
+
+// hasMembers reports whether a type of the package has that name, and methods or fields.
+func (p *goPackage) hasMembers(name string) bool {
+	for n := range p.names {
+		if strings.HasPrefix(n, name+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// otherCase is a name exported or no longer so.
+func otherCase(name string) string {
+	if ast.IsExported(name) {
+		return strings.ToLower(name[:1]) + name[1:]
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// TestCommentsNameWhatExists holds the comments of all Go files to the tree.
+func TestCommentsNameWhatExists(t *testing.T) {
+	t.Parallel()
+	tr := theTree(t)
+	for _, src := range tr.sources {
+		p := tr.in(path.Dir(src.file))
+		for _, c := range src.syntax.Comments {
+			for _, problem := range tr.wrongInComment(p, c.Text()) {
+				t.Errorf("%s:%d: %s", src.file, src.set.Position(c.Pos()).Line, problem)
+			}
+		}
+	}
+}
+
+// TestWrongCommentsAreFound shows that the check of comments can fail.
+func TestWrongCommentsAreFound(t *testing.T) {
+	t.Parallel()
+	tr := theTree(t)
+	p := tr.in("internal/docs")
+	for text, wrong := range map[string]bool{
+		"see tree.files, goPackage.declare, parse.Parser and [goPackage]":      false,
+		"see tree_test.go, docs/design.md and TestWrongCommentsAreFound":       false,
+		"the page docs/adr/0004-relay.md; not t.x, select m.iid, [NOT] or 1.5": false,
+		"see treetest.go":          true,
+		"see docs/adr/0004-rel.md": true,
+		"see [goPackages]":         true,
+		"see tree.folders":         true,
+		"see Tree.files":           true,
+		"see parse.Parse_r":        true,
+		"see noSuch" + "Thing":          true,
+		"an AnswerNobody" + "Gives":     true,
+		"see TestNoCommentsAtAll":  true,
+	} {
+		if got := tr.wrongInComment(p, text); (len(got) > 0) != wrong {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
