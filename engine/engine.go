@@ -18,7 +18,7 @@ import (
 	"mbusproxy/rewrite/parse"
 )
 
-// codeShuttingDown is admin_shutdown: the program ends.
+// codeShuttingDown is admin_shutdown, the SQLSTATE of a call that comes after Close.
 const codeShuttingDown = "57P01"
 
 const (
@@ -32,12 +32,12 @@ type Options struct {
 	// AdminDSN names the server and the role for the engine's own work. Its database is replaced
 	// by the one in question.
 	AdminDSN string
-	// NoInit forbids creating and upgrading the schema; see Init.
+	// NoInit forbids the engine to create or upgrade the schema; Init does it then.
 	NoInit bool
-	// DisableBadSelectors lets a database be upgraded that has selectors which are refused by now: their consumers
-	// stay and get no more messages.
+	// DisableBadSelectors lets a database be upgraded although some of its selectors are no longer accepted: their
+	// consumers stay and get no more messages.
 	DisableBadSelectors bool
-	// Parser reads selectors; nil: one of the engine's own.
+	// Parser reads selectors; nil: the engine makes one of its own.
 	Parser *parse.Parser
 	Log    *zap.Logger // nil: none
 	// SweepInterval is the time between two sweeps of a database in use; 0: 5 s.
@@ -110,7 +110,7 @@ func Init(ctx context.Context, dsn string) (schema.Result, error) {
 	return initialize(ctx, dsn, schema.Options{Parser: parse.New()})
 }
 
-// InitDisablingSelectors does it as with Options.DisableBadSelectors. The Result's Warnings name the consumers.
+// InitDisablingSelectors is Init with Options.DisableBadSelectors. The Result's Warnings name the consumers.
 func InitDisablingSelectors(ctx context.Context, dsn string) (schema.Result, error) {
 	return initialize(ctx, dsn, schema.Options{DisableBadSelectors: true, Parser: parse.New()})
 }
@@ -196,7 +196,7 @@ func (e *Engine) lookup(ctx context.Context, name string) (*entry, error) {
 	}
 	ent = &entry{done: make(chan struct{}), forgotten: make(chan struct{})}
 	e.registry[name] = ent
-	// The attempt serves everybody who waits, not just the first: it outlives that one's context.
+	// The attempt serves everybody who waits, so the end of the first one's context must not end it.
 	ctx = context.WithoutCancel(ctx)
 	e.running.Go(func() { e.attempt(ctx, name, ent) })
 	return ent, nil
@@ -211,7 +211,8 @@ func (ent *entry) stale(now time.Time) bool {
 	}
 }
 
-// attempt opens a database, reports through ent and then has its services run until it is forgotten or gone.
+// attempt opens a database, tells those who wait through ent, and then lets the database's services run until it is forgotten
+// or gone, or the engine closes.
 func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 	db, err := e.open(ctx, name)
 	if err != nil {

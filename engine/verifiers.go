@@ -23,8 +23,8 @@ const (
 // is safe for concurrent use; lookups take turns on one connection, which closes when it is idle.
 type Verifiers struct {
 	engine *Engine
-	// readable is read without a turn, so that a lookup that hangs holds up no login that the cache of
-	// the proxy can serve.
+	// readable is read without waiting for a turn: a lookup that hangs must not hold up logins that the proxy
+	// can serve from its cache.
 	readable atomic.Bool
 	turn     chan struct{} // capacity 1; holds a token while somebody uses what follows
 
@@ -97,8 +97,8 @@ func (v *Verifiers) enter(ctx context.Context) error {
 
 func (v *Verifiers) leave() { <-v.turn }
 
-// ask runs a query and returns the one value of its first row, "" for null or no row. A connection
-// that was open before may have died: then a new one is tried.
+// ask runs a query and returns the one value of its first row, "" for null or no row. Where the connection turns out to have
+// died since the last lookup, ask tries again with a new one.
 func (v *Verifiers) ask(ctx context.Context, sql string, args ...string) (string, error) {
 	if v.closed {
 		return "", &refusal.Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
@@ -131,7 +131,7 @@ func (v *Verifiers) ask(ctx context.Context, sql string, args ...string) (string
 	}
 }
 
-// connect makes sure of a connection and puts off its end.
+// connect opens the connection unless it is open, and starts its idle time afresh.
 func (v *Verifiers) connect(ctx context.Context) error {
 	if v.conn == nil {
 		conn, err := v.engine.server.ConnectRaw(ctx)
@@ -148,7 +148,7 @@ func (v *Verifiers) connect(ctx context.Context) error {
 	return nil
 }
 
-// closeIdle is the end of an idle connection.
+// closeIdle closes the connection when it has been idle for verifierIdle.
 func (v *Verifiers) closeIdle() {
 	v.turn <- struct{}{}
 	defer v.leave()

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
 	"errors"
@@ -277,23 +276,6 @@ func TestChallengesForAnybody(t *testing.T) {
 			}
 		})
 	}
-}
-
-func serverKey(salted [sha256.Size]byte) *[sha256.Size]byte {
-	key := proxytest.HmacOf(salted, "Server Key")
-	return &key
-}
-
-// boundTo is the value of the attribute c for a binding.
-func boundTo(binding []byte) string {
-	return base64.StdEncoding.EncodeToString(append([]byte("p=tls-server-end-point,,"), binding...))
-}
-
-func keysOf(t testing.TB, password, salt string, iterations int) (clientKey, storedKey [sha256.Size]byte) {
-	t.Helper()
-	salted := proxytest.SaltedPassword(t, password, salt, iterations)
-	clientKey = proxytest.HmacOf(salted, "Client Key")
-	return clientKey, sha256.Sum256(clientKey[:])
 }
 
 func asSuperuser(t *testing.T, sql string) {

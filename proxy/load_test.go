@@ -28,7 +28,7 @@ func TestBigMessagesStream(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		done := make(chan error, 1)
-		go func() { // a Query far beyond maxText, sent in pieces
+		go func() { // a Query far beyond wire.MaxText, sent in pieces
 			head, tail := "select length('mbus4", "')\x00"
 			header := binary.BigEndian.AppendUint32([]byte{'Q'}, uint32(4+len(head)+size+len(tail)))
 			_, err := w.conn.Write(append(header, head...))

@@ -20,7 +20,7 @@ type exchange struct {
 	want string // lines
 }
 
-// ran is the reply to the Execute of lateText after n steps.
+// ran is the reply to the Execute of proxytest.LateText after n steps.
 func ran(n int) string {
 	return fmt.Sprintf("DataRow [%q]\nCommandComplete SELECT 1\n", strings.Repeat("x", n))
 }

@@ -22,7 +22,7 @@ type Server struct {
 // Database is the name of the DSN's own database.
 func (s *Server) Database() string { return s.config.Database }
 
-// Connect opens a session in a database. Failures are of type *Error.
+// Connect opens a session in a database. Failures are of type *refusal.Error.
 func (s *Server) Connect(ctx context.Context, database string) (*pgx.Conn, error) {
 	cfg := s.config.Copy()
 	cfg.Database = database
@@ -30,7 +30,7 @@ func (s *Server) Connect(ctx context.Context, database string) (*pgx.Conn, error
 }
 
 // ConnectRaw opens a session in the DSN's own database in which names and texts are bytes of no encoding, as those of startup
-// packets are. Failures are of type *Error.
+// packets are. Failures are of type *refusal.Error.
 func (s *Server) ConnectRaw(ctx context.Context) (*pgx.Conn, error) {
 	cfg := s.config.Copy()
 	cfg.RuntimeParams["client_encoding"] = "SQL_ASCII"
@@ -45,19 +45,19 @@ func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// pinned gives settings of every session of the engine's from its first statement on, whatever ALTER ROLE and ALTER
-// DATABASE set, which for a database is its owner's to say: names mean what they mean in pg_catalog, and a
-// literal is read as it was written.
+// pinned gives the settings that every session of the engine has from its first statement on. ALTER ROLE and ALTER DATABASE,
+// which the owner of a database may run, cannot change them: names mean what they mean in pg_catalog, and a literal is
+// read as it was written.
 func pinned() map[string]string {
 	return map[string]string{
 		"search_path":                   "pg_catalog, pg_temp",
 		"standard_conforming_strings":   "on",
 		"default_transaction_isolation": "read committed",
-		"lock_timeout":                  "10s", // nobody makes opening a database wait for longer
+		"lock_timeout":                  "10s", // so long may a lock of somebody else's hold up the opening of a database
 	}
 }
 
-// Parse reads the DSN of the admin role. It opens no connection. A refusal is an *Error.
+// Parse reads the DSN of the admin role. It opens no connection. A refusal is a *refusal.Error.
 func Parse(dsn string) (*Server, error) {
 	cfg, err := pgx.ParseConfig(dsn) // its errors hide the password
 	if err != nil {
@@ -73,14 +73,14 @@ func Parse(dsn string) (*Server, error) {
 	}
 	cfg.RuntimeParams["client_encoding"] = "UTF8" // what is sent is, and the server's default is the database's encoding
 	maps.Copy(cfg.RuntimeParams, pinned())
-	cfg.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // pgx would keep them all, and everybody may NOTIFY
+	cfg.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // without a handler pgx keeps all notifications, and any role may send them
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "mbusproxy"
 	}
 	return &Server{config: cfg}, nil
 }
 
-// Close says goodbye even when ctx has ended; there is nobody left to tell of an error.
+// Close closes a session properly, with a Terminate message, even when ctx has ended. Errors are dropped: nobody could use them.
 func Close(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

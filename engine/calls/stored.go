@@ -16,11 +16,11 @@ import (
 //
 // What a function gives must not change under its name, for Postgres does not replace a function by one of another type.
 
-// FunctionPrefix starts the names of the functions; no call that is served does.
+// FunctionPrefix starts the names of the functions. No function of the catalogue has a name that starts so.
 const FunctionPrefix = "at_"
 
-// variant is one of the functions for a text. There is more than one where most calls need little of what
-// some do.
+// variant is one of the functions that are made of one text. A text has a second one where few calls need the dearer parts
+// of it.
 type variant struct {
 	suffix  string   // of the name
 	without []string // parameters that it does not have
@@ -41,7 +41,7 @@ func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	return []variant{{}}
 }
 
-// variant chooses the function for a call: the plainest that has all that is given.
+// variant chooses the function for a call: the plainest that takes all arguments given.
 func (t *Texts) variant(f *sqlfuncs.Func, use sqlfuncs.Use) variant {
 	var fit []variant
 	for _, v := range t.variants(f) {

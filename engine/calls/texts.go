@@ -19,20 +19,20 @@ var readme string
 // Texts holds the SQL that serves each function of the catalogue. It is immutable and safe for
 // concurrent use.
 type Texts struct {
-	texts map[string]string // by file name without extension
-	steps *template.Template
-	ours  string // sql/name
-	guard string
+	texts    map[string]string // by file name without extension
+	preludes *template.Template
+	ours     string // sql/name
+	guard    string
 }
 
-// comment is a whole line of comment: it explains the file, the server need not read it.
+// comment matches a line that is nothing but a comment. It is for readers of the file and is not sent to the server.
 var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
 
 // New returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
 func New() *Texts {
 	macros, texts, names := readTexts("sql/macro"), readTexts("sql"), readTexts("sql/name")
-	t := &Texts{texts: map[string]string{}, steps: stepTemplates(), ours: names["ours"], guard: names["guard"]}
+	t := &Texts{texts: map[string]string{}, preludes: preludeTemplates(), ours: names["ours"], guard: names["guard"]}
 	for name, text := range texts {
 		t.texts[name] = expandMacros(text, macros)
 	}
@@ -61,7 +61,7 @@ func readTexts(folder string) map[string]string {
 	return texts
 }
 
-// marked matches {k.a}, the mark of the call that a row of a is for, in a literal.
+// marked matches {k.a}: within a literal, the mark of the call that the row a belongs to.
 var marked = regexp.MustCompile(`\{k\.(\w+)\}`)
 
 // Fragment returns the SQL of one call, or of several with use.Numbered.
@@ -144,7 +144,7 @@ func (t *Texts) fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
 	return sqlfuncs.Fragment{CTEs: text, InOrder: name == "post"}
 }
 
-// funcNamed is a function of the catalogue, which it must be.
+// funcNamed finds a function of the catalogue. It panics where there is none, which is a broken build.
 func funcNamed(name string) *sqlfuncs.Func {
 	match, ok := sqlfuncs.Lookup(name)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Unqualified is what decides whether a call without the schema means a function of ours.
+// Unqualified describes a call without the schema, as far as it decides whether the call means a function of ours.
 type Unqualified struct {
 	Name  string
 	Args  int      // how many arguments
@@ -24,9 +24,9 @@ func (c Unqualified) fill(text string) string {
 		"{named}", "array["+strings.Join(named, ", ")+"]::pg_catalog.text[]").Replace(text)
 }
 
-// Question returns the query whose answer is a text with a 1 for each of the calls that means a function of
+// ProbeQuery returns the query whose answer is a text with a 1 for each of the calls that means a function of
 // ours in the session which runs it, and a 0 for each that does not.
-func (t *Texts) Question(calls []Unqualified) string {
+func (t *Texts) ProbeQuery(calls []Unqualified) string {
 	parts := make([]string, len(calls))
 	for i, c := range calls {
 		parts[i] = "case when " + c.fill(t.ours) + " then '1' else '0' end"
@@ -40,5 +40,5 @@ func (t *Texts) Guard(name string, args int, named []string) string {
 	return c.fill(strings.ReplaceAll(t.guard, "{ours}", t.ours))
 }
 
-// guardBlock is the code of a step that evaluates such an expression.
+// guardBlock is the PL/pgSQL block that evaluates such an expression.
 func guardBlock(guard string) string { return "begin\n    perform " + guard + ";\nend" }

@@ -12,7 +12,7 @@ import (
 
 const (
 	hintMargin    = 250 * time.Millisecond // how far hints stay behind what seems safe
-	hintStep      = time.Second            // a smaller rise where no message is live is not worth the WAL of a setval
+	leastRise     = time.Second            // a smaller rise where no message is live is not worth the WAL of a setval
 	hintSlack     = time.Millisecond       // below a live message, against rounding
 	hinterService = "hinter"               // the row of mbus4.service by which one Hinter leads
 	lowInterval   = 10 * time.Second       // between two looks below the hints
@@ -34,13 +34,13 @@ const (
 // The floor is read before the messages, with a later snapshot for these: a transaction missing
 // among the holders by then is visible, and whoever comes later is above.
 //
-// Should that ever fail (a clock set back, sequences restored from a dump of a later moment), then
-// the look below the hints, every ten seconds, finds what is hidden.
+// A clock set back, or sequences restored from a dump of a later moment, break that argument. So every ten seconds the hinter
+// looks below the hints and finds what is hidden.
 //
-// One Hinter per database works at a time: see lead. Its memory is a help only.
+// One hinter per database works at a time: see schema.Lead. What it remembers saves it work only.
 type hinter struct {
-	// hintMargin and hintStep; tests that want to see the rest work alone take them away.
-	margin, step time.Duration
+	// hintMargin and leastRise; tests that want to see the rest work alone take them away.
+	margin, leastRise time.Duration
 
 	leads *pgx.Conn       // the connection that has the lead; compared, never used
 	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
@@ -52,11 +52,11 @@ type hinter struct {
 	holders map[string]int64 // by virtual transaction: nothing of theirs is older
 }
 
-// newHinter makes a Hinter.
-func newHinter() *hinter { return &hinter{margin: hintMargin, step: hintStep} }
+// newHinter makes a hinter.
+func newHinter() *hinter { return &hinter{margin: hintMargin, leastRise: leastRise} }
 
 // Tick raises the hints to what is safe, and lowers them where they are wrong. It does nothing while
-// another Hinter leads; once leading, it does so until conn is closed.
+// another hinter leads; once leading, it does so until conn is closed.
 func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if leads, err := h.lead(ctx, conn); err != nil || !leads {
 		return err
@@ -81,7 +81,7 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	return h.raise(ctx, conn)
 }
 
-// lead tries to become the one Hinter of the database.
+// lead tries to become the one hinter of the database.
 func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if h.leads == conn {
 		return true, nil
@@ -243,7 +243,7 @@ func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error
 	return h.set(ctx, conn, lower)
 }
 
-// raise moves the hints up, as far as nothing lies or can come to lie below.
+// raise moves each hint up to the lowest live message, or to where no message can appear below any more.
 func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 	safe := h.safe()
 	var search searches
@@ -261,7 +261,7 @@ func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 		to, ok := found[slot]
 		least := int64(0) // thousands of messages may have been posted within a moment
 		if !ok {
-			to, least = safe, h.step.Microseconds()
+			to, least = safe, h.leastRise.Microseconds()
 		}
 		if to-h.hints[slot] > least {
 			higher.add(slot, to, 0)

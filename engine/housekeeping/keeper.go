@@ -32,8 +32,8 @@ const (
 // Keeper runs the services of one database over one connection, which it holds while the database
 // is in use and closes soon after: an open connection keeps others from dropping the database.
 // (DROP DATABASE itself waits up to 5 s for connections to go, which is enough.) An idle database
-// gets a look now and then, at growing intervals, for what came to pass without our being told:
-// prepared statements are executed without the engine being asked.
+// gets a look now and then, at growing intervals, for what happened without the engine being told:
+// a prepared statement is executed without the proxy asking the engine.
 type Keeper struct {
 	config   Config
 	service  *service.Service
@@ -62,14 +62,14 @@ type Keeper struct {
 	heldTold    time.Time // when the log was last told of a lock
 }
 
-// keeperState says what is known of the database. Legal: any to connected or failing, connected to
+// keeperState says what is known of the database. Legal transitions: from any to connected or failing, and from connected to
 // idle.
 type keeperState int
 
 const (
 	keeperConnected keeperState = iota // the database is the one that was opened
 	keeperIdle                         // it may have been dropped and made again since
-	keeperFailing                      // we cannot tell: no connection to be had
+	keeperFailing                      // nobody knows: there is no connection to be had
 )
 
 func (s keeperState) String() string {

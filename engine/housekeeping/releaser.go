@@ -17,20 +17,20 @@ const (
 // Consuming wakes what waited for the message itself, in its own transaction, and that is the usual
 // way. It cannot see everything: two of the messages somebody waits for, consumed at the same moment
 // in two transactions, each see the other one still there; and a message that is being posted while
-// its dependency is being consumed is parked by one who sees the dependency and not found by one who
-// does not yet see the message. Nobody may wait for the other there, so both are left to the
-// Releaser, as are messages that were swept, dropped or had very many waiting for them. It is needed
+// its dependency is being consumed is parked by the poster, who still sees the dependency, and not found by the
+// consumer, who does not yet see the message. Neither may wait for the other, so both are left to the
+// releaser, as are messages that were swept, dropped or had very many waiting for them. It is needed
 // for progress only: what is delivered is decided when it is consumed.
 //
-// Any number of Releasers may work at once; they step around locked rows.
+// Any number of releasers may work at once; they skip locked rows.
 type releaser struct {
 	from string // the iid after which the next turn looks
 }
 
-// newReleaser makes a Releaser.
+// newReleaser makes a releaser.
 func newReleaser() *releaser { return &releaser{} }
 
-// released is what one turn of a Releaser did.
+// released is what one turn of a releaser did.
 type released struct {
 	Woken   int64
 	Waiting bool // there are messages that wait
@@ -52,7 +52,7 @@ where d.dep is not null
 order by d.dep`
 
 // The messages that waited for an iid that is gone: woken when nothing else is left to wait for,
-// else noted under what is. The nextval tells the Hinter that a message appears. Rows are found by their
+// else noted under what is. The nextval tells the hinter that a message appears. Rows are found by their
 // addresses, or one by one in the order of an index, lest statistics turn the planner to reading whole tables.
 const releaseSQL = `
 with noted as materialized (

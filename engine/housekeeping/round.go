@@ -43,8 +43,8 @@ func (k *Keeper) round(ctx context.Context) error {
 	)
 }
 
-// turn lets a service work if its turn has come. Whoever may delete messages may lock their table: then there is
-// nothing wrong with the connection, the service works in another turn, and the others in theirs.
+// turn lets a service work if its time has come. A role that may delete messages may also lock their table. A service that gives
+// up because of such a lock works again after heldPause; the connection is kept and the other services have their turns.
 func (k *Keeper) turn(due *time.Time, interval time.Duration, work func() error) error {
 	began := time.Now()
 	if began.Before(*due) || k.conn.IsClosed() {

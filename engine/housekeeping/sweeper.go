@@ -10,14 +10,14 @@ import (
 
 const sweepBatch = 1000 // rows per transaction
 
-// sweeper removes the messages nobody will get: expired ones, but not from dmq, and those of
-// consumers that were dropped. It also removes the rows that inserts into views leave behind. It works in small transactions and steps around locked rows, so any
-// number of proxies may sweep at once; a locked row is for the next sweep.
+// sweeper removes the messages nobody will get: expired ones, but not from dmq, and those of consumers that were dropped. It
+// also removes the rows that inserts into views leave behind. It works in small transactions and skips locked rows, which
+// are left to the next sweep; so any number of proxies may sweep at once.
 type sweeper struct {
 	Now func() time.Time // nil: the server's clock
 }
 
-// newSweeper makes a Sweeper with the server's clock.
+// newSweeper makes a sweeper with the server's clock.
 func newSweeper() *sweeper { return &sweeper{} }
 
 // Sweep removes everything that is to be removed now and gives the number of rows.
@@ -122,7 +122,7 @@ func inBatches(batch func(from string) pgx.Row) (total int64, err error) {
 	return inBatchesFrom("-infinity", batch)
 }
 
-// inBatchesFrom is inBatches for places of another kind.
+// inBatchesFrom is inBatches for batches that begin at a place of another kind than a time.
 func inBatchesFrom(from string, batch func(from string) pgx.Row) (total int64, err error) {
 	for {
 		var n int64
@@ -147,7 +147,7 @@ with due as materialized (
 )
 select count(*), coalesce(max(place)::text, '') from gone`
 
-// viewInsertPages is the size of the table from which on the Sweeper does not wait for autovacuum, which may be
+// viewInsertPages is the size of the table from which on the sweeper does not wait for autovacuum, which may be
 // off: the next sweep would read all of it.
 const viewInsertPages = 16
 

@@ -19,7 +19,7 @@ const (
 	LockNotAvailable   = "55P03"
 )
 
-// Error is a refusal the client gets to see as it is.
+// Error is a refusal that a client gets to see as it is.
 type Error struct {
 	Code    string // SQLSTATE
 	Message string
@@ -51,7 +51,7 @@ func SQLState(err error) string {
 	return ""
 }
 
-// Wrap gives err the form a client can be shown, keeping an *Error as it is.
+// Wrap gives err the form a client can be shown, keeping a *refusal.Error as it is.
 func Wrap(doing string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

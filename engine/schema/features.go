@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Features tells which features a database uses that make the SQL of calls dearer, as far as this program knows. What is in
-// use stays so. It is safe for concurrent use.
+// Features tells which features that make the SQL of calls dearer a database uses, as far as this program knows. A feature
+// once in use counts as in use from then on. It is safe for concurrent use.
 type Features struct {
 	ordered   atomic.Bool
 	selective atomic.Bool

@@ -15,7 +15,7 @@ import (
 // The functions in the database that serve calls in place, see engine/calls/stored.go, belong to the program, not to a version
 // of the schema: whenever those found are not the program's own, they are replaced.
 
-// fingerprint tells these definitions from others.
+// fingerprint is a hash of the definitions.
 func fingerprint(list []calls.Definition) string {
 	h := md5.New()
 	for _, d := range list {
@@ -40,8 +40,7 @@ func functionsFound(ctx context.Context, conn *pgx.Conn) (string, error) {
 	return found, nil
 }
 
-// createFunctions makes the functions, unless they are there, and drops those of the prefix that are not among
-// them.
+// createFunctions creates the functions unless exactly these are there, and drops others whose names have the prefix.
 func createFunctions(ctx context.Context, conn *pgx.Conn, list []calls.Definition) error {
 	return inTurn(ctx, conn, func(tx pgx.Tx) error {
 		if found, err := functionsFound(ctx, conn); err != nil || found == fingerprint(list) {

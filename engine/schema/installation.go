@@ -18,7 +18,7 @@ type Installation struct {
 	oid          uint32 // of the database: another one means it was dropped and made again
 	role         string // the engine's own
 	schema       bool   // a schema mbus4 exists
-	foreign      bool   // and it is not ours
+	foreign      bool   // a schema mbus4 exists that is not ours
 	version      int    // 0: nothing installed
 	hstoreSchema string // quoted where needed; "": the extension is not there
 	owner        string // of the schema
@@ -84,7 +84,8 @@ func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	return in, err
 }
 
-// identify does it as far as to tell which installation it is.
+// identify looks only at what tells one installation from another: the database, the version, where hstore is, whose the
+// schema is.
 func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	var in Installation
 	var versioned, readable bool
@@ -112,7 +113,7 @@ func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	return in, nil
 }
 
-// complete reports whether nothing is left to do for the version of the schema that is wanted.
+// complete reports whether the schema has the version wanted and everything that belongs to it.
 func (in Installation) complete(want int) bool {
 	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(calls.New().Definitions(in.hstoreSchema))
 }
@@ -146,7 +147,7 @@ func (in Installation) check(want int) error {
 	return nil
 }
 
-// lackingRights is the refusal where somebody else's schema mbus4 is closed to the engine's role.
+// lackingRights is the refusal where schema mbus4 belongs to another role, which has not given the engine's role its rights.
 func lackingRights(in Installation) *refusal.Error {
 	owner := pgx.Identifier{in.owner}.Sanitize()
 	return &refusal.Error{

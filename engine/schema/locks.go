@@ -8,20 +8,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Whoever may connect may take any advisory lock. So the engine waits for none: what it locks are relations
-// and rows on which no role of clients has a right.
+// Any role that may connect can take any advisory lock. So the engine takes none: it locks relations and rows, on which the
+// roles of clients have no right.
 //
 //   - mbus4.upgrade_lock, an empty table, is locked for the transactions that change the schema.
 //   - A row of mbus4.service is locked for a moment by a session that takes the lead in a service. The row then
 //     names the session, which keeps the lead for as long as it lives: see migrations/0016_sessions.sql.
-//     Another row is locked while a selector is made.
+//   - mbus4.selector is locked while a row is added, by package selectors.
 
 // lockUpgradeSQL lets one transaction at a time change the schema. Readers are not held up.
 const lockUpgradeSQL = `lock table mbus4.upgrade_lock in exclusive mode`
 
-// The row is taken only when the session it names is gone, or is this one. When another session takes it at
-// the same moment it is locked, or names that session as soon as it is not: then the condition is looked
-// at again.
+// The row is taken only when the session it names is gone, or is this one. While another session is taking it, it is locked and
+// skipped; afterwards it names that session, and the condition, which the server checks again, does not hold.
 const leadSQL = `
 with vacant as materialized (
 	select s.name

@@ -38,17 +38,17 @@ type Result struct {
 	Warnings     []string // what could not be done and is not vital
 }
 
-// migration is one numbered step of the schema.
+// migration is one numbered change of the schema.
 type migration struct {
 	version int
 	name    string // of its file, for messages
 	text    string // a text/template of several statements
-	// after does what SQL alone cannot, in the step's transaction; nil: nothing.
+	// after does what SQL alone cannot, in the migration's transaction; nil: nothing.
 	after func(ctx context.Context, tx pgx.Tx, in *Installation, res *Result) error
 }
 
-// migrations lists all steps in order. The files are named <version>_<what>.sql, without gaps. how is
-// for those that compile selectors.
+// migrations lists all migrations in order. The files are named <version>_<what>.sql, without gaps. how is for the one that
+// compiles selectors.
 func migrations(how Options) ([]migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
@@ -100,7 +100,7 @@ func expand(name, text, hstoreSchema string) (string, error) {
 
 // Options says what may be done to a database.
 type Options struct {
-	NoInit              bool // nothing
+	NoInit              bool // nothing may be created or changed
 	DisableBadSelectors bool // selectors that are none any more select nothing
 	Parser              *parse.Parser
 }
@@ -109,7 +109,11 @@ func (p Options) compiling(in *Installation) selectors.Compiling {
 	return selectors.Compiling{Database: in.database, Role: in.role, Env: in.Env(), Parser: p.Parser, DisableBad: p.DisableBadSelectors}
 }
 
+<<<<<<< HEAD
 // Prepare brings the database conn is connected to up to this program's schema, or with Options.NoInit
+=======
+// Prepare brings the database conn is connected to up to this program's schema, or with NoInit
+>>>>>>> main
 // only checks that it has it. Any number may run at once.
 func Prepare(ctx context.Context, conn *pgx.Conn, how Options, log *zap.Logger) (Installation, Result, error) {
 	steps, err := migrations(how)
@@ -173,10 +177,10 @@ func (in Installation) checkWithoutInit(want int) error {
 	return nil
 }
 
-// upgrade runs the missing steps, each in its own transaction, and grants what is missing. Any number of
+// upgrade runs the missing migrations, each in its own transaction, and grants what is missing. Any number of
 // proxies may do so at once: the transactions take turns, and each looks first what others have done.
 func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *Installation, res *Result, log *zap.Logger) error {
-	if err := makeGround(ctx, conn, in); err != nil {
+	if err := bootstrap(ctx, conn, in); err != nil {
 		return err
 	}
 	fresh, err := inspect(ctx, conn)
@@ -195,7 +199,7 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *Install
 		}
 		ran := false
 		err := inTurn(ctx, conn, func(tx pgx.Tx) (err error) {
-			ran, err = runStep(ctx, tx, step, in, res)
+			ran, err = runMigration(ctx, tx, step, in, res)
 			return err
 		})
 		if err != nil {
@@ -224,7 +228,7 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *Install
 	return in.check(want)
 }
 
-// inTurn runs a transaction that changes the schema when no other one does.
+// inTurn runs a transaction that changes the schema; others that do so wait for its end.
 func inTurn(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		// Another upgrade takes as long as it takes; clients are not waited for, nor kept waiting, for long.
@@ -237,8 +241,8 @@ func inTurn(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
 	})
 }
 
-// runStep runs a step, unless that was done before.
-func runStep(ctx context.Context, tx pgx.Tx, step migration, in *Installation, res *Result) (ran bool, err error) {
+// runMigration runs a migration unless that has been done, and reports whether it ran.
+func runMigration(ctx context.Context, tx pgx.Tx, step migration, in *Installation, res *Result) (ran bool, err error) {
 	var done bool
 	if err := tx.QueryRow(ctx, `select pg_catalog.to_regclass('mbus4.schema_version') is not null`).Scan(&done); err != nil {
 		return false, fmt.Errorf("looking for schema mbus4: %w", err)

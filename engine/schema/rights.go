@@ -40,8 +40,8 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	return ok, nil
 }
 
-// granted reports whether both roles exist with their rights, and nobody has rights that are dangerous. It
-// samples: the grants of a file are made together.
+// granted reports whether both roles exist with their rights, and nobody has rights that are dangerous. Of each file of grants
+// it looks at a few, for a file is run in one transaction.
 func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	err = conn.QueryRow(ctx, `
 		select count(*) = 2
@@ -67,9 +67,9 @@ func granted(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 	return len(list) == 0, err
 }
 
-// grantRights takes away what others must not have (fresh: all that they have), makes the two roles where that is permitted and gives them their rights. Roles
-// belong to the whole cluster, where no lock of ours reaches: another database's proxy may be
-// doing the same. What fails is not vital, it comes back as text.
+// grantRights takes away what others must not have (in a schema just made: all that they have), creates the two roles where the
+// engine's role may, and gives them their rights. Roles belong to the whole cluster, and the proxy of another database may be
+// creating them at the same moment. What fails is not vital and comes back as warnings.
 func grantRights(ctx context.Context, conn *pgx.Conn, fresh bool) (warnings []string) {
 	warnings = revokeExcess(ctx, conn, fresh)
 	for _, role := range []string{roleUser, roleAdmin} {
@@ -96,7 +96,7 @@ func createRole(ctx context.Context, conn *pgx.Conn, role string) error {
 	}
 	_, err = conn.Exec(ctx, `create role `+pgx.Identifier{role}.Sanitize()+` nologin`)
 	switch refusal.SQLState(err) {
-	case refusal.DuplicateObject, codeUniqueViolation: // somebody was faster
+	case refusal.DuplicateObject, codeUniqueViolation: // another proxy has just created it
 		return nil
 	}
 	return err

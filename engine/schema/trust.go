@@ -10,7 +10,7 @@ import (
 	"mbusproxy/engine/refusal"
 )
 
-// What the engine runs in a database it runs with the rights of the admin role. So whatever may be run with it (a
+// The statements of the engine run with the rights of the admin role. So whatever they may run in turn (a
 // function of schema mbus4, a trigger of its tables) must belong to somebody whom the admin role trusts anyway: to
 // itself, to a superuser, or to a role that was granted to it by a superuser or by one who may create roles. (Others
 // may grant roles that they administer: such a membership says nothing.)
@@ -53,7 +53,7 @@ where x.owner not in (select t.oid from trusted t)
 order by x.place, x.what
 limit 1`
 
-// checkTrust refuses a schema that somebody has made, or changed, whom the engine's role has no reason to trust.
+// checkTrust refuses a schema in which anything belongs to a role that the engine's role has no reason to trust.
 func checkTrust(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 	var what, owner string
 	err := conn.QueryRow(ctx, untrustedSQL).Scan(&what, &owner)

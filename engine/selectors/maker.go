@@ -31,10 +31,10 @@ const (
 // Maker makes the rows of the selectors that consumers and triggers use. It is safe for concurrent use.
 //
 // A selector is compiled in Go and its row made, and committed, before the call that uses it runs. A row's
-// condition never changes what it means, so there is nothing that could be stale: who sees a consumer's row sees the
-// selector it refers to, for that was committed before. What may pass between making a row and using it is
-// selectorGrace, less selectorRemembered; a statement that takes longer to get there is told that the selector is not
-// known.
+// condition never changes what it means, so nothing can be stale: whoever sees a consumer's row sees the
+// selector it refers to, for that was committed before. Between making a row and using it selectorGrace may pass, less
+// selectorRemembered; after that the row may have been removed, and the call fails with the message that the selector is
+// not known.
 //
 // Only the schema's owner may write the rows, and they are made only where the session's role may make use of
 // them. Nothing of a client's is evaluated in making one.
@@ -50,7 +50,7 @@ type Maker struct {
 	checked map[string]time.Time // by text: when the row was last seen
 }
 
-// NewMaker makes Selectors for a database whose schema is installed.
+// NewMaker makes a Maker for a database whose schema is installed.
 func NewMaker(server *admin.Server, database string, env selector.Env, parser *parse.Parser) *Maker {
 	return &Maker{server: server, database: database, env: env, parser: parser, turns: make(chan struct{}, selectorsAtOnce), checked: map[string]time.Time{}}
 }
@@ -62,7 +62,7 @@ type Use struct {
 	Text      string // the selector
 }
 
-// Ensure checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector selects everything
+// Ensure checks a selector and makes its row unless it is there. A refusal is a *refusal.Error. An empty selector selects everything
 // and needs no row. Where neither the role nor one that it is a member of may do what the call does, nothing is checked nor
 // made: the server will refuse the call. made: the row is there by this call.
 func (s *Maker) Ensure(ctx context.Context, use Use) (made bool, err error) {

@@ -32,7 +32,7 @@ type selectorRow struct {
 	env       selector.Env
 }
 
-// compile has a text compiled. A refusal is an *Error.
+// compile compiles a selector's text. A refusal is a *refusal.Error.
 func compile(ctx context.Context, parser *parse.Parser, text string, env selector.Env) (selectorRow, error) {
 	s, err := selector.Compile(ctx, parser, text, env)
 	if err != nil {
@@ -51,8 +51,8 @@ func compile(ctx context.Context, parser *parse.Parser, text string, env selecto
 	}, nil
 }
 
-// asked turns the terms of a simple selector into what each column must contain. It gives nil where they are none,
-// or contradict each other: one hstore cannot say that.
+// asked turns the terms of a simple selector into what each column must contain. It gives nil where there are no terms,
+// and where two want different values of one key, which one hstore cannot say.
 func asked(terms []selector.Term) map[string][]string {
 	var out map[string][]string
 	seen := map[[2]string]string{}
@@ -78,7 +78,7 @@ type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// store makes the row of a selector, or marks the one that is there as wanted. role is who asks.
+// store makes the row of a selector, or marks the one that is there as wanted. role is the login role of whoever wants it.
 func store(ctx context.Context, conn beginner, role string, row selectorRow) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		found, err := refresh(ctx, tx, row)
@@ -100,7 +100,8 @@ func store(ctx context.Context, conn beginner, role string, row selectorRow) err
 	})
 }
 
-// refresh looks for the row of a selector, and sees that it is the program's own and stays for a while.
+// refresh looks for the row of a selector. One that another version made it compiles again, and one that was last wanted a
+// while ago it marks as wanted, so that it is not removed.
 func refresh(ctx context.Context, tx pgx.Tx, row selectorRow) (found bool, err error) {
 	var text string
 	var current, fresh bool
@@ -124,7 +125,7 @@ func refresh(ctx context.Context, tx pgx.Tx, row selectorRow) (found bool, err e
 	case fresh:
 		return true, nil
 	}
-	// It may have gone in between. Nobody else's transaction is waited for but for those that do the same.
+	// The row may have been removed in between. Only those who mark or remove the same row can make this wait.
 	tag, err := tx.Exec(ctx, `update mbus4.selector set wanted = pg_catalog.now() where id = $1`, row.id)
 	if err != nil {
 		return false, fmt.Errorf("marking a selector as wanted: %w", err)
@@ -177,7 +178,7 @@ func insert(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error 
 	return nil
 }
 
-// update puts what was compiled again in the place of what another version made, for the consumers too.
+// update replaces what another version compiled, also in the rows of the selector's consumers.
 func update(ctx context.Context, tx pgx.Tx, row selectorRow) error {
 	_, err := tx.Exec(ctx, withHstore(`
 		update mbus4.selector s

@@ -22,24 +22,24 @@ const (
 	mostFresh      = 200                    // of a semaphore: see slots
 	countInterval  = time.Second            // between two looks at the tables' counters
 	quietEnough    = 3 * time.Second        // after a change: counters that move now tell of direct writes
-	busyInterval   = 50 * time.Millisecond  // until what was locked is tried again
+	busyInterval   = 50 * time.Millisecond  // until rows that were locked are tried again
 	leadInterval   = 150 * time.Millisecond // between two questions whether the one that leads is gone
-	granterService = "granter"              // the row of mbus4.service by which one Granter leads
+	granterService = "granter"              // the row of mbus4.service by which one leads
 	grantChannel   = "mbus4_semaphore"      // for NOTIFY among Granters
 )
 
 // allocator gives the slots of semaphores to the tasks that wait and asks running ones to leave.
 //
-// One Granter per database works at a time, by the lead that its session has for as long as it lives, and its
-// transactions end with the session: so none grants twice, and what it remembers is true. It follows the log of changes
+// One allocator per database works at a time: its session has the lead for as long as it lives (schema.Lead), and its
+// transactions end with the session. So no slot is granted twice, and what it remembers is true. It follows the log of changes
 // that the calls write, transaction by transaction: everything visible in one snapshot and not in the one
 // before. So neither a long transaction nor an old snapshot makes it read anything twice.
 //
 // It remembers the running tasks of the semaphores it has looked at, and where their waiting ones begin.
 // Reading those from the table would mean to walk, under an old snapshot, all index entries of tasks that
 // were granted or have left since. What it remembers is only where to look: a row's status is checked, and
-// the row locked, when it is changed. It never waits for a lock: a row that somebody holds is passed
-// over and tried again soon.
+// the row locked, when it is changed. It never waits for a lock: a row that somebody holds is
+// skipped and tried again soon.
 //
 // A full pass reads everything afresh: at the beginning, each interval, and when the tables' counters move
 // without an entry in the log, which means that somebody wrote to the tables directly.
@@ -73,16 +73,16 @@ type allocator struct {
 	quietFrom time.Time // last change seen or made
 }
 
-// newAllocator makes a Granter.
+// newAllocator makes an allocator.
 func newAllocator(hstoreSchema string, f *schema.Features, interval time.Duration) *allocator {
 	g := &allocator{texts: calls.New(), hstore: hstoreSchema, features: f, interval: interval}
 	g.forget()
 	return g
 }
 
-// turned is what one turn of a Granter did.
+// turned is what one turn of an allocator did.
 type turned struct {
-	Leads   bool // this is the Granter that works
+	Leads   bool // this is the one that works
 	Changes int  // entries of the log read
 	Granted int
 	Asked   int
@@ -93,7 +93,7 @@ type turned struct {
 }
 
 // Turn takes one turn, which is short: several may be needed, see turned.More. It does nothing while
-// another Granter leads. After an error what is remembered is void.
+// another one leads. After an error what is remembered is void.
 func (g *allocator) Turn(ctx context.Context, conn *pgx.Conn) (turned, error) {
 	out, err := g.turn(ctx, conn)
 	if err != nil {
@@ -219,7 +219,7 @@ func (g *allocator) forget() {
 	g.countedAt = time.Time{}
 }
 
-// lead tries to become the one Granter of the database.
+// lead tries to become the one allocator that works in the database.
 func (g *allocator) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if g.leads == conn {
 		return true, nil

@@ -29,7 +29,7 @@ type DB interface {
 // It works through mbusproxy as well as on a direct connection to a database that an mbusproxy, or an Engine
 // in this program, serves: those grant the slots. Over a pgx.Tx everything is part of that transaction.
 //
-// What is wrong with a call comes as *Error: 42704 for a semaphore that does not exist, 22023 for a value
+// What is wrong with a call comes as *refusal.Error: 42704 for a semaphore that does not exist, 22023 for a value
 // out of bounds. It is as safe for concurrent use as what it works over.
 type Semaphores struct {
 	db    DB
@@ -79,7 +79,7 @@ func (s *Semaphores) call(ctx context.Context, doing, function, key string, args
 	return callError(doing, key, err)
 }
 
-// callError gives an error that the calls raise the form of an *Error. Over a proxy it has the final
+// callError gives an error that the calls raise the form of a *refusal.Error. Over a proxy it has the final
 // SQLSTATE already.
 func callError(doing, key string, err error) error {
 	if err == nil {

@@ -34,7 +34,7 @@ left join lateral (
 	offset 0 -- one probe for each, whatever the planner thinks of their number
 ) t on true`
 
-// follow reads the log on, and gives the number of its entries.
+// follow reads what has been written to the log since it was last read, and gives the number of entries.
 func (g *allocator) follow(ctx context.Context, conn *pgx.Conn) (entries int, err error) {
 	var (
 		semaphore, task       *int64

@@ -30,13 +30,13 @@ const (
 	turnTimeout              = 2 * time.Minute
 )
 
-// Granter runs the Granter of one database over a connection of its own. A database without semaphores
+// Granter is the service that grants: it lets an allocator take its turns over a connection of its own. A database without semaphores
 // costs nothing. One with semaphores is looked at every grantTick while it is in use or its semaphores are,
 // and every one to five seconds else, without a connection in between: it can be dropped as without a proxy.
 type Granter struct {
 	server    *admin.Server
 	installed schema.Installation
-	granter   *allocator
+	allocator *allocator
 	service   *service.Service
 	log       *zap.Logger
 	bell      bell
@@ -47,11 +47,11 @@ type Granter struct {
 	busyAt time.Time    // when something last happened; of run
 }
 
-// NewGranter makes a granting for a database that was prepared. interval is the time between two full passes.
+// NewGranter makes a Granter for a database that was prepared. interval is the time between two full passes.
 func NewGranter(server *admin.Server, in schema.Installation, f *schema.Features, interval time.Duration, log *zap.Logger) *Granter {
 	return &Granter{
 		server: server, installed: in, service: service.New(), log: log, busyAt: time.Now(),
-		granter: newAllocator(in.HstoreSchema(), f, cmp.Or(interval, defaultSemaphoreInterval)),
+		allocator: newAllocator(in.HstoreSchema(), f, cmp.Or(interval, defaultSemaphoreInterval)),
 	}
 }
 
@@ -105,7 +105,7 @@ func (s *Granter) run(ctx context.Context) {
 		case errors.Is(err, schema.ErrGone):
 			return
 		case err != nil:
-			s.granter.forget()
+			s.allocator.forget()
 			s.log.Warn("granting of semaphores interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			sleep(ctx, backoff)
 			backoff = min(2*backoff, grantLongestBackoff)
@@ -161,15 +161,15 @@ func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 func (s *Granter) turn(ctx context.Context, conn *pgx.Conn) (turned, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
-	out, err := s.granter.Turn(ctx, conn)
+	out, err := s.allocator.Turn(ctx, conn)
 	if schema.Dropped(err) {
 		return out, schema.ErrGone
 	}
 	return out, err
 }
 
-// settleGranter prepares the session further: plans are made once, and a Granter that hangs loses its
-// session and with it the lead.
+// settleGranter prepares the session further: plans are made once, and the server ends a session
+// that hangs, and with it the lead.
 func settleGranter(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.PgConn().Exec(ctx, `
 		set plan_cache_mode = force_generic_plan;

@@ -32,7 +32,7 @@ func (p place) compare(q place) int {
 	return 0
 }
 
-// slotTask is a task as the Granter knows it.
+// slotTask is a task as the allocator knows it.
 type slotTask struct {
 	id int64
 	place
@@ -46,7 +46,7 @@ func (t slotTask) compare(u slotTask) int {
 	return int(min(max(t.id-u.id, -1), 1)) // rows written by hand may share an arrival
 }
 
-// slots is what the Granter remembers of one semaphore.
+// slots is what the allocator remembers of one semaphore.
 type slots struct {
 	running []slotTask      // all that are ACQUIRED or TRY_RELEASE, in order
 	places  map[int64]place // of those, by task

@@ -80,13 +80,13 @@ from mbus4_s s
 left join mbus4_t t on t.semaphore_id = s.id
 order by t.n`
 
-// giveText is giveSQL with the engine's own way of posting.
+// giveText is giveSQL with the statement of posting that calls are served by.
 func (g *allocator) giveText() string {
 	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore, Selective: g.features.Selective()})
 	return strings.NewReplacer("{columns}", columns, "{hstore}", g.hstore, "{post}", post).Replace(giveSQL)
 }
 
-// give carries out orders. Where it could not, the front says so.
+// give carries out orders. What it could not do, because rows were locked or have changed, it notes in the fronts.
 func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *turned) error {
 	var (
 		id            int32

@@ -14,7 +14,7 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// ownParser is for those who subscribe without an Engine.
+// ownParser reads the selectors of subscriptions, which are made without an Engine and its parser.
 var ownParser = sync.OnceValue(parse.New)
 
 const (
@@ -53,8 +53,8 @@ type Subscription struct {
 // key for all. It gets what happens from then on, whether somebody runs it or not, so subscribe before you
 // enqueue, and drop it when it is no longer wanted. consumer is 1 to 32 characters of a-z, 0-9 and _.
 //
-// Over a direct connection a subscription to one semaphore takes the rights of the schema's owner: its
-// selector becomes a function.
+// Over a direct connection a subscription to one semaphore takes the rights of the schema's owner: it
+// makes the row of a selector.
 func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Subscription, error) {
 	var hstore string
 	err := s.db.QueryRow(ctx, `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e

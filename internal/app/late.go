@@ -169,7 +169,7 @@ func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s rewrite
 	for _, p := range s.Func.Params {
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
 	}
-	text, err := l.texts.Step(l.db.Site(), calls.StepCall{
+	text, err := l.texts.Prelude(l.db.Site(), calls.PreludeCall{
 		Func: s.Func, Args: args, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) { return l.nested(ctx, sc, text) },
 	})

@@ -29,7 +29,7 @@ func (a asker) Question(ctx context.Context, sc pipeline.StatementContext, text 
 	for i, c := range candidates {
 		unqualified[i] = calls.Unqualified(c)
 	}
-	return a.texts.Question(unqualified)
+	return a.texts.ProbeQuery(unqualified)
 }
 
 // EditReport edits a report that belongs to no plan.

@@ -41,6 +41,7 @@ type knownVerifier struct {
 	until time.Time
 }
 
+// NewCache has nothing yet; source may be nil, and then no verifier is ever readable.
 func NewCache(source Verifiers) *Cache {
 	return &Cache{source: source, life: verifierLife, known: make(map[string]knownVerifier)}
 }

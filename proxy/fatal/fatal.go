@@ -29,6 +29,7 @@ func (f *Error) Encode(dst []byte) []byte {
 	return out
 }
 
+// TooManyClients is for one more session than --max-connections allows.
 func TooManyClients() *Error {
 	return &Error{
 		Code: "53300", Message: "sorry, too many clients already",
@@ -36,6 +37,7 @@ func TooManyClients() *Error {
 	}
 }
 
+// Shutdown is for the end of the proxy.
 func Shutdown() *Error {
 	return &Error{Code: "57P01", Message: "terminating connection due to administrator command"}
 }
@@ -48,6 +50,7 @@ func ServerEnded() *Error {
 	}
 }
 
+// TLSRequired is for a client without TLS where the proxy demands it.
 func TLSRequired() *Error {
 	return &Error{
 		Code: "28000", Message: "mbusproxy accepts only connections with TLS",
@@ -79,6 +82,7 @@ func UnencryptedData(request string) *Error {
 	}
 }
 
+// NoALPN is for a TLS handshake from the first byte on that names no protocol.
 func NoALPN() *Error {
 	return &Error{
 		Code: "08P01", Message: "received direct SSL connection request without ALPN protocol negotiation extension",
@@ -89,6 +93,7 @@ func NoALPN() *Error {
 // What follows is said to clients that have not logged in. They are not to learn where the servers are, as whom the proxy
 // logs in to them, or what its system says about that; all of it is in the log.
 
+// Unreachable is for servers none of which takes a connection.
 func Unreachable() *Error {
 	return &Error{
 		Code: "08001", Message: "mbusproxy could not connect to the Postgres server",
@@ -96,6 +101,7 @@ func Unreachable() *Error {
 	}
 }
 
+// NoneFits is for servers none of which fits target_session_attrs.
 func NoneFits() *Error {
 	return &Error{
 		Code: "08001", Message: "mbusproxy found no Postgres server that takes this kind of session",
@@ -103,6 +109,7 @@ func NoneFits() *Error {
 	}
 }
 
+// ServerLost is for a server that leaves during startup.
 func ServerLost() *Error {
 	return &Error{
 		Code: "08006", Message: "the Postgres server closed the connection during startup",
@@ -110,6 +117,7 @@ func ServerLost() *Error {
 	}
 }
 
+// ServerGarbage is for a server that does not speak the protocol.
 func ServerGarbage() *Error {
 	return &Error{
 		Code: "08P01", Message: "mbusproxy received an unexpected message from the server during startup",
@@ -117,6 +125,7 @@ func ServerGarbage() *Error {
 	}
 }
 
+// ChannelBinding is for a client that binds SCRAM to its connection with the proxy, where the proxy cannot end the exchange.
 func ChannelBinding() *Error {
 	return &Error{
 		Code:    "28000",
@@ -126,6 +135,7 @@ func ChannelBinding() *Error {
 	}
 }
 
+// NoVerifiers is for a role whose verifier cannot be read.
 func NoVerifiers() *Error {
 	return &Error{
 		Code: "58000", Message: "mbusproxy could not read password verifiers from the Postgres server",
@@ -133,6 +143,7 @@ func NoVerifiers() *Error {
 	}
 }
 
+// ServerUnproven is for a server whose signature is wrong.
 func ServerUnproven() *Error {
 	return &Error{
 		Code: "28000", Message: "the Postgres server did not prove that it knows the password",
@@ -142,10 +153,12 @@ func ServerUnproven() *Error {
 
 // The refusals of a client's SCRAM messages have the words of auth-scram.c in Postgres.
 
+// MalformedSCRAM is for a message that cannot be read.
 func MalformedSCRAM(detail string) *Error {
 	return &Error{Code: "08P01", Message: "malformed SCRAM message", detail: detail}
 }
 
+// SCRAMNegotiation is for a client that was offered a binding and thinks it was not.
 func SCRAMNegotiation() *Error {
 	return &Error{
 		Code: "28000", Message: "SCRAM channel binding negotiation error",
@@ -153,30 +166,37 @@ func SCRAMNegotiation() *Error {
 	}
 }
 
+// SCRAMBindingType is for a binding other than tls-server-end-point.
 func SCRAMBindingType(name string) *Error {
 	return &Error{Code: "08P01", Message: fmt.Sprintf("unsupported SCRAM channel-binding type \"%s\"", name)}
 }
 
+// SCRAMBindingCheck is for the binding to another connection.
 func SCRAMBindingCheck() *Error {
 	return &Error{Code: "28000", Message: "SCRAM channel binding check failed"}
 }
 
+// SCRAMBindingAttribute is for a binding where none was agreed.
 func SCRAMBindingAttribute() *Error {
 	return &Error{Code: "08P01", Message: "unexpected SCRAM channel-binding attribute in client-final-message"}
 }
 
+// SCRAMUnsupported is for an extension or an authorization identity.
 func SCRAMUnsupported(what string) *Error {
 	return &Error{Code: "0A000", Message: what}
 }
 
+// SCRAMNonce is for a nonce that cannot be one.
 func SCRAMNonce() *Error {
 	return &Error{Code: "08P01", Message: "non-printable characters in SCRAM nonce"}
 }
 
+// SCRAMResponse is for a response that is not the one to the challenge.
 func SCRAMResponse(detail string) *Error {
 	return &Error{Code: "08P01", Message: "invalid SCRAM response", detail: detail}
 }
 
+// StartupTimeout is for a client that has asked, and whose session has not begun in time.
 func StartupTimeout() *Error {
 	return &Error{
 		Code: "08006", Message: "canceling authentication due to timeout",

@@ -15,6 +15,7 @@ const (
 	tcpUserTimeout        = 0x12 // TCP_USER_TIMEOUT, in milliseconds
 )
 
+// CanReusePort tells whether Options can share a port with other processes.
 const CanReusePort = true
 
 func (o Options) set(fd int, reusePort bool) error {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 )
 
+// CanReusePort tells whether Options can share a port with other processes.
 const CanReusePort = false
 
 var errOnlyLinux = errors.New("TCP_USER_TIMEOUT can be set on Linux only")

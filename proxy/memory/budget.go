@@ -9,6 +9,7 @@ type Budget struct {
 	free int // bytes
 }
 
+// NewBudget has size bytes.
 func NewBudget(size int) *Budget { return &Budget{free: size} }
 
 // Take takes n bytes, or none; then it returns false.

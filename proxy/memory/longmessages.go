@@ -17,7 +17,7 @@ type LongMessages struct {
 }
 
 const (
-	// LongMessagesTotal is how many bytes the long messages of all sessions of a Server may take together.
+	// LongMessagesTotal is the size of a proxy's LongMessages.
 	LongMessagesTotal = 32 << 20
 	// LongMessageStep is how much is taken at a time.
 	LongMessageStep = 64 << 10
@@ -25,6 +25,7 @@ const (
 	LongMessageStale = 5 * time.Second
 )
 
+// NewLongMessages has that many bytes.
 func NewLongMessages(size int) *LongMessages {
 	return &LongMessages{now: time.Now, free: size, holders: make(map[*LongMessage]struct{})}
 }
@@ -33,7 +34,7 @@ func NewLongMessages(size int) *LongMessages {
 // let go.
 func (a *LongMessages) Share(wake func()) LongMessage { return LongMessage{all: a, wake: wake} }
 
-// SetClock is for tests.
+// SetClock has tests decide what is old.
 func (a *LongMessages) SetClock(now func() time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

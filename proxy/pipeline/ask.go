@@ -25,7 +25,7 @@ const maxAnswer = wire.MaxSmall
 
 const codeFailedTransaction = "25P02" // in_failed_sql_transaction
 
-// asking is what a clientFlow keeps of questions.
+// asking is what a ClientFlow keeps of questions.
 type asking struct {
 	// unsynced is set while messages of the extended protocol wait for a Sync, copied while the end of a COPY
 	// may do so: the Sync before it was ignored, if it belongs to an Execute.

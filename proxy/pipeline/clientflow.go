@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-
 	"sync/atomic"
 
 	"mbusproxy/proxy/memory"
@@ -44,7 +43,7 @@ type ClientFlow struct {
 	holding holding
 	// Terminated is set by Terminate: what follows is not forwarded.
 	Terminated bool
-	// Detached makes feed stop with errNeedsRewriter before a message for the Rewriter or a late
+	// Detached makes feed stop with ErrNeedsRewriter before a message for the Rewriter or a late
 	// plan, whose answer may take its time; aside is then that message and what follows.
 	Detached bool
 	aside    []byte
@@ -60,7 +59,7 @@ type Backlog struct {
 	skips bool
 }
 
-// ErrNeedsRewriter is returned by a detached feed; see framer.setAside. It is also returned by
+// ErrNeedsRewriter is returned by a detached feed; see wire.Framer.SetAside. It is also returned by
 // any feed before a message that can be looked at only when replies to what was sent before have
 // come: then the next feed waits for them.
 var ErrNeedsRewriter = errors.New("statement is for the Rewriter")
@@ -69,7 +68,7 @@ var ErrNeedsRewriter = errors.New("statement is for the Rewriter")
 const newsKeep = 64
 
 // Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
-// out. before is where the server stands. The entries in news must be queued before it is written. With errFull it has stopped before a message,
+// out. before is where the server stands. The entries in news must be queued before it is written. With wire.ErrFull it has stopped before a message,
 // and aside is what it has not looked at: that is to be fed when the server owes less.
 func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *wire.Splicer) (err error) {
 	f.before = before

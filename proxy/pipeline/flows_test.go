@@ -15,7 +15,7 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// stream feeds input to a clientFlow in pieces of the given size and returns what it puts out.
+// stream feeds input to a ClientFlow in pieces of the given size and returns what it puts out.
 func stream(f *pipeline.ClientFlow, input []byte, piece int) ([]byte, error) {
 	out := wire.Splicer{Pool: wire.NewBufferPool()}
 	var all []byte

@@ -14,6 +14,7 @@ type Inbox struct {
 	skips bool
 }
 
+// Empty reports whether nothing is queued.
 func (in *Inbox) Empty() bool { return len(in.entries) == 0 }
 
 // Expect queues what the server will owe for the messages of f's last feed.

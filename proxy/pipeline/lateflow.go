@@ -7,7 +7,7 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// lateFlow is what a clientFlow keeps in a session that has had a late plan: the statements and
+// lateFlow is what a ClientFlow keeps in a session that has had a late plan: the statements and
 // portals that steps may belong to.
 type lateFlow struct {
 	statements register
@@ -194,7 +194,7 @@ func (l *lateFlow) asks(frame []byte) bool {
 }
 
 // wholeBind gathers all of a Bind for a late plan of which next returned only the head, unless it
-// is too long. The result is as that of framer.next.
+// is too long. The result is as that of wire.Framer.Next.
 func (f *ClientFlow) wholeBind(buf, frame []byte, pos int, out *wire.Splicer) (whole []byte, at int) {
 	if frame[0] != wire.MsgBind || isWhole(frame) || f.short || !f.late.asks(frame) {
 		return frame, pos

@@ -142,7 +142,7 @@ func (o *owed) hides(typ byte, done int) bool {
 }
 
 // Bounds of what is owed at a time. Beyond them the client is not read until the server has replied to half of
-// it; see clientFlow.full.
+// it; see ClientFlow.full.
 const (
 	maxOwed      = 4096      // messages
 	maxOwedBytes = 256 << 10 // owed.size of all

@@ -24,8 +24,6 @@ type tracker struct {
 	names names
 	// signals is the last plan executed in this transaction that wants to be told of its end.
 	signals Plan
-	// told is session.skips as last set here.
-	told bool
 }
 
 // reading is one way to read what the server has said so far.

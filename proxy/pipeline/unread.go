@@ -17,9 +17,6 @@ type unread struct {
 	statement *deed
 }
 
-// actWords are the words of statements that give names a meaning or take it away.
-func actWords() [3]string { return [...]string{"prepare", "deallocate", "declare"} }
-
 const longestActWord = len("deallocate")
 
 // Saw takes note of a part of the text.

@@ -97,7 +97,7 @@ func (s *Session) Abandon() {
 	s.all.forget(s)
 }
 
-// start runs the session; rest is what the server sent behind its first ReadyForQuery. sessions.launch
+// start runs the session; rest is what the server sent behind its first ReadyForQuery. Sessions.Launch
 // has set running. ctx is for the Rewriter's calls and ends by s.cancel.
 func (s *Session) start(ctx context.Context, rest []byte) {
 	if s.lanes != nil {

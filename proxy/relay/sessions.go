@@ -141,13 +141,14 @@ func (s *Sessions) forget(sess *Session) {
 	s.running.Done()
 }
 
-// census is how many sessions there are, how many of them have logged in, and how many cancel keys are known.
-type census struct{ Known, LoggedIn, Keys int }
+// Census is how many sessions there are, how many of them have logged in, and how many cancel keys are known.
+type Census struct{ Known, LoggedIn, Keys int }
 
-func (s *Sessions) Census() census {
+// Census counts.
+func (s *Sessions) Census() Census {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return census{Known: len(s.all), LoggedIn: s.loggedIn, Keys: s.cancels.size()}
+	return Census{Known: len(s.all), LoggedIn: s.loggedIn, Keys: s.cancels.size()}
 }
 
 // End has no more sessions taken.
@@ -157,10 +158,14 @@ func (s *Sessions) End() {
 	s.ending = true
 }
 
-// Drain has every session end as soon as it is idle, expire now, and stop without a word.
-func (s *Sessions) Drain()  { s.each((*Session).drain) }
+// Drain has every session end as soon as it is idle.
+func (s *Sessions) Drain() { s.each((*Session).drain) }
+
+// Expire has every session end now, idle or not, with a word to its client; it takes up to ExpireTime.
 func (s *Sessions) Expire() { s.each((*Session).expire) }
-func (s *Sessions) Stop()   { s.each((*Session).stop) }
+
+// Stop has every session end at once, without a word.
+func (s *Sessions) Stop() { s.each((*Session).stop) }
 
 // each calls f for every session that runs.
 func (s *Sessions) each(f func(*Session)) {

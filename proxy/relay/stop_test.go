@@ -62,14 +62,17 @@ func TestStopStays(t *testing.T) {
 	s.Down.Txn = 'T' // busy
 	hooked := &stoppingSocket{Socket: s.serverLink.Socket, session: s}
 	s.serverLink.Socket = hooked
-	done := make(chan error, 1)
-	go func() { done <- s.downstream(nil) }()
+	done := make(chan struct{})
+	go func() {
+		_ = s.downstream(nil)
+		close(done)
+	}()
 	s.drain()
 	select {
 	case <-done:
 		hooked.stopped.Wait()
 	case <-time.After(proxytest.Patience):
 		t.Error("the session goes on")
-		_ = hooked.Socket.Close()
+		_ = hooked.Close()
 	}
 }

@@ -14,9 +14,12 @@ import (
 // SCRAM-SHA-256 as in RFC 5802 and RFC 7677, what both sides of it have in common.
 
 const (
+	// SHA256 is the name of the mechanism without channel binding.
 	SHA256 = "SCRAM-SHA-256"
-	Plus   = "SCRAM-SHA-256-PLUS"
+	// Plus is the name of the mechanism with channel binding.
+	Plus = "SCRAM-SHA-256-PLUS"
 
+	// KeySize is the size of all keys and signatures, in bytes.
 	KeySize        = sha256.Size
 	scramNonceSize = 18 // SCRAM_RAW_NONCE_LEN of Postgres, before base64
 	// MaxMessage is PG_MAX_SASL_MESSAGE_LENGTH of Postgres, the limit for what a client says.

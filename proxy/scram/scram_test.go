@@ -8,7 +8,7 @@ import (
 	"mbusproxy/proxy/internal/proxytest"
 )
 
-// exampleVerifier is what proxytest.StoredVerifier gives, read.
+// exampleVerifier is proxytest.StoredVerifier, read.
 func exampleVerifier(t testing.TB, password string) (v Verifier, stored string, clientKey [KeySize]byte) {
 	t.Helper()
 	stored, clientKey = proxytest.StoredVerifier(t, password)

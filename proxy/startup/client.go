@@ -39,7 +39,7 @@ func NewGates(descriptors int) (places, logins *Gate) {
 // Descriptors is how many the process may have.
 func Descriptors() int {
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) > math.MaxInt32 {
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) > math.MaxInt32 { //nolint:unconvert // signed on other systems
 		return math.MaxInt32
 	}
 	return int(limit.Cur)

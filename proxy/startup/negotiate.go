@@ -10,9 +10,9 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Negotiate, whose TLS is conf, or nil for none, reads what comes before the startup packet (SSLRequest, GSSENCRequest, a direct TLS
+// Negotiate reads what comes before the startup packet (SSLRequest, GSSENCRequest, a direct TLS
 // handshake) and returns the startup packet or CancelRequest. A request that may not come any more is a startup
-// packet of an unknown protocol, as in ProcessStartupPacket of Postgres.
+// packet of an unknown protocol, as in ProcessStartupPacket of Postgres. conf is for TLS; nil: there is none.
 func Negotiate(ctx context.Context, l *endpoint.Endpoint, st *Client, conf *tls.Config) (wire.StartupPacket, error) {
 	var doneSSL, doneGSS bool
 	for first := true; ; first = false {

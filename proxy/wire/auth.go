@@ -48,10 +48,12 @@ func InitialResponse(m []byte) (mechanism string, data []byte, ok bool) {
 	return string(name), rest[:size:size], true
 }
 
+// AppendAuth appends an Authentication message.
 func AppendAuth(dst []byte, code uint32, data []byte) []byte {
 	return AppendFrame(dst, MsgAuthentication, binary.BigEndian.AppendUint32(nil, code), data)
 }
 
+// AppendSASL appends an AuthenticationSASL with these mechanisms.
 func AppendSASL(dst []byte, mechanisms []string) []byte {
 	var list []byte
 	for _, name := range mechanisms {
@@ -60,8 +62,10 @@ func AppendSASL(dst []byte, mechanisms []string) []byte {
 	return AppendAuth(dst, AuthSASL, append(list, 0))
 }
 
+// AppendPassword appends a PasswordMessage or SASLResponse.
 func AppendPassword(dst, data []byte) []byte { return AppendFrame(dst, MsgPassword, data) }
 
+// AppendInitialResponse appends a SASLInitialResponse with data.
 func AppendInitialResponse(dst []byte, mechanism string, data []byte) []byte {
 	body := append([]byte(mechanism), 0)
 	body = binary.BigEndian.AppendUint32(body, uint32(len(data)))

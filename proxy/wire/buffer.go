@@ -10,10 +10,12 @@ const bufferSize = 16 << 10
 // into an interface would allocate.
 type BufferPool struct{ free sync.Pool }
 
+// NewBufferPool has no buffer yet.
 func NewBufferPool() *BufferPool {
 	return &BufferPool{free: sync.Pool{New: func() any { return new([bufferSize]byte) }}}
 }
 
+// Get returns a buffer, to be given back with Put.
 func (p *BufferPool) Get() []byte { return p.free.Get().(*[bufferSize]byte)[:] }
 
 // Put gives back b; a slice that grew out of its buffer is left to the collector.

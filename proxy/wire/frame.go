@@ -11,7 +11,7 @@ const (
 	maxMessage = 1 << 30
 	// MaxText is the size up to which the text of a Query or Parse is gathered and shown to the
 	// Rewriter. Longer ones stream through, and so do those beyond MaxNames for which there is no
-	// memory; see package memory.
+	// memory; see memory.LongMessages.
 	MaxText = 8 << 20
 	// MaxReport is the size up to which an ErrorResponse or NoticeResponse is gathered to be
 	// edited. Longer ones stream through.
@@ -70,7 +70,7 @@ const (
 	MsgRowDescription       = 'T'
 )
 
-// FrameLen reads the header at the head of b, which holds at least headerSize bytes, and returns
+// FrameLen reads the header at the head of b, which holds at least HeaderSize bytes, and returns
 // the size of the whole message including its type byte; ok is false when the length is impossible.
 func FrameLen(b []byte) (size int, ok bool) {
 	n := binary.BigEndian.Uint32(b[1:HeaderSize])

@@ -34,6 +34,7 @@ const (
 // StartupPacket is a whole packet with its length, as it came.
 type StartupPacket []byte
 
+// Code is the version or the code of a request.
 func (p StartupPacket) Code() uint32 { return binary.BigEndian.Uint32(p[4:8]) }
 
 // ErrDirectTLS is returned by ReadStartupPacket when a TLS handshake begins; the packet holds the

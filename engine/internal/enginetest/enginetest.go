@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,12 +17,10 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"mbusproxy/engine/admin"
-	"mbusproxy/engine/calls"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/internal/pgcluster"
 	"mbusproxy/rewrite/parse"
-	"mbusproxy/sqlfuncs"
 )
 
 // cluster is the server that all tests of a package share. Each test makes its own database in it.
@@ -129,6 +125,7 @@ func Connect(t *testing.T, database string) *pgx.Conn {
 	return ConnectTo(t, DSN(database))
 }
 
+// ConnectTo opens a session that the end of the test closes.
 func ConnectTo(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(Context(t), dsn)
@@ -139,6 +136,7 @@ func ConnectTo(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
+// Exec runs statements, which must succeed.
 func Exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 	t.Helper()
 	if _, err := conn.Exec(Context(t), sql, args...); err != nil {
@@ -146,6 +144,7 @@ func Exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 	}
 }
 
+// One gives the one value of the first row.
 func One[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) T {
 	t.Helper()
 	var v T
@@ -188,105 +187,6 @@ func WatchLog() (log *zap.Logger, seen func(text string) bool, all func() []stri
 
 // DSN names a database of the server, as a superuser.
 func DSN(database string) string { return cluster.DSN(database) }
-
-// NewRole makes a login role that goes with the test; what it owns in the database goes too.
-func NewRole(t *testing.T, database string) string {
-	t.Helper()
-	name := fmt.Sprintf("role_%s_%d", database, databases.Add(1))
-	Exec(t, Connect(t, database), "create role "+name+" login")
-	t.Cleanup(func() {
-		conn := Connect(t, database)
-		defer admin.Close(context.Background(), conn)
-		Exec(t, conn, "drop owned by "+name+" cascade")
-		Exec(t, conn, "drop role "+name)
-	})
-	return name
-}
-
-// PlainOwner makes a role that owns the schema and sees nobody else's activity.
-func PlainOwner(t *testing.T, database string) (dsn string) {
-	t.Helper()
-	conn := Connect(t, database)
-	role := "owner_of_" + database
-	Exec(t, conn, "create role "+role+" login")
-	t.Cleanup(func() {
-		conn := Connect(t, database)
-		Exec(t, conn, "reassign owned by "+role+" to postgres")
-		Exec(t, conn, "drop owned by "+role)
-		Exec(t, conn, "drop role "+role)
-	})
-	for _, what := range []string{"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "table mbus4.service", "table mbus4.view_insert", "sequence mbus4.message_id"} {
-		Exec(t, conn, "alter "+what+" owner to "+role)
-	}
-	for slot := range schema.HintSlots {
-		Exec(t, conn, fmt.Sprintf("alter sequence mbus4.hint_%d owner to %s", slot, role))
-	}
-	return DSNAs(t, database, role)
-}
-
-// DSNAs names the cluster's database as another role.
-func DSNAs(t *testing.T, database, role string) string {
-	t.Helper()
-	cfg, err := pgx.ParseConfig(DSN(database))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := url.URL{Scheme: "postgres", User: url.User(role), Host: fmt.Sprintf("%s:%d", cfg.Host, cfg.Port), Path: database}
-	return u.String() + "?sslmode=disable"
-}
-
-func RoleOf(t *testing.T, dsn string) string {
-	t.Helper()
-	cfg, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg.User
-}
-
-// FunctionServing is the function of the catalogue that serves calls by that text.
-func FunctionServing(t *testing.T, serves string) *sqlfuncs.Func {
-	t.Helper()
-	for _, f := range sqlfuncs.All() {
-		if f.Serves == serves {
-			return f
-		}
-	}
-	t.Fatalf("no function serves as %s", serves)
-	return nil
-}
-
-// Inline is a statement around the text that serves the call inline.
-func Inline(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
-	given := map[string]bool{}
-	for _, p := range params {
-		given[p.Name] = true
-	}
-	return InlineUse(t, f, params, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true}, hstoreSchema, args)
-}
-
-// InlineUse is it for one use of the call.
-func InlineUse(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
-	names := []string{"n"}
-	for _, p := range params {
-		names = append(names, sqlfuncs.QuoteIdent(p.Name))
-	}
-	fragment := t.Fragment(f, use)
-	fills := []string{"{c}", "c", "{k}", "7", "{name}", f.Serves, "{hstore}", hstoreSchema}
-	var values []string
-	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
-		if i < len(params) {
-			values = append(values, "("+value+")::"+params[i].Type.SQL(hstoreSchema))
-			fills = append(fills, "{"+params[i].Name+"}", values[i])
-		}
-	}
-	sql := "select " + fragment.Expr
-	if fragment.CTEs != "" {
-		sql = fmt.Sprintf("with {c}_a (%s) as (select %s), %s select {c}.%s from {c}", strings.Join(names, ", "),
-			strings.Join(append([]string{"1::bigint"}, values...), ", "), fragment.CTEs, f.Serves)
-	}
-	return strings.NewReplacer(fills...).Replace(sql)
-}
 
 // ConnectListening is connect, with a place where the server's notices go.
 func ConnectListening(t *testing.T, database string) (*pgx.Conn, *strings.Builder) {
@@ -346,23 +246,4 @@ func execAsAdmin(ctx context.Context, sql string) error {
 	defer admin.Close(ctx, conn)
 	_, err = conn.Exec(ctx, sql)
 	return err
-}
-
-// PostSQL puts one message where post would: consumer, expires as an interval ("" for none), iid,
-// data.
-const PostSQL = `
-insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, data)
-select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), $3,
-       case $2 when '' then null else now() + $2::text::interval end, hstore('text', $4)`
-
-// NewConsumer makes a queue with one consumer and gives the consumer's id.
-const NewConsumer = `
-with q as (insert into mbus4.queue (name, consumers_cnt) values ($1, 1) returning id)
-insert into mbus4.consumer (queue_id, queue, name) select id, $1, 'default' from q returning id`
-
-// PlainPost gives the parameters of post that every call of it gives.
-func PlainPost(t *testing.T) []sqlfuncs.Param {
-	return slices.DeleteFunc(slices.Clone(FunctionServing(t, "post").Params), func(p sqlfuncs.Param) bool {
-		return p.Name == "headers" || p.Name == "iid"
-	})
 }

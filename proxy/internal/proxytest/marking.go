@@ -19,10 +19,13 @@ type Marking struct {
 	Visible bool
 }
 
+// Marked is what is put before a text.
 const Marked = "/* twenty-seven bytes ... */"
 
+// Mentions reports whether a text contains mbus4.
 func (Marking) Mentions(text []byte) bool { return bytes.Contains(text, []byte("mbus4")) }
 
+// Rewrite marks the text; one with mbus4.panic panics, one with mbus4.forward passes.
 func (r Marking) Rewrite(_ context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	if strings.Contains(text, "mbus4.panic") {
 		panic("asked to")
@@ -43,6 +46,7 @@ func (r Marking) Rewrite(_ context.Context, sc pipeline.StatementContext, text s
 	return p
 }
 
+// EditReport takes away the mark of a report without a plan.
 func (r Marking) EditReport(_ string, rep *pgproto3.ErrorResponse) bool {
 	if r.Visible && strings.HasPrefix(rep.Message, "marker: ") {
 		rep.Message = strings.TrimPrefix(rep.Message, "marker: ")

@@ -14,20 +14,26 @@ const (
 	LateText  = "/*late " + CountStep + "*/ select " + Counter
 )
 
+// Messages makes a list.
 func Messages(m ...pgproto3.FrontendMessage) []pgproto3.FrontendMessage { return m }
 
+// Query makes a Query.
 func Query(text string) pgproto3.FrontendMessage { return &pgproto3.Query{String: text} }
 
+// Parse makes a Parse without types of parameters.
 func Parse(name, text string) pgproto3.FrontendMessage {
 	return &pgproto3.Parse{Name: name, Query: text}
 }
 
+// Bind makes a Bind without parameters.
 func Bind(portal, statement string) pgproto3.FrontendMessage {
 	return &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement}
 }
 
+// Execute makes an Execute of all rows.
 func Execute(portal string) pgproto3.FrontendMessage { return &pgproto3.Execute{Portal: portal} }
 
+// Sync makes a Sync.
 func Sync() pgproto3.FrontendMessage { return &pgproto3.Sync{} }
 
 // Encoded is what messages are on the wire.

@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// SaltedPassword is what SCRAM makes of a password; salt is in base64.
 func SaltedPassword(t testing.TB, password, salt string, iterations int) [sha256.Size]byte {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(salt)
@@ -29,10 +30,13 @@ func HmacOf(key [sha256.Size]byte, message string) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
+// StaticVerifiers are an auth.Verifiers: verifiers by role.
 type StaticVerifiers map[string]string
 
+// Readable reports true.
 func (s StaticVerifiers) Readable(context.Context) bool { return true }
 
+// Verifier returns the one of a role.
 func (s StaticVerifiers) Verifier(_ context.Context, role string) (string, error) {
 	return s[role], nil
 }

@@ -24,14 +24,18 @@ type Stepping struct {
 }
 
 var (
+	// LateMark finds the step of a late plan.
 	LateMark = regexp.MustCompile(`/\*late (.*?)\*/`)      //nolint:gochecknoglobals // a constant
 	hideMark = regexp.MustCompile(`/\*hide ([0-9 ]*?)\*/`) //nolint:gochecknoglobals // a constant
 )
 
+// Mentions reports whether there is a mark.
 func (r *Stepping) Mentions(text []byte) bool { return LateMark.Match(text) || hideMark.Match(text) }
 
+// EditReport changes nothing.
 func (r *Stepping) EditReport(string, *pgproto3.ErrorResponse) bool { return false }
 
+// Rewrite makes the plan that the marks ask for.
 func (r *Stepping) Rewrite(_ context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	p := &SteppingPlan{Rewriter: r, Name: "plan", Text: text}
 	if m := hideMark.FindStringSubmatch(text); m != nil && sc.Simple {
@@ -46,6 +50,7 @@ func (r *Stepping) Rewrite(_ context.Context, sc pipeline.StatementContext, text
 	return p
 }
 
+// SteppingPlan is a plan of a Stepping.
 type SteppingPlan struct {
 	Rewriter   *Stepping
 	Name, Text string
@@ -54,15 +59,22 @@ type SteppingPlan struct {
 	step       string
 }
 
-func (p *SteppingPlan) SQL() string   { return p.Text }
-func (p *SteppingPlan) Hidden() []int { return p.hidden }
-func (p *SteppingPlan) Late() bool    { return p.late }
+// SQL is the text itself.
+func (p *SteppingPlan) SQL() string { return p.Text }
 
+// Hidden are those of the mark.
+func (p *SteppingPlan) Hidden() []int { return p.hidden }
+
+// Late reports whether there is a mark for it.
+func (p *SteppingPlan) Late() bool { return p.late }
+
+// EditReport names the plan.
 func (p *SteppingPlan) EditReport(r *pgproto3.ErrorResponse) bool {
 	r.Message += " [" + p.Name + "]"
 	return true
 }
 
+// Bound returns the step, with the values put in.
 func (p *SteppingPlan) Bound(_ context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	step := p.step
 	for n := 1; n <= values.Len(); n++ {

@@ -9,7 +9,7 @@ import (
 	"mbusproxy/engine/refusal"
 )
 
-// SQLSTATEs that only making the ground meets.
+// SQLSTATEs that only bootstrap and findHstore meet.
 const (
 	codeInvalidSchema       = "3F000" // invalid_schema_name
 	codeDuplicateSchema     = "42P06"
@@ -19,20 +19,19 @@ const (
 	codeFeatureNotSupported = "0A000" // the same, from Postgres 16 on
 )
 
-// groundLockWait is how long whoever creates the schema, or the extension, in a transaction that is still open is
-// waited for.
-const groundLockWait = "set local lock_timeout = '2s'"
+// bootstrapLockWait bounds the wait for somebody who creates the schema or the extension in a transaction that is still open.
+const bootstrapLockWait = "set local lock_timeout = '2s'"
 
-// makeGround makes what upgrades are done in turns by: the schema with the table that they lock. Two that do so at
-// once collide in the catalogue, and then it is there.
-func makeGround(ctx context.Context, conn *pgx.Conn, in *Installation) error {
+// bootstrap creates the schema and in it the table that upgrades lock to take turns. Where two do so at once, one of them
+// fails with a duplicate, which is no error: then both exist.
+func bootstrap(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 	const there = `select pg_catalog.to_regclass('mbus4.upgrade_lock') is not null`
 	var done bool
 	if err := conn.QueryRow(ctx, there).Scan(&done); err != nil || done {
 		return err
 	}
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, groundLockWait); err != nil {
+		if _, err := tx.Exec(ctx, bootstrapLockWait); err != nil {
 			return err
 		}
 		if !in.schema {
@@ -45,7 +44,7 @@ func makeGround(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 	})
 	switch refusal.SQLState(err) {
 	case codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable:
-		return nil // by somebody else: what that is will be looked at
+		return nil // somebody else has made it; the caller inspects what it is
 	case refusal.LockNotAvailable:
 		return &refusal.Error{
 			Code:    refusal.LockNotAvailable,
@@ -70,7 +69,7 @@ func makeGround(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 	return nil
 }
 
-// findHstore finds out where the extension is, and creates it where that is wanted and it is nowhere.
+// findHstore finds the schema of the extension, and creates the extension where it is missing and create is set.
 func findHstore(ctx context.Context, tx pgx.Tx, in *Installation, create bool) error {
 	const where = `select coalesce(pg_catalog.min(pg_catalog.quote_ident(n.nspname)), '') from pg_catalog.pg_extension e
 		join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`
@@ -82,7 +81,7 @@ func findHstore(ctx context.Context, tx pgx.Tx, in *Installation, create bool) e
 	}
 	// Whoever creates it in an open transaction may be waiting for us: a client whose next statement
 	// is the first call in the database.
-	if _, err := tx.Exec(ctx, groundLockWait); err != nil {
+	if _, err := tx.Exec(ctx, bootstrapLockWait); err != nil {
 		return fmt.Errorf("setting lock_timeout: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `create extension hstore schema public`); err != nil {

@@ -16,11 +16,11 @@ import (
 )
 
 //go:embed sql/step/*.sql
-var stepFiles embed.FS
+var preludeFiles embed.FS
 
-// stepTemplates are text/templates by file name.
-func stepTemplates() *template.Template {
-	return template.Must(template.New("steps").Option("missingkey=error").ParseFS(stepFiles, "sql/step/*.sql"))
+// preludeTemplates are text/templates by file name.
+func preludeTemplates() *template.Template {
+	return template.Must(template.New("preludes").Option("missingkey=error").ParseFS(preludeFiles, "sql/step/*.sql"))
 }
 
 // runBatch is how many messages run_on_<q> takes at once.
@@ -33,9 +33,9 @@ type Site struct {
 	Selective    bool   // consumers or triggers have selectors
 }
 
-// StepCall is a call that takes a statement of its own, which runs on the client's session, in its
+// PreludeCall is a call that takes a prelude statement: one of its own, which runs on the client's session, in its
 // transaction, before the statement that holds the call.
-type StepCall struct {
+type PreludeCall struct {
 	Func   *sqlfuncs.Func
 	Args   map[string]*string // by the parameters' first names; nil for null
 	Number int                // of the call in its text
@@ -47,16 +47,16 @@ type StepCall struct {
 	Guard string
 }
 
-// Step returns the PL/pgSQL code of a step, a block for DoBlock. Refusals are of type *Error.
-func (t *Texts) Step(site Site, call StepCall) (string, error) {
-	code, err := t.step(site, call)
+// Prelude returns the PL/pgSQL code of a prelude statement, a block for DoBlock. Refusals are of type *refusal.Error.
+func (t *Texts) Prelude(site Site, call PreludeCall) (string, error) {
+	code, err := t.prelude(site, call)
 	if err == nil && call.Guard != "" {
 		code = "begin\n" + guardBlock(call.Guard) + ";\n" + code + ";\nend"
 	}
 	return code, err
 }
 
-func (t *Texts) step(site Site, call StepCall) (string, error) {
+func (t *Texts) prelude(site Site, call PreludeCall) (string, error) {
 	switch call.Func.Serves {
 	case "run_on":
 		return t.runOn(site, call)
@@ -65,10 +65,10 @@ func (t *Texts) step(site Site, call StepCall) (string, error) {
 	case "process_queue":
 		return t.processQueue(call)
 	}
-	panic("no step for function " + call.Func.Name)
+	panic("no prelude statement for function " + call.Func.Name)
 }
 
-func (t *Texts) runOn(site Site, call StepCall) (string, error) {
+func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 	exec := call.Args["exec"]
 	if exec == nil {
 		return "", &refusal.Error{Code: refusal.NullValue, Message: "the statement to run must not be null"}
@@ -89,7 +89,7 @@ func (t *Texts) runOn(site Site, call StepCall) (string, error) {
 	}), nil
 }
 
-func (t *Texts) processQueue(call StepCall) (string, error) {
+func (t *Texts) processQueue(call PreludeCall) (string, error) {
 	process, err := processID(call.Args["current_process_id"])
 	if err != nil {
 		return "", err
@@ -120,7 +120,7 @@ func processID(text *string) (int64, error) {
 	return process, nil
 }
 
-func (t *Texts) createView(site Site, call StepCall) (string, error) {
+func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 	queue, consumer := strings.ToLower(call.text("qname")), strings.ToLower(call.text("cname"))
 	view, err := call.viewName(queue)
 	if err != nil {
@@ -172,21 +172,20 @@ func (t *Texts) createView(site Site, call StepCall) (string, error) {
 // viewColumn is a column of a view: one of qt_model's.
 type viewColumn struct{ name, typ string }
 
-// storedMark is the mark of a call in a function that is stored, which has neither a session nor a place in a
-// text.
+// storedMark is the mark of a call in a function or statement that belongs to no client's session and text.
 const storedMark = "0"
 
 // mark is what {k} stands for.
-func (c StepCall) mark() string { return strconv.Itoa(c.Number) + " " + c.Secret }
+func (c PreludeCall) mark() string { return strconv.Itoa(c.Number) + " " + c.Secret }
 
 // ownError is a regular expression for a message of the server's that quotes a marker of this session, with the
 // error's own message in parentheses.
-func (c StepCall) ownError() string {
+func (c PreludeCall) ownError() string {
 	return sqlfuncs.QuoteLiteral("mbus4-error [0-9]+ " + c.Secret + ` [0-9A-Z]{5} (.*)"$`)
 }
 
 // text is the value of an argument, "" for null.
-func (c StepCall) text(name string) string {
+func (c PreludeCall) text(name string) string {
 	if v := c.Args[name]; v != nil {
 		return *v
 	}
@@ -194,7 +193,7 @@ func (c StepCall) text(name string) string {
 }
 
 // viewName is the quoted name of the view that a call makes.
-func (c StepCall) viewName(queue string) (string, error) {
+func (c PreludeCall) viewName(queue string) (string, error) {
 	given := c.text("viewname")
 	if c.Func.Serves == "create_view_prop" {
 		schema := c.text("sname")
@@ -235,7 +234,7 @@ func identifier(s string) string {
 	return sqlfuncs.QuoteIdent(strings.ToLower(s))
 }
 
-// isTrue reads a boolean literal, as Postgres does as far as people write them.
+// isTrue reads a boolean literal as Postgres does. The abbreviations nobody writes, such as o for on, are left out.
 func isTrue(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "t", "tr", "tru", "true", "y", "ye", "yes", "on", "1":
@@ -258,13 +257,13 @@ func (t *Texts) statement(site Site, serves, columns, mark, args string) string 
 // fill fills in a text/template of sql/step.
 func (t *Texts) fill(name string, values map[string]string) string {
 	var b strings.Builder
-	if err := t.steps.ExecuteTemplate(&b, name+".sql", values); err != nil {
-		panic(fmt.Sprintf("filling in SQL of step %s: %v", name, err))
+	if err := t.preludes.ExecuteTemplate(&b, name+".sql", values); err != nil {
+		panic(fmt.Sprintf("filling in SQL of prelude statement %s: %v", name, err))
 	}
 	return comment.ReplaceAllString(b.String(), "")
 }
 
-// DoBlock makes one DO statement of the codes of steps. Nothing of it stays in the database.
+// DoBlock makes one DO statement of the codes of prelude statements. Nothing of it stays in the database.
 func DoBlock(codes ...string) string {
 	code := strings.Join(codes, ";\n")
 	if len(codes) > 1 {

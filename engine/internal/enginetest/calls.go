@@ -1,0 +1,74 @@
+package enginetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mbusproxy/engine/calls"
+	"mbusproxy/sqlfuncs"
+)
+
+// PostSQL puts one message where post would: consumer, expires as an interval ("" for none), iid,
+// data.
+const PostSQL = `
+insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, data)
+select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), $3,
+       case $2 when '' then null else now() + $2::text::interval end, hstore('text', $4)`
+
+// NewConsumer makes a queue with one consumer and gives the consumer's id.
+const NewConsumer = `
+with q as (insert into mbus4.queue (name, consumers_cnt) values ($1, 1) returning id)
+insert into mbus4.consumer (queue_id, queue, name) select id, $1, 'default' from q returning id`
+
+// PlainPost gives the parameters of post that every call of it gives.
+func PlainPost(t *testing.T) []sqlfuncs.Param {
+	return slices.DeleteFunc(slices.Clone(FunctionServing(t, "post").Params), func(p sqlfuncs.Param) bool {
+		return p.Name == "headers" || p.Name == "iid"
+	})
+}
+
+// FunctionServing is the function of the catalogue that serves calls by that text.
+func FunctionServing(t *testing.T, serves string) *sqlfuncs.Func {
+	t.Helper()
+	for _, f := range sqlfuncs.All() {
+		if f.Serves == serves {
+			return f
+		}
+	}
+	t.Fatalf("no function serves as %s", serves)
+	return nil
+}
+
+// Inline is a statement around the text that serves the call inline.
+func Inline(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
+	given := map[string]bool{}
+	for _, p := range params {
+		given[p.Name] = true
+	}
+	return InlineUse(t, f, params, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true}, hstoreSchema, args)
+}
+
+// InlineUse is it for one use of the call.
+func InlineUse(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
+	names := []string{"n"}
+	for _, p := range params {
+		names = append(names, sqlfuncs.QuoteIdent(p.Name))
+	}
+	fragment := t.Fragment(f, use)
+	fills := []string{"{c}", "c", "{k}", "7", "{name}", f.Serves, "{hstore}", hstoreSchema}
+	var values []string
+	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
+		if i < len(params) {
+			values = append(values, "("+value+")::"+params[i].Type.SQL(hstoreSchema))
+			fills = append(fills, "{"+params[i].Name+"}", values[i])
+		}
+	}
+	sql := "select " + fragment.Expr
+	if fragment.CTEs != "" {
+		sql = fmt.Sprintf("with {c}_a (%s) as (select %s), %s select {c}.%s from {c}", strings.Join(names, ", "),
+			strings.Join(append([]string{"1::bigint"}, values...), ", "), fragment.CTEs, f.Serves)
+	}
+	return strings.NewReplacer(fills...).Replace(sql)
+}
