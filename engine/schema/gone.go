@@ -20,13 +20,8 @@ func Dropped(err error) bool {
 	return code == "42P01" || code == codeInvalidSchema // undefined_table
 }
 
-<<<<<<< HEAD
-// Dial opens a session for a service and makes sure that the database is still the one that was prepared; ErrGone says that
-// it is not.
-=======
 // Dial opens a session for a service and makes sure that the database is still the one that was prepared. If it is not,
 // the error is ErrGone.
->>>>>>> main
 func (in Installation) Dial(ctx context.Context, server *admin.Server) (*pgx.Conn, error) {
 	conn, err := server.Connect(ctx, in.database)
 	if err != nil {

@@ -109,11 +109,7 @@ func (p Options) compiling(in *Installation) selectors.Compiling {
 	return selectors.Compiling{Database: in.database, Role: in.role, Env: in.Env(), Parser: p.Parser, DisableBad: p.DisableBadSelectors}
 }
 
-<<<<<<< HEAD
-// Prepare brings the database conn is connected to up to this program's schema, or with Options.NoInit
-=======
 // Prepare brings the database conn is connected to up to this program's schema, or with NoInit
->>>>>>> main
 // only checks that it has it. Any number may run at once.
 func Prepare(ctx context.Context, conn *pgx.Conn, how Options, log *zap.Logger) (Installation, Result, error) {
 	steps, err := migrations(how)
