@@ -21,7 +21,7 @@ var (
 	// testName is a test, fuzzer or benchmark; … stands for the rest of the name.
 	testName = regexp.MustCompile(`^((?:Test|Fuzz|Benchmark)[A-Z]\w*)(…?)$`)
 	// fileName ends like the files of the repository.
-	fileName = regexp.MustCompile(`^[\w.*{},<>/-]+\.(go|sql|md|sh|yml|mod|py|js|java)$`)
+	fileName = regexp.MustCompile(`^[\w.*{},<>/-]+\.(go|sql|md|sh|yml|mod|txt|py|js|java)$`)
 	// folder is a path without such an end.
 	folder = regexp.MustCompile(`^[\w.*-]+(/[\w.*-]+)+/?$`)
 	// bareFile is a file of the program that is named without its folder.
