@@ -25,7 +25,7 @@ const (
 // semaphoreWaiting is how many tasks wait in the two semaphores that are compared.
 var semaphoreWaiting = []int{1000, 1000000}
 
-// semaphoreResult tells how soon slots are granted.
+// semaphoreResult is how soon slots are granted.
 type semaphoreResult struct {
 	plain map[int][]time.Duration // by tasks waiting
 	held  map[int][]time.Duration // the same while an old snapshot is held, after heldGrants more
@@ -59,7 +59,7 @@ func (b *bench) semaphores(ctx context.Context, dir string, r *report) error {
 	return nil
 }
 
-// onStack runs a part on a stack whose proxy passes over the semaphores often, and says so.
+// onStack runs a part on a stack whose proxy makes a full pass over the semaphores every 5 s and logs it.
 func (b *bench) onStack(ctx context.Context, dir string, part func() error) (err error) {
 	b.stack, err = startStack(ctx, b.tools, dir, 100, false, "--log-level", "debug", "--semaphore-interval", "5s")
 	if err != nil {
@@ -93,10 +93,10 @@ func (b *bench) fillSemaphores(ctx context.Context) error {
 	return err
 }
 
-// grantTimer times grants: a task of a semaphore leaves and comes back to its end, and another gets its slot.
+// grantTimer times grants: a running task is released and enqueued again at the end, and another gets its slot.
 type grantTimer struct {
 	client *pgconn.PgConn // through the proxy
-	direct *pgconn.PgConn // looks
+	direct *pgconn.PgConn // to the server, for looking at the tables
 }
 
 func (b *bench) grantTimer(ctx context.Context) (*grantTimer, error) {
@@ -119,8 +119,8 @@ func (g *grantTimer) close() {
 
 const runningOf = "from mbus4.semaphore_task t join mbus4.semaphore s on -t.semaphore_id = -s.id where s.key = '%s' and t.status in ('ACQUIRED', 'TRY_RELEASE')"
 
-// The event of the one grant is there. Looking at the tasks that run would cost more than granting does, while
-// an old snapshot is held.
+// eventThere is true when the event of the one grant is there. To look at the running tasks instead would cost more than
+// granting does while an old snapshot is held.
 const eventThere = "select count(*) = 1 from mbus4.consume('semaphore_events')"
 
 // one times one grant, from the commit that makes room until a query gives true.
