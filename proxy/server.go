@@ -44,7 +44,7 @@ type Server struct {
 	listeners []net.Listener
 	// handlers counts the startups.
 	handlers sync.WaitGroup
-	// ended is closed when all sessions have ended; Serve returns then.
+	// ended is closed when Shutdown or Close has ended all, and lets Serve return.
 	ended chan struct{}
 }
 

@@ -25,6 +25,8 @@ type call struct {
 	// ref writes the reference to the call's result that stands where the call stood; nil until
 	// the call is placed.
 	ref func(o *output)
+	// column and from are where the result of a call that is a row is found; see callRows.
+	column, from string
 	// set is the set that the call stands in; nil for none.
 	set *callSet
 	// srf says that the reference is a set.

@@ -15,6 +15,8 @@ type context struct {
 	beside bool
 	// limited says that Postgres may stop reading the place's rows early.
 	limited bool
+	// branch is the branch of a CASE in which the place is.
+	branch branch
 	// refused names the place when calls with an effect cannot be served in it.
 	refused string
 }

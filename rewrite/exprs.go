@@ -69,7 +69,7 @@ func (st *statement) expr(n *pg_query.Node, ctx context) *Refusal {
 		}
 		return st.elsewhereNode(n, "IN, ANY or ALL")
 	case *pg_query.Node_CaseExpr:
-		return st.elsewhereNode(n, "CASE")
+		return st.caseExpr(n, v.CaseExpr, ctx)
 	case *pg_query.Node_BoolExpr:
 		return st.elsewhereNode(n, "AND, OR or NOT")
 	}

@@ -26,6 +26,9 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Frag
 		args = append(args, "{"+p.Name+"}")
 	}
 	if use.InPlace && f.Effect != sqlfuncs.Native {
+		if use.Numbered {
+			return sqlfuncs.Fragment{Expr: "at_" + f.Serves + "(" + strings.Join(append(args, "'{k.a}'"), ", ") + ")"}
+		}
 		return sqlfuncs.Fragment{Expr: "at_" + f.Serves + "(" + strings.Join(append(args, "{k}"), ", ") + ")"}
 	}
 	switch f.Effect {

@@ -20,8 +20,8 @@ func (st *statement) inPlace(stmt *pg_query.Node, refusal *Refusal) *Refusal {
 		if c.match.Func.Step {
 			return refusal
 		}
-		c.ref, c.set, c.srf, c.named, c.wrapped, c.number = nil, nil, false, false, false, 0
 	}
+	st.unplace()
 	bare, ok := evaluated(stmt)
 	if !ok {
 		return refusal

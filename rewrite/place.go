@@ -9,6 +9,9 @@ import (
 // placeOnce serves a call that is evaluated once: the work goes into common table expressions, and
 // a reference to their result stands where the call stood.
 func (st *statement) placeOnce(c *call, ctx context) *Refusal {
+	if st.rows != nil {
+		return st.placeInRow(c, ctx)
+	}
 	if st.many {
 		return st.placeInSet(c, ctx)
 	}

@@ -307,6 +307,13 @@ func (r *Rewriter) rewrite(ctx stdcontext.Context, d *document, env Env) *Plan {
 		if refusal == nil {
 			refusal = st.place(raw.Stmt, reg)
 		}
+		if refusal != nil && refusal.place && st.many && st.checked {
+			p.calls = p.calls[:placed]
+			ed.cut(mark)
+			if again := st.inRows(raw.Stmt, reg); again == nil {
+				refusal = nil
+			}
+		}
 		if refusal != nil && refusal.place {
 			p.calls = p.calls[:placed]
 			ed.cut(mark)

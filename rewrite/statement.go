@@ -26,6 +26,10 @@ type statement struct {
 	// sets are the last ones of their kind, setsAt all of a point; see placeInSet.
 	sets   map[setKey]*callSet
 	setsAt map[*point][]*callSet
+	// rows are the calls by point while they are placed in rows, else nil; see inRows.
+	rows    map[*point]*pointRows
+	choices int  // how many WITH queries have choices
+	checked bool // all that is left to refuse is the place of a call
 	// byLocation, inTree and subtrees are made by indexCalls.
 	byLocation map[int32]*call
 	inTree     []*call
@@ -66,6 +70,12 @@ func (st *statement) place(stmt *pg_query.Node, reg region) *Refusal {
 			return r
 		}
 	}
+	st.checked = true
+	return st.placeAll(stmt, reg)
+}
+
+// placeAll places the calls of a statement that has been checked.
+func (st *statement) placeAll(stmt *pg_query.Node, reg region) *Refusal {
 	if r := st.container(stmt, reg); r != nil {
 		return r
 	}
@@ -75,6 +85,13 @@ func (st *statement) place(stmt *pg_query.Node, reg region) *Refusal {
 		}
 	}
 	return nil
+}
+
+// unplace takes back what calls are marked with when they are placed.
+func (st *statement) unplace() {
+	for _, c := range st.calls {
+		c.ref, c.set, c.srf, c.named, c.wrapped, c.number = nil, nil, false, false, false, 0
+	}
 }
 
 // checkCopied refuses calls that the server evaluates where they stand as arguments of a call that

@@ -76,7 +76,11 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 			args = append(args, "{"+p.Name+"}")
 		}
 	}
-	call := sqlfuncs.Schema + "." + FunctionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "'{k}'"), ", ") + ")"
+	mark := "'{k}'"
+	if use.Numbered {
+		mark = "'{k.a}'"
+	}
+	call := sqlfuncs.Schema + "." + FunctionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, mark), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
 		return "coalesce(" + call + ", ''::pg_catalog.void)" // SQL gives null, all other languages do not
 	}

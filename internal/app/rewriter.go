@@ -22,18 +22,33 @@ type rewriter struct {
 	texts   *calls.Texts
 }
 
-// newRewriter returns a rewriter, which is an asker where calls without the schema are served.
+// newRewriter returns a rewriter, which is an prober where calls without the schema are served.
 func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) pipeline.Rewriter {
 	texts := calls.New()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
-		return asker{r}
+		return prober{r}
 	}
 	return r
 }
 
 // Mentions is the cheap test on raw bytes.
 func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) }
+
+// MayHaveEffects is the cheap test for Effects.
+func (r *rewriter) MayHaveEffects(text []byte) bool { return rewrite.MayHaveEffects(text) }
+
+// The proxy shows parts of a text to MayHaveEffects, which overlap by as much as it knows of.
+const _ = uint(pipeline.EffectWordSize - rewrite.EffectWordSize)
+
+// Effects returns what the statements of a text do to names of prepared statements and portals.
+func (r *rewriter) Effects(sc pipeline.StatementContext, text string) (effects []pipeline.Effect, more bool) {
+	found, more := rewrite.Effects(text, session(sc))
+	for _, e := range found {
+		effects = append(effects, pipeline.Effect(e))
+	}
+	return effects, more
+}
 
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
@@ -112,11 +127,11 @@ func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, p.Plan.EditReport)
 }
 
-// Late reports whether Bound is to be called.
-func (p plan) Late() bool { return p.late != nil }
+// BindTime reports whether Prelude is to be called.
+func (p plan) BindTime() bool { return p.late != nil }
 
-// Bound returns the step that the values make, or nil.
-func (p plan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+// Prelude returns the prelude statement that the values make, or nil.
+func (p plan) Prelude(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
 		return plan{Plan: step, db: p.db}
 	}

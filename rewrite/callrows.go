@@ -1,0 +1,236 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// The server parses and plans the body of a function once for each place in the text that calls it, which takes it
+// ten to forty times as long as a call. So where many calls are served by functions, each of which is evaluated once
+// at most, they become the rows of a WITH query in which each function is called in one place:
+//
+//	with r_a(n, f, b, w, h1, h2, …) as (values (1, 1, case when <a condition> then 1 else 0 end, 1, <arguments>), …),
+//	     r as materialized (select a.n, a.b, case when a.f = 1 and a.b = a.w then mbus4.at_post(a.h1, …) end as f1, … from r_a a)
+//	values ((select f1 from r where n = 1 limit 1)), ((select case b when 1 then … end from r where n = 2 limit 1)), …
+//
+// f says which function a row is for, w in which branch of a CASE the call stands, b which one is taken. Where several
+// branches hold calls, b is looked up in a WITH query k(n, choice). The rows are in the order of the text, and a scan
+// evaluates one after the other: so each function sees what those before it did, as if it stood where the call stands.
+// LIMIT 1 keeps scans from going further than they must.
+//
+// What cannot stand in a row makes all calls of the statement functions where they stand.
+
+// callRows is some of the calls of a statement, in the order of the text.
+type callRows struct {
+	st      *statement
+	name    string
+	calls   []*call
+	kinds   []int               // of each, an index of exprs
+	guards  [][]func(o *output) // of the place of each
+	branch  []branch
+	exprs   []rowExpr
+	columns []string // their types
+}
+
+// rowExpr is one of the functions, called for those rows that ask for it.
+type rowExpr struct {
+	text    string
+	columns map[string]int // by parameter
+}
+
+// pointRows is what a point has of both.
+type pointRows struct {
+	rows    []*callRows
+	choices []*choice
+}
+
+// inRows serves the calls of a statement by rows, each call by a function; or it returns a refusal, and the calls
+// are as before.
+func (st *statement) inRows(stmt *pg_query.Node, reg region) *Refusal {
+	st.unplace()
+	st.rows = map[*point]*pointRows{}
+	defer func() { st.rows = nil }()
+	st.shared = st.sharedNumbers(stmt)
+	return st.placeAll(stmt, reg)
+}
+
+// rowsAt returns what a point has, which may be nothing yet.
+func (st *statement) rowsAt(p *point) *pointRows {
+	r := st.rows[p]
+	if r == nil {
+		r = &pointRows{}
+		st.rows[p] = r
+		p.add(func(o *output) { r.write(o) })
+	}
+	return r
+}
+
+// placeInRow serves a call that is evaluated once, if it is come to.
+func (st *statement) placeInRow(c *call, ctx context) *Refusal {
+	f := c.match.Func
+	// A call in the arguments of another would have to be in an earlier row than this, and behind those before it.
+	if f.Set || f.Step || len(f.Params) == 0 || len(c.boundArgs()) > 0 || hasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) ||
+		ctx.branch.of != nil && len(ctx.guards) > 0 {
+		return refusePosition(c, placeMany)
+	}
+	at := st.rowsAt(ctx.point)
+	var rows *callRows
+	if len(at.rows) > 0 {
+		rows = at.rows[len(at.rows)-1]
+	}
+	name := st.number(c)
+	if rows == nil || len(rows.calls) == callsInSet {
+		rows = &callRows{st: st, name: name}
+		at.rows = append(at.rows, rows)
+	}
+	use := sqlfuncs.Use{Given: map[string]bool{}, Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: true, Numbered: true}
+	for p := range c.args {
+		use.Given[p] = true
+	}
+	st.plan.headers = st.plan.headers || use.Given["headers"]
+	kind := rows.kind(f, st.fragments.Fragment(f, use).Expr)
+	rows.calls, rows.kinds, rows.guards, rows.branch = append(rows.calls, c), append(rows.kinds, kind), append(rows.guards, ctx.guards), append(rows.branch, ctx.branch)
+	c.column = fmt.Sprintf("%s.f%d", rows.name, kind+1)
+	// Volatile, as the call was: see placeInSet.
+	c.from = fmt.Sprintf(" from %s where n = %d and pg_catalog.clock_timestamp() is not null limit 1", rows.name, c.number)
+	c.ref = func(o *output) {
+		o.write("(select "+c.column+" as "+sqlfuncs.QuoteIdent(c.match.Name)+c.from+")"+st.asRow(c), c.start)
+	}
+	st.ed.add(c.span, c.ref)
+	return nil
+}
+
+// choices reports whether any of the rows is in a branch.
+func (r *callRows) choices() bool {
+	return slices.ContainsFunc(r.branch, func(b branch) bool { return b.of != nil })
+}
+
+// kind returns the index of the function's expression. Functions share the columns of their arguments' types.
+func (r *callRows) kind(f *sqlfuncs.Func, text string) int {
+	if i := slices.IndexFunc(r.exprs, func(e rowExpr) bool { return e.text == text }); i >= 0 {
+		return i
+	}
+	e := rowExpr{text: text, columns: map[string]int{}}
+	from := map[string]int{} // by type, behind the columns that the function has
+	for _, p := range f.Params {
+		if !strings.Contains(text, "{"+p.Name+"}") {
+			continue
+		}
+		t := p.Type.SQL(r.st.env.HstoreSchema)
+		i := slices.Index(r.columns[from[t]:], t) + from[t]
+		if i < from[t] {
+			i = len(r.columns)
+			r.columns = append(r.columns, t)
+		}
+		e.columns[p.Name], from[t] = i, i+1
+	}
+	r.exprs = append(r.exprs, e)
+	return len(r.exprs) - 1
+}
+
+// column is the name of column i of the rows.
+func column(i int) string { return "h" + strconv.Itoa(i+1) }
+
+func (r *pointRows) write(o *output) {
+	for i, k := range r.choices {
+		if i%choicesInSet == 0 {
+			o.write(k.rows+"(n, choice) as materialized (values ", k.at)
+		} else {
+			o.write(", ", k.at)
+		}
+		o.write(fmt.Sprintf("(%d, ", k.n), k.at)
+		k.write(o)
+		o.write(")", k.at)
+		if i%choicesInSet == choicesInSet-1 || i == len(r.choices)-1 {
+			o.write("), ", k.at)
+		}
+	}
+	for i, rows := range r.rows {
+		if i > 0 {
+			o.write(", ", rows.calls[0].start)
+		}
+		rows.write(o)
+	}
+}
+
+func (r *callRows) write(o *output) {
+	at, choices := r.calls[0].start, r.choices()
+	o.write(r.name+"_a(n, f", at)
+	if choices {
+		o.write(", b, w", at)
+	}
+	for i := range r.columns {
+		o.write(", "+column(i), at)
+	}
+	o.write(") as (", at)
+	before, between, after := "values (", ", (", ")"
+	if slices.ContainsFunc(r.guards, func(g []func(*output)) bool { return len(g) > 0 }) {
+		before, between, after = "select ", " union all select ", ""
+	}
+	for i, c := range r.calls {
+		if i > 0 {
+			before = between
+		}
+		o.write(fmt.Sprintf("%s%d::bigint, %d", before, c.number, r.kinds[i]+1), c.start)
+		switch k := r.branch[i]; {
+		case k.of != nil && k.of.call != nil:
+			o.write(", ", c.start)
+			k.of.write(o)
+			o.write(fmt.Sprintf(", %d", k.n), c.start)
+		case k.of != nil:
+			o.write(fmt.Sprintf(", %s, %d", k.of.look(), k.n), c.start)
+		case choices:
+			o.write(", 0, 0", c.start)
+		}
+		r.writeRow(o, i)
+		for j, g := range r.guards[i] {
+			o.write([]string{" where ", " and "}[min(j, 1)], c.start)
+			g(o)
+		}
+		o.write(after, c.start)
+	}
+	o.write("), "+r.name+" as materialized (select a.n", at)
+	taken := ""
+	if choices {
+		o.write(", a.b", at)
+		taken = " and a.b = a.w"
+	}
+	for i, e := range r.exprs {
+		o.write(fmt.Sprintf(", case when a.f = %d%s then ", i+1, taken), at)
+		o.writeMarked(strings.ReplaceAll(e.text, "{k.a}", "'||a.n||' {secret}"), "", at, func(placeholder string) (string, func()) {
+			if j, ok := e.columns[placeholder[1:len(placeholder)-1]]; ok {
+				return "a." + column(j), nil
+			}
+			return r.st.fixed(r.calls[slices.Index(r.kinds, i)], placeholder), nil
+		})
+		o.write(" end as f"+strconv.Itoa(i+1), at)
+	}
+	o.write(" from "+r.name+"_a a)", at)
+}
+
+// writeRow writes the arguments of call i.
+func (r *callRows) writeRow(o *output, i int) {
+	st, c := r.st, r.calls[i]
+	given := map[int]string{}
+	for p, column := range r.exprs[r.kinds[i]].columns {
+		given[column] = p
+	}
+	for j, t := range r.columns {
+		o.write(", ", c.start)
+		p, ok := given[j]
+		switch {
+		case !ok && i == 0:
+			o.write("null::"+t, c.start)
+		case !ok:
+			o.write("null", c.start)
+		default:
+			st.writeArg(o, c, c.param(p))
+		}
+	}
+}
