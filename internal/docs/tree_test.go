@@ -38,6 +38,8 @@ type goPackage struct {
 	dir   string // from the root
 	name  string // of the package clause, without _test
 	names map[string]bool
+	// embeds names the types that have members of others.
+	embeds map[string]bool
 }
 
 // readTree parses the repository once for all tests.
@@ -66,7 +68,7 @@ var readTree = sync.OnceValues(func() (*tree, error) {
 		return nil, err
 	}
 	for dir, files := range sources {
-		p := goPackage{dir: dir, names: map[string]bool{}}
+		p := goPackage{dir: dir, names: map[string]bool{}, embeds: map[string]bool{}}
 		for _, file := range files {
 			set := token.NewFileSet()
 			f, err := parser.ParseFile(set, filepath.Join(root, filepath.FromSlash(file)), nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -153,6 +155,7 @@ func (p *goPackage) members(of string, t ast.Expr) {
 		}
 		if len(f.Names) == 0 {
 			p.names[of+"."+receiver(f.Type)] = true
+			p.embeds[of] = true
 		}
 	}
 }
