@@ -102,11 +102,61 @@ func TestCommentsNameWhatExists(t *testing.T) {
 	}
 }
 
+// misnamed returns the first word of a doc comment where it looks like the name of what is declared and is another one.
+func misnamed(doc *ast.CommentGroup, name string) string {
+	if doc == nil || commentTest.MatchString(name) {
+		return ""
+	}
+	first, _, _ := strings.Cut(doc.Text(), " ")
+	if first = strings.TrimRight(first, ",:"); first == name || !lowerWord.MatchString(first) {
+		return ""
+	}
+	return first
+}
+
+var lowerWord = regexp.MustCompile(`^[a-z]\w*$`)
+
+// TestDocCommentsBeginWithTheName holds doc comments that begin with a name to what they stand at.
+func TestDocCommentsBeginWithTheName(t *testing.T) {
+	t.Parallel()
+	check := func(src source, doc *ast.CommentGroup, name string) {
+		if first := misnamed(doc, name); first != "" {
+			t.Errorf("%s:%d: the comment of %s begins with %s", src.file, src.set.Position(doc.Pos()).Line, name, first)
+		}
+	}
+	for _, src := range theTree(t).sources {
+		for _, d := range src.syntax.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				check(src, d.Doc, d.Name.Name)
+			case *ast.GenDecl:
+				if len(d.Specs) != 1 {
+					continue
+				}
+				switch s := d.Specs[0].(type) {
+				case *ast.TypeSpec:
+					check(src, d.Doc, s.Name.Name)
+				case *ast.ValueSpec:
+					check(src, d.Doc, s.Names[0].Name)
+				}
+			}
+		}
+	}
+}
+
 // TestWrongCommentsAreFound shows that the check of comments can fail.
 func TestWrongCommentsAreFound(t *testing.T) {
 	t.Parallel()
 	tr := theTree(t)
 	p := tr.in("internal/docs")
+	for text, wrong := range map[string]bool{
+		"twin is one": false, "Whatever it is": false, "brother is another one": true, "twins are two": true,
+	} {
+		doc := &ast.CommentGroup{List: []*ast.Comment{{Text: "// " + text}}}
+		if got := misnamed(doc, "twin"); (got != "") != wrong {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
 	for text, wrong := range map[string]bool{
 		"see tree.files, goPackage.declare, parse.Parser and [goPackage]":      false,
 		"see tree_test.go, docs/design.md and TestWrongCommentsAreFound":       false,
