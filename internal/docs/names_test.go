@@ -67,7 +67,7 @@ var placeholder = regexp.MustCompile(`<[^>]*>`)
 func (t *tree) wrongPath(token, dir string) string {
 	pattern := strings.TrimSuffix(placeholder.ReplaceAllString(token, "*"), "/")
 	for _, p := range braces(pattern) {
-		if !t.matches(p) && !t.matches(path.Join(dir, p)) && !(!strings.Contains(p, "/") && t.hasFile(p)) {
+		if !t.matches(p) && !t.matches(path.Join(dir, p)) && (strings.Contains(p, "/") || !t.hasFile(p)) {
 			return "no such file"
 		}
 	}
