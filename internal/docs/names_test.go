@@ -20,6 +20,8 @@ var (
 	goName = regexp.MustCompile(`^((?:[a-z0-9_-]+/)*[a-z][a-z0-9]*)\.([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)$`)
 	// testName is a test, fuzzer or benchmark; … stands for the rest of the name.
 	testName = regexp.MustCompile(`^((?:Test|Fuzz|Benchmark)[A-Z]\w*)(…?)$`)
+	// camelName is a single name that only a program spells so.
+	camelName = regexp.MustCompile(`^[a-z]+[A-Z]\w*$`)
 	// fileName ends like the files of the repository.
 	fileName = regexp.MustCompile(`^[\w.*{},<>/-]+\.(go|sql|md|sh|yml|mod|txt|py|js|java)$`)
 	// folder is a path without such an end.
@@ -42,6 +44,9 @@ func (t *tree) wrong(token, dir string, strict bool) string {
 			return "no such test"
 		}
 		return ""
+	}
+	if camelName.MatchString(token) && !t.words[token] && !slices.Contains(others, token) {
+		return "no such name"
 	}
 	if m := goName.FindStringSubmatch(token); m != nil && !fileName.MatchString(token) {
 		packages := t.named(m[1])
@@ -222,6 +227,8 @@ func TestWrongNamesAreFound(t *testing.T) {
 		"`TestWrongNamesAreFound`, `TestWrong…`, names_test.go, `names_test.go`":           false,
 		"[tour](adr/0004-relay.md#decision), [here](#reload), [out](https://example.org)":  false,
 		"```\n`docs.nothing` in code\n```\n":                                               false,
+		"`goPackage`, `wrongLink`":                                                         false,
+		"`noSuch" + "Thing`":                                                               true,
 		"`docs.tree.folders`":                                                              true,
 		"`docs.trees`":                                                                     true,
 		"`docs.tree.matched()`":                                                            true,
