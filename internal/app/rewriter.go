@@ -15,14 +15,14 @@ import (
 	"mbusproxy/rewrite/parse"
 )
 
-// rewriter joins package rewrite and the engine to what package proxy asks for.
+// rewriter is the pipeline.Rewriter that package rewrite and the engine are together.
 type rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
 	texts   *calls.Texts
 }
 
-// newRewriter returns a rewriter, which is an prober where calls without the schema are served.
+// newRewriter returns a rewriter, which is a prober where calls without the schema are served.
 func newRewriter(eng *engine.Engine, unqualified *rewrite.Unqualified, parser *parse.Parser) pipeline.Rewriter {
 	texts := calls.New()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
@@ -61,7 +61,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 		return environment(db), nil
 	})
 	if p == nil {
-		return nil // and not an interface that holds a nil pointer
+		return nil // not p, which would make an interface that is not nil
 	}
 	p = p.For(sc.Secret)
 	if db == nil {
@@ -70,15 +70,15 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	if p.GivesHeaders() {
 		db.NoteOrder()
 	}
-	l := &late{rewriter: r, db: db}
-	p = l.checkSelectors(ctx, sc, p, nil)
+	m := &preludeMaker{rewriter: r, db: db}
+	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return plan{Plan: l.addSteps(ctx, sc, p), db: db}
+		return plan{Plan: m.addPreludes(ctx, sc, p), db: db}
 	}
 	if !p.Late() && len(p.Selectors()) == 0 {
 		return plan{Plan: p, db: db}
 	}
-	return plan{Plan: p, late: l, db: db}
+	return plan{Plan: p, preludes: m, db: db}
 }
 
 func session(sc pipeline.StatementContext) rewrite.Session {
@@ -105,8 +105,8 @@ func refusal(err error) *rewrite.Refusal {
 	return &rewrite.Refusal{Code: "57P01", Message: "the session is ending", Detail: err.Error()}
 }
 
-// serversWords is what of a cause is for clients: the message of the server. Errors of connecting name hosts, ports and the
-// role of --admin, and those of the network name addresses; they are in the log.
+// serversWords returns the part of a cause that clients may see: the message of the server. Errors of connecting name hosts,
+// ports and the role of --admin, and those of the network name addresses; they are in the log only.
 func serversWords(err error) string {
 	var server *pgconn.PgError
 	if errors.As(err, new(*pgconn.ConnectError)) || !errors.As(err, &server) {
@@ -115,11 +115,11 @@ func serversWords(err error) string {
 	return server.Message
 }
 
-// plan is a rewrite.Plan that edits the wire's reports.
+// plan is the pipeline.Plan of a rewrite.Plan.
 type plan struct {
 	*rewrite.Plan
-	late *late            // nil unless the plan is late
-	db   *engine.Database // nil where the database cannot be served
+	preludes *preludeMaker    // nil unless it is a bind-time plan
+	db       *engine.Database // nil where the database cannot be served
 }
 
 // EditReport edits a report about the plan's text.
@@ -128,12 +128,12 @@ func (p plan) EditReport(m *pgproto3.ErrorResponse) bool {
 }
 
 // BindTime reports whether Prelude is to be called.
-func (p plan) BindTime() bool { return p.late != nil }
+func (p plan) BindTime() bool { return p.preludes != nil }
 
 // Prelude returns the prelude statement that the values make, or nil.
 func (p plan) Prelude(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
-	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
-		return plan{Plan: step, db: p.db}
+	if prelude := p.preludes.forBind(ctx, sc, p.Plan, values); prelude != nil {
+		return plan{Plan: prelude, db: p.db}
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func CheckUnqualified(list []string) error {
 // prober is a rewriter that serves calls without the schema, too, where the session says that they mean ours.
 type prober struct{ *rewriter }
 
-// Probe asks for the meaning of the calls without the schema.
+// Probe returns the query that asks which calls without the schema mean functions of ours.
 func (a prober) Probe(ctx context.Context, sc pipeline.StatementContext, text string) string {
 	candidates := a.rewrite.CandidatesContext(ctx, text, session(sc))
 	if len(candidates) == 0 {

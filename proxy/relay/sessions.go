@@ -186,7 +186,7 @@ func (s *Sessions) ServerOf(key wire.CancelKey) (at upstream.Target, known bool)
 	return s.cancels.find(key)
 }
 
-// CancelHeld is session.cancelHeld for the session with that key.
+// CancelHeld cancels the statement that the Rewriter has of the session with that key, see Session.cancelHeld.
 func (s *Sessions) CancelHeld(ctx context.Context, key wire.CancelKey) (done bool) {
 	sess := s.cancels.session(key)
 	return sess != nil && sess.cancelHeld(ctx)

@@ -14,14 +14,14 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Stepping is a Rewriter for tests of steps. A text with /*late STEP*/ has a late plan whose step is
-// STEP, with {n} replaced by what Bound was given of parameter n; none when STEP is empty. One with
+// Stepping is a Rewriter for tests of prelude statements. A text with /*late STEP*/ has a bind-time plan whose prelude
+// statement is STEP, with {n} replaced by what Prelude was given of parameter n; none when STEP is empty. One with
 // /*hide 0 2*/ hides these statements. The text itself stays. Reports show the plan they went
 // through.
 type Stepping struct {
 	SQL
 	Mu    sync.Mutex
-	Asked []string // the steps that Bound returned
+	Asked []string // the prelude statements that Prelude returned
 }
 
 var (
