@@ -44,6 +44,8 @@ test: setup ## everything: vet, all tests with the race detector and real client
 # One after another: what measures memory must not have others beside it.
 .PHONY: test-long
 test-long: setup ## what takes too long for test: random and model tests for LONGTIME each, gigabytes, faults everywhere
+	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestManyCallsTime' ./internal/app
+	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestAttacks|TestParserAttacks' ./integration/security
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestLong' ./integration/ops
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|Storm|TestBigMessages|TestSlowClient' ./proxy
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults' ./integration/ops

@@ -18,7 +18,7 @@ type cell struct {
 	name    string
 	arms    []arm
 	prepare func(ctx context.Context, c *cell) error // may be nil; not measured
-	note    string                                   // what prepare found out
+	note    string                                   // what prepare says about the cell, for the report
 }
 
 // result is what a cell gave; samples by arm, one for each round.

@@ -59,7 +59,7 @@ func startChild(dir, name string, who *syscall.Credential, path string, args ...
 	return c, nil
 }
 
-// stop ends the process, politely first.
+// stop ends the process: by SIGINT, and while it has not ended by SIGTERM and SIGKILL.
 func (c *child) stop() error {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		select {

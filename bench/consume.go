@@ -15,7 +15,7 @@ const (
 	firstRateMany = 60000
 )
 
-// form is a way to write a consuming statement by hand; %d is the number of messages.
+// form is a consuming statement written by hand; %d is the number of messages.
 type form struct{ name, sql string }
 
 // handForms are the candidates; each cell takes the one that is fastest in a trial.
@@ -43,7 +43,7 @@ type consumer struct {
 	side   side
 	script string
 	batch  int64
-	rate   float64 // messages a second to fill for; rises when one is measured that is higher
+	rate   float64 // the throughput that the table is filled for; the highest one measured so far
 }
 
 // consume runs an arm on a table that was filled with more than the time allows for.
@@ -55,7 +55,7 @@ func (b *bench) consume(ctx context.Context, c *consumer, mode string, clients, 
 			return s, err
 		}
 		if err == nil {
-			c.rate = max(c.rate, s.tps*float64(c.batch)) // how full the table is may decide the speed
+			c.rate = max(c.rate, s.tps*float64(c.batch)) // the speed may depend on how full the table is
 			return s, nil
 		}
 		fill *= 2
@@ -78,7 +78,7 @@ func (b *bench) consumeOnce(ctx context.Context, c *consumer, mode string, clien
 	}
 	switch got := filled - left; {
 	case left < c.batch*int64(clients):
-		return s, errEmpty // the others may have held what was left
+		return s, errEmpty // other clients may have locked what was left
 	case got != s.count*c.batch:
 		return s, fmt.Errorf("INVALID: %d transactions of %d messages each took %d messages out of %d", s.count, c.batch, got, filled)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// dynSelector is met by every message: what is measured is the price of asking.
+// dynSelector is true for every message: what is measured is the cost of evaluating it.
 const dynSelector = "(t.data->'n') is not null"
 
 // dynForms are how the selector of dyn_consume is given: as a literal it becomes part of the statement, as

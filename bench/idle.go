@@ -14,11 +14,11 @@ const (
 	idleMemoryName = "idle/memory"
 	idleCPUName    = "idle/cpu"
 	idleSessions   = 1000
-	settleTime     = 5 * time.Second // for the proxy's garbage to be collected, or not
+	settleTime     = 5 * time.Second // before the memory is read: what the garbage collector has not freed by then counts
 	cpuWindow      = 10 * time.Second
 )
 
-// idleResult tells what sessions cost that do nothing.
+// idleResult is what sessions that do nothing cost.
 type idleResult struct {
 	before  int64 // KiB of the proxy without sessions
 	fresh   int64 // with all of them, that have done nothing yet
@@ -34,7 +34,7 @@ func (r *idleResult) perSession() float64 {
 	return float64(max(r.fresh, r.used)-r.before) / idleSessions
 }
 
-// idle opens sessions through a proxy of its own, on a Postgres that lets so many in.
+// idle opens sessions through a proxy of its own, to a Postgres whose max_connections allows them.
 func (b *bench) idle(ctx context.Context, dir string, r *report) (err error) {
 	if !b.wanted(idleMemoryName) && !b.wanted(idleCPUName) {
 		return nil
@@ -100,7 +100,7 @@ func (b *bench) measureIdle(ctx context.Context) *idleResult {
 	return r
 }
 
-// settle reads the proxy's memory after a while of rest.
+// settle reads the proxy's memory after settleTime.
 func (b *bench) settle(ctx context.Context, kib *int64) error {
 	if err := rest(ctx, settleTime); err != nil {
 		return err

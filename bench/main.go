@@ -88,7 +88,7 @@ func parseFlags(args []string) (options, error) {
 		}
 		opt.only = re
 		if opt.out == "" {
-			opt.out = "-" // a part must not replace the whole
+			opt.out = "-" // a run of some cells must not replace the report of all
 		}
 	}
 	if opt.out == "" {
@@ -181,7 +181,7 @@ func (b *bench) anyWanted(names []string) bool {
 	return false
 }
 
-// command is how this run would be started again.
+// command is the command line of this run.
 func (o options) command() string {
 	parts := []string{"go run ./bench", fmt.Sprintf("-seconds %d -rounds %d", o.seconds, o.rounds)}
 	if o.only != nil {

@@ -49,7 +49,7 @@ func (b *bench) queueCells() []*cell {
 	return cells
 }
 
-// The value differs from call to call, as in life: under the simple protocol every text is new.
+// The value differs from call to call, as it does in applications: under the simple protocol every text is new.
 const newValue = "\\set n random(1, 1000000000)\n"
 
 func ourPost(batch int) string {

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +25,7 @@ const (
 // semaphoreWaiting is how many tasks wait in the two semaphores that are compared.
 var semaphoreWaiting = []int{1000, 1000000}
 
-// semaphoreResult tells how soon slots are granted.
+// semaphoreResult is how soon slots are granted.
 type semaphoreResult struct {
 	plain map[int][]time.Duration // by tasks waiting
 	held  map[int][]time.Duration // the same while an old snapshot is held, after heldGrants more
@@ -61,7 +59,7 @@ func (b *bench) semaphores(ctx context.Context, dir string, r *report) error {
 	return nil
 }
 
-// onStack runs a part on a stack whose proxy passes over the semaphores often, and says so.
+// onStack runs a part on a stack whose proxy makes a full pass over the semaphores every 5 s and logs it.
 func (b *bench) onStack(ctx context.Context, dir string, part func() error) (err error) {
 	b.stack, err = startStack(ctx, b.tools, dir, 100, false, "--log-level", "debug", "--semaphore-interval", "5s")
 	if err != nil {
@@ -95,10 +93,10 @@ func (b *bench) fillSemaphores(ctx context.Context) error {
 	return err
 }
 
-// grantTimer times grants: a task of a semaphore leaves and comes back to its end, and another gets its slot.
+// grantTimer times grants: a running task is released and enqueued again at the end, and another gets its slot.
 type grantTimer struct {
 	client *pgconn.PgConn // through the proxy
-	direct *pgconn.PgConn // looks
+	direct *pgconn.PgConn // to the server, for looking at the tables
 }
 
 func (b *bench) grantTimer(ctx context.Context) (*grantTimer, error) {
@@ -121,8 +119,8 @@ func (g *grantTimer) close() {
 
 const runningOf = "from mbus4.semaphore_task t join mbus4.semaphore s on -t.semaphore_id = -s.id where s.key = '%s' and t.status in ('ACQUIRED', 'TRY_RELEASE')"
 
-// The event of the one grant is there. Looking at the tasks that run would cost more than granting does, while
-// an old snapshot is held.
+// eventThere is true when the event of the one grant is there. To look at the running tasks instead would cost more than
+// granting does while an old snapshot is held.
 const eventThere = "select count(*) = 1 from mbus4.consume('semaphore_events')"
 
 // one times one grant, from the commit that makes room until a query gives true.
@@ -338,66 +336,4 @@ func (b *bench) readPasses(ctx context.Context, r *semaphoreResult) error {
 			return err
 		}
 	}
-}
-
-// percentile is 0 for no values.
-func percentile(times []time.Duration, p float64) time.Duration {
-	if len(times) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(times))
-	return sorted[min(int(p*float64(len(sorted))), len(sorted)-1)]
-}
-
-func (r *semaphoreResult) ratio(times map[int][]time.Duration, p float64) float64 {
-	return percentile(times[semaphoreWaiting[1]], p).Seconds() / percentile(times[semaphoreWaiting[0]], p).Seconds()
-}
-
-func (r *report) semaphoreTargets() []target {
-	ratio := target{what: "grant latency with 1,000,000 tasks waiting, median", wanted: fmt.Sprintf("at most %.1f of that with 1,000", grantTarget), figure: "-", state: "not measured"}
-	soon := target{what: "grant latency through the proxy, p99", wanted: "at most " + grantWithin.String(), figure: "-", state: "not measured"}
-	switch s := r.slots; {
-	case s == nil:
-	case s.err != nil:
-		ratio.state, soon.state = "**INVALID**", "**INVALID**"
-	default:
-		x := s.ratio(s.plain, 0.5)
-		ratio.figure, ratio.state = fmt.Sprintf("%.2f", x), verdict(x <= grantTarget)
-		worst := percentile(s.plain[semaphoreWaiting[1]], 0.99)
-		soon.figure, soon.state = tenths(worst), verdict(worst <= grantWithin)
-	}
-	return []target{ratio, soon}
-}
-
-func tenths(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-
-func (r *report) semaphoreTable(b *strings.Builder) {
-	s := r.slots
-	if s == nil {
-		return
-	}
-	fmt.Fprintf(b, "## Task semaphore\n\nFrom the commit of a release through the proxy until a client that asks again and again\n"+
-		"has consumed the event of the grant; %d slots. Old snapshot: held while %d tasks of each semaphore were granted and released before.\n\n",
-		semaphoreSlots, heldGrants)
-	if s.err != nil {
-		fmt.Fprintf(b, "**%v**\n\n", s.err)
-		return
-	}
-	rows := [][]string{{"Tasks waiting", "p50", "p99", "old snapshot, p50", "old snapshot, p99"}}
-	for _, n := range semaphoreWaiting {
-		row := []string{fmt.Sprint(n)}
-		for _, times := range []map[int][]time.Duration{s.plain, s.held} {
-			row = append(row, tenths(percentile(times[n], 0.5)), tenths(percentile(times[n], 0.99)))
-		}
-		rows = append(rows, row)
-	}
-	table(b, 1, rows)
-	table(b, 1, [][]string{
-		{fmt.Sprintf("%d semaphores, one slot each", manySemaphores), ""},
-		{fmt.Sprintf("grants a second, %d clients that each wait for theirs", manyClients), fmt.Sprintf("%.0f", s.rate)},
-		{"their latency, p50", tenths(percentile(s.many, 0.5))},
-		{"their latency, p99", tenths(percentile(s.many, 0.99))},
-		{"one grant in each of them, from one commit, until the last", tenths(s.burst)},
-		{"full pass while they rest, median", tenths(percentile(s.pass, 0.5))},
-	})
 }

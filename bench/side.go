@@ -18,7 +18,7 @@ const (
 	handName  = "hand-written"
 )
 
-// side is one of the two queues compared: ours through the proxy, or the plain table directly.
+// side is one of the two queues compared: one of mbus4 through the proxy, or a plain table directly.
 type side struct {
 	name  string
 	path  path
@@ -48,7 +48,7 @@ func (b *bench) refill(ctx context.Context, s side, n int64) error {
 	if err := b.add(ctx, s, n); err != nil {
 		return err
 	}
-	// Two texts: vacuum must not run inside the implicit transaction of a text of several.
+	// Two Query messages: VACUUM cannot run in the implicit transaction of several statements.
 	if _, err := execSQL(ctx, b.stack.direct.dsn(), "vacuum (analyze) "+s.table); err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func waitFor(ctx context.Context, c *child, p path) error {
 	}
 }
 
-// stop ends all processes; what is before the server goes first.
+// stop ends all processes, the server last.
 func (s *stack) stop() error {
 	var errs []error
 	for _, c := range s.children {

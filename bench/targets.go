@@ -13,8 +13,8 @@ const (
 	sessionTarget = 64  // KiB
 	grantTarget   = 1.5 // grant latency with 1,000,000 waiting, to that with 1,000
 	grantWithin   = 100 * time.Millisecond
-	// cpuTarget is what 1,000 idle sessions may add in ten seconds: what the kernel's clock of
-	// 10 ms cannot tell from nothing.
+	// cpuTarget is the processor time that 1,000 idle sessions may add in ten seconds: at most two ticks of the
+	// kernel's clock, which are 10 ms each.
 	cpuTarget = 2 * tick
 )
 

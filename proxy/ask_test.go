@@ -14,7 +14,7 @@ import (
 	"mbusproxy/proxy/pipeline"
 )
 
-// curious is an Asker: a text with /*ask SQL*/ has the question SQL, and {answer} in it stands for what the
+// curious is a Prober: a text with /*ask SQL*/ has the question SQL, and {answer} in it stands for what the
 // session said.
 type curious struct{ proxytest.Stepping }
 
@@ -22,7 +22,7 @@ var askMark = regexp.MustCompile(`(?s)/\*ask (.*?)\*/`) //nolint:gochecknoglobal
 
 func (r *curious) Mentions(text []byte) bool { return askMark.Match(text) || r.Stepping.Mentions(text) }
 
-func (r *curious) Question(_ context.Context, _ pipeline.StatementContext, text string) string {
+func (r *curious) Probe(_ context.Context, _ pipeline.StatementContext, text string) string {
 	if m := askMark.FindStringSubmatch(text); m != nil {
 		return m[1]
 	}

@@ -10,15 +10,15 @@ import (
 	"mbusproxy/proxy/pipeline"
 )
 
-// thinkingAsker holds each text with mbus4 while it thinks of a question, and then has none.
-type thinkingAsker struct{ *holdingRewriter }
+// thinkingProber holds each text with mbus4 while it thinks of a question, and then has none.
+type thinkingProber struct{ *holdingRewriter }
 
-func (r thinkingAsker) Question(ctx context.Context, _ pipeline.StatementContext, _ string) string {
+func (r thinkingProber) Probe(ctx context.Context, _ pipeline.StatementContext, _ string) string {
 	r.hold(ctx)
 	return ""
 }
 
-func (r thinkingAsker) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r thinkingProber) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	return r.Stepping.Rewrite(ctx, sc, text)
 }
 
@@ -31,7 +31,7 @@ func TestCancelWhileAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachWay(t, func(t *testing.T, way how) {
-				r := thinkingAsker{newHolding()}
+				r := thinkingProber{newHolding()}
 				p := start(t, way, func(c *Config) { c.Rewriter = r })
 				w := login(t, p.addr)
 				w.send(send...)

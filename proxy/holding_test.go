@@ -38,7 +38,7 @@ func (r *holdingRewriter) hold(ctx context.Context) {
 
 func (r *holdingRewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	plan := r.Stepping.Rewrite(ctx, sc, text)
-	if plan.Late() {
+	if plan.BindTime() {
 		return heldPlan{plan.(*proxytest.SteppingPlan), r}
 	}
 	r.hold(ctx)
@@ -50,9 +50,9 @@ type heldPlan struct {
 	holding *holdingRewriter
 }
 
-func (p heldPlan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+func (p heldPlan) Prelude(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	p.holding.hold(ctx)
-	return p.SteppingPlan.Bound(ctx, sc, values)
+	return p.SteppingPlan.Prelude(ctx, sc, values)
 }
 
 // cancelOf is the CancelRequest for w's session.

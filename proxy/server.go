@@ -44,7 +44,7 @@ type Server struct {
 	listeners []net.Listener
 	// handlers counts the startups.
 	handlers sync.WaitGroup
-	// ended is closed with the state serverEnded.
+	// ended is closed when Shutdown or Close has ended all, and lets Serve return.
 	ended chan struct{}
 }
 
@@ -95,7 +95,7 @@ func newServer(cfg Config, loopCount int) (*Server, error) {
 
 func (s *Server) startupContext() context.Context { return s.startups() }
 
-// errListening and errEnding are the errors of calls in the wrong order.
+// errListening and errNotBound are the errors of calls in the wrong order.
 var (
 	errListening = errors.New("server listens already")
 	errNotBound  = errors.New("server does not listen")

@@ -15,7 +15,7 @@ import (
 	"mbusproxy/proxy/scram"
 )
 
-// wire is a client that speaks the protocol message by message.
+// wireClient is a client that speaks the protocol message by message.
 type wireClient struct {
 	t    testing.TB
 	conn net.Conn

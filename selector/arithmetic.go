@@ -130,7 +130,7 @@ func corners(a, b *expr, f func(z, x, y *big.Int) *big.Int) (lo, hi *big.Int) {
 	return lo, hi
 }
 
-// divisorLimit is the greatest magnitude of what a division leaves.
+// divisorLimit is the greatest magnitude of a remainder.
 func divisorLimit(b *expr) *big.Int {
 	m := new(big.Int).Abs(b.lo)
 	if h := new(big.Int).Abs(b.hi); h.Cmp(m) > 0 {
@@ -155,7 +155,7 @@ func (c *compiler) integerDivision(name string, t typ, a, b *expr) (*expr, *Erro
 		}
 		return z.Abs(x)
 	})
-	if name == "%" || b.lo.Sign() != b.hi.Sign() || b.lo.Sign() == 0 { // between minus and plus the dividend
+	if name == "%" || b.lo.Sign() != b.hi.Sign() || b.lo.Sign() == 0 { // the result lies between minus and plus the dividend
 		lo = new(big.Int).Neg(hi)
 		if name == "%" {
 			if m := divisorLimit(b); m.Cmp(hi) < 0 {
@@ -195,14 +195,14 @@ func (c *compiler) numericArithmetic(name string, a, b *expr) (*expr, *Error) {
 	if name == "%" {
 		return c.decimal(e, max(a.whole, b.whole), max(a.scale, b.scale))
 	}
-	// Postgres gives a quotient 16 digits that count, and at least the digits after the point of its operands.
+	// Postgres gives a quotient 16 significant digits, and after the point at least as many as its operands have.
 	return c.decimal(e, a.whole+b.scale+1, max(a.scale, b.scale, 16+a.scale+b.whole+12))
 }
 
 func (c *compiler) floatArithmetic(name string, a, b *expr) (*expr, *Error) {
 	e := total(float8, op(a.val, name, b.val), a, b)
 	switch name {
-	case "+", "-": // what is left of a difference is not less than the last digit of one of them
+	case "+", "-": // a difference that is not 0 is at least the last digit of one operand
 		e.small, e.large = min(a.small, b.small)-18, max(a.large, b.large)+1
 	case "*":
 		e.small, e.large = a.small+b.small-1, a.large+b.large+1
@@ -228,7 +228,7 @@ func (c *compiler) bits(name string, a, b *expr) (*expr, *Error) {
 	e := total(t, op(c.narrow(args[0], phys), name, c.narrow(args[1], phys)), a, b)
 	e.phys = phys
 	if !within(args[0].lo, args[0].hi, t) || !within(args[1].lo, args[1].hi, t) {
-		t = int8 // the bits of what is too great; it is an error anyway
+		t = int8 // an operand may be too great for its type, which is an error; the bits need bounds all the same
 	}
 	e.lo, e.hi = ranges[t].lo, ranges[t].hi
 	return e, nil

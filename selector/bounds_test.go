@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Whatever a client can make grow ends at a bound, at once.
+// Everything that a client can make grow is refused beyond its bound, and soon.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	const n = "(t.data->'n')::int"
@@ -57,7 +57,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What is as long as may be, of whatever nests, gets through the parser.
+// Texts of the greatest length and nesting get through the parser, whatever is nested.
 func TestDeepTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -23,8 +23,8 @@ func makeStrict(c *compiler, f *function, args []*expr) (*expr, *Error) {
 	return strict(f.result, name+f.name+"("+vals[2:]+")", args...), nil
 }
 
-// makeText makes functions whose cost grows with a text, and whose result is not longer but for letters that have
-// capitals of more bytes.
+// makeText makes functions whose cost grows with the length of a text, and whose result is not longer, except where a
+// letter has a capital of more bytes.
 func makeText(c *compiler, f *function, args []*expr) (*expr, *Error) {
 	for i := range args {
 		args[i] = c.handled(args[i])

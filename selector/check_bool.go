@@ -59,14 +59,14 @@ func shortCut(word, decides string, args []*expr) *expr {
 	}
 	e := merge(boolean, "("+strings.Join(vals, word)+")", args...)
 	e.err = shortCutErr(decides, args)
-	// An operand that decides would hide that one before it has failed.
+	// With a value there may be an error all the same: an operand that decides hides the null of one before it that failed.
 	for _, a := range args[:len(args)-1] {
 		e.nulls = e.nulls && a.err == ""
 	}
 	return e
 }
 
-// shortCutErr tells whether one of the operands fails that are evaluated.
+// shortCutErr is the condition that one of the operands that are evaluated fails.
 func shortCutErr(decides string, args []*expr) string {
 	err := ""
 	for i := len(args) - 1; i >= 0; i-- {

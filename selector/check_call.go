@@ -81,7 +81,7 @@ func (c *compiler) callNamed(name string, args []*expr, at int) (*expr, *Error) 
 	return nil, noFunction(name, args, at)
 }
 
-// takes reports whether the function is there for this type as well.
+// takes reports whether the function has a variant with an argument of this type.
 func (f *function) takes(arg int, t typ) bool {
 	switch f.args[arg] {
 	case text | array:

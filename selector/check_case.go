@@ -25,7 +25,7 @@ func commonType(of string, args []*expr) (typ, *Error) {
 	return t, nil
 }
 
-// alike converts values to one type and one way in which it is written.
+// alike converts values to one type, and integers to one physical type (see expr) as well.
 func (c *compiler) alike(t typ, args []*expr) ([]*expr, *Error) {
 	out := make([]*expr, len(args))
 	for i, a := range args {
@@ -234,7 +234,7 @@ func (c *compiler) checkNullIf(a, b *expr) (*expr, *Error) {
 		return nil, err
 	}
 	if t.isInt() && a.typ.isInt() {
-		t = a.typ // integers of different sizes are compared as they are
+		t = a.typ // integers of different sizes are compared without a conversion
 	}
 	if a, err = c.convert(a, t); err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (c *compiler) castNumber(e *expr, t typ) (*expr, *Error) {
 	switch {
 	case t == float8:
 		return c.toFloat(e)
-	case e.typ == float8 && t == numeric: // 15 digits
+	case e.typ == float8 && t == numeric: // Postgres keeps 15 significant digits
 		return c.decimal(strict(numeric, c.cast(e.val, numeric), e), max(e.large, 0)+2, max(16-e.small, 0))
 	case e.typ == float8:
 		return c.floatToInteger(e, t), nil

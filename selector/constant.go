@@ -17,7 +17,7 @@ func (c *compiler) constant(k *pg_query.A_Const, at int) (*expr, *Error) {
 		return c.literal(literal{text: strconv.Itoa(int(v.Ival.Ival))}, int4, at)
 	case *pg_query.A_Const_Fval:
 		s := v.Fval.Fval
-		if i, ok := new(big.Int).SetString(s, 10); ok && within(i, i, int4) { // the least of them has a minus
+		if i, ok := new(big.Int).SetString(s, 10); ok && within(i, i, int4) { // the least int4 is not: its minus is an operator
 			return c.literal(literal{text: s}, int4, at)
 		} else if ok && within(i, i, int8) {
 			return c.literal(literal{text: s}, int8, at)

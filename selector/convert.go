@@ -40,7 +40,7 @@ func (c *compiler) toTimestamp(e *expr) *expr {
 
 const maxHandled = 64 << 10 // bytes of a text that functions and operators handle
 
-// handled bounds a text that something reads whole whose cost, or need of memory, grows with its length.
+// handled bounds the length of a text for a function whose time or memory grows with it.
 func (c *compiler) handled(e *expr) *expr {
 	if e.typ != text || e.size >= 0 && e.size <= maxHandled {
 		return e

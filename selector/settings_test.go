@@ -81,7 +81,7 @@ func TestSettings(t *testing.T) {
 				if _, err := conn.Exec(t.Context(), s); err != nil {
 					t.Fatalf("%s: %v", s, err)
 				}
-				if s == hostile { // it does what it is to do
+				if s == hostile { // it must take effect where names have no schema
 					for _, plain := range []string{"t.iid = 'x'", "t.id > 5", "'x'::text is null", "lower(t.iid) is null"} {
 						if _, err := conn.Exec(t.Context(), "select "+plain+" from message t"); err == nil || !strings.Contains(err.Error(), "a client's code runs") {
 							t.Errorf("plain %s: %v", plain, err)

@@ -2,7 +2,7 @@ package sqlfuncs
 
 // Use is how a call uses its function.
 type Use struct {
-	// Given holds the names of the parameters that the call gives, under their first name.
+	// Given holds the names (Param.Name) of the parameters that the call gives.
 	Given map[string]bool
 	// Fixed holds the names of those that are given the same constant or parameter of the statement for
 	// all rows; {<parameter>} in Fragment.CTEs stands for such an argument.
@@ -19,11 +19,11 @@ type Use struct {
 	// Numbered is set, with Rows, where each row of {c}_a is a call of its own and n its number in the text.
 	Numbered bool
 	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
-	// any volatile function; Rows and Selective make no difference then. Calls that are steps have none.
+	// any volatile function; Rows and Selective make no difference then. Functions with Func.Step have none.
 	InPlace bool
 }
 
-// Fragment is the SQL that serves one call; package engine owns the texts, package rewrite splices
+// Fragment is the SQL that serves one call; package engine/calls owns the texts, package rewrite splices
 // them. Exactly one of the two is set. The placeholders are {hstore} for the quoted schema that
 // holds hstore, {name} for the quoted name of the function as called and {k} for the number of the
 // call in the text; in a literal {k} is the call's mark, which belongs into every error marker: the number and

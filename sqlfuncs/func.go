@@ -14,16 +14,16 @@ const (
 	// Writes marks functions that change rows; how often they run matters.
 	Writes
 	// Native marks functions that are served by an expression which the server itself evaluates as
-	// it does any volatile function's: so they may stand wherever one may, but never be written
-	// twice or somewhere else.
+	// it does a call of a volatile function: so they may stand wherever such a call may, but the expression must
+	// stand there and nowhere else, once.
 	Native
 )
 
 // Param is one parameter of a function.
 type Param struct {
-	Name     string // the document's name
+	Name     string // its name in the manual, unless ByAlias
 	Alias    string // the name legacy code uses, or ""
-	ByAlias  bool   // the document's name is Alias; Name is that of the function that Serves
+	ByAlias  bool   // its name in the manual is Alias; Name is that of the same parameter of the function that Serves
 	Type     Type
 	Optional bool
 	Default  string // the value when omitted, as text; "" with Optional means null
@@ -51,12 +51,12 @@ type Func struct {
 	// Selector is the name of the parameter that holds a selector, which must be checked before the
 	// call runs; or "".
 	Selector string
-	// Signals says that the engine wants to know when a transaction that called it has ended.
+	// Signals says that the engine is told when a transaction that called the function has ended.
 	Signals bool
 	// Condition is the name of the parameter that holds an SQL expression over t, a message, which
 	// may become part of the statement where it is a literal; or "".
 	Condition string
-	// Step says that a statement of its own does the work, before the one that holds the call; what
+	// Step says that a prelude statement does the work, before the statement that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
 	Step bool
 	// Procedure says that it is called with CALL. It is a Step, which may end the transaction.

@@ -13,7 +13,7 @@ type setting struct {
 }
 
 // readConfigFile reads lines of the form `key = value`. Empty lines and lines that begin with # are
-// left out; a value may stand in single or double quotes.
+// ignored; a value may stand in single or double quotes.
 func readConfigFile(path string) ([]setting, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

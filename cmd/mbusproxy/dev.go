@@ -18,7 +18,7 @@ import (
 
 const (
 	usualListen   = "127.0.0.1:6432"
-	usualPostgres = 6433 // of the private server; another one when it is taken
+	usualPostgres = 6433 // port of the private server, unless it is taken
 	// rootData is the data folder when root runs dev: Postgres then runs as another user, who
 	// cannot reach root's home.
 	rootData = "/var/lib/mbusproxy"

@@ -23,7 +23,7 @@ type flagSet struct {
 
 func newFlagSet(command, synopsis, about string) *flagSet {
 	f := &flagSet{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError), synopsis: synopsis, about: about}
-	f.SetOutput(io.Discard) // errors are told by report, help by help
+	f.SetOutput(io.Discard) // report prints the errors, and help the help
 	return f
 }
 

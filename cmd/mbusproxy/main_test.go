@@ -21,7 +21,7 @@ import (
 // asProgram makes the test binary, run again with this variable set, the program itself.
 const asProgram = "RUN_AS_MBUSPROXY"
 
-// server is the Postgres that serve and init are tried on.
+// server is the Postgres for the tests of serve and init.
 var server *pgcluster.Cluster
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func runTests(m *testing.M) int {
 	return code
 }
 
-// program is a run of the real thing.
+// program is mbusproxy, run as a process of its own.
 type program struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -90,7 +90,7 @@ func start(t *testing.T, env []string, args ...string) *program {
 	return p
 }
 
-// run starts the program and waits for its end.
+// run1 starts the program and waits until it has ended.
 func run1(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
 	p := start(t, env, args...)
@@ -116,7 +116,7 @@ func (p *program) signal(sig syscall.Signal) {
 	}
 }
 
-// wantStatus waits for the end and compares.
+// wantStatus waits until the program has ended and checks its exit status.
 func (p *program) wantStatus(status int) {
 	p.t.Helper()
 	p.await()

@@ -26,7 +26,7 @@ func (f *flagSet) checkOperations(cfg *app.Config) error {
 		return f.misuse("--tcp-user-timeout cannot be negative")
 	}
 	if cfg.KeepAlive == 0 {
-		cfg.KeepAlive = -1 // as app.Config has it
+		cfg.KeepAlive = -1 // none, in app.Config
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func TestReload(t *testing.T) {
 	p.wantStatus(0)
 }
 
-// certify writes a certificate that vouches for itself.
+// certify writes a self-signed certificate.
 func certify(t *testing.T, certFile, keyFile string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

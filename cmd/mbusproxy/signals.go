@@ -40,7 +40,7 @@ func untilSignal(atOnce func()) (context.Context, context.CancelFunc) {
 
 // onHangup reads the configuration again at each SIGHUP, until ctx ends.
 func onHangup(ctx context.Context, read func() (app.Config, error)) <-chan app.Reload {
-	got := make(chan os.Signal, 1) // one that is not yet looked at stands for all
+	got := make(chan os.Signal, 1) // a signal that waits to be received stands for those that follow it
 	signal.Notify(got, syscall.SIGHUP)
 	reloads := make(chan app.Reload)
 	go func() {
@@ -62,7 +62,7 @@ func onHangup(ctx context.Context, read func() (app.Config, error)) <-chan app.R
 	return reloads
 }
 
-// unlessTold drops the error of a start that was broken off because a signal ended ctx.
+// unlessTold returns nil for the error of a start that failed because a signal had ended ctx.
 func unlessTold(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil

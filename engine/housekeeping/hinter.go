@@ -94,7 +94,7 @@ func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return leads, err
 }
 
-// statement_timestamp() is when this statement arrived: before the locks are read.
+// holdersSQL reads who holds the lock. statement_timestamp() is when this statement arrived: before the locks are read.
 const holdersSQL = `
 select (extract(epoch from statement_timestamp()) * 1000000)::bigint, coalesce(l.pid, 0), coalesce(l.virtualtransaction, '')
 from (select) one

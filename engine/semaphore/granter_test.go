@@ -15,7 +15,7 @@ import (
 	"mbusproxy/engine/semaphore"
 )
 
-// served is a database with semaphore k that an engine serves.
+// servedSemaphore is a database with semaphore k that an engine serves.
 func servedSemaphore(t *testing.T, engines int, opt engine.Options) (dbs []*engine.Database, conn *pgx.Conn, calls *semaphore.Semaphores) {
 	t.Helper()
 	name := enginetest.NewDatabase(t)

@@ -193,7 +193,7 @@ func (o options) wanted() tour.State {
 	return tour.Booked
 }
 
-// mood makes the world outside as bad as asked for.
+// mood is how the web services answer a request, by the flags.
 func (o options) mood(r tour.Request) tour.Mood {
 	fails := !r.Cancel && r.Step == o.failAt
 	switch {

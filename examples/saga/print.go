@@ -11,7 +11,7 @@ import (
 	"mbusproxy/examples/saga/tour"
 )
 
-// How long a line is held back, in case one of what happened before comes later.
+// holdBack is how long a line is kept before it is printed, for lines about earlier events may come later.
 const holdBack = 50 * time.Millisecond
 
 // printer writes the log of the services, in the order of what happened, and the final tables.

@@ -51,7 +51,7 @@ func script(write func(string) string) string {
 	return b.String()
 }
 
-// changed are the lines of lineDiff that differ.
+// changed are the lines of harness.LineDiff that differ.
 func changed(a, b string) string {
 	var out []string
 	for _, line := range strings.Split(harness.LineDiff(a, b), "\n") {

@@ -97,7 +97,7 @@ func TestWorkQueueOldSnapshot(t *testing.T) {
 	process("no dead rows", 2000)
 	claim("no dead rows")
 	harness.Ask(t, holder, "begin isolation level repeatable read; select 1")
-	process(fmt.Sprintf("%d rows that die", dead), dead) // all of it within askLimit: each claim must not step over all
+	process(fmt.Sprintf("%d rows that die", dead), dead) // all of it within the time that harness.Ask waits: each claim must not step over all
 	process(fmt.Sprintf("%d dead rows", dead), 200)
 	claim(fmt.Sprintf("%d dead rows", dead))
 	harness.Ask(t, holder, "rollback")

@@ -19,7 +19,7 @@ type Config struct {
 	TLSRequired         bool          `fixed:"--tls-required"` // refuse clients without TLS
 	MaxConnections      int           // 0: no limit
 	StartupTimeout      time.Duration // what a client has for TLS and authentication
-	DrainTimeout        time.Duration // what busy sessions get at the end
+	DrainTimeout        time.Duration // what busy sessions get when the program is to end
 	// SemaphoreInterval is the time between two full passes over the semaphores; 0: the engine's default.
 	SemaphoreInterval time.Duration `fixed:"--semaphore-interval"`
 	KeepAlive         time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none

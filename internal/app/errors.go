@@ -21,7 +21,7 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// told gives an error of the engine the form of an Error, its cause in brief; others stay.
+// told makes an Error of one of the engine, with its cause in brief; other errors stay.
 func told(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {

@@ -41,7 +41,7 @@ func (r *reloader) reload(again Reload) {
 		limits.TLS = r.server.TLS()
 		next.TLSCert, next.TLSKey = r.running.TLSCert, r.running.TLSKey
 	}
-	if err := r.server.Reload(limits); err != nil { // TLS was required at the start, and goes
+	if err := r.server.Reload(limits); err != nil { // TLS was required at the start, and limits have none
 		r.log.Error("configuration not reloaded", zap.Error(err))
 		return
 	}
@@ -58,13 +58,13 @@ func (r *reloader) reload(again Reload) {
 		zap.Int("max-connections", next.MaxConnections), zap.Duration("startup-timeout", next.StartupTimeout),
 		zap.Duration("drain-timeout", next.DrainTimeout), zap.String("log-level", next.LogLevel),
 	}
-	if leaf := firstLeaf(limits.TLS); leaf != "" {
+	if leaf := validUntil(limits.TLS); leaf != "" {
 		fields = append(fields, zap.String("certificate until", leaf))
 	}
 	r.log.Info("configuration reloaded", fields...)
 }
 
-// fixed names the settings that differ and stay what they are.
+// fixed returns the flags of the settings that differ but take effect at the next start only.
 func fixed(running, next Config) []string {
 	var flags []string
 	a, b := reflect.ValueOf(running), reflect.ValueOf(next)
@@ -77,8 +77,8 @@ func fixed(running, next Config) []string {
 	return flags
 }
 
-// firstLeaf tells until when a certificate is valid.
-func firstLeaf(cfg *tls.Config) string {
+// validUntil returns until when the certificate is valid, "" without one.
+func validUntil(cfg *tls.Config) string {
 	if cfg == nil || len(cfg.Certificates) == 0 || cfg.Certificates[0].Leaf == nil {
 		return ""
 	}

@@ -13,29 +13,45 @@ import (
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/detect"
+	"mbusproxy/rewrite/effects"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/plan"
 )
 
-// rewriter joins package rewrite and the engine to what package proxy asks for.
+// rewriter is the pipeline.Rewriter that package rewrite and the engine are together.
 type rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
 	texts   *calls.Texts
 }
 
-// newRewriter returns a rewriter, which is an asker where calls without the schema are served.
+// newRewriter returns a rewriter, which is a prober where calls without the schema are served.
 func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser) pipeline.Rewriter {
 	texts := calls.New()
 	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
-		return asker{r}
+		return prober{r}
 	}
 	return r
 }
 
 // Mentions is the cheap test on raw bytes.
 func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) }
+
+// MayHaveEffects is the cheap test for Effects.
+func (r *rewriter) MayHaveEffects(text []byte) bool { return effects.MayHave(text) }
+
+// The proxy shows parts of a text to MayHaveEffects, which overlap by as much as it knows of.
+const _ = uint(pipeline.EffectWordSize - effects.WordSize)
+
+// Effects returns what the statements of a text do to names of prepared statements and portals.
+func (r *rewriter) Effects(sc pipeline.StatementContext, text string) (out []pipeline.Effect, more bool) {
+	found, more := effects.Of(text, sc.Encoding, sc.EscapeStrings)
+	for _, e := range found {
+		out = append(out, pipeline.Effect(e))
+	}
+	return out, more
+}
 
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
@@ -48,7 +64,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 		return environment(db), nil
 	})
 	if p == nil {
-		return nil // and not an interface that holds a nil pointer
+		return nil // not p, which would make an interface that is not nil
 	}
 	p = p.For(sc.Secret)
 	if db == nil {
@@ -57,15 +73,15 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	if p.GivesHeaders() {
 		db.NoteOrder()
 	}
-	l := &late{rewriter: r, db: db}
-	p = l.checkSelectors(ctx, sc, p, nil)
+	m := &preludeMaker{rewriter: r, db: db}
+	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return wirePlan{Plan: l.addSteps(ctx, sc, p), db: db}
+		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db}
 	}
 	if !p.Late() && len(p.Selectors()) == 0 {
 		return wirePlan{Plan: p, db: db}
 	}
-	return wirePlan{Plan: p, late: l, db: db}
+	return wirePlan{Plan: p, preludes: m, db: db}
 }
 
 func session(sc pipeline.StatementContext) plan.Session {
@@ -92,8 +108,8 @@ func refusal(err error) *plan.Refusal {
 	return &plan.Refusal{Code: "57P01", Message: "the session is ending", Detail: err.Error()}
 }
 
-// serversWords is what of a cause is for clients: the message of the server. Errors of connecting name hosts, ports and the
-// role of --admin, and those of the network name addresses; they are in the log.
+// serversWords returns the part of a cause that clients may see: the message of the server. Errors of connecting name hosts,
+// ports and the role of --admin, and those of the network name addresses; they are in the log only.
 func serversWords(err error) string {
 	var server *pgconn.PgError
 	if errors.As(err, new(*pgconn.ConnectError)) || !errors.As(err, &server) {
@@ -102,11 +118,11 @@ func serversWords(err error) string {
 	return server.Message
 }
 
-// wirePlan is a plan.Plan that edits the wire's reports.
+// plan is the pipeline.Plan of a plan.Plan.
 type wirePlan struct {
 	*plan.Plan
-	late *late            // nil unless the plan is late
-	db   *engine.Database // nil where the database cannot be served
+	preludes *preludeMaker    // nil unless it is a bind-time plan
+	db       *engine.Database // nil where the database cannot be served
 }
 
 // EditReport edits a report about the plan's text.
@@ -114,13 +130,13 @@ func (p wirePlan) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, p.Plan.EditReport)
 }
 
-// Late reports whether Bound is to be called.
-func (p wirePlan) Late() bool { return p.late != nil }
+// BindTime reports whether Prelude is to be called.
+func (p wirePlan) BindTime() bool { return p.preludes != nil }
 
-// Bound returns the step that the values make, or nil.
-func (p wirePlan) Bound(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
-	if step := p.late.bound(ctx, sc, p.Plan, values); step != nil {
-		return wirePlan{Plan: step, db: p.db}
+// Prelude returns the prelude statement that the values make, or nil.
+func (p wirePlan) Prelude(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+	if prelude := p.preludes.forBind(ctx, sc, p.Plan, values); prelude != nil {
+		return wirePlan{Plan: prelude, db: p.db}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// closeGrace is added to the drain timeout: what the proxy gets to say goodbye and to close.
+	// closeGrace is the time after the drain timeout in which the proxy tells clients and closes their connections.
 	closeGrace = 5 * time.Second
 )
 
@@ -120,8 +120,8 @@ func serve(ctx context.Context, server *proxy.Server, r *reloader, log *zap.Logg
 	return nil
 }
 
-// openEngine opens the engine and gets the admin's own database ready, so that lacking rights and
-// the like come out at the start and not with the first call.
+// openEngine opens the engine and prepares the database that --admin names, so that missing rights and
+// the like are reported at the start and not with the first call.
 func openEngine(ctx context.Context, cfg Config, parser *parse.Parser, log *zap.Logger) (*engine.Engine, error) {
 	eng, err := engine.Open(ctx, engine.Options{
 		AdminDSN: cfg.Admin, NoInit: cfg.NoInit, DisableBadSelectors: cfg.DisableBadSelectors, Parser: parser,
@@ -161,7 +161,7 @@ func loadTLS(cfg Config) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// checkUpstream tries whether one of the upstream's hosts takes connections.
+// checkUpstream checks that one of the upstream's hosts takes connections.
 func checkUpstream(ctx context.Context, dsn string) error {
 	cfg, err := pgconn.ParseConfig(dsn)
 	if err != nil {
@@ -183,7 +183,7 @@ func checkUpstream(ctx context.Context, dsn string) error {
 	tried := map[place]bool{}
 	for _, p := range places {
 		if tried[p] {
-			continue // the same without TLS
+			continue // the same address again, without TLS
 		}
 		tried[p] = true
 		network, address := pgconn.NetworkAddress(p.host, p.port)

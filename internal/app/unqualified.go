@@ -16,11 +16,11 @@ func CheckUnqualified(list []string) error {
 	return err
 }
 
-// asker is a rewriter that serves calls without the schema, too, where the session says that they mean ours.
-type asker struct{ *rewriter }
+// prober is a rewriter that serves calls without the schema, too, where the session says that they mean ours.
+type prober struct{ *rewriter }
 
-// Question asks for the meaning of the calls without the schema.
-func (a asker) Question(ctx context.Context, sc pipeline.StatementContext, text string) string {
+// Probe returns the query that asks which calls without the schema mean functions of ours.
+func (a prober) Probe(ctx context.Context, sc pipeline.StatementContext, text string) string {
 	candidates := a.rewrite.CandidatesContext(ctx, text, session(sc))
 	if len(candidates) == 0 {
 		return ""
@@ -33,6 +33,6 @@ func (a asker) Question(ctx context.Context, sc pipeline.StatementContext, text 
 }
 
 // EditReport edits a report that belongs to no plan.
-func (a asker) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
+func (a prober) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
 	return a.rewriter.EditReport(secret, m) || edit(m, a.rewrite.HintUnqualified)
 }

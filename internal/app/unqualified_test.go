@@ -76,19 +76,19 @@ func TestQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, ok := newRewriter(nil, u, parse.New()).(pipeline.Asker)
+	r, ok := newRewriter(nil, u, parse.New()).(pipeline.Prober)
 	if !ok {
-		t.Fatal("no Asker")
+		t.Fatal("no Prober")
 	}
 	for sql, want := range map[string]int{
 		"select post('q', ''), post('r', ''), peek_q(msgid => '1')": 2, "select mbus4.post('q', '')": 0, "select consume('q')": 0,
 		"select 'post(1)'": 0,
 	} {
-		if got := r.Question(t.Context(), pipeline.StatementContext{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
+		if got := r.Probe(t.Context(), pipeline.StatementContext{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
 			t.Errorf("%s asks %s", sql, got)
 		}
 	}
-	if _, ok := newRewriter(nil, nil, parse.New()).(pipeline.Asker); ok {
+	if _, ok := newRewriter(nil, nil, parse.New()).(pipeline.Prober); ok {
 		t.Error("without names there is nothing to ask")
 	}
 }

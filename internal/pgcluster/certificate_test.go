@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// writeCertificate makes a certificate for 127.0.0.1 that vouches for itself.
+// writeCertificate makes a certificate for 127.0.0.1 that is self-signed.
 func writeCertificate(t *testing.T) (certPath, keyPath string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -174,7 +174,7 @@ func (c *Cluster) Kill() {
 	}
 }
 
-// halt goes from polite to final and reports whether the process ended.
+// halt ends the server, by a fast shutdown or, if that takes too long or hurry is closed, by Kill. It reports whether the process has ended.
 func (c *Cluster) halt(hurry <-chan struct{}) bool {
 	c.proc.signal(syscall.SIGINT)
 	if c.proc.ended(fastTimeout, hurry) {

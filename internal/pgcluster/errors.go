@@ -2,7 +2,7 @@ package pgcluster
 
 import "errors"
 
-// Kind tells the causes apart that a caller may want to react to.
+// Kind is the cause of an Error, where a caller may want to react to it.
 type Kind int
 
 // The kinds of Error.

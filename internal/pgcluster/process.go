@@ -39,7 +39,7 @@ func startProcess(cmd *exec.Cmd, who account, f *folder, log io.Writer) (*proces
 		path := filepath.Join(f.path, logFile)
 		p.output = func() string { return readFrom(path, start) }
 	} else {
-		tee := &keeper{to: log}
+		tee := &tailWriter{to: log}
 		cmd.Stdout, cmd.Stderr = tee, tee
 		p.output = tee.String
 	}
@@ -114,27 +114,27 @@ func serverEnv(home string) []string {
 
 const keepBytes = 16 << 10
 
-// keeper passes on what it is given and keeps the last keepBytes of it.
-type keeper struct {
+// tailWriter passes on what is written and keeps the last keepBytes of it.
+type tailWriter struct {
 	to   io.Writer
 	mu   sync.Mutex
 	kept []byte
 }
 
-func (k *keeper) Write(b []byte) (int, error) {
-	k.mu.Lock()
-	k.kept = append(k.kept, b...)
-	if over := len(k.kept) - keepBytes; over > 0 {
-		k.kept = append(k.kept[:0], k.kept[over:]...)
+func (w *tailWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	w.kept = append(w.kept, b...)
+	if over := len(w.kept) - keepBytes; over > 0 {
+		w.kept = append(w.kept[:0], w.kept[over:]...)
 	}
-	k.mu.Unlock()
-	return k.to.Write(b)
+	w.mu.Unlock()
+	return w.to.Write(b)
 }
 
-func (k *keeper) String() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return string(k.kept)
+func (w *tailWriter) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.kept)
 }
 
 func readFrom(path string, offset int64) string {

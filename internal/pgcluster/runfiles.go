@@ -133,5 +133,5 @@ func (f *folder) noteSocketDir(dir string) {
 	if last, err := root.ReadFile(socketNote); err == nil && strings.HasPrefix(filepath.Base(string(last)), socketPrefix) {
 		_ = syscall.Rmdir(string(last))
 	}
-	_ = f.write(root, socketNote, []byte(dir)) // without it a folder stays in /tmp, no more
+	_ = f.write(root, socketNote, []byte(dir)) // if this fails, an empty folder stays in /tmp
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Temp starts a throw-away cluster in a temporary folder, for tests. It does not care for its data
-// surviving the machine's crash (fsync is off), and its Stop also removes the folder. Settings of
+// Temp starts a throw-away cluster in a temporary folder, for tests. Its data need not
+// survive a crash of the machine (fsync is off), and its Stop also removes the folder. Settings of
 // cfg win over Temp's own; cfg.Dir is ignored. A killed one can be started again with Start on
 // its Dir.
 func Temp(cfg Config) (*Cluster, error) {

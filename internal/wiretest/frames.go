@@ -10,8 +10,8 @@ type Direction int
 
 // The directions.
 const (
-	Forward Direction = iota // from the client's end
-	Back                     // from the server's end
+	Forward Direction = iota // client to server
+	Back                     // server to client
 )
 
 func (d Direction) String() string { return [...]string{"forward", "back"}[d] }
@@ -26,12 +26,12 @@ const (
 // framing follows the frames of a connection in both directions: startup packets, the one-byte answers to
 // requests for encryption, messages, and records of TLS.
 type framing struct {
-	mu    sync.Mutex
-	lanes [2]lane
+	mu      sync.Mutex
+	streams [2]stream
 }
 
-// lane is one direction.
-type lane struct {
+// stream is what is known of the bytes of one direction.
+type stream struct {
 	mode mode
 	head []byte // of the frame under way, as far as it is needed
 	left int    // bytes of the frame still to come once its size is known
@@ -53,7 +53,7 @@ var headSizes = [...]int{modeStartup: 8, modeMessage: 5, modeAnswer: 1, modeTLS:
 
 func newFraming() *framing {
 	f := &framing{}
-	f.lanes[Back].mode = modeMessage
+	f.streams[Back].mode = modeMessage
 	return f
 }
 
@@ -62,55 +62,55 @@ func newFraming() *framing {
 func (f *framing) next(d Direction, b []byte) (n, size int, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	l := &f.lanes[d]
-	if l.size == 0 {
-		n = min(headSizes[l.mode]-len(l.head), len(b))
-		l.head = append(l.head, b[:n]...)
-		if len(l.head) < headSizes[l.mode] {
+	s := &f.streams[d]
+	if s.size == 0 {
+		n = min(headSizes[s.mode]-len(s.head), len(b))
+		s.head = append(s.head, b[:n]...)
+		if len(s.head) < headSizes[s.mode] {
 			return n, 0, false
 		}
-		l.size = l.frameSize()
-		l.left = l.size - len(l.head)
+		s.size = s.frameSize()
+		s.left = s.size - len(s.head)
 	}
-	k := min(l.left, len(b)-n)
-	l.left -= k
+	k := min(s.left, len(b)-n)
+	s.left -= k
 	n += k
-	size = l.size
-	if l.left > 0 {
+	size = s.size
+	if s.left > 0 {
 		return n, size, false
 	}
-	f.ended(d, l)
-	l.head, l.size = nil, 0
+	f.ended(d, s)
+	s.head, s.size = nil, 0
 	return n, size, true
 }
 
-func (l *lane) frameSize() int {
-	switch l.mode {
+func (s *stream) frameSize() int {
+	switch s.mode {
 	case modeStartup:
-		return max(8, int(binary.BigEndian.Uint32(l.head)))
+		return max(8, int(binary.BigEndian.Uint32(s.head)))
 	case modeMessage:
-		return max(5, 1+int(binary.BigEndian.Uint32(l.head[1:])))
+		return max(5, 1+int(binary.BigEndian.Uint32(s.head[1:])))
 	case modeTLS:
-		return 5 + int(binary.BigEndian.Uint16(l.head[3:]))
+		return 5 + int(binary.BigEndian.Uint16(s.head[3:]))
 	}
 	return 1
 }
 
 // ended notes what a whole frame says about those to come.
-func (f *framing) ended(d Direction, l *lane) {
-	switch l.mode {
+func (f *framing) ended(d Direction, s *stream) {
+	switch s.mode {
 	case modeStartup:
-		switch binary.BigEndian.Uint32(l.head[4:]) {
+		switch binary.BigEndian.Uint32(s.head[4:]) {
 		case codeSSL, codeGSS:
-			f.lanes[Back].mode = modeAnswer
+			f.streams[Back].mode = modeAnswer
 		case codeCancel:
 		default:
-			l.mode = modeMessage
+			s.mode = modeMessage
 		}
 	case modeAnswer:
-		f.lanes[Back].mode = modeMessage
-		if l.head[0] == 'S' {
-			f.lanes[Back].mode, f.lanes[Forward].mode = modeTLS, modeTLS
+		f.streams[Back].mode = modeMessage
+		if s.head[0] == 'S' {
+			f.streams[Back].mode, f.streams[Forward].mode = modeTLS, modeTLS
 		}
 	}
 }

@@ -153,7 +153,7 @@ func (m *Middleman) Cut() {
 	m.cut = make(chan struct{})
 }
 
-// Close ends everything.
+// Close stops listening, closes all connections and waits until they have ended.
 func (m *Middleman) Close() {
 	_ = m.listener.Close()
 	close(m.done)
@@ -197,7 +197,7 @@ func (m *Middleman) drop(c net.Conn) {
 	m.mu.Unlock()
 }
 
-// passage is one connection that passes.
+// passage is one connection from a client and the one to the target that belongs to it.
 type passage struct {
 	m      *Middleman
 	plan   Plan
@@ -207,7 +207,7 @@ type passage struct {
 	bytes  [2]atomic.Int64
 	struck atomic.Bool
 	over   sync.Once
-	ending atomic.Bool // politely
+	ending atomic.Bool // as Finish does
 }
 
 func (m *Middleman) pass(client *net.TCPConn) {

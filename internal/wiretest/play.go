@@ -35,7 +35,7 @@ func Play(conn net.Conn, s Script, rnd *rand.Rand) [][]byte {
 			}
 			all = all[n:]
 		}
-		for turn.Wait && len(p.owed) > 0 {
+		for turn.Wait && len(p.outstanding) > 0 {
 			if err := p.receive(); err != nil {
 				return append(p.replies, ending(err))
 			}
@@ -44,15 +44,15 @@ func Play(conn net.Conn, s Script, rnd *rand.Rand) [][]byte {
 	return p.toEnd()
 }
 
-// player keeps account of the replies in the way of a simple client: it knows which are still to come.
+// player counts replies as a simple client does: it knows which are still to come.
 type player struct {
-	conn     net.Conn
-	replies  [][]byte
-	owed     []byte // the types of the messages not answered yet
-	skipping bool   // the server ignores what comes before a Sync
+	conn        net.Conn
+	replies     [][]byte
+	outstanding []byte // types of the messages that the server has not answered yet
+	skipping    bool   // the server ignores what comes before a Sync
 }
 
-// Types of messages that are owed a reply, as the protocol has them.
+// Types of the messages that the server replies to.
 const (
 	typeBind, typeClose, typeDescribe, typeExecute = 'B', 'C', 'D', 'E'
 	typeFunctionCall, typeParse, typeQuery         = 'F', 'P', 'Q'
@@ -80,7 +80,7 @@ func (p *player) sent(m pgproto3.FrontendMessage) {
 		typ = typeClose
 	}
 	if typ != 0 && !p.skipping {
-		p.owed = append(p.owed, typ)
+		p.outstanding = append(p.outstanding, typ)
 	}
 }
 
@@ -102,30 +102,30 @@ func (p *player) receive() error {
 		clear(frame[headerSize : headerSize+4]) // the process that notified
 	}
 	p.replies = append(p.replies, frame)
-	if len(p.owed) > 0 {
+	if len(p.outstanding) > 0 {
 		p.settle(frame[0])
 	}
 	return nil
 }
 
-// settle strikes out what a reply of type typ answers.
+// settle removes from the outstanding messages what a reply of type typ answers.
 func (p *player) settle(typ byte) {
-	simple := bytes.IndexByte([]byte{typeSync, typeQuery, typeFunctionCall}, p.owed[0]) >= 0
+	simple := bytes.IndexByte([]byte{typeSync, typeQuery, typeFunctionCall}, p.outstanding[0]) >= 0
 	switch {
 	case typ == 'Z', bytes.IndexByte([]byte("123"), typ) >= 0,
-		p.owed[0] == typeDescribe && (typ == 'T' || typ == 'n'),
-		p.owed[0] == typeExecute && bytes.IndexByte([]byte("CIs"), typ) >= 0:
-		p.owed = p.owed[1:]
+		p.outstanding[0] == typeDescribe && (typ == 'T' || typ == 'n'),
+		p.outstanding[0] == typeExecute && bytes.IndexByte([]byte("CIs"), typ) >= 0:
+		p.outstanding = p.outstanding[1:]
 	case typ == 'E' && !simple:
-		at := bytes.IndexByte(p.owed, typeSync)
+		at := bytes.IndexByte(p.outstanding, typeSync)
 		if p.skipping = at < 0; p.skipping {
-			at = len(p.owed)
+			at = len(p.outstanding)
 		}
-		p.owed = p.owed[at:]
+		p.outstanding = p.outstanding[at:]
 	}
 }
 
-// toEnd takes all that comes until the session ends.
+// toEnd takes all replies until the session has ended.
 func (p *player) toEnd() [][]byte {
 	for {
 		if err := p.receive(); err != nil {

@@ -14,7 +14,7 @@ import (
 // Turn is what a client sends before it does something else.
 type Turn struct {
 	Messages []pgproto3.FrontendMessage
-	Wait     bool // until all that is owed has come
+	Wait     bool // until nothing is outstanding
 }
 
 // Script is what a client sends in a session.
@@ -43,14 +43,14 @@ func (s Script) String() string {
 
 // Shrink leaves out of a script that fails as much as it can within limit.
 func Shrink(s Script, limit time.Duration, fails func(Script) bool) Script {
-	var units Script // of one message each, of which the last waits if the turn did
+	var units Script // turns of one message each; the last one of a turn waits if the turn did
 	for _, t := range s {
 		for i, m := range t.Messages {
 			units = append(units, Turn{[]pgproto3.FrontendMessage{m}, t.Wait && i == len(t.Messages)-1})
 		}
 	}
 	for until, size := time.Now().Add(limit), len(units)/2; size > 0; size /= 2 {
-		for at := 0; at+size < len(units) && time.Now().Before(until); { // the end stays
+		for at := 0; at+size < len(units) && time.Now().Before(until); { // the last one stays
 			if less := slices.Delete(slices.Clone(units), at, at+size); fails(less) {
 				units = less
 			} else {

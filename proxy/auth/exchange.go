@@ -17,7 +17,7 @@ import (
 
 // Authentication is the server's business: its requests and the client's answers are relayed.
 // docs/auth.md has the matrix of methods and TLS; the one place where the proxy interferes is SCRAM
-// with a client that binds it to its TLS connection (authscram.go).
+// with a client that binds it to its TLS connection (scram.go).
 
 const (
 	// maxAuthToken is PG_MAX_AUTH_TOKEN_LENGTH, the limit for what a client answers.

@@ -65,10 +65,10 @@ func New(c net.Conn, pool *wire.BufferPool) (*Endpoint, error) {
 // tlsSocket is the transport under a tls.Conn.
 type tlsSocket struct {
 	Socket
-	link *Endpoint
+	endpoint *Endpoint
 	// ahead holds bytes read before it was known that they belong to TLS.
 	ahead []byte
-	// eager makes Read return errWouldBlock instead of waiting, so that the buffer passed to
+	// eager makes Read return wouldBlock instead of waiting, so that the buffer passed to
 	// tls.Conn.Read can be given back before the wait.
 	eager bool
 	buf   []byte
@@ -77,7 +77,7 @@ type tlsSocket struct {
 	once  func(fd uintptr) bool
 }
 
-// wouldBlock is errWouldBlock; Temporary keeps crypto/tls from making the error permanent.
+// wouldBlock is the error of a Read that found nothing. Temporary keeps crypto/tls from making it permanent.
 type wouldBlock struct{}
 
 func (wouldBlock) Error() string   { return "no data yet" }
@@ -94,7 +94,7 @@ func (t *tlsSocket) Read(p []byte) (int, error) {
 		return t.Socket.Read(p)
 	}
 	t.buf = p
-	if err := t.link.raw.Read(t.once); err != nil {
+	if err := t.endpoint.raw.Read(t.once); err != nil {
 		return 0, err
 	}
 	t.buf = nil
@@ -124,10 +124,10 @@ func readFD(fd uintptr, b []byte) (int, error) {
 	}
 }
 
-// secure makes l a TLS connection with make, which gets the transport; ahead are bytes of the
+// secure makes l a TLS connection with start, which gets the transport; ahead are bytes of the
 // handshake that were read already.
 func (l *Endpoint) secure(ahead []byte, start func(net.Conn) *tls.Conn) *tls.Conn {
-	l.thru = &tlsSocket{Socket: l.Socket, link: l, ahead: ahead}
+	l.thru = &tlsSocket{Socket: l.Socket, endpoint: l, ahead: ahead}
 	l.thru.once = l.thru.readOnce
 	l.TLS = start(l.thru)
 	l.Conn = l.TLS
@@ -159,7 +159,7 @@ func (l *Endpoint) DropBatch() {
 }
 
 // ReadBatch waits for data without holding a buffer and returns a batch, whose head is the unfinished
-// header of flow. The batch is to be given back with drop.
+// header of flow. The batch is to be given back with DropBatch.
 func (l *Endpoint) ReadBatch(flow *wire.Framer) ([]byte, error) {
 	l.flow = flow
 	if l.TLS != nil {
@@ -179,7 +179,7 @@ func (l *Endpoint) ReadBatch(flow *wire.Framer) ([]byte, error) {
 	return l.buf[:l.off+l.n], nil
 }
 
-// readTLS is read for TLS: what tls.Conn holds back comes first, then the socket is waited for.
+// readTLS is ReadBatch for TLS: what tls.Conn holds back comes first, then the socket is waited for.
 func (l *Endpoint) readTLS() ([]byte, error) {
 	l.thru.eager = true
 	for {

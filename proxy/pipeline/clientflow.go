@@ -9,9 +9,9 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// ClientFlow walks over the bytes that come from the client: it finds the messages, notes what
-// the server will owe for them, and replaces the text of statements that have a Plan.
-// It belongs to the direction client -> server and does no input or output.
+// ClientFlow walks over the bytes that come from the client: it finds the messages, notes the requests that they
+// are, and replaces the text of statements that have a Plan. It belongs to the direction client to server and does
+// no input or output.
 type ClientFlow struct {
 	rewriter Rewriter // nil: nothing is ever rewritten
 	secret   string   // StatementContext.Secret
@@ -21,67 +21,67 @@ type ClientFlow struct {
 	private  string                         // see ownName
 
 	wire.Framer
-	// news are the entries for the messages of the last feed, in order, and newsSize their bytes.
-	news     []owed
-	newsSize int
-	// before is what was known of the server before the feed under way.
+	// requests are the new requests, those of the last feed in order, and requestsSize their bytes.
+	requests     []request
+	requestsSize int
+	// before is the backlog before the feed under way.
 	before Backlog
-	// copyEnds counts the ends of COPY that follow each other.
+	// copyEnds counts the ends of COPY that follow each other without another request between.
 	copyEnds int
-	// gathered is what is held of a long message.
-	gathered memory.LongMessage
-	// short is set while the message being looked at was let go.
+	// buffered is the memory that a long message has while it is buffered.
+	buffered memory.LongMessage
+	// short is set while a message is looked at of which there was no memory to buffer more than the head.
 	short bool
-	// unread is the long message that passes without being looked at; nil nearly always.
+	// unread is the long message that passes without being read; nil nearly always.
 	unread *unread
-	// planned is set by the session's first Plan; from then on names are noted.
+	// planned is set by the session's first Plan; from then on requests have details.
 	planned bool
-	// late is set by the session's first late plan.
-	late   *lateFlow
-	asking asking
-	// held by the Rewriter: a statement of the session; see holding.
+	// bindTime is set by the session's first bind-time plan.
+	bindTime *bindTime
+	names    *names
+	probing  probing
+	// holding says whether the Rewriter has a statement of the session.
 	holding holding
-	// Terminated is set by Terminate: what follows is not forwarded.
+	// Terminated is set by the client's Terminate: what follows is not forwarded.
 	Terminated bool
-	// Detached makes feed stop with ErrNeedsRewriter before a message for the Rewriter or a late
-	// plan, whose answer may take its time; aside is then that message and what follows.
+	// Detached makes Feed stop with ErrNeedsRewriter before a message that the Rewriter or a bind-time plan is to be
+	// asked about, because that may take its time; aside is then that message and what follows.
 	Detached bool
 	aside    []byte
 }
 
-// Backlog is where the server stands before a feed.
+// Backlog is what the server is known to be doing.
 type Backlog struct {
-	// owing and size are how many replies it owes, and the bytes of their entries.
+	// Outstanding is the number of requests that it has not replied to, and size are their bytes.
 	Outstanding, size int
-	// Ends are those of them that make the server send what it holds back.
+	// Ends counts those of them that make the server send what it holds back.
 	Ends int
-	// skips: it ignores all up to the next Sync.
+	// skips says that the server ignores all up to the next Sync.
 	skips bool
 }
 
-// ErrNeedsRewriter is returned by a detached feed; see wire.Framer.SetAside. It is also returned by
-// any feed before a message that can be looked at only when replies to what was sent before have
-// come: then the next feed waits for them.
+// ErrNeedsRewriter is returned by Feed if Detached is set. It is also returned by any feed before a message that can be
+// looked at only when replies to what was sent before have come: then the next feed waits for them.
 var ErrNeedsRewriter = errors.New("statement is for the Rewriter")
 
-// newsKeep is how many entries of news are kept between batches.
-const newsKeep = 64
+// requestsKeep is how many entries of ClientFlow.requests are kept between batches.
+const requestsKeep = 64
 
-// Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in
-// out. before is where the server stands. The entries in news must be queued before it is written. With wire.ErrFull it has stopped before a message,
-// and aside is what it has not looked at: that is to be fed when the server owes less.
+// Feed takes a batch, whose head was prefilled, and leaves what is to be written to the server in out. The new requests
+// must be queued, by Expect, before that is written. With wire.ErrFull it has stopped because too much is outstanding, and
+// what TakeAside returns is to be fed when there is room again.
 func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *wire.Splicer) (err error) {
 	f.before = before
-	if cap(f.news) > newsKeep {
-		f.news = nil
+	if cap(f.requests) > requestsKeep {
+		f.requests = nil
 	}
-	f.news, f.newsSize = f.news[:0], 0
+	f.requests, f.requestsSize = f.requests[:0], 0
 	out.Begin(buf)
 	pos := 0
-	if f.late != nil && f.late.awaited != nil && !f.late.await(ctx) || !f.awaitAnswer(ctx) {
+	if f.bindTime != nil && f.bindTime.awaited != nil && !f.bindTime.await(ctx) || !f.awaitAnswer(ctx) {
 		f.Terminated = true
 	}
-	for again := f.Holds() && f.gathered.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
+	for again := f.Holds() && f.buffered.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
 		var frame []byte
 		frame, pos, err = f.Next(buf, pos, out, f)
 		switch {
@@ -110,7 +110,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	return nil
 }
 
-// TakeAside returns what the last feed has not looked at, which is to be fed next; nil: nothing.
+// TakeAside returns what the last feed has not looked at, which is to be fed next; nil for nothing.
 func (f *ClientFlow) TakeAside() (aside []byte) {
 	aside, f.aside = f.aside, nil
 	return aside
@@ -124,29 +124,29 @@ func (f *ClientFlow) Settle() {
 }
 
 // Release gives back the memory of long messages.
-func (f *ClientFlow) Release() { f.gathered.Release() }
+func (f *ClientFlow) Release() { f.buffered.Release() }
 
-// take deals with a message, or the head of one, that next has returned with position pos. It returns the
+// take deals with a message, or the head of one, that Next has returned with position pos. It returns the
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
 	wait := f.Detached && f.forRewriter(frame)
-	if f.late != nil {
+	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
 			if !f.mustCut() {
 				return pos, nil
 			}
 			frame = f.Cut(buf, out)
 		}
-		if f.late.awaited, err = f.late.unsettled(frame); err != nil {
+		if f.bindTime.awaited, err = f.unsettled(frame); err != nil {
 			return pos, err
 		}
-		wait = wait || f.late.awaited != nil || f.Detached && f.late.asks(frame)
+		wait = wait || f.bindTime.awaited != nil || f.Detached && f.asksPlan(frame)
 	}
 	if wait {
 		f.aside = f.SetAside(buf, frame, pos, out)
 		return pos, ErrNeedsRewriter
 	}
-	if f.ask(ctx, buf, frame, pos, out) {
+	if f.sendProbe(ctx, buf, frame, pos, out) {
 		return pos, ErrNeedsRewriter
 	}
 	failed, err := f.failedFor(frame)
@@ -159,7 +159,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 			return pos, err
 		}
 	}
-	f.asking.done()
+	f.probing.done()
 	f.short = false
 	if repl != nil || failed {
 		f.Replace(out, frame, pos, repl)
@@ -170,7 +170,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 }
 
 // Wants says how much of a message of type typ and the given total size must lie in one piece
-// before it goes on: 0 means that the header is enough. It notes what needs no body.
+// before it goes on: 0 means that the header is enough. A request that needs no more than that it notes.
 func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	if f.unread != nil {
 		f.readOn()
@@ -185,7 +185,7 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		return 0
 	}
 	if f.before.skips {
-		f.asking.done() // it was about a message that is skipped now
+		f.probing.done() // the message that was asked about is skipped now
 		if typ != wire.MsgSync {
 			return 0
 		}
@@ -207,41 +207,41 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		if f.rewriter != nil {
 			return wantsText(size)
 		}
-		f.push(owedQuery, nil)
+		f.push(kindQuery, nil)
 	case wire.MsgParse:
 		if f.rewriter != nil {
 			return wantsText(size)
 		}
-		f.push(owedParse, nil)
+		f.push(kindParse, nil)
 	case wire.MsgBind:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
-		f.push(owedBind, nil)
+		f.push(kindBind, nil)
 	case wire.MsgDescribe:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
-		f.push(owedDescribe, nil)
+		f.push(kindDescribe, nil)
 	case wire.MsgExecute:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
-		f.push(owedExecute, nil)
+		f.push(kindExecute, nil)
 	case wire.MsgClose:
 		if f.planned {
 			return min(size, wire.MaxNames)
 		}
-		f.push(owedClose, nil)
+		f.push(kindClose, nil)
 	case wire.MsgSync:
-		f.push(owedSync, nil)
+		f.push(kindSync, nil)
 	case wire.MsgFunctionCall:
-		f.push(owedFunctionCall, nil)
+		f.push(kindFunctionCall, nil)
 	}
 	return 0
 }
 
-// wantsText is wants for a message with a text: all of it, or its head where it is too long to be looked at.
+// wantsText is Wants for a message with a text: all of it, or its head where it is too long to be read.
 func wantsText(size int) (gather int) {
 	if size > wire.MaxText {
 		return wire.MaxNames
@@ -249,14 +249,14 @@ func wantsText(size int) (gather int) {
 	return size
 }
 
-// full reports that enough is owed. The client is then not read until the server has caught up, and a
-// Flush makes the server say what it has: it holds replies back until Sync.
+// full reports that enough is outstanding. The client is then not read until the server has caught up, and a
+// Flush makes the server send its replies, which it holds back until Sync.
 func (f *ClientFlow) full() bool {
-	return f.before.Outstanding+len(f.news) >= maxOwed || f.before.size+f.newsSize >= maxOwedBytes
+	return f.before.Outstanding+len(f.requests) >= maxOutstanding || f.before.size+f.requestsSize >= maxOutstandingBytes
 }
 
-// forRewriter reports whether inspect would call Rewrite for the message. Of long ones it says so unseen, for to
-// look at them takes time.
+// forRewriter reports whether inspect would call Rewrite for the message. Of a long one it says so without looking at it,
+// because that takes time.
 func (f *ClientFlow) forRewriter(frame []byte) bool {
 	if frame[0] != wire.MsgQuery && frame[0] != wire.MsgParse || !isWhole(frame) {
 		return false
@@ -267,29 +267,30 @@ func (f *ClientFlow) forRewriter(frame []byte) bool {
 // maxCopyEnds is how many ends of COPY in a row are noted: more than statements of one Query take.
 const maxCopyEnds = 1024
 
-func (f *ClientFlow) push(kind replyKind, a *about) {
-	f.asking.note(kind)
+// push notes a message of the client.
+func (f *ClientFlow) push(kind requestKind, a *details) {
+	f.probing.note(kind)
 	if kind != copyEnd {
 		f.copyEnds = 0
 	} else if f.copyEnds++; f.copyEnds > maxCopyEnds {
 		return
 	}
-	if f.late != nil {
-		f.late.sent(kind)
+	if f.bindTime != nil {
+		f.bindTime.sent(kind)
 	}
-	f.add(owed{kind: kind, about: a})
+	f.add(request{kind: kind, details: a})
 }
 
-// add adds to news.
-func (f *ClientFlow) add(o owed) {
-	if o.about != nil {
-		o.size = uint32(o.about.size())
-		f.newsSize += int(o.size)
+// add adds a new request.
+func (f *ClientFlow) add(o request) {
+	if o.details != nil {
+		o.size = uint32(o.details.size())
+		f.requestsSize += int(o.size)
 	}
-	f.news = append(f.news, o)
+	f.requests = append(f.requests, o)
 }
 
-// inspect looks at a gathered message (or at the head of a long one), notes it, and returns its
+// inspect looks at a message that lies in one piece (or at the head of a long one), notes it, and returns its
 // replacement or nil.
 func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []byte, err error) {
 	body := frame[wire.HeaderSize:]
@@ -309,9 +310,9 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	case wire.MsgBind:
 		return f.bind(ctx, frame)
 	case wire.MsgDescribe:
-		f.named(owedDescribe, body)
+		f.named(kindDescribe, body)
 	case wire.MsgClose:
-		f.named(owedClose, body)
+		f.named(kindClose, body)
 	case wire.MsgExecute:
 		return f.execute(frame)
 	case wire.MsgTerminate:
@@ -320,5 +321,7 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	return nil, nil
 }
 
-// Roomy reports that a client that had to wait may go on.
-func (s Backlog) Roomy() bool { return s.Outstanding <= maxOwed/2 && s.size <= maxOwedBytes/2 }
+// Roomy reports whether a client that had to wait may go on.
+func (s Backlog) Roomy() bool {
+	return s.Outstanding <= maxOutstanding/2 && s.size <= maxOutstandingBytes/2
+}

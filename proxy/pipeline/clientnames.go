@@ -6,13 +6,13 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// bind returns what takes the place of a Bind that is refused, nil nearly always.
+// bind notes a Bind and returns what takes its place where it is refused; nil nearly always.
 func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte, err error) {
-	a := new(about)
+	a := new(details)
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
 		a.portal, a.statement = nameKey(portal), nameKey(statement)
-		if f.late != nil {
-			refused, err := f.lateBound(ctx, frame, a)
+		if f.bindTime != nil {
+			refused, err := f.bindPrelude(ctx, frame, a)
 			if refused != nil {
 				return f.fail(refused), nil
 			}
@@ -21,23 +21,23 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 			}
 		}
 	}
-	f.push(owedBind, a)
+	f.push(kindBind, a)
 	return nil, nil
 }
 
-// execute returns the Execute with the messages of a step before it, if it needs one.
+// execute notes an Execute and returns it with the messages of a prelude statement before it; nil where it needs none.
 func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
-	a := new(about)
+	a := new(details)
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {
 		a.portal = nameKey(portal)
-		if f.late != nil {
+		if f.bindTime != nil {
 			var refused Plan
-			if replacement, refused, err = f.lateExecute(portal, a); refused != nil {
+			if replacement, refused, err = f.executePrelude(portal, a); refused != nil {
 				return f.fail(refused), nil
 			}
 		}
 	}
-	f.push(owedExecute, a)
+	f.push(kindExecute, a)
 	if replacement != nil {
 		replacement = append(replacement, frame...)
 	}
@@ -45,8 +45,8 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 }
 
 // named notes a Describe or Close, whose body is 'S' or 'P' and a name.
-func (f *ClientFlow) named(kind replyKind, body []byte) {
-	a := new(about)
+func (f *ClientFlow) named(kind requestKind, body []byte) {
+	a := new(details)
 	if len(body) > 0 {
 		if name, _, ok := wire.CString(body[1:]); ok {
 			if a.ofPortal = body[0] == 'P'; a.ofPortal {
@@ -54,8 +54,8 @@ func (f *ClientFlow) named(kind replyKind, body []byte) {
 			} else {
 				a.statement = nameKey(name)
 			}
-			if f.late != nil && kind == owedClose {
-				a.deeds = f.late.closed(a)
+			if f.bindTime != nil && kind == kindClose {
+				a.bindings = f.names.note(&binding{portal: a.ofPortal, name: nameKey(name), segment: f.bindTime.segment})
 			}
 		}
 	}

@@ -7,69 +7,84 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
+// query notes a Query and returns what takes its place where it has a Plan; else nil.
 func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
-	text, rest, ok := wire.CString(body)
+	query, rest, ok := wire.CString(body)
 	if !ok || len(rest) > 0 {
-		f.push(owedQuery, nil) // malformed: the server says so
+		f.push(kindQuery, nil) // malformed: the server says so
 		return nil
 	}
-	plan := f.plan(ctx, text, true, nil)
+	plan := f.plan(ctx, query, true, nil)
 	if !f.planned {
-		f.push(owedQuery, nil)
+		f.push(kindQuery, nil)
 		return nil
 	}
-	a := &about{plan: plan, drops: deallocatedNames(text)}
-	if f.late != nil {
-		deeds, ok := f.late.acted(f.acts(text), true)
-		if !ok {
-			plan = tooManyActs()
-			a.plan = plan
-		}
-		a.deeds = deeds
+	a := &details{plan: plan}
+	effects, known := f.effects(query)
+	switch {
+	case known:
+		a.bindings = f.noteEffects(effects, true)
+	case f.bindTime != nil && f.names.matter():
+		plan = tooManyEffects(len(effects))
+		a.plan = plan
+	default:
+		a.text = &text{unread: true}
 	}
 	if plan == nil {
-		f.push(owedQuery, a)
+		f.push(kindQuery, a)
 		return nil
 	}
 	a.hide, a.tag = plan.Hidden(), plan.Tag()
-	f.push(owedQuery, a)
+	f.push(kindQuery, a)
 	return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0})
 }
 
+// parse notes a Parse and returns what takes its place where it has a Plan; else nil.
 func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	name, rest, ok := wire.CString(body)
 	if !ok {
-		f.push(owedParse, nil)
+		f.push(kindParse, nil)
 		return nil
 	}
-	text, types, ok := wire.CString(rest)
+	query, types, ok := wire.CString(rest)
 	if !ok {
-		f.push(owedParse, nil)
+		f.push(kindParse, nil)
 		return nil
 	}
 	voids := voidParams(types)
-	plan := f.plan(ctx, text, false, voids)
+	plan := f.plan(ctx, query, false, voids)
 	if !f.planned {
-		f.push(owedParse, nil)
+		f.push(kindParse, nil)
 		return nil
 	}
-	a := &about{plan: plan, statement: nameKey(name), drops: deallocatedNames(text)}
-	if f.latePlan(plan); f.late != nil {
-		acts := f.acts(text)
-		if f.late.crowded(a.statement, plan, acts) {
-			plan, acts = tooManyStatements(), nil
-			a.plan = plan
-		}
-		a.deeds = f.late.parsed(a.statement, plan, voids, acts)
+	a := &details{statement: nameKey(name)}
+	from := &text{plan: plan}
+	if from.bindTime() != nil {
+		from.voids = voids
 	}
-	f.push(owedParse, a)
+	if effects, known := f.effects(query); !known {
+		from.unread = true
+	} else if len(effects) > 0 { // a Parse with several statements fails
+		from.effect = &effects[0]
+	}
+	if f.followNames(plan); f.bindTime != nil {
+		if !f.names.roomForStatement(a.statement, from) {
+			plan = tooManyStatements()
+			from = &text{plan: plan}
+		}
+		a.bindings = f.names.note(&binding{name: a.statement, segment: f.bindTime.segment, text: from})
+	}
+	if a.plan = plan; from.memory() > 0 {
+		a.text = from
+	}
+	f.push(kindParse, a)
 	if plan == nil {
 		return nil
 	}
 	return wire.AppendFrame(nil, wire.MsgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
 }
 
-// plan asks the Rewriter about text; voids is what a Parse says of its parameters.
+// plan returns the Plan that the Rewriter has for a text, or nil; voids are those of StatementContext.
 func (f *ClientFlow) plan(ctx context.Context, text []byte, simple bool, voids []int) Plan {
 	if !f.rewriter.Mentions(text) {
 		return nil
@@ -81,6 +96,7 @@ func (f *ClientFlow) plan(ctx context.Context, text []byte, simple bool, voids [
 	return plan
 }
 
+// context is what the Rewriter is told of the session.
 func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
 	set := f.reads()
 	return StatementContext{
@@ -89,9 +105,34 @@ func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
 	}
 }
 
-// acts is actsOf with the session's settings.
-func (f *ClientFlow) acts(text []byte) []act {
-	return actsOf(text, f.reads().EscapeStrings)
+// effects asks the Rewriter what the statements of a text do to names; known is false when they are too many, or
+// when the settings under which the session will read the text are not known.
+func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
+	if !f.rewriter.MayHaveEffects(text) {
+		return nil, true
+	}
+	if f.bindTime == nil && f.varies(text) { // then it costs the places in reports only, which is no reason for a probe query
+		return nil, false
+	}
+	effects, more := f.rewriter.Effects(f.context(false, nil), string(text))
+	return effects, !more
+}
+
+// noteEffects notes what the statements of a Query or of a portal do to names.
+func (f *ClientFlow) noteEffects(effects []Effect, simple bool) []*binding {
+	if len(effects) == 0 {
+		return nil
+	}
+	like := binding{simple: simple}
+	if f.bindTime != nil {
+		like.segment, like.doubtful = f.bindTime.segment, f.bindTime.unsynced
+		for i := range effects {
+			if effects[i].Name == "" {
+				f.names.rebindAny()
+			}
+		}
+	}
+	return f.names.noteEffects(effects, like)
 }
 
 // oidVoid is VOIDOID of the server's pg_type.

@@ -9,16 +9,16 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// failure is a Plan of the proxy's own for a message that is refused: the server is made to fail, and what it
-// says becomes this. So the order of the replies and the state of the transaction are always the server's.
+// failure is a Plan of the proxy's own for a message that is refused. The server is made to fail, and its ErrorResponse is
+// replaced by this one; so the order of the replies and the state of the transaction are the server's.
 type failure struct{ code, message, detail, hint string }
 
-// failingSQL fails when it is analysed. Where the transaction has failed before the server says so instead.
+// failingSQL fails when it is analysed. If the transaction has failed before, the server says that instead.
 const failingSQL = "select pg_catalog.int4 'refused by mbusproxy'"
 
 func (f *failure) SQL() string { return failingSQL }
 
-// EditReport leaves what the server says for a reason of its own.
+// EditReport leaves an error that has a reason of the server's own as it is.
 func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	if r.SeverityUnlocalized != "ERROR" || r.Code == codeFailedTransaction {
 		return false
@@ -32,17 +32,17 @@ func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 
 func (*failure) Hidden() []int         { return nil }
 func (*failure) Tag() string           { return "" }
-func (*failure) Late() bool            { return false }
+func (*failure) BindTime() bool        { return false }
 func (*failure) EndsTransaction() bool { return false }
 func (*failure) AfterTransaction()     {}
 func (*failure) Signals() bool         { return false }
 
-// Bound is not called.
-func (*failure) Bound(context.Context, StatementContext, wire.Values) Plan { return nil }
+// Prelude is not called.
+func (*failure) Prelude(context.Context, StatementContext, wire.Values) Plan { return nil }
 
-// fail notes and returns a message at which the server fails, in place of one of the extended protocol.
+// fail notes and returns a message at which the server fails, which takes the place of one of the extended protocol.
 func (f *ClientFlow) fail(plan Plan) []byte {
-	f.push(owedParse, &about{plan: plan, statement: f.ownName()})
+	f.push(kindParse, &details{plan: plan, statement: f.ownName()})
 	return wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte(plan.SQL()+"\x00"), []byte{0, 0})
 }
 
@@ -55,10 +55,10 @@ const (
 	codeProgramLimit  = "54000"
 )
 
-func tooManyActs() Plan {
+func tooManyEffects(n int) Plan {
 	return &failure{
 		code:    codeProgramLimit,
-		message: fmt.Sprintf("more than %d statements that prepare, deallocate or declare in one text", maxActs),
+		message: fmt.Sprintf("more than %d statements that prepare, deallocate or declare in one text", n),
 		detail:  "Among them are names of statements with calls for which mbusproxy runs statements of its own.",
 		hint:    "Send them in several messages.",
 	}
@@ -68,15 +68,15 @@ func tooManyStatements() Plan {
 	return &failure{
 		code:    codeProgramLimit,
 		message: "too many prepared statements with calls for which mbusproxy runs statements of its own",
-		detail:  fmt.Sprintf("A session may have %d, with %d bytes of text.", maxLate, maxLateSize),
+		detail:  fmt.Sprintf("A session may have %d, with %d bytes of text.", maxStatements, maxStatementsSize),
 		hint:    "Close or deallocate those that are not needed any more.",
 	}
 }
 
-func tooManySteps() Plan {
+func tooManyPreludes() Plan {
 	return &failure{
 		code:    codeProgramLimit,
-		message: fmt.Sprintf("more than %d open portals of statements with calls for which mbusproxy runs statements of its own", MaxSteps),
+		message: fmt.Sprintf("more than %d open portals of statements with calls for which mbusproxy runs statements of its own", MaxPreludes),
 		hint:    "Close portals, or end the transaction.",
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Flows are the two directions of one session. What they share is what the server has reported of its settings.
+// Flows are the two directions of one session. They share what the server has reported of its settings, and the table of names.
 type Flows struct {
 	Up       ClientFlow
 	Down     serverFlow
-	settings atomic.Pointer[wire.Settings] // as last reported; down writes, up reads
+	settings atomic.Pointer[wire.Settings] // as last reported; Down writes, Up reads
 }
 
 // Facts is what startup has found out about a session.
@@ -23,21 +23,21 @@ type Facts struct {
 	Txn            byte          // the status in it
 }
 
-// Begin is called once, before the first feed.
+// Begin is called once, before the first feed and before Share.
 func (f *Flows) Begin(l Facts) {
 	f.settings.Store(&l.Settings)
 	f.Up = ClientFlow{
-		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings,
+		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names,
 	}
 	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, Settings: &f.settings}
 	f.Down.Txn = l.Txn
 }
 
-// Share is called once, before the first feed, with the memory that all sessions share. letGo is called, by another
-// session, when the long message being gathered is to be let go, and look from time to time while the Rewriter has a statement, to end
-// a session whose client is gone.
+// Share is called once, before the first feed, with the memory that all sessions share: for long messages, and to remember
+// texts. letGo is called, by another session, when the long message being buffered is to be let go, and look from time
+// to time while the Rewriter has a statement, to end a session whose client is gone.
 func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, letGo, look func()) {
-	f.Up.gathered = long.Share(letGo)
+	f.Up.buffered = long.Share(letGo)
 	f.Up.holding.look = look
-	f.Down.names.statements.budget, f.Down.names.portals.budget = remembered, remembered
+	f.Down.names.share(remembered)
 }

@@ -155,7 +155,7 @@ func FuzzClientFrames(f *testing.F) {
 	})
 }
 
-// TestStepPieces: where the stream is cut into reads does not show, also around a late Bind.
+// TestStepPieces: where the stream is cut into reads does not show, also around the Bind of a bind-time plan.
 func TestStepPieces(t *testing.T) {
 	var input []byte
 	for _, m := range proxytest.Messages(proxytest.Parse("s", proxytest.LateText),
@@ -176,7 +176,7 @@ func TestStepPieces(t *testing.T) {
 			t.Fatalf("in pieces of %d: %v\ngot  %q\nwant %q", piece, err, got, want)
 		}
 	}
-	// A Bind of which only the head is gathered at first.
+	// A Bind of which only the head is buffered at first.
 	big := &pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{bytes.Repeat([]byte("v"), 3*wire.MaxNames)}}
 	input, _ = (&pgproto3.Parse{Name: "s", Query: proxytest.LateText}).Encode(nil)
 	input, _ = big.Encode(input)
@@ -188,7 +188,7 @@ func TestStepPieces(t *testing.T) {
 	}
 }
 
-// TestPiecesWithoutMemory: what is not gathered for want of memory passes as it came, wherever the stream is cut.
+// TestPiecesWithoutMemory: what is not buffered for want of memory passes as it came, wherever the stream is cut.
 func TestPiecesWithoutMemory(t *testing.T) {
 	long := strings.Repeat("z", 3*wire.MaxNames)
 	input := proxytest.Encoded(t, proxytest.Parse("s", proxytest.LateText), proxytest.Query("select 1 /*hide 0*/"+long), proxytest.Parse("t", long+proxytest.LateText), proxytest.Query(long),

@@ -9,8 +9,7 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// holding tells whether a statement of the session is with the Rewriter, so that a cancel request reaches it
-// there.
+// holding knows whether the Rewriter has a statement of the session, so that a cancel request reaches it there.
 type holding struct {
 	// look is called from time to time while the Rewriter has a statement, to end a session whose client is
 	// gone; nil in tests.
@@ -20,8 +19,8 @@ type holding struct {
 	cancel context.CancelCauseFunc // nil: none is
 }
 
-// lookEvery is how often it is looked whether the client of a statement with the Rewriter is still there. One that has
-// only ended its sending waits for the result.
+// lookEvery is the time between calls of look. A client that has ended its sending only is still there: it waits for
+// the result.
 const lookEvery = time.Second
 
 // errCanceled is the cause with which the context of a Rewriter's call ends when the client cancels.
@@ -80,7 +79,7 @@ func (f *ClientFlow) Interrupt() bool { return f.holding.interrupt() }
 
 // rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
 func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text string) Plan {
-	if f.asking.canceled {
+	if f.probing.canceled {
 		return canceled()
 	}
 	ctx, letGo := f.holding.hold(ctx)
@@ -91,12 +90,13 @@ func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text st
 	return plan
 }
 
-// bound asks a late plan for the step of a Bind, which is not sent if it is cancelled meanwhile.
-func (f *ClientFlow) bound(ctx context.Context, plan Plan, voids []int, values wire.Values) (step, refused Plan) {
+// prelude asks a bind-time plan for the prelude statement of a Bind. refused is what the Bind fails with if it is cancelled
+// meanwhile.
+func (f *ClientFlow) prelude(ctx context.Context, plan Plan, voids []int, values wire.Values) (prelude, refused Plan) {
 	ctx, letGo := f.holding.hold(ctx)
-	step = plan.Bound(ctx, f.context(false, voids), values)
+	prelude = plan.Prelude(ctx, f.context(false, voids), values)
 	if letGo() {
 		return nil, canceled()
 	}
-	return step, nil
+	return prelude, nil
 }

@@ -1,28 +1,28 @@
 package pipeline
 
-// Inbox is what the direction client -> server tells the other of the messages it is about to write, where each
-// of them has a goroutine, and what it gets to know of where the server stands. Its owner guards it with a mutex.
-// Where one goroutine serves both directions there is no need of it.
+// Inbox takes the requests from the direction client to server, which is about to write them, to the other, and the backlog the
+// other way, where each direction has a goroutine of its own. Its owner guards it with a mutex. Where one goroutine serves both
+// directions there is no need of it.
 type Inbox struct {
-	entries []owed
-	size    int // owed.size of all
+	entries []request
+	size    int // request.size of all
 	ends    int // entries of kinds that flush
-	// known is where the server stands but for entries, copies whether it takes the data of a COPY.
+	// known is the backlog without entries; copies says that the server takes the data of a COPY.
 	known  Backlog
 	copies bool
-	// skips means that the server skips what it is sent up to the next Sync; see ignored.
+	// skips says that the server skips what it is sent up to the next Sync, as far as can be told.
 	skips bool
 }
 
-// Empty reports whether nothing is queued.
+// Empty reports whether there is nothing for Collect.
 func (in *Inbox) Empty() bool { return len(in.entries) == 0 }
 
-// Expect queues what the server will owe for the messages of f's last feed.
+// Expect queues the requests of f's last feed.
 func (in *Inbox) Expect(f *ClientFlow) {
-	for i := range f.news {
-		o := &f.news[i]
+	for i := range f.requests {
+		o := &f.requests[i]
 		if in.ignored(o) {
-			o.undo()
+			o.undo(f.names)
 			continue
 		}
 		in.entries = append(in.entries, *o)
@@ -30,28 +30,29 @@ func (in *Inbox) Expect(f *ClientFlow) {
 	}
 }
 
-func (in *Inbox) count(o *owed) {
+// count adds the request to what is counted.
+func (in *Inbox) count(o *request) {
 	in.size += int(o.size)
 	if o.kind.flushes() {
 		in.ends++
 	}
 }
 
-// ignored reports that nothing will be owed for a message, which is not to be noted. It gives up the
-// questions among messages that the server is going to skip.
-func (in *Inbox) ignored(o *owed) bool {
+// ignored reports whether the server will not reply to a request, which is not to be queued then. It gives up the probe
+// queries among the requests that the server is going to skip.
+func (in *Inbox) ignored(o *request) bool {
 	in.skips = in.skips && giveUp(o)
 	switch o.kind {
-	case owedSync:
+	case kindSync:
 		in.known.skips = false
-		return in.copies && len(in.entries) >= maxOwed // see tracker.copies
+		return in.copies && len(in.entries) >= maxOutstanding // see tracker.copies
 	case copyEnd:
 		in.copies = false
 	}
 	return in.known.skips
 }
 
-// Backlog is where the server stands, with entries.
+// Backlog is the backlog with the entries.
 func (in *Inbox) Backlog() Backlog {
 	if in.copies {
 		return Backlog{Ends: in.ends}
@@ -63,13 +64,12 @@ func (in *Inbox) Backlog() Backlog {
 	return now
 }
 
-// Collect hands over to f what was queued. All replies in a batch that was read before are owed to messages queued
-// before.
+// Collect hands the entries over to f. A reply that was read before the call is to a request that was queued before it.
 func (in *Inbox) Collect(f *serverFlow) {
 	f.queueUp(in.entries)
 	clear(in.entries)
 	in.size, in.ends = 0, 0
-	if cap(in.entries) > newsKeep {
+	if cap(in.entries) > requestsKeep {
 		in.entries = nil
 	} else {
 		in.entries = in.entries[:0]
@@ -77,8 +77,8 @@ func (in *Inbox) Collect(f *serverFlow) {
 	in.known = f.Backlog()
 }
 
-// Publish tells, after a batch of replies, where the server stands: whether it skips what comes now,
-// for then no reply would ever end the wait for an answer, and whether it owes less.
+// Publish takes over the backlog of f after a batch of replies. Where the server now skips what comes, it gives up what waits for
+// a reply that will not come.
 func (in *Inbox) Publish(f *serverFlow) {
 	in.known, in.copies = f.Backlog(), f.copies()
 	in.skips = f.skipsOn()
@@ -90,7 +90,7 @@ func (in *Inbox) Publish(f *serverFlow) {
 	for i := range in.entries {
 		o := in.entries[i]
 		if in.ignored(&o) {
-			o.undo()
+			o.undo(&f.names)
 			continue
 		}
 		kept = append(kept, o)

@@ -1,121 +1,172 @@
 package pipeline
 
-// names knows which of the session's prepared statements and portals were made from a Plan. It
-// stores nothing in a session that never had one. It belongs to the direction server -> client,
-// for only the server's replies say what exists.
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// names is the one table of what the session's prepared statements and portals stand for. It holds nothing
+// in a session that never had a Plan, and a name only as long as it stands for something that matters.
+//
+// Of each name it knows two things, for the two directions stand at different places of the same stream:
+//
+//   - text is what the name stands for where the server's replies have come to. Reports are edited by it. Only the
+//     direction server to client writes and reads it, in every session that has had a Plan. It may be forgotten where
+//     memory is short.
+//   - bound and outstanding are what it stands for where the client's messages have come to. They decide on prelude
+//     statements, and there are such only in sessions that have had a bind-time plan. The direction client to server adds
+//     a binding when it is sent, and the other settles it when the server has replied.
+//
+// A binding that takes a name away is noted to save memory only. To bind or execute a name that is not there is an error,
+// and then the server skips what belongs to it; so all that matters is what bound the name last.
 type names struct {
-	statements made
-	portals    made
-	living     living
+	mu                  sync.Mutex // while it is held, only the mutex of the budget is locked
+	statements, portals nameTable
+	used                atomic.Bool // set for good when the table first holds something
 }
 
-// inUse reports whether any name has a plan.
-func (n *names) inUse() bool {
-	return n.statements.inUse() || n.portals.inUse() || len(n.living.statements) > 0
+// nameTable is the part of the table for statements, or for portals. Its methods are called with names.mu held.
+type nameTable struct {
+	of map[string]*name
+	textMemory
+	texts int // names with a text
+	bound int // names with a bound
+	// matter counts the names that prelude statements may depend on, and kept the bytes of their bindings.
+	matter, kept int
 }
 
-// planOf returns the plan of the message that h stands for, or nil. forgotten: it may have had one.
-func (n *names) planOf(h *owed) (plan Plan, forgotten bool) {
-	if h == nil || h.about == nil {
-		return nil, false
+// name is what is known of one name.
+type name struct {
+	text *text
+	// bound is the last settled binding, nil where that does not matter; outstanding are those sent after it.
+	bound       *binding
+	outstanding []*binding
+	kept        int // bytes of both
+}
+
+// table returns the part for statements or portals.
+func (n *names) table(portal bool) *nameTable {
+	if portal {
+		return &n.portals
 	}
-	if h.about.plan != nil {
-		return h.about.plan, false
+	return &n.statements
+}
+
+// change calls f with the name, which is added or removed as needed.
+func (t *nameTable) change(key string, f func(e *name)) {
+	e := t.of[key]
+	added := e == nil
+	if added {
+		e = new(name)
 	}
+	before := *e
+	f(e)
+	t.kept += e.kept - before.kept
+	t.matter += count(e.matters()) - count(before.matters())
+	t.bound += count(e.bound != nil) - count(before.bound != nil)
+	t.texts += count(e.text != nil) - count(before.text != nil)
+	switch empty := e.text == nil && !e.matters(); {
+	case empty && !added:
+		if delete(t.of, key); len(t.of) == 0 {
+			t.of = nil // maps do not shrink
+		}
+	case !empty && added:
+		if t.of == nil {
+			t.of = make(map[string]*name)
+		}
+		t.of[key] = e
+	}
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// matters reports whether prelude statements may depend on the name.
+func (e *name) matters() bool { return e.bound != nil || len(e.outstanding) > 0 }
+
+// errUnclear ends a session of which cannot be told what a name stands for: to run a prelude statement for the
+// wrong portal, or none for the right one, is out of the question.
+var errUnclear = errors.New("cannot tell what a name stands for")
+
+// look returns the binding that the name has at the time when the server comes to a message sent now, nil when
+// that does not matter; or the outcome that must be known first.
+//
+// If a message of the extended protocol fails the server skips all that follow it up to the next Sync. So what
+// was sent since the last Sync needs no waiting for: it comes about, or the server does not come to this
+// message. What was sent before will be replied to, for that Sync is.
+func (e *name) look(segment uint64) (b *binding, wait *outcome, err error) {
+	if n := len(e.outstanding); n > 0 {
+		b := e.outstanding[n-1]
+		switch {
+		case b.segment == segment && !b.simple:
+			return b, nil, nil
+		case b.segment == segment && b.doubtful:
+			return nil, nil, errUnclear
+		default:
+			return nil, b.outcome, nil
+		}
+	}
+	if e.bound != nil && e.bound.is() == unclear {
+		return nil, nil, errUnclear
+	}
+	return e.bound, nil, nil
+}
+
+// add adds a binding that is about to be sent.
+func (e *name) add(b *binding) {
+	e.outstanding = append(e.outstanding, b)
+	e.kept += b.size()
+}
+
+// settle takes b, the outcome of which is known now, out of outstanding, and what was sent before it as well if b is what
+// the name stands for now. If b is not among them it changes nothing.
+func (e *name) settle(b *binding, state outcomeState) {
+	i := slices.Index(e.outstanding, b)
 	switch {
-	case h.kind == owedBind:
-		return n.statements.planOf(h.about.statement)
-	case h.kind == owedExecute, h.kind == owedDescribe && h.about.ofPortal:
-		return n.portals.planOf(h.about.portal)
-	case h.kind == owedDescribe:
-		return n.statements.planOf(h.about.statement)
+	case i < 0:
+	case state == undone:
+		e.outstanding = slices.Delete(e.outstanding, i, i+1)
+		e.kept -= b.size()
 	default:
-		return nil, false
-	}
-}
-
-// parsed is called at ParseComplete: the name now means this text.
-func (n *names) parsed(a *about) {
-	if a == nil {
-		// Sent before the session's first Plan; a name it replaces has none. Or malformed.
-		return
-	}
-	n.statements.put(a.statement, text{plan: a.plan, drops: a.drops})
-}
-
-// bound is called at BindComplete: the portal takes the plan of its statement.
-func (n *names) bound(a *about) {
-	if a == nil {
-		return
-	}
-	n.portals.put(a.portal, n.statements.of[a.statement])
-	n.portals.lost = n.portals.lost || n.statements.lost
-}
-
-// closed is called at CloseComplete.
-func (n *names) closed(a *about) {
-	switch {
-	case a == nil:
-	case a.ofPortal:
-		n.portals.remove(a.portal)
-	default:
-		n.statements.remove(a.statement)
-	}
-}
-
-// completed is called at CommandComplete with its tag.
-func (n *names) completed(h *owed, tag string) {
-	if !n.inUse() || h.about == nil {
-		return
-	}
-	switch tag {
-	case "DISCARD ALL":
-		n.deallocatedAll()
-		n.portals.clear()
-	case "DEALLOCATE ALL":
-		n.deallocatedAll()
-	case "DEALLOCATE":
-		// All names of the text go at the first tag: a plan dropped too early costs the mapping
-		// of a position, one kept too long would map that of another statement.
-		drops := h.about.drops
-		if h.kind == owedExecute {
-			drops = n.portals.of[h.about.portal].drops
-			drops.all = drops.all || n.portals.lost
+		e.bind(nil)
+		for _, old := range e.outstanding[:i] {
+			e.kept -= old.size()
 		}
-		if drops.all {
-			n.deallocatedAll()
-		}
-		for _, name := range drops.names {
-			n.statements.remove(name)
+		clear(e.outstanding[:i+1])
+		e.outstanding = e.outstanding[i+1:]
+		e.kept -= b.size()
+		if state == unclear || b.matters() {
+			e.bind(b)
 		}
 	}
 }
 
-// deallocatedAll drops all statements but the unnamed one, which the server keeps elsewhere.
-func (n *names) deallocatedAll() {
-	unnamed := n.statements.of[""]
-	n.statements.clear()
-	n.statements.put("", unnamed)
-	n.living.end(false)
-}
-
-// failed is called at the ErrorResponse that answers h.
-func (n *names) failed(h *owed) {
-	// The server drops the unnamed statement before it parses the new one; a named one stays,
-	// for a Parse of an existing name is an error.
-	if h.kind == owedParse && h.about != nil && h.about.statement == "" {
-		n.statements.remove("")
+// bind sets bound.
+func (e *name) bind(b *binding) {
+	if e.bound != nil {
+		e.kept -= e.bound.size()
+	}
+	if e.bound = b; b != nil {
+		e.kept += b.size()
 	}
 }
 
-// ready is called at the ReadyForQuery that ends the reply to a message of the given kind.
-func (n *names) ready(kind replyKind, status byte) {
-	if kind == owedQuery { // a simple Query drops the unnamed statement and portal
-		n.statements.remove("")
-		n.portals.remove("")
-	}
-	if status == 'I' { // no portal of the extended protocol outlives its transaction
-		n.portals.clear()
-		n.living.end(true)
+// end is called when the name has ended without having been taken away by name. What may have bound it later stays.
+func (e *name) end() {
+	if e.bound != nil && e.bound.is() == done && !e.bound.unknown {
+		e.bind(nil)
 	}
 }
+
+// maxName is NAMEDATALEN - 1 of the server: of a longer name of a statement or portal only so many bytes count, also in
+// messages of the protocol.
+const maxName = 63
+
+// nameKey is the part of a name that counts.
+func nameKey(name []byte) string { return string(name[:min(len(name), maxName)]) }

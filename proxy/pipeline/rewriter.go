@@ -24,8 +24,7 @@ type StatementContext struct {
 	Simple bool
 	// VoidParams are the numbers of the parameters that a Parse declares as void.
 	VoidParams []int
-	// Answer is what the session said to an Asker's Question about the text; "" where there was none, or
-	// no answer.
+	// Answer is what the probe query of a Prober has returned; "" where there was none, or where it failed.
 	Answer string
 }
 
@@ -39,10 +38,31 @@ type Rewriter interface {
 	// is refused becomes a Plan whose SQL makes the server raise an error, which Plan.EditReport
 	// turns into the real one. ctx ends with the session.
 	Rewrite(ctx context.Context, sc StatementContext, text string) Plan
+	// MayHaveEffects is the cheap test for texts in which Effects may find something. It must not keep text. It looks for
+	// words of at most EffectWordSize bytes, so it may be shown parts of a text that overlap by one byte less.
+	MayHaveEffects(text []byte) bool
+	// Effects returns what the statements of a text do to the names of prepared statements and portals once they are
+	// executed, in their order; more says that there are others behind them. It is only called for texts for which
+	// MayHaveEffects is true.
+	Effects(sc StatementContext, text string) (effects []Effect, more bool)
 	// EditReport gets an ErrorResponse or NoticeResponse that belongs to no plan (for example of
 	// EXECUTE of an SQL-level prepared statement) in the session with that secret, and reports whether it
 	// changed it.
 	EditReport(secret string, r *pgproto3.ErrorResponse) bool
+}
+
+// EffectWordSize is the length of the longest word that Rewriter.MayHaveEffects may look for, in bytes.
+const EffectWordSize = 16
+
+// Effect is what a statement does to a name: it binds the name, or takes it away. A statement that takes all names away has none,
+// for its command tag says what it does.
+type Effect struct {
+	// Tag is the command tag by which the server says that it is done.
+	Tag string
+	// Portal says that the name is that of a portal, and not of a prepared statement.
+	Portal bool
+	// Name is the name as the server knows it, in the client's encoding; "" where it may be any but the unnamed one.
+	Name string
 }
 
 // Plan is a rewritten text. It is immutable and may be shared between sessions.
@@ -60,21 +80,21 @@ type Plan interface {
 	// Tag is the command tag that the client gets for the one statement of a Query, where the
 	// server would give that of another; "" nearly always.
 	Tag() string
-	// Late reports that Bound is to be called for each Bind of a statement made from the plan.
-	Late() bool
-	// Bound gets the values of a Bind and returns the step: what must run on the session before
-	// the portal is executed for the first time; nil for none. Of a step only SQL and EditReport
-	// are used. It is one statement without parameters that does not copy and ends
-	// the transaction only where EndsTransaction says so; rows of it are thrown away. One that is refused is a Plan whose SQL the
-	// server fails to parse, as with Rewrite. Bound may take its time, like Rewrite; ctx ends
+	// BindTime reports whether the plan is a bind-time plan: Prelude is to be called for each Bind of a statement made from it.
+	BindTime() bool
+	// Prelude gets the values of a Bind and returns the prelude statement, which must run in the session before
+	// the portal is executed for the first time; nil for none. Of its Plan only SQL and EditReport
+	// are used. It is one statement without parameters that does not copy, and ends
+	// the transaction only where EndsTransaction says so; its rows are thrown away. One that is refused is a Plan whose SQL the
+	// server fails to parse, as with Rewrite. Prelude may take its time, like Rewrite; ctx ends
 	// with the session. It may be called for a Bind that the server then refuses or skips.
-	Bound(ctx context.Context, sc StatementContext, values wire.Values) Plan
-	// EndsTransaction reports that the steps may end the transaction, and with it the portal they
-	// belong to: its Bind is sent again after them. Only asked of late plans.
+	Prelude(ctx context.Context, sc StatementContext, values wire.Values) Plan
+	// EndsTransaction reports whether the prelude statement may end the transaction, and with it the portal it
+	// belongs to, whose Bind is then sent again after it. It is only asked of bind-time plans.
 	EndsTransaction() bool
-	// AfterTransaction is called when a transaction ends in which the plan was executed, be it that
-	// it failed. It returns at once. Only asked of plans for which Signals is true.
+	// AfterTransaction is called when a transaction ends in which the plan was executed, also if the transaction
+	// failed. It returns at once. It is only called for plans for which Signals is true.
 	AfterTransaction()
-	// Signals reports that AfterTransaction is to be called.
+	// Signals reports whether AfterTransaction is to be called.
 	Signals() bool
 }

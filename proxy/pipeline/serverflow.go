@@ -11,7 +11,7 @@ import (
 
 // serverFlow walks over the bytes that come from the server: it follows the replies, edits
 // reports, and keeps what a session must know of its server. It belongs to the direction
-// server -> client and does no input or output.
+// server to client and does no input or output.
 type serverFlow struct {
 	rewriter Rewriter // nil: no report is ever edited
 	secret   string   // StatementContext.Secret
@@ -19,26 +19,25 @@ type serverFlow struct {
 
 	wire.Framer
 	tracker
-	// err is set by wants when a reply is impossible.
+	// err is set by Wants when a reply is impossible.
 	err error
 	// latest is the type of the last message.
 	latest byte
 }
 
-// EndedSilently reports, at the end of what the server sends, that it has not said why.
-// A crash of another backend is told with a warning.
+// EndedSilently reports, at the end of what the server sends, whether it has not said why it ends. A notice counts: of
+// the crash of another backend the server tells with a warning.
 func (f *serverFlow) EndedSilently() bool {
 	return f.AtBoundary() && f.latest != wire.MsgErrorResponse && f.latest != wire.MsgNoticeResponse
 }
 
-// Release gives back, at the end of the session, what is remembered of prepared texts.
+// Release gives back, at the end of the session, the memory in which texts are remembered.
 func (f *serverFlow) Release() {
-	f.names.statements.release()
-	f.names.portals.release()
+	f.names.release()
 }
 
 // Feed takes a batch, whose head was prefilled, and leaves what is to be written to the client in
-// out. What the server owes for the messages it answers here must be queued before. With an error
+// out. The requests that the server replies to here must be queued before. With an error
 // out holds what came before the message that caused it.
 func (f *serverFlow) Feed(buf []byte, out *wire.Splicer) error {
 	out.Begin(buf)
@@ -70,15 +69,14 @@ func (f *serverFlow) Feed(buf []byte, out *wire.Splicer) error {
 	return nil
 }
 
-// Wants says how much of a message must lie in one piece before it goes on; what carries nothing
-// of interest is noted here.
+// Wants says how much of a message must lie in one piece before it goes on. A reply whose body does not matter it notes.
 func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 	f.latest = typ
 	switch typ {
 	case wire.MsgDataRow, wire.MsgCopyData:
-		// The bulk of what servers send: no look at the queue while its head takes rows.
+		// The bulk of what servers send: the queue is not looked at while the request at its head takes rows.
 		if !f.takesRows() {
-			if typ == wire.MsgDataRow && f.forQuestion() != nil && size <= maxAnswer {
+			if typ == wire.MsgDataRow && f.probed() != nil && size <= maxAnswer {
 				return size
 			}
 			return f.pass(typ)
@@ -115,10 +113,10 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 	return 0
 }
 
-// pass notes a reply whose body does not matter; the result is that of wants.
+// pass notes a reply whose body does not matter; the result is that of Wants.
 func (f *serverFlow) pass(typ byte) (gather int) {
 	if f.err != nil {
-		return 0 // found in this batch; feed is about to return it
+		return 0 // Feed is about to return it
 	}
 	hide, err := f.answer(typ, "")
 	f.err = err
@@ -128,8 +126,8 @@ func (f *serverFlow) pass(typ byte) (gather int) {
 	return 0
 }
 
-// inspect looks at a gathered message and returns its replacement or nil, and whether it goes to
-// the client at all.
+// inspect looks at a message that lies in one piece and returns its replacement, or nil. hide says that it does not go to the
+// client at all.
 func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err error) {
 	body := frame[wire.HeaderSize:]
 	switch frame[0] {
@@ -137,8 +135,8 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		hide, err = f.answer(wire.MsgReadyForQuery, txnStatus(body[0]))
 	case wire.MsgCommandComplete:
 		promised := ""
-		if h := f.head(); h != nil && h.about != nil {
-			promised = h.about.tag
+		if h := f.head(); h != nil && h.details != nil {
+			promised = h.details.tag
 		}
 		tag, _, _ := wire.CString(body)
 		hide, err = f.answer(wire.MsgCommandComplete, string(tag))
@@ -146,7 +144,7 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 			replacement = wire.AppendFrame(nil, wire.MsgCommandComplete, []byte(promised), []byte{0})
 		}
 	case wire.MsgDataRow:
-		f.forQuestion().answer = readAnswer(body)
+		f.probed().answer = readAnswer(body)
 		hide, err = f.answer(wire.MsgDataRow, "")
 	case wire.MsgParameterStatus:
 		f.Settings.Store(f.Settings.Load().With(body))
@@ -155,8 +153,8 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 	case wire.MsgErrorResponse:
 		h := f.upcoming()
 		replacement = f.edit(frame, h)
-		if h != nil && h.about != nil {
-			replacement, hide = h.about.failed(frame, replacement, h.kind)
+		if h != nil && h.details != nil {
+			replacement, hide = h.details.failed(frame, replacement, h.kind)
 		}
 		_, err = f.answer(wire.MsgErrorResponse, "")
 	}
@@ -175,13 +173,13 @@ func txnStatus(status byte) string {
 	}
 }
 
-// edit shows a report to the plan of the message being answered, or to the Rewriter when there is
-// none, and returns its new form, or nil when it stays.
-func (f *serverFlow) edit(frame []byte, h *owed) []byte {
+// edit shows a report in reply to h to its plan, or to the Rewriter where it has none, and returns its new form, or nil when
+// it stays.
+func (f *serverFlow) edit(frame []byte, h *request) []byte {
 	plan, forgotten := f.names.planOf(h)
 	var rep pgproto3.ErrorResponse
 	if rep.Decode(frame[wire.HeaderSize:]) != nil {
-		return nil // not ours to judge
+		return nil // it goes on as it came
 	}
 	before := rep
 	changed := false
@@ -193,7 +191,7 @@ func (f *serverFlow) edit(frame []byte, h *owed) []byte {
 	if forgotten && rep.Position != 0 {
 		rep.Position, changed = 0, true // it may be one in a text the client has never seen
 	}
-	if h != nil && h.about != nil && h.about.unread && f.explainUnread(&rep) {
+	if h != nil && h.details != nil && h.details.unread && f.explainUnread(&rep) {
 		changed = true
 	}
 	if !changed {

@@ -20,15 +20,15 @@ func (leaving) EditReport(string, *pgproto3.ErrorResponse) bool { return false }
 func FuzzServerFrames(f *testing.F) {
 	f.Add([]byte("QPBDESFcCS"), []byte("1\x00\x00\x00\x04E\x00\x00\x00\x0bSERROR\x00\x00Z\x00\x00\x00\x05I"))
 	f.Add([]byte("ESSScS"), []byte("G\x00\x00\x00\x04E\x00\x00\x00\x0bSERROR\x00\x00Z\x00\x00\x00\x05I"))
-	kinds := map[byte]replyKind{
-		'Q': owedQuery, 'F': owedFunctionCall, 'P': owedParse, 'B': owedBind, 'D': owedDescribe,
-		'E': owedExecute, 'C': owedClose, 'S': owedSync, 'c': copyEnd,
+	kinds := map[byte]requestKind{
+		'Q': kindQuery, 'F': kindFunctionCall, 'P': kindParse, 'B': kindBind, 'D': kindDescribe,
+		'E': kindExecute, 'C': kindClose, 'S': kindSync, 'c': copyEnd,
 	}
 	f.Fuzz(func(t *testing.T, owing, replies []byte) {
 		flow := serverFlow{rewriter: leaving{}, Settings: new(atomic.Pointer[wire.Settings])}
 		for _, c := range owing {
 			if kind, ok := kinds[c]; ok {
-				flow.queueUp([]owed{{kind: kind}})
+				flow.queueUp([]request{{kind: kind}})
 			}
 		}
 		flow.Settings.Store(&wire.Settings{Encoding: "UTF8"})

@@ -20,10 +20,10 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()
 	plan := &signalling{}
 	var tr tracker
-	ours, other := owed{kind: owedQuery, about: &about{plan: plan}}, owed{kind: owedQuery, about: &about{}}
-	reply := func(o owed, types string, status string) {
+	ours, other := request{kind: kindQuery, details: &details{plan: plan}}, request{kind: kindQuery, details: &details{}}
+	reply := func(o request, types string, status string) {
 		t.Helper()
-		tr.queueUp([]owed{o})
+		tr.queueUp([]request{o})
 		for _, typ := range []byte(types) {
 			if _, err := tr.answer(typ, ""); err != nil {
 				t.Fatal(err)
@@ -35,7 +35,7 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	}
 	for _, step := range []struct {
 		what   string
-		o      owed
+		o      request
 		types  string
 		status string
 		want   int
@@ -55,8 +55,9 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 		}
 	}
 	// In the extended protocol the plan is that of the portal.
-	tr.names.statements.put("s", text{plan: plan})
-	tr.queueUp([]owed{{kind: owedBind, about: &about{statement: "s"}}, {kind: owedExecute, about: &about{}}, {kind: owedSync}})
+	parse := request{kind: kindParse, details: &details{statement: "s", text: &text{plan: plan}}}
+	tr.names.replied(&parse, wire.MsgParseComplete, "", true)
+	tr.queueUp([]request{{kind: kindBind, details: &details{statement: "s"}}, {kind: kindExecute, details: &details{}}, {kind: kindSync}})
 	for _, typ := range []byte("2C") {
 		if _, err := tr.answer(typ, ""); err != nil {
 			t.Fatal(err)

@@ -8,87 +8,73 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// unread is a Query or Parse that passes without being looked at, because it is too long or there is no memory
-// to hold it. While it passes the words are looked for that may give a name another meaning.
+// unread is a Query or Parse that passes without being read, because it is too long or there is no memory to buffer
+// it. While it passes the Rewriter looks for words of statements that may bind names.
 type unread struct {
-	acts bool   // such a word was found
-	tail []byte // the end of what passed, for words that lie across
-	// statement is the deed of a Parse; nil for a Query.
-	statement *deed
+	found bool   // the Rewriter has found one
+	tail  []byte // the end of what has passed, for a word that is cut
+	// statement is what is remembered of the text of a Parse; nil for a Query.
+	statement *text
+	rewriter  Rewriter
 }
 
-const longestActWord = len("deallocate")
-
-// Saw takes note of a part of the text.
+// Saw looks at a part of the text.
 func (u *unread) Saw(b []byte) {
-	if u.acts {
+	if u.found {
 		return
 	}
-	across := append(u.tail, b[:min(len(b), longestActWord-1)]...)
-	u.acts = mayAct(across) || mayAct(b)
-	if len(b) >= longestActWord {
-		u.tail = append(u.tail[:0], b[len(b)-longestActWord+1:]...)
+	across := append(u.tail, b[:min(len(b), EffectWordSize-1)]...)
+	u.found = u.rewriter.MayHaveEffects(across) || u.rewriter.MayHaveEffects(b)
+	if len(b) >= EffectWordSize {
+		u.tail = append(u.tail[:0], b[len(b)-EffectWordSize+1:]...)
 	} else {
-		u.tail = bytes.Clone(across[max(0, len(across)-longestActWord+1):])
+		u.tail = bytes.Clone(across[max(0, len(across)-EffectWordSize+1):])
 	}
 }
 
-// pass lets the message go of which frame is the head.
-func (f *ClientFlow) pass(frame []byte, statement *deed) {
-	if f.late == nil {
+// pass lets a message go by of which frame is the head.
+func (f *ClientFlow) pass(frame []byte, statement *text) {
+	if f.bindTime == nil {
 		return
 	}
-	f.unread = &unread{statement: statement}
+	f.unread = &unread{statement: statement, rewriter: f.rewriter}
 	f.Watch = f.unread
 	f.unread.Saw(frame[wire.HeaderSize:])
 }
 
-// readOn is called when nothing more comes of a message that was not looked at.
+// readOn is called when the whole message has passed.
 func (f *ClientFlow) readOn() {
 	u := f.unread
 	f.unread, f.Watch = nil, nil
 	switch {
-	case !u.acts:
+	case !u.found:
 	case u.statement != nil:
-		u.statement.acts = true
+		u.statement.renames = true
 	default:
-		f.late.cloud()
+		f.names.rebindAny()
 	}
 }
 
-// longQuery notes a Query whose text is not looked at.
+// longQuery notes a Query whose text is not read.
 func (f *ClientFlow) longQuery(frame []byte) {
-	f.push(owedQuery, &about{unread: true, drops: drops{all: true}})
+	f.push(kindQuery, &details{unread: true, text: &text{unread: true}})
 	f.pass(frame, nil)
 }
 
-// longParse notes a Parse whose text is not looked at.
+// longParse notes a Parse whose text is not read.
 func (f *ClientFlow) longParse(frame []byte) {
-	a := &about{unread: true, drops: drops{all: true}}
+	a := &details{unread: true, text: &text{unread: true}}
 	name, _, ok := wire.CString(frame[wire.HeaderSize:])
-	var statement *deed
+	var statement *text
 	if ok {
 		a.statement = nameKey(name)
-		if f.late != nil && !f.late.crowded(a.statement, nil, []act{{}}) {
-			a.deeds = f.late.statements.note(a.statement, f.late.segment, meaning{unread: true})
-			statement = a.deeds[0]
+		if f.bindTime != nil && f.names.roomForStatement(a.statement, a.text) {
+			a.bindings = f.names.note(&binding{name: a.statement, segment: f.bindTime.segment, text: a.text})
+			statement = a.text
 		}
 	}
-	f.push(owedParse, a)
+	f.push(kindParse, a)
 	f.pass(frame, statement)
-}
-
-// cloud is called when names may have got another meaning, and which ones is not known. Only SQL does that,
-// and it does not reach the unnamed ones.
-func (l *lateFlow) cloud() {
-	for _, r := range []*register{&l.statements, &l.portals} {
-		for name, h := range r.names {
-			if name != "" {
-				h.underWay, h.last = nil, newDeed(l.segment, "", meaning{clouded: true})
-				h.last.settle(deedDone)
-			}
-		}
-	}
 }
 
 // SQLSTATEs of what the server does not find.
@@ -98,8 +84,8 @@ const (
 	codeUndefinedTable    = "42P01"
 )
 
-// explainUnread says of a report about a text that was not looked at why the server knows nothing of what the
-// Rewriter would have served. The code is that of a limit, for what is missing is not missing in shorter texts.
+// explainUnread edits a report about a text that was not read, if the server misses what the Rewriter would have
+// served. The code becomes that of a limit, for in a shorter text nothing would be missing.
 func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	switch r.Code {
 	case codeUndefinedFunction, codeUndefinedSchema, codeUndefinedTable:
@@ -115,10 +101,10 @@ func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-// mustCut reports that the message being gathered is to be let go.
+// mustCut reports whether the message being buffered is to be let go, because there is no memory for it.
 func (f *ClientFlow) mustCut() bool {
 	n, need := f.Buffered()
-	if n == 0 || n <= wire.MaxNames && !f.gathered.Revoked() || need <= wire.MaxNames || f.gathered.Grow(n) {
+	if n == 0 || n <= wire.MaxNames && !f.buffered.Revoked() || need <= wire.MaxNames || f.buffered.Grow(n) {
 		return false
 	}
 	f.short = true

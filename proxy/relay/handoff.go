@@ -5,36 +5,42 @@ import (
 	"time"
 
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay/life"
 )
 
-// This file is how the two goroutines of a session tell each other of what is owed. A loop has no need of it.
+// This file is how the two goroutines of a session tell each other of outstanding requests. A loop has no need of it.
 
-// expect queues what the server will owe for the messages about to be written.
-func (s *Session) expect() error {
+// expect queues the requests of the messages about to be written; waits means that others wait for the Rewriter or
+// for room. It returns false when nothing more is forwarded.
+func (s *Session) expect(waits bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sealed {
-		return errSealed
+	if !s.life.Forwards() {
+		return false
 	}
 	s.inbox.Expect(&s.Up)
-	return nil
+	s.waits = waits
+	if s.Up.Terminated {
+		s.transition(life.ClientTerminated, life.Facts{}) // before it is written, for the server may close at once
+	}
+	return true
 }
 
-// stands is where the server stands, as upstream knows it.
-func (s *Session) stands() pipeline.Backlog {
+// backlog is what the server is known to be doing, as clientToServer knows it.
+func (s *Session) backlog() pipeline.Backlog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.inbox.Backlog()
 }
 
-// awaitRoom waits until the server owes so little that the client may go on; false means that the session
+// awaitRoom waits until so few requests are outstanding that the client may go on; false means that the session
 // ends.
 func (s *Session) awaitRoom(ctx context.Context) bool {
 	for {
 		s.mu.Lock()
-		now, sealed := s.inbox.Backlog(), s.sealed
+		now, forwards := s.inbox.Backlog(), s.life.Forwards()
 		s.mu.Unlock()
-		if sealed {
+		if !forwards {
 			return false
 		}
 		if now.Roomy() {
@@ -48,14 +54,14 @@ func (s *Session) awaitRoom(ctx context.Context) bool {
 	}
 }
 
-// collect takes over what upstream has queued.
+// collect takes over what clientToServer has queued.
 func (s *Session) collect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inbox.Collect(&s.Down)
 }
 
-// publish tells upstream, after a batch of replies, where the server stands.
+// publish tells clientToServer, after a batch of replies, what the server is known to be doing.
 func (s *Session) publish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,38 +72,11 @@ func (s *Session) publish() {
 	}
 }
 
-// readsOn has downstream wait for the server again after it was woken, unless the session ends: stop sets its
-// deadline after sealed, and that one must stay.
-func (s *Session) readsOn() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sealed {
-		return false
-	}
-	_ = s.serverLink.Socket.SetReadDeadline(time.Time{})
-	return true
-}
-
-// letGo wakes upstream to let go what it gathers.
+// letGo wakes clientToServer to let go what it has buffered of a long message.
 func (s *Session) letGo() {
-	if s.lanes != nil {
-		s.lanes.letGo()
+	if s.looped != nil {
+		s.looped.letGo()
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.sealed && !s.closing {
-		_ = s.clientLink.Socket.SetReadDeadline(time.Unix(1, 0))
-	}
-}
-
-// goesOn has upstream read again after letGo, unless the session ends.
-func (s *Session) goesOn() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sealed || s.closing {
-		return false
-	}
-	_ = s.clientLink.Socket.SetReadDeadline(time.Time{})
-	return true
+	_ = s.client.Socket.SetReadDeadline(time.Unix(1, 0))
 }

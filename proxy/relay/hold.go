@@ -4,29 +4,30 @@ import (
 	"context"
 
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay/life"
 )
 
 // cancelHeld cancels the statement of the session that the Rewriter has, if it is the one that runs. done means
 // that the server has nothing to do with the request.
 //
-// A server that owes the reply to a Query or Sync has not come to that statement. One that owes
-// other replies may still be busy, or may hold them back until Sync. Then it gets the request as well: what
-// it fails in comes before the statement in the same run of messages, and the statement is skipped.
+// While a Query or Sync is outstanding the server has not come to that statement. While other requests
+// are, it may still be busy, or may hold their replies back until Sync. Then it gets the cancel request as well: the
+// message that fails comes before the statement, with no Sync between them, and the server skips the statement.
 func (s *Session) cancelHeld(ctx context.Context) (done bool) {
 	if !s.Up.WithRewriter() {
 		return false
 	}
-	now, ok := s.standing(ctx)
+	now, ok := s.serverBacklog(ctx)
 	return ok && now.Ends == 0 && s.Up.Interrupt() && now.Outstanding == 0
 }
 
-// standing is where the server stands.
-func (s *Session) standing(ctx context.Context) (now pipeline.Backlog, ok bool) {
-	if s.lanes == nil {
-		return s.stands(), true
+// serverBacklog is what the server is known to be doing.
+func (s *Session) serverBacklog(ctx context.Context) (now pipeline.Backlog, ok bool) {
+	if s.looped == nil {
+		return s.backlog(), true
 	}
 	answer := make(chan pipeline.Backlog, 1)
-	s.lanes.ask(answer)
+	s.looped.tell(answer)
 	select {
 	case now = <-answer:
 		return now, true
@@ -37,11 +38,11 @@ func (s *Session) standing(ctx context.Context) (now pipeline.Backlog, ok bool) 
 
 // lookForClient ends the session if the connection of its client is broken.
 func (s *Session) lookForClient() {
-	if s.lanes != nil {
-		s.lanes.lookForClient()
+	if s.looped != nil {
+		s.looped.lookForClient()
 		return
 	}
-	if s.clientLink.Broken() {
-		s.stop()
+	if s.client.Broken() {
+		s.report(life.Cut)
 	}
 }

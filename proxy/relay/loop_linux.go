@@ -19,24 +19,24 @@ import (
 type loop struct {
 	log  *zap.Logger
 	poll int // epoll descriptor
-	wake int // eventfd, readable when there are errands
+	wake int // eventfd, readable when there are posted tasks
 	buf  []byte
 	out  wire.Splicer
 
-	// byFD finds a side by its descriptor. Owned by the loop's goroutine.
-	byFD []*side
+	// byFD finds an endpoint by its descriptor. Owned by the loop's goroutine.
+	byFD []*loopedEnd
 	// wait is await; tests put a failing one in its place. Owned by the loop's goroutine.
 	wait func(events []syscall.EpollEvent) (int, error)
-	// lingering are sessions that wait for their client to close, in order of their deadline.
-	lingering []*lanes
+	// ending are the sessions whose grace time has begun, in the order in which it ends.
+	ending []*looped
 
-	// mu guards errands, closed and failed.
-	mu      sync.Mutex
-	errands []func()
-	closed  bool
-	failed  bool          // see fail
-	more    *sync.Cond    // signalled once failed, when there are errands
-	done    chan struct{} // closed when the goroutine has ended
+	// mu guards posted, closed and failed.
+	mu     sync.Mutex
+	posted []func() // tasks; see post
+	closed bool
+	failed bool          // see fail
+	more   *sync.Cond    // signalled once failed, when there are posted tasks
+	done   chan struct{} // closed when the goroutine has ended
 }
 
 // loopBuffer is how much one read of a loop takes at most. There is one such buffer in a loop, so
@@ -76,15 +76,15 @@ func (l *loop) release() {
 	_ = syscall.Close(l.poll)
 }
 
-// do has f called by the loop's goroutine, soon. Errands given after close are dropped.
-func (l *loop) do(f func()) {
+// post has the loop's goroutine call f, soon. What is posted after close is dropped.
+func (l *loop) post(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return
 	}
-	l.errands = append(l.errands, f)
-	if len(l.errands) == 1 {
+	l.posted = append(l.posted, f)
+	if len(l.posted) == 1 {
 		l.ring()
 	}
 }
@@ -132,39 +132,39 @@ func (l *loop) run() {
 				woken = true
 				continue
 			}
-			// Descriptors are opened only by errands, after the events: none of these is stale
+			// Sessions begin in posted tasks only, after the events: none of these is stale
 			// and names another connection.
-			if s := l.byFD[ev.Fd]; s != nil {
-				s.lanes.handle(s, ev.Events)
+			if e := l.byFD[ev.Fd]; e != nil {
+				e.looped.handle(e, ev.Events)
 			}
 		}
-		if len(l.lingering) > 0 {
-			l.expireLingering()
+		if len(l.ending) > 0 {
+			l.timeOut()
 		}
-		if woken && !l.runErrands() {
+		if woken && !l.runPosted() {
 			return
 		}
 	}
 }
 
-// fail goes on without epoll: it ends all sessions, also those that come, and runs errands until the loop is
+// fail goes on without epoll: it ends all sessions, also those that come, and runs posted tasks until the loop is
 // closed.
 func (l *loop) fail() {
 	l.mu.Lock()
 	l.failed = true
 	l.mu.Unlock()
-	for _, s := range l.byFD {
-		if s != nil {
-			s.lanes.lost()
+	for _, e := range l.byFD {
+		if e != nil {
+			e.looped.loopFailed()
 		}
 	}
 	for {
 		l.mu.Lock()
-		for len(l.errands) == 0 && !l.closed {
+		for len(l.posted) == 0 && !l.closed {
 			l.more.Wait()
 		}
 		l.mu.Unlock()
-		if !l.runErrands() {
+		if !l.runPosted() {
 			return
 		}
 	}
@@ -177,11 +177,11 @@ func (l *loop) works() bool {
 	return !l.failed
 }
 
-// await waits for events, at most until the first deadline of lingering.
+// await waits for events, at most until the first grace time ends.
 func (l *loop) await(events []syscall.EpollEvent) (int, error) {
 	timeout := -1
-	if len(l.lingering) > 0 {
-		timeout = int(max(0, time.Until(l.lingering[0].until)).Milliseconds()) + 1
+	if len(l.ending) > 0 {
+		timeout = int(max(0, time.Until(l.ending[0].until)).Milliseconds()) + 1
 	}
 	n, _, errno := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.poll),
 		uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(timeout), 0, 0)
@@ -195,28 +195,27 @@ func (l *loop) await(events []syscall.EpollEvent) (int, error) {
 	}
 }
 
-// runErrands reports false when the loop is to end.
-func (l *loop) runErrands() bool {
+// runPosted reports false when the loop is to end.
+func (l *loop) runPosted() bool {
 	var count [8]byte
 	_, _ = syscall.Read(l.wake, count[:])
 	l.mu.Lock()
-	errands, closed := l.errands, l.closed
-	l.errands = nil
+	tasks, closed := l.posted, l.closed
+	l.posted = nil
 	l.mu.Unlock()
-	for _, f := range errands {
+	for _, f := range tasks {
 		f()
 	}
 	return !closed
 }
 
-func (l *loop) expireLingering() {
+// timeOut ends the sessions whose grace time is over.
+func (l *loop) timeOut() {
 	now := time.Now()
-	for len(l.lingering) > 0 && !l.lingering[0].until.After(now) {
-		ln := l.lingering[0]
-		l.lingering = l.lingering[1:]
-		ln.end()
+	for len(l.ending) > 0 && !l.ending[0].until.After(now) {
+		l.ending[0].timedOut()
 	}
-	if len(l.lingering) == 0 {
-		l.lingering = nil
+	if len(l.ending) == 0 {
+		l.ending = nil
 	}
 }

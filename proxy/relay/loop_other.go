@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay/life"
 	"mbusproxy/proxy/wire"
 )
 
@@ -22,11 +23,10 @@ func newLoops(int, *zap.Logger, *wire.BufferPool) (*loops, error) { return &loop
 func (*loops) close()        {}
 func (*loops) take(*Session) {}
 
-type lanes struct{}
+type looped struct{}
 
-func (*lanes) start([]byte)                { panic("session in a loop on " + runtime.GOOS) }
-func (*lanes) stop()                       {}
-func (*lanes) advance(int32)               {}
-func (*lanes) letGo()                      {}
-func (*lanes) ask(chan<- pipeline.Backlog) {}
-func (*lanes) lookForClient()              {}
+func (*looped) start([]byte)                 { panic("session in a loop on " + runtime.GOOS) }
+func (*looped) ask(life.Event)               {}
+func (*looped) letGo()                       {}
+func (*looped) tell(chan<- pipeline.Backlog) {}
+func (*looped) lookForClient()               {}

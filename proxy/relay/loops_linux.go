@@ -42,7 +42,7 @@ func (ls *loops) close() {
 
 // take hands a session to a loop, if it is one that loops serve.
 func (ls *loops) take(s *Session) {
-	if len(ls.all) == 0 || s.clientLink.TLS != nil || s.serverLink.TLS != nil {
+	if len(ls.all) == 0 || s.client.TLS != nil || s.server.TLS != nil {
 		return
 	}
 	for range ls.all {
@@ -59,33 +59,33 @@ func (ls *loops) take(s *Session) {
 
 // enter moves a session's sockets from Go's poller to l. On an error nothing has changed.
 func (l *loop) enter(s *Session) error {
-	client, err := s.clientLink.Dup()
+	client, err := s.client.Dup()
 	if err != nil {
 		return err
 	}
-	server, err := s.serverLink.Dup()
+	server, err := s.server.Dup()
 	if err != nil {
 		_ = syscall.Close(client)
 		return err
 	}
 	// Closing takes the sockets out of Go's poller, which would be woken for each message too.
-	s.clientLink.Close()
-	s.serverLink.Close()
-	s.clientLink, s.serverLink = nil, nil
+	s.client.Close()
+	s.server.Close()
+	s.client, s.server = nil, nil
 	s.Up.Detached = true
-	ln := &lanes{session: s, loop: l}
-	ln.client = side{lanes: ln, fd: client}
-	ln.server = side{lanes: ln, fd: server}
-	s.lanes = ln
+	ls := &looped{session: s, loop: l}
+	ls.client = loopedEnd{looped: ls, fd: client}
+	ls.server = loopedEnd{looped: ls, fd: server}
+	s.looped = ls
 	return nil
 }
 
 // BreakLoop is for tests: it returns when a loop has failed as it does when the system refuses to wait.
 func (s *Sessions) BreakLoop(n int) {
 	l, done := s.loops.all[n], make(chan struct{})
-	l.do(func() {
+	l.post(func() {
 		l.wait = func([]syscall.EpollEvent) (int, error) { return 0, syscall.EBADF }
-		l.do(func() { close(done) }) // after the next wait
+		l.post(func() { close(done) }) // after the next wait
 	})
 	<-done
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -27,10 +28,12 @@ type Sessions struct {
 	remembered *memory.Budget
 	cancels    cancels
 	Counts     counters
+	// Grace is graceTime. Only tests change it, before there are sessions.
+	Grace time.Duration
 
 	mu        sync.Mutex
 	ending    bool   // no more are taken
-	loops     *loops // from serve on
+	loops     *loops // from Serve on
 	loopCount int
 	all       map[*Session]bool // true: logged in, and counted in loggedIn
 	loggedIn  int
@@ -47,7 +50,7 @@ type counters struct {
 func NewSessions(log *zap.Logger, pool *wire.BufferPool, loops int) *Sessions {
 	return &Sessions{
 		log: log, pool: pool, Long: memory.NewLongMessages(memory.LongMessagesTotal), remembered: memory.NewBudget(pipeline.RememberTotal),
-		loopCount: loops, all: make(map[*Session]bool),
+		loopCount: loops, Grace: graceTime, all: make(map[*Session]bool),
 	}
 }
 
@@ -78,7 +81,7 @@ func (s *Sessions) Admit(client *endpoint.Endpoint, plain bool, limit int) (*Ses
 		return nil, fatal.TooManyClients()
 	}
 	s.lastID++
-	sess := &Session{all: s, clientLink: client, plain: plain, Log: s.log.With(zap.Uint64("session", s.lastID))}
+	sess := &Session{all: s, client: client, plain: plain, Log: s.log.With(zap.Uint64("session", s.lastID))}
 	s.all[sess] = false
 	s.running.Add(1)
 	return sess, nil
@@ -144,7 +147,7 @@ func (s *Sessions) forget(sess *Session) {
 // Census is how many sessions there are, how many of them have logged in, and how many cancel keys are known.
 type Census struct{ Known, LoggedIn, Keys int }
 
-// Census counts.
+// Census counts the sessions.
 func (s *Sessions) Census() Census {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,13 +161,13 @@ func (s *Sessions) End() {
 	s.ending = true
 }
 
-// Drain has every session end as soon as it is idle.
+// Drain has every session end as soon as nothing is outstanding.
 func (s *Sessions) Drain() { s.each((*Session).drain) }
 
 // Expire has every session end now, idle or not, with a word to its client; it takes up to ExpireTime.
 func (s *Sessions) Expire() { s.each((*Session).expire) }
 
-// Stop has every session end at once, without a word.
+// Stop closes the connections of every session at once, without a word.
 func (s *Sessions) Stop() { s.each((*Session).stop) }
 
 // each calls f for every session that runs.
@@ -183,7 +186,7 @@ func (s *Sessions) ServerOf(key wire.CancelKey) (at upstream.Target, known bool)
 	return s.cancels.find(key)
 }
 
-// CancelHeld is session.cancelHeld for the session with that key.
+// CancelHeld cancels the statement that the Rewriter has of the session with that key, see Session.cancelHeld.
 func (s *Sessions) CancelHeld(ctx context.Context, key wire.CancelKey) (done bool) {
 	sess := s.cancels.session(key)
 	return sess != nil && sess.cancelHeld(ctx)
@@ -199,7 +202,7 @@ func (s *Sessions) Keys() (keys []wire.CancelKey) {
 	return keys
 }
 
-// Close waits until all sessions have ended, and ends the loops. It comes after end, and may be called more than once.
+// Close waits until all sessions have ended, and ends the loops. It comes after End, and may be called more than once.
 func (s *Sessions) Close() {
 	s.running.Wait()
 	s.mu.Lock()

@@ -57,14 +57,14 @@ func TestStopStays(t *testing.T) {
 		}
 		return l
 	}
-	s := &Session{all: &Sessions{}, Log: zap.NewNop(), cancel: func() {}, clientLink: dialled(), serverLink: dialled(), roomy: make(chan struct{}, 1)}
+	s := &Session{all: &Sessions{Grace: graceTime}, Log: zap.NewNop(), cancel: func() {}, client: dialled(), server: dialled(), roomy: make(chan struct{}, 1)}
 	s.Down.Settings = new(atomic.Pointer[wire.Settings])
 	s.Down.Txn = 'T' // busy
-	hooked := &stoppingSocket{Socket: s.serverLink.Socket, session: s}
-	s.serverLink.Socket = hooked
+	hooked := &stoppingSocket{Socket: s.server.Socket, session: s}
+	s.server.Socket = hooked
 	done := make(chan struct{})
 	go func() {
-		_ = s.downstream(nil)
+		s.serverToClient(nil)
 		close(done)
 	}()
 	s.drain()
@@ -73,6 +73,6 @@ func TestStopStays(t *testing.T) {
 		hooked.stopped.Wait()
 	case <-time.After(proxytest.Patience):
 		t.Error("the session goes on")
-		_ = hooked.Close()
+		_ = hooked.Socket.Close()
 	}
 }

@@ -4,7 +4,7 @@
 // # Invariants
 //
 //   - A message is looked at where it lies; it is copied only when it does not lie in one batch ([Framer], [Splicer]).
-//   - Nothing is allocated from a length on the wire without a cap: [MaxMessage] and the other Max constants.
+//   - Nothing is allocated from a length on the wire without a cap: maxMessage and the Max constants.
 //   - What does not lie in a pooled buffer when a session waits is a message under way; see package memory.
 //
 // # What it refuses to know

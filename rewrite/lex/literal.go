@@ -22,7 +22,7 @@ func DecodeLiteral(text string, enc Encoding, escapes bool) (string, bool) {
 		tag := strings.IndexByte(lexed[open+1:], '$') + 2
 		return text[tag : len(text)-tag], true
 	}
-	d := decoder{enc: enc, escape: escapes}
+	d := decoder{enc: enc, quote: '\'', escape: escapes}
 	switch strings.ToLower(lexed[:open]) {
 	case "":
 	case "e":
@@ -63,9 +63,20 @@ func DecodeLiteral(text string, enc Encoding, escapes bool) (string, bool) {
 	return d.out.String(), true
 }
 
-// decoder collects the contents of a string.
+// DecodeName returns the name that U&"…" says, where text stands between its quotes and escape is the character that
+// escapes, as UESCAPE has it. It is false where DecodeLiteral would be.
+func DecodeName(text string, enc Encoding, escape byte) (string, bool) {
+	d := decoder{enc: enc, quote: '"', unicode: escape}
+	if !d.read(text, enc.Parseable(text)) || d.pending != 0 {
+		return "", false
+	}
+	return d.out.String(), true
+}
+
+// decoder collects the contents of a string or of a quoted name.
 type decoder struct {
 	enc     Encoding
+	quote   byte // doubled, it stands for itself
 	escape  bool // a backslash escapes
 	unicode byte // what escapes in U&'…', or 0
 	out     bytes.Buffer
@@ -76,9 +87,9 @@ type decoder struct {
 func (d *decoder) read(text, lexed string) bool {
 	for i := 0; i < len(text); {
 		switch c := lexed[i]; {
-		case c == '\'':
+		case c == d.quote:
 			i += 2 // doubled
-			d.raw('\'')
+			d.raw(d.quote)
 		case c == '\\' && d.escape:
 			n := d.escaped(lexed[i+1:])
 			if n < 0 {

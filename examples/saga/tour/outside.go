@@ -103,7 +103,7 @@ func (o *outside) cancel(ctx context.Context, r Request) error {
 	return o.lose(ctx, mood)
 }
 
-// lose is what moods do to an answer.
+// lose returns the error by which the answer to a request that was met does not arrive; nil in other moods.
 func (o *outside) lose(ctx context.Context, mood Mood) error {
 	switch mood {
 	case Silent:

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The channel on which services tell each other that something was committed.
+// channel is the one on which services notify each other that something was committed.
 const channel = "saga"
 
 const schemaSQL = `

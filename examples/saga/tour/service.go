@@ -101,7 +101,7 @@ func (s *session) serve(ctx context.Context) error {
 		worked, err := s.turn(ctx)
 		switch {
 		case isConflict(err):
-			s.tell(Lost, nil, err.Error()) // nothing but the transaction: the next turn repeats it
+			s.tell(Lost, nil, err.Error()) // only the transaction is lost: the next turn repeats it
 		case err != nil:
 			return err
 		case !worked && !s.rung:
@@ -125,7 +125,7 @@ func (s *session) turn(ctx context.Context) (worked bool, err error) {
 	did, err := s.handle(s, ctx, m)
 	var given *givenUp
 	if errors.As(err, &given) {
-		// Back goes the message, and then everything is locked in the order that all keep to.
+		// The message goes back first. Then everything is locked in the order that all services keep.
 		if err := s.beginAnew(ctx); err != nil {
 			return true, err
 		}
@@ -148,7 +148,7 @@ func (s *session) commit(ctx context.Context, m *message, did string) error {
 	if _, err := s.tx.Exec(ctx, "select pg_notify($1, '')", channel); err != nil {
 		return fmt.Errorf("notifying: %w", errors.Join(err, s.abandon(ctx)))
 	}
-	// A commit that has begun is worth its answer, also when the service is told to stop.
+	// The outcome of a commit that has begun is waited for, also when the service is told to stop.
 	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	at := time.Now()

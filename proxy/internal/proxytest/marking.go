@@ -15,6 +15,7 @@ import (
 // reports about it get their position corrected, so that all replies must be those of a direct
 // connection; a report corrected for the wrong statement shows.
 type Marking struct {
+	SQL
 	// Visible also appends to reports whose plan they went through.
 	Visible bool
 }
@@ -94,9 +95,9 @@ func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse) bool {
 
 func (p *markingPlan) Hidden() []int { return p.hidden }
 
-func (p *markingPlan) Late() bool { return p.late }
+func (p *markingPlan) BindTime() bool { return p.late }
 
-func (p *markingPlan) Bound(context.Context, pipeline.StatementContext, wire.Values) pipeline.Plan {
+func (p *markingPlan) Prelude(context.Context, pipeline.StatementContext, wire.Values) pipeline.Plan {
 	return &markingPlan{text: armStep, sql: armStep, visible: p.visible}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Texts for tests of steps. Each run of CountStep adds one to a counter that latePlan's text, and
-// any other, can read; so a step that is missed or runs once too often shows.
+// Texts for tests of prelude statements. Each run of CountStep adds one to a counter that LateText, and
+// any other text, can read; so a prelude statement that is missed or runs once too often shows.
 const (
 	Counter   = "coalesce(current_setting('mbus4.n', true), '')"
 	CountStep = "select set_config('mbus4.n', " + Counter + " || 'x', false)"

@@ -14,17 +14,18 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// Stepping is a Rewriter for tests of steps. A text with /*late STEP*/ has a late plan whose step is
-// STEP, with {n} replaced by what Bound was given of parameter n; none when STEP is empty. One with
+// Stepping is a Rewriter for tests of prelude statements. A text with /*late STEP*/ has a bind-time plan whose prelude
+// statement is STEP, with {n} replaced by what Prelude was given of parameter n; none when STEP is empty. One with
 // /*hide 0 2*/ hides these statements. The text itself stays. Reports show the plan they went
 // through.
 type Stepping struct {
+	SQL
 	Mu    sync.Mutex
-	Asked []string // the steps that Bound returned
+	Asked []string // the prelude statements that Prelude returned
 }
 
 var (
-	// LateMark finds the step of a late plan.
+	// LateMark finds the prelude statement of a bind-time plan.
 	LateMark = regexp.MustCompile(`/\*late (.*?)\*/`)      //nolint:gochecknoglobals // a constant
 	hideMark = regexp.MustCompile(`/\*hide ([0-9 ]*?)\*/`) //nolint:gochecknoglobals // a constant
 )
@@ -65,8 +66,8 @@ func (p *SteppingPlan) SQL() string { return p.Text }
 // Hidden are those of the mark.
 func (p *SteppingPlan) Hidden() []int { return p.hidden }
 
-// Late reports whether there is a mark for it.
-func (p *SteppingPlan) Late() bool { return p.late }
+// BindTime reports whether there is a mark for it.
+func (p *SteppingPlan) BindTime() bool { return p.late }
 
 // EditReport names the plan.
 func (p *SteppingPlan) EditReport(r *pgproto3.ErrorResponse) bool {
@@ -74,8 +75,8 @@ func (p *SteppingPlan) EditReport(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-// Bound returns the step, with the values put in.
-func (p *SteppingPlan) Bound(_ context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+// Prelude returns the prelude statement, with the values put in.
+func (p *SteppingPlan) Prelude(_ context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
 	step := p.step
 	for n := 1; n <= values.Len(); n++ {
 		v, _ := values.Get(n)

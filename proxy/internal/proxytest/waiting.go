@@ -7,7 +7,7 @@ import (
 )
 
 // Patience bounds every wait of a test; nothing waits that long unless it fails.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // Eventually polls until ok, which must become true.
 func Eventually(t *testing.T, what string, ok func() bool) {

@@ -16,9 +16,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// late does for a plan what needs the values of its arguments: selectors are checked, steps made. It is
-// safe for concurrent use, as the plan is.
-type late struct {
+// preludeMaker does what comes before the text of a plan: it makes sure of its selectors, and makes prelude statements. Both
+// need the values of arguments. It is safe for concurrent use, as the plan is.
+type preludeMaker struct {
 	*rewriter
 	db *engine.Database
 }
@@ -28,27 +28,28 @@ const (
 	codeUndefinedParameter  = "42P02"
 )
 
-// bound returns the step for the values of a Bind: what has to run before, a refusal, or nil.
-func (l *late) bound(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, values wire.Values) *plan.Plan {
+// forBind returns the plan that must run before a portal with these values: a prelude statement, a refusal, or nil.
+func (m *preludeMaker) forBind(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, values wire.Values) *plan.Plan {
 	if !values.Known() {
 		return p.Refuse(0, plan.Refusal{
 			Code:    "54000", // program_limit_exceeded
 			Message: "the parameters of a call that needs their values are too long",
 		})
 	}
-	checked := l.checkSelectors(ctx, sc, p, values.Get)
+	checked := m.checkSelectors(ctx, sc, p, values.Get)
 	if checked != p {
 		return checked
 	}
-	return l.makeSteps(ctx, sc, p, values.Get)
+	return m.makePrelude(ctx, sc, p, values.Get)
 }
 
-// valueOf gives a parameter of the protocol; nil where there is none to be had.
+// valueOf returns the value of parameter $n of a Bind; false where it is not known. The function is nil where there is no Bind.
 type valueOf func(n int) (wire.Value, bool)
 
-// checkSelectors makes sure of the selectors whose texts are known: literals, and with a valueOf parameters, too. A
-// prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan that refuses one of them.
-func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
+// checkSelectors makes sure that selectors are allowed and have their rows: those given as literals, and with a valueOf also
+// those given as parameters. A prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan
+// that refuses one of the selectors.
+func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
 	for _, v := range p.Selectors() {
 		if v.Param > 0 && get == nil {
 			continue
@@ -65,14 +66,14 @@ func (l *late) checkSelectors(ctx context.Context, sc pipeline.StatementContext,
 			})
 		}
 		use := selectors.Use{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
-		if err := l.db.EnsureSelector(ctx, use); err != nil {
+		if err := m.db.EnsureSelector(ctx, use); err != nil {
 			return p.Refuse(v.Offset, *refusal(err))
 		}
 	}
 	return p
 }
 
-// read gives the text of a value of type t; nil for null.
+// read returns the text of a value of type t; nil for null.
 func read(v plan.Value, t sqlfuncs.Type, get valueOf) *string {
 	switch {
 	case v.Null:
@@ -81,7 +82,7 @@ func read(v plan.Value, t sqlfuncs.Type, get valueOf) *string {
 		return &v.Text
 	}
 	sent, ok := get(v.Param)
-	if !ok || sent.Null { // where there is none the server says so
+	if !ok || sent.Null { // of a parameter that was not sent the server says so
 		return nil
 	}
 	text := string(sent.Bytes) // a text is the same in both formats
@@ -112,8 +113,8 @@ func integerText(b []byte) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// addSteps puts the steps of a plan for a Query into its text.
-func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan) *plan.Plan {
+// addPreludes puts the prelude statements of a plan for a Query into its text.
+func (m *preludeMaker) addPreludes(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan) *plan.Plan {
 	steps := p.Steps()
 	if len(steps) == 0 {
 		return p
@@ -123,7 +124,7 @@ func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *pl
 		if v, found := firstParameter(s); found {
 			return p.Refuse(v.Offset, noParameter(v.Param))
 		}
-		text, r := l.step(ctx, sc, s, nil)
+		text, r := m.code(ctx, sc, s, nil)
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
 		}
@@ -132,7 +133,7 @@ func (l *late) addSteps(ctx context.Context, sc pipeline.StatementContext, p *pl
 	return p.WithSteps(texts)
 }
 
-// firstParameter returns the argument of a step that is the first in the text of those that are parameters.
+// firstParameter returns, of the arguments of a call that are parameters, the one that comes first in the text.
 func firstParameter(s plan.Step) (first plan.Value, found bool) {
 	for _, v := range s.Args {
 		if v.Param > 0 && (!found || v.Offset < first.Offset) {
@@ -147,15 +148,15 @@ func noParameter(n int) plan.Refusal {
 	return plan.Refusal{Code: codeUndefinedParameter, Message: "there is no parameter $" + strconv.Itoa(n)}
 }
 
-// makeSteps returns one plan that does all steps of p.
-func (l *late) makeSteps(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
+// makePrelude returns the plan of one prelude statement that does the work of all calls of p that need it; nil for none.
+func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
 	steps := p.Steps()
 	if len(steps) == 0 {
 		return nil
 	}
 	texts := make([]string, len(steps))
 	for i, s := range steps {
-		text, r := l.step(ctx, sc, s, get)
+		text, r := m.code(ctx, sc, s, get)
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
 		}
@@ -164,15 +165,15 @@ func (l *late) makeSteps(ctx context.Context, sc pipeline.StatementContext, p *p
 	return plan.StepPlan(p, steps[0].Call, calls.DoBlock(texts...))
 }
 
-// step returns the code of one step.
-func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s plan.Step, get valueOf) (string, *plan.Refusal) {
+// code returns the PL/pgSQL that does the work of one call.
+func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s plan.Step, get valueOf) (string, *plan.Refusal) {
 	args := make(map[string]*string, len(s.Args))
 	for _, p := range s.Func.Params {
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
 	}
-	text, err := l.texts.Prelude(l.db.Site(), calls.PreludeCall{
+	text, err := m.texts.Prelude(m.db.Site(), calls.PreludeCall{
 		Func: s.Func, Args: args, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
-		Rewrite: func(text string) (string, error) { return l.nested(ctx, sc, text) },
+		Rewrite: func(text string) (string, error) { return m.nested(ctx, sc, text) },
 	})
 	if err != nil {
 		return "", refusal(err)
@@ -180,26 +181,25 @@ func (l *late) step(ctx context.Context, sc pipeline.StatementContext, s plan.St
 	return text, nil
 }
 
-// nested returns what becomes of a statement that is an argument of a call.
-func (l *late) nested(ctx context.Context, sc pipeline.StatementContext, text string) (string, error) {
+// nested rewrites a statement that is an argument of a call.
+func (m *preludeMaker) nested(ctx context.Context, sc pipeline.StatementContext, text string) (string, error) {
 	inner := session(sc)
 	inner.Void, inner.Answer = nil, ""
-	p := l.rewrite.RewriteContext(ctx, text, inner, func() (plan.Env, *plan.Refusal) { return environment(l.db), nil })
+	p := m.rewrite.RewriteContext(ctx, text, inner, func() (plan.Env, *plan.Refusal) { return environment(m.db), nil })
 	if p == nil {
 		return text, nil
 	}
 	if p.GivesHeaders() {
-		l.db.NoteOrder()
+		m.db.NoteOrder()
 	}
-	if p = l.checkSelectors(ctx, sc, p, nil); len(p.Refused()) == 0 && p.Late() {
+	if p = m.checkSelectors(ctx, sc, p, nil); len(p.Refused()) == 0 && p.Late() {
 		return "", &engine.Error{
 			Code:    codeFeatureNotSupported,
 			Message: "a statement given to a call cannot itself hold calls that take a statement of their own",
 			Hint:    "Do that in a statement of the client.",
 		}
 	}
-	if refused := p.Refused(); len(refused) > 0 {
-		r := refused[0]
+	if r := p.Refused(); r != nil {
 		return "", &engine.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 	}
 	return p.For(sc.Secret).SQL(), nil

@@ -1,0 +1,198 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"mbusproxy/proxy/wire"
+)
+
+// bindTime is what a ClientFlow keeps in a session that has had a bind-time plan; names holds the statements and
+// portals that prelude statements may belong to.
+type bindTime struct {
+	// segment counts the Syncs sent; unsynced is set when requests that may have failed were sent after the last.
+	segment  uint64
+	unsynced bool
+	// awaited is the outcome that the message set aside depends on.
+	awaited *outcome
+}
+
+// sent is called for each request.
+func (t *bindTime) sent(kind requestKind) {
+	switch {
+	case kind == kindSync:
+		t.segment++
+		t.unsynced = false
+	case kind.extended():
+		t.unsynced = true
+	}
+}
+
+// await waits for the awaited outcome; false means that the session has ended.
+func (t *bindTime) await(ctx context.Context) bool {
+	o := t.awaited
+	t.awaited = nil
+	select {
+	case <-o.known:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// followNames is called with each Plan of a Parse before the Parse is noted.
+func (f *ClientFlow) followNames(plan Plan) {
+	if f.bindTime == nil && plan != nil && plan.BindTime() {
+		f.bindTime = &bindTime{unsynced: true} // what was sent before is not known
+	}
+}
+
+// statementOf and portalOf return what a name stands for, as names.look does.
+func (f *ClientFlow) statementOf(key string) (b *binding, wait *outcome, err error) {
+	return f.names.look(false, key, f.bindTime.segment)
+}
+
+func (f *ClientFlow) portalOf(key string) (b *binding, wait *outcome, err error) {
+	return f.names.look(true, key, f.bindTime.segment)
+}
+
+// unsettled returns the outcome that must be known before the message, or the head of it, can
+// be looked at; nil for none.
+func (f *ClientFlow) unsettled(frame []byte) (wait *outcome, err error) {
+	body := frame[wire.HeaderSize:]
+	switch frame[0] {
+	case wire.MsgBind:
+		_, statement, _, ok := wire.BindNames(body)
+		if !ok {
+			return nil, namesLost(frame)
+		}
+		_, wait, err = f.statementOf(nameKey(statement))
+		return wait, err
+	case wire.MsgExecute:
+		portal, _, ok := wire.CString(body)
+		if !ok {
+			return nil, namesLost(frame)
+		}
+		b, wait, err := f.portalOf(nameKey(portal))
+		if b == nil || wait != nil || err != nil || b.run == nil {
+			return wait, err
+		}
+		switch {
+		case b.run.is() == pending && b.run.segment != f.bindTime.segment:
+			return b.run.outcome, nil
+		case b.run.is() == unclear:
+			return nil, errUnclear
+		}
+	case wire.MsgParse:
+		if _, _, ok := wire.CString(body); !ok {
+			return nil, namesLost(frame)
+		}
+	case wire.MsgClose:
+		if _, _, ok := wire.CString(body[min(1, len(body)):]); !ok {
+			return nil, namesLost(frame)
+		}
+	}
+	return nil, nil
+}
+
+// namesLost is the error for a message whose names do not lie in the part that was buffered. If it is the whole
+// message it is malformed, and then the server says so.
+func namesLost(frame []byte) error {
+	if isWhole(frame) {
+		return nil
+	}
+	return errUnclear
+}
+
+// isWhole reports whether frame is a message and not only the head of one.
+func isWhole(frame []byte) bool {
+	size, _ := wire.FrameLen(frame)
+	return len(frame) == size
+}
+
+// asksPlan reports whether bindPrelude would ask a bind-time plan about the message, as far as is known.
+func (f *ClientFlow) asksPlan(frame []byte) bool {
+	if f.bindTime == nil || frame[0] != wire.MsgBind {
+		return false
+	}
+	_, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:])
+	if !ok {
+		return false
+	}
+	b, _, _ := f.statementOf(nameKey(statement))
+	return b != nil && b.text.bindTime() != nil
+}
+
+// wholeBind buffers all of a Bind for a bind-time plan of which Next returned only the head, unless it
+// is too long. The result is as that of Framer.Next.
+func (f *ClientFlow) wholeBind(buf, frame []byte, pos int, out *wire.Splicer) (whole []byte, at int) {
+	if frame[0] != wire.MsgBind || isWhole(frame) || f.short || !f.asksPlan(frame) {
+		return frame, pos
+	}
+	if size, _ := wire.FrameLen(frame); size > wire.MaxText {
+		return frame, pos
+	}
+	return f.Whole(buf, frame, pos, out)
+}
+
+// bindPrelude notes a Bind, and asks the plan of the statement for the prelude statement if it is a bind-time plan. refused
+// is what the Bind fails with.
+func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) (refused Plan, err error) {
+	statement, _, err := f.statementOf(a.statement)
+	if err != nil {
+		return nil, err
+	}
+	b := &binding{portal: true, name: a.portal, segment: f.bindTime.segment}
+	if statement != nil {
+		if statement.unknown {
+			return notKnown("prepared statement", a.statement), nil
+		}
+		b.text = statement.text
+	}
+	if plan := b.text.bindTime(); plan != nil {
+		values, ok := wire.Values{}, true
+		if isWhole(frame) {
+			values, ok = wire.ReadValues(frame[wire.HeaderSize:])
+		}
+		if ok { // else the server refuses it
+			prelude, canceled := f.prelude(ctx, plan, b.text.voids, values)
+			if canceled != nil {
+				return canceled, nil
+			}
+			b.prelude = prelude
+			if prelude != nil && plan.EndsTransaction() && isWhole(frame) {
+				b.again = slices.Clone(frame)
+			}
+		}
+	}
+	if b.prelude != nil && !f.names.roomForPrelude(b) {
+		return tooManyPreludes(), nil
+	}
+	a.bindings = f.names.note(b)
+	return nil, nil
+}
+
+// executePrelude notes an Execute of the portal with the given full name and returns the messages of
+// the prelude statement that must come before it. refused is what the Execute fails with.
+func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, refused Plan, err error) {
+	b, _, err := f.portalOf(a.portal)
+	if b == nil || err != nil {
+		return nil, nil, err
+	}
+	if b.unknown {
+		return nil, notKnown("portal", a.portal), nil
+	}
+	if b.prelude != nil && (b.run == nil || b.run.is() == undone) {
+		b.run = &preludeRun{outcome: newOutcome(), segment: f.bindTime.segment}
+		before = f.runPrelude(portal, b)
+	}
+	if b.text != nil {
+		if b.text.effect != nil {
+			a.bindings = f.noteEffects([]Effect{*b.text.effect}, false)
+		}
+		if b.text.renames {
+			f.names.rebindAny()
+		}
+	}
+	return before, nil, nil
+}

@@ -1,0 +1,62 @@
+package pipeline
+
+import (
+	"crypto/rand"
+
+	"mbusproxy/proxy/wire"
+)
+
+// ownName is the name of the prepared statement and of the portal by which the proxy runs its own statements in the
+// session, one after the other; the unnamed ones are the client's. It is random and known to the session only, so no
+// client can have chosen it.
+func (f *ClientFlow) ownName() string {
+	if f.private == "" {
+		f.private = "_mbus4_" + rand.Text()
+	}
+	return f.private
+}
+
+// runPrelude returns the messages that run the prelude statement of b before the portal is executed for the first time, and
+// notes them. b.run is done when it has run.
+//
+// First comes a Describe of the portal: if it is not there, or the transaction has failed, that gives the error which
+// the client's Execute would have given, and the prelude statement does not run. The Close that follows removes what
+// another statement of ours that failed may have left; closing a name that is not there is no error.
+func (f *ClientFlow) runPrelude(portal []byte, b *binding) []byte {
+	ours := &details{plan: b.prelude}
+	out := wire.AppendFrame(nil, wire.MsgDescribe, []byte("P"), portal, []byte{0})
+	f.hide(kindDescribe, &details{portal: nameKey(portal), ofPortal: true})
+	out = f.runHidden(out, b.prelude.SQL(), ours, &details{plan: b.prelude, run: b.run})
+	if b.again != nil {
+		out = append(out, b.again...)
+		f.hide(kindBind, ours)
+	}
+	return out
+}
+
+// hide notes a message of ours, the replies to which are not for the client.
+func (f *ClientFlow) hide(kind requestKind, a *details) {
+	if f.bindTime != nil {
+		f.bindTime.sent(kind)
+	}
+	f.add(request{kind: kind, hidden: true, details: a})
+}
+
+// runHidden appends the messages that run a statement of ours under our own name, and notes them: run are the details of
+// the Execute, ours those of the others.
+func (f *ClientFlow) runHidden(out []byte, sql string, ours, run *details) []byte {
+	name := []byte(f.ownName() + "\x00")
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+	f.hide(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0, 0, 0})
+	f.hide(kindParse, ours)
+	out = wire.AppendFrame(out, wire.MsgBind, name, name, []byte{0, 0, 0, 0, 0, 0})
+	f.hide(kindBind, ours)
+	out = wire.AppendFrame(out, wire.MsgExecute, name, []byte{0, 0, 0, 0})
+	f.hide(kindExecute, run)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+	f.hide(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), name)
+	f.hide(kindClose, ours)
+	return out
+}

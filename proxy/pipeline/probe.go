@@ -1,0 +1,269 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/wire"
+)
+
+// Prober is a Rewriter that may have to ask the session's server before it can decide what becomes of a text. That costs a
+// round trip.
+type Prober interface {
+	Rewriter
+	// Probe returns the probe query that is run in the session before Rewrite is called with the text, or "" nearly
+	// always. It yields one row with one column, a text of at most maxAnswer bytes, which is
+	// StatementContext.Answer then. ctx ends with the session. It is only called for texts for which Mentions is true.
+	Probe(ctx context.Context, sc StatementContext, text string) string
+}
+
+// maxAnswer bounds the DataRow with the answer to a probe query, in bytes.
+const maxAnswer = wire.MaxSmall
+
+const codeFailedTransaction = "25P02" // in_failed_sql_transaction
+
+// probing is what a ClientFlow keeps of probe queries.
+type probing struct {
+	// unsynced is set while messages of the extended protocol have been sent without a Sync behind them, copied while the end of
+	// a COPY has: if the COPY belongs to an Execute, the server has ignored the Sync before it.
+	unsynced, copied bool
+	// awaited is the probe query under way for the message set aside. It becomes answered once its outcome is known, until
+	// that message is dealt with.
+	awaited, answered *probe
+	told              told
+	// canceled is set where the client has cancelled the statement during the call of Prober.Probe.
+	canceled bool
+}
+
+// probe is a probe query that was sent.
+type probe struct {
+	*outcome
+	// The direction server to client sets these before the outcome.
+	answer  string // what the query has returned
+	hushed  bool   // it failed, and the client was not told
+	failure []byte // the ErrorResponse of one that had a Sync of its own
+}
+
+// done is called when the message asked about has been dealt with.
+func (p *probing) done() { p.answered, p.told, p.canceled = nil, told{}, false }
+
+// note is called for each message of the client.
+func (p *probing) note(kind requestKind) {
+	switch {
+	case kind.extended():
+		p.unsynced = true
+	case kind == kindSync:
+		p.unsynced, p.copied = false, false
+	case kind == copyEnd:
+		p.copied = true
+	}
+}
+
+// awaitAnswer waits for the outcome of the probe query under way, if there is one; false means that the session
+// has ended.
+func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
+	p := f.probing.awaited
+	if p == nil {
+		return true
+	}
+	f.probing.awaited, f.probing.answered = nil, p
+	select {
+	case <-p.known:
+		f.settled()
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sendProbe puts a probe query into out if one is needed for the message that Next returned with position pos, and sets the
+// message aside until there is an answer; false means that none is.
+//
+// The probe query for a Query is a Query, that for a Parse is run by messages of the extended protocol. It runs in the
+// transaction in which the message is going to run, if there is one, and its error is the error that the message would
+// have had: the transaction has failed, or the client has cancelled.
+//
+// If nothing precedes a Parse since the last Sync, the probe query has a Sync of its own: without it, servers from 18
+// on run the statement in a transaction block, where some cannot run. If such a probe query fails, another statement that
+// fails is sent without a Sync, and the client gets the error of the probe query for it: the server then skips what it is
+// to skip. No probe query is sent for a Query behind messages without a Sync, for it would end their transaction.
+func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) bool {
+	var messages []byte
+	switch last := f.probing.answered; {
+	case last == nil && f.unsure(frame):
+		messages = f.probeSettings(frame)
+	case last == nil:
+		messages = f.probeFor(ctx, frame)
+	case last.failure != nil:
+		messages = f.failAs(last.failure)
+	}
+	if messages == nil {
+		return false
+	}
+	at := pos - len(frame)
+	if f.Holds() {
+		at = 0
+	}
+	out.Replace(at, at, messages)
+	f.aside = f.SetAside(buf, frame, pos, out)
+	return true
+}
+
+// probeFor returns the messages of the probe query that the Rewriter has for a message; nil for none.
+func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byte) {
+	prober, ok := f.rewriter.(Prober)
+	if !ok || !f.forRewriter(frame) {
+		return nil
+	}
+	simple := frame[0] == wire.MsgQuery
+	if simple && f.probing.unsynced {
+		return nil
+	}
+	text, rest, ok := wire.CString(frame[wire.HeaderSize:])
+	var voids []int
+	if !simple && ok {
+		if text, rest, ok = wire.CString(rest); ok {
+			voids = voidParams(rest)
+		}
+	}
+	if !ok || simple && len(rest) > 0 {
+		return nil // malformed: the server says so
+	}
+	held, letGo := f.holding.hold(ctx)
+	query := prober.Probe(held, f.context(simple, voids), string(text))
+	if f.probing.canceled = letGo(); f.probing.canceled || query == "" {
+		return nil
+	}
+	return f.pose(query, simple, !simple && !f.probing.unsynced && !f.probing.copied)
+}
+
+// pose returns the messages that run a probe query, and notes them. synced says that there is a Sync among them.
+func (f *ClientFlow) pose(query string, simple, synced bool) (messages []byte) {
+	p := &probe{outcome: newOutcome()}
+	f.probing.awaited = p
+	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p}
+	if simple {
+		f.hide(kindQuery, answered)
+		return wire.AppendFrame(nil, wire.MsgQuery, []byte(query), []byte{0})
+	}
+	ours := &details{statement: f.ownName(), portal: f.ownName()}
+	if synced {
+		answered.quiet, ours.quiet = p, p
+	}
+	out := f.runHidden(nil, query, ours, answered)
+	if !synced {
+		return wire.AppendFrame(out, wire.MsgFlush)
+	}
+	f.hide(kindSync, ours)
+	return wire.AppendFrame(out, wire.MsgSync)
+}
+
+// failAs returns messages at which the server fails, for which the client gets the error.
+func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
+	p := &probe{outcome: newOutcome()}
+	f.probing.awaited = p
+	f.hide(kindParse, &details{statement: f.ownName(), probe: p, instead: failure})
+	messages = wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
+	return wire.AppendFrame(messages, wire.MsgFlush)
+}
+
+// answer is what the probe query for the message being looked at has returned; "" where there was none, or where it failed.
+func (f *ClientFlow) answer() string {
+	if p := f.probing.answered; p != nil && p.is() == done {
+		return p.answer
+	}
+	return ""
+}
+
+// failedFor reports whether the probe query for a message has failed in the message's stead: the client
+// has got the error, and the server is not to get the message.
+func (f *ClientFlow) failedFor(frame []byte) (failed bool, err error) {
+	p := f.probing.answered
+	if p == nil || frame[0] != wire.MsgQuery {
+		return false, nil // the server skips a Parse by itself
+	}
+	switch p.is() {
+	case done:
+		return false, nil
+	case undone:
+		return !p.hushed, nil
+	}
+	return false, errUnclear
+}
+
+// probed returns the probe query that a reply coming now belongs to, or nil.
+func (f *serverFlow) probed() *probe {
+	if h := f.head(); h != nil && h.details != nil {
+		return h.details.probe
+	}
+	return nil
+}
+
+// readAnswer takes the answer to a probe query from the body of a DataRow.
+func readAnswer(row []byte) string {
+	if len(row) < 6 {
+		return ""
+	}
+	n := int(int32(binary.BigEndian.Uint32(row[2:])))
+	if n < 0 || n > len(row)-6 {
+		return ""
+	}
+	return string(row[6 : 6+n])
+}
+
+// failed is called with the ErrorResponse to the request, and with its edited form if that is not nil. It returns what the
+// client gets; hide means that it gets nothing.
+func (d *details) failed(frame, edited []byte, kind requestKind) (replacement []byte, hide bool) {
+	if d.instead != nil {
+		return d.instead, false
+	}
+	if d.quiet == nil && d.probe == nil {
+		return edited, false
+	}
+	var rep pgproto3.ErrorResponse
+	if rep.Decode(frame[wire.HeaderSize:]) != nil {
+		return edited, false
+	}
+	switch {
+	case d.quiet == nil:
+		// The Query may be the one that ends the transaction.
+		d.probe.hushed = kind == kindQuery && rep.Code == codeFailedTransaction
+		return edited, d.probe.hushed
+	case rep.SeverityUnlocalized != "ERROR":
+		return edited, false // it ends the session
+	case edited != nil:
+		d.quiet.failure = edited
+	default:
+		d.quiet.failure = slices.Clone(frame)
+	}
+	return nil, true
+}
+
+// giveUp settles the probe query of a request that the server skips; false means that the request is the Sync at which it
+// stops skipping.
+func giveUp(r *request) (more bool) {
+	if r.kind == kindSync {
+		return false
+	}
+	if r.kind.extended() && r.details != nil && r.details.probe != nil {
+		r.details.probe.settle(undone)
+	}
+	return true
+}
+
+// skipsOn reports whether the server skips what it is sent up to a Sync that has not been sent yet, as far as can be
+// told. It gives up the probe queries among the requests that are skipped.
+func (t *tracker) skipsOn() bool {
+	if !t.main.skipping && len(t.more) == 0 {
+		return false
+	}
+	for i := t.main.at; i < t.queue.n; i++ {
+		if !giveUp(t.queue.at(i)) {
+			return false
+		}
+	}
+	return true
+}

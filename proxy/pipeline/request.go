@@ -1,0 +1,190 @@
+package pipeline
+
+import (
+	"slices"
+
+	"mbusproxy/proxy/wire"
+)
+
+// requestKind is the message of the client that a request is.
+type requestKind uint8
+
+const (
+	kindQuery requestKind = iota + 1
+	kindFunctionCall
+	kindParse
+	kindBind
+	kindDescribe
+	kindExecute
+	kindClose
+	kindSync
+	// copyEnd is a CopyDone or CopyFail. The server does not reply to it; it tells which of the requests
+	// behind a COPY FROM STDIN the server has read as part of it.
+	copyEnd
+)
+
+func (k requestKind) String() string {
+	switch k {
+	case kindQuery:
+		return "Query"
+	case kindFunctionCall:
+		return "FunctionCall"
+	case kindParse:
+		return "Parse"
+	case kindBind:
+		return "Bind"
+	case kindDescribe:
+		return "Describe"
+	case kindExecute:
+		return "Execute"
+	case kindClose:
+		return "Close"
+	case kindSync:
+		return "Sync"
+	case copyEnd:
+		return "end of COPY"
+	default:
+		return "nothing"
+	}
+}
+
+// extended reports whether the server, after an error in reply to the request, skips all up to the next Sync.
+func (k requestKind) extended() bool { return k >= kindParse && k <= kindClose }
+
+// flushes reports whether the server sends what it has to say at the end of its reply to k.
+func (k requestKind) flushes() bool { return k == kindQuery || k == kindFunctionCall || k == kindSync }
+
+// accepts reports whether a message of type typ can be (part of) the reply to k.
+func (k requestKind) accepts(typ byte) bool {
+	switch k {
+	case kindQuery:
+		switch typ {
+		case wire.MsgRowDescription, wire.MsgDataRow, wire.MsgCommandComplete, wire.MsgEmptyQueryResponse,
+			wire.MsgCopyInResponse, wire.MsgCopyOutResponse, wire.MsgCopyBothResponse, wire.MsgCopyData, wire.MsgCopyDone,
+			wire.MsgErrorResponse, wire.MsgReadyForQuery:
+			return true
+		}
+		return false
+	case kindFunctionCall:
+		return typ == wire.MsgFunctionCallResponse || typ == wire.MsgErrorResponse || typ == wire.MsgReadyForQuery
+	case kindParse:
+		return typ == wire.MsgParseComplete || typ == wire.MsgErrorResponse
+	case kindBind:
+		return typ == wire.MsgBindComplete || typ == wire.MsgErrorResponse
+	case kindDescribe:
+		return typ == wire.MsgParameterDescription || typ == wire.MsgRowDescription || typ == wire.MsgNoData ||
+			typ == wire.MsgErrorResponse
+	case kindExecute:
+		switch typ {
+		case wire.MsgDataRow, wire.MsgCommandComplete, wire.MsgEmptyQueryResponse, wire.MsgPortalSuspended,
+			wire.MsgCopyInResponse, wire.MsgCopyOutResponse, wire.MsgCopyBothResponse, wire.MsgCopyData, wire.MsgCopyDone,
+			wire.MsgErrorResponse:
+			return true
+		}
+		return false
+	case kindClose:
+		return typ == wire.MsgCloseComplete || typ == wire.MsgErrorResponse
+	case kindSync:
+		return typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse
+	default:
+		return false
+	}
+}
+
+// request is a message that the server replies to, from the moment when it is about to be sent until its last reply has come.
+type request struct {
+	kind requestKind
+	// hidden says that the message is ours: of its replies the client sees errors and notices only.
+	hidden bool
+	// size is about how many bytes details keeps.
+	size uint32
+	// details is nil in a session that never had a Plan, so that there an entry of the queue is small.
+	details *details
+}
+
+// details are the fields of a request in a session that has had a Plan. They do not change once it is queued.
+type details struct {
+	plan      Plan   // of a Query, Parse or prelude statement; nil for none
+	hide      []int  // Plan.Hidden of a Query
+	tag       string // Plan.Tag of a Query
+	statement string // Parse, Bind, Describe and Close of a statement
+	portal    string // Bind, Execute, Describe and Close of a portal
+	ofPortal  bool   // Describe and Close: of a portal, not of a statement
+	// text is what is to be remembered of the text of a Parse. Of a Query it is used only to say that it was not read.
+	text     *text
+	unread   bool        // Query and Parse: the text was too long to be looked at
+	probe    *probe      // of a message of ours: its reply is the answer to this probe query
+	quiet    *probe      // of a message of ours: its error goes to this probe query, and not to the client
+	run      *preludeRun // of a message of ours: when it has run the prelude statement has
+	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
+	bindings []*binding  // that the request brings about, in order; nil nearly always
+}
+
+// outcomes reports whether it matters to anything what becomes of the request.
+func (d *details) outcomes() bool { return len(d.bindings) > 0 || d.probe != nil || d.run != nil }
+
+// answered settles what hangs on a message of ours if a reply of type typ completes it. certain says that the replies can be
+// read in one way only.
+func (r *request) answered(typ byte, certain bool) {
+	if r.details == nil || !completes(typ) {
+		return
+	}
+	as := done
+	if !certain {
+		as = unclear
+	}
+	r.details.settleOurs(as)
+}
+
+// settleOurs settles what hangs on a message of ours.
+func (d *details) settleOurs(as outcomeState) {
+	if d.probe != nil {
+		d.probe.settle(as)
+	}
+	if d.run != nil {
+		d.run.settle(as)
+	}
+}
+
+// settle settles all that hangs on the request and is not settled yet.
+func (r *request) settle(n *names, as outcomeState) {
+	if r.details == nil {
+		return
+	}
+	r.details.settleOurs(as)
+	for _, b := range r.details.bindings {
+		n.settled(b, as)
+	}
+}
+
+// undo settles what is left when the server has replied to the request, or skips it.
+func (r *request) undo(n *names) { r.settle(n, undone) }
+
+// bindingSize is about what a binding takes beside its texts, in bytes.
+const bindingSize = 256
+
+// size is about how many bytes d keeps.
+func (d *details) size() int {
+	n := len(d.statement) + len(d.portal) + len(d.instead) + bindingSize*len(d.bindings)
+	if d.plan != nil {
+		n += len(d.plan.SQL())
+	}
+	if d.text != nil {
+		n += voidSize * len(d.text.voids)
+	}
+	for _, b := range d.bindings {
+		n += len(b.name)
+	}
+	return n
+}
+
+// hides reports whether the client is not to see a reply of type typ, after done statements of a
+// Query have completed.
+func (r *request) hides(typ byte, done int) bool {
+	if r.hidden {
+		// The failure of a probe query stands for that of the Query it comes before, up to ReadyForQuery.
+		fails := typ == wire.MsgReadyForQuery && r.kind == kindQuery && r.details.probe.is() == pending && !r.details.probe.hushed
+		return typ != wire.MsgErrorResponse && !fails
+	}
+	return typ == wire.MsgCommandComplete && r.kind == kindQuery && r.details != nil && slices.Contains(r.details.hide, done)
+}

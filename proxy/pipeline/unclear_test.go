@@ -1,0 +1,64 @@
+package pipeline
+
+import (
+	"testing"
+
+	"mbusproxy/proxy/wire"
+)
+
+// TestUnclearBinding: what the replies leave open is not taken for done or undone.
+func TestUnclearBinding(t *testing.T) {
+	var tr tracker
+	n := &tr.names
+	parse := func(segment uint64) (*binding, request) {
+		b := &binding{name: "s", segment: segment, text: &text{effect: &Effect{}}}
+		return b, request{kind: kindParse, details: &details{statement: "s", bindings: n.note(b)}}
+	}
+	first, parseFirst := parse(1)
+	tr.queueUp([]request{{kind: kindExecute}, {kind: kindSync}, {kind: copyEnd}, {kind: kindSync}, parseFirst, {kind: kindSync}})
+	reply := func(types ...byte) {
+		t.Helper()
+		for _, typ := range types {
+			detail := ""
+			if typ == wire.MsgReadyForQuery {
+				detail = "I"
+			}
+			if _, err := tr.answer(typ, detail); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	reply(wire.MsgCopyInResponse, wire.MsgErrorResponse, wire.MsgReadyForQuery)
+	if len(tr.more) == 0 || first.is() != pending {
+		t.Fatalf("%d more readings, outcome %s", len(tr.more), first.is())
+	}
+	reply(wire.MsgErrorResponse, wire.MsgReadyForQuery) // of the second Sync, or of the Parse and the third
+	if first.is() != unclear {
+		t.Errorf("outcome %s", first.is())
+	}
+	select {
+	case <-first.known:
+	default:
+		t.Error("whoever waits is not told")
+	}
+	if _, _, err := n.look(false, "s", 3); err != errUnclear { //nolint:errorlint // returned as it is
+		t.Errorf("got %v", err)
+	}
+	// What is certain later counts.
+	second, parseSecond := parse(2)
+	tr.queue, tr.main, tr.more = requestQueue{}, reading{}, nil
+	tr.queueUp([]request{parseSecond, {kind: kindSync}})
+	reply(wire.MsgParseComplete, wire.MsgReadyForQuery)
+	if b, wait, err := n.look(false, "s", 3); b != second || wait != nil || err != nil {
+		t.Errorf("got %v, %v, %v", b, wait, err)
+	}
+}
+
+// TestHideDisagrees: a reply that is hidden in one reading and not in another goes nowhere.
+func TestHideDisagrees(t *testing.T) {
+	tr := tracker{main: reading{at: 0}, more: []reading{{at: 1}}}
+	tr.queueUp([]request{{kind: kindClose}, {kind: kindClose, hidden: true}})
+	if _, err := tr.answer(wire.MsgCloseComplete, ""); err != errUnclear { //nolint:errorlint // returned as it is
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,163 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay/life"
+)
+
+// loopedEnd is one of the two connections of a session in a loop.
+type loopedEnd struct {
+	looped *looped
+	fd     int
+	// watched are the events the epoll instance reports; 0: it does not know fd.
+	watched uint32
+	// unsent is what fd did not take yet; while there is some, the other connection is not read.
+	unsent []byte
+	// shut is set when the connection is to be half closed once unsent is empty.
+	shut bool
+}
+
+// looped is a session in a loop. All but start, ask, lookForClient, letGo and tell belongs to the loop's goroutine.
+type looped struct {
+	session *Session
+	loop    *loop
+	client  loopedEnd
+	server  loopedEnd
+	// rewriting is set while a goroutine owns Session.Up; see rewrite.
+	rewriting bool
+	// parked is what the client has sent and is to be fed when there is room in the request queue; nil: nothing.
+	parked []byte
+	// cancelRewrite ends the context of that goroutine's calls; nil when there is none.
+	cancelRewrite context.CancelFunc
+	// until is the end of the grace time; zero: it has not begun.
+	until time.Time
+	// started is set by start, asked is what ask has been told before.
+	started bool
+	asked   life.Event
+}
+
+// start begins to move bytes; rest is what the server sent already.
+func (l *looped) start(rest []byte) {
+	l.loop.post(func() {
+		if l.ended() {
+			return
+		}
+		defer l.guard()
+		loop := l.loop
+		if !loop.works() {
+			l.report(life.LoopFailed)
+			return
+		}
+		l.started = true
+		for _, e := range []*loopedEnd{&l.client, &l.server} {
+			for len(loop.byFD) <= e.fd {
+				loop.byFD = append(loop.byFD, nil)
+			}
+			loop.byFD[e.fd] = e
+		}
+		if len(rest) > 0 {
+			l.deliver(rest)
+		}
+		if l.asked != 0 {
+			l.report(l.asked)
+		}
+		l.watch()
+	})
+}
+
+// ask has the loop report an event of Shutdown or Close.
+func (l *looped) ask(e life.Event) {
+	l.loop.post(func() {
+		if !l.started && e != life.Cut {
+			l.asked = max(l.asked, e) // Expire comes behind Drain
+			return
+		}
+		defer l.guard()
+		l.report(e)
+		l.watch()
+	})
+}
+
+// lookForClient is Session.lookForClient for a session in a loop.
+func (l *looped) lookForClient() {
+	l.loop.post(func() {
+		if !l.ended() && endpoint.Broken(l.client.fd) {
+			defer l.guard()
+			l.report(life.Cut)
+		}
+	})
+}
+
+// tell has the loop tell what the server is known to be doing; nothing comes once the loop has ended.
+func (l *looped) tell(answer chan<- pipeline.Backlog) {
+	l.loop.post(func() { answer <- l.session.Down.Backlog() })
+}
+
+// guard is deferred by what may panic, which then ends the session and nothing else.
+func (l *looped) guard() {
+	if p := recover(); p != nil {
+		l.session.panicked("loop", p)
+		l.report(life.Cut)
+	}
+}
+
+// handle is called with the events of one connection.
+func (l *looped) handle(e *loopedEnd, events uint32) {
+	defer l.guard()
+	if events&(syscall.EPOLLOUT|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 && len(e.unsent) > 0 {
+		l.flush(e)
+	}
+	if events&(syscall.EPOLLIN|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 && e.watched&syscall.EPOLLIN != 0 && !l.ended() {
+		if e == &l.client {
+			l.fromClient()
+		} else {
+			l.fromServer()
+		}
+	}
+}
+
+// watch brings the events asked for in line with the state of the session.
+func (l *looped) watch() {
+	if l.ended() {
+		return
+	}
+	now := l.session.life
+	l.client.want(now.ReadsClient() && (!now.Forwards() || !l.waits() && len(l.server.unsent) == 0))
+	l.server.want(now.ReadsServer() && len(l.client.unsent) == 0)
+}
+
+// waits reports whether messages of the client wait for the Rewriter, or for room in the request queue.
+func (l *looped) waits() bool { return l.rewriting || l.parked != nil }
+
+// want asks for input if read is set, and for room to write if something is unsent. A connection that
+// wants neither leaves the epoll instance, which would report its hang-up for ever.
+func (e *loopedEnd) want(read bool) {
+	var events uint32
+	if read {
+		events |= syscall.EPOLLIN
+	}
+	if len(e.unsent) > 0 {
+		events |= syscall.EPOLLOUT
+	}
+	if events == e.watched {
+		return
+	}
+	op := syscall.EPOLL_CTL_MOD
+	switch {
+	case e.watched == 0:
+		op = syscall.EPOLL_CTL_ADD
+	case events == 0:
+		op = syscall.EPOLL_CTL_DEL
+	}
+	ev := syscall.EpollEvent{Events: events, Fd: int32(e.fd)}
+	if err := syscall.EpollCtl(e.looped.loop.poll, op, e.fd, &ev); err != nil {
+		panic(fmt.Errorf("watching socket: %w", err)) // out of memory, or a bug here
+	}
+	e.watched = events
+}

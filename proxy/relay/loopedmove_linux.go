@@ -1,0 +1,276 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/relay/life"
+	"mbusproxy/proxy/wire"
+)
+
+// fromClient moves one batch client -> server. Once nothing is forwarded it is thrown away.
+func (l *looped) fromClient() {
+	buf := l.loop.buf
+	if !l.session.life.Forwards() { // the goroutine of rewrite may still own Session.Up
+		if n, err := rawRead(l.client.fd, buf); n <= 0 {
+			l.clientStopped(err)
+		}
+		return
+	}
+	up := &l.session.Up
+	off := up.Prefill(buf)
+	n, err := rawRead(l.client.fd, buf[off:])
+	if n <= 0 {
+		up.Restore(buf[:off])
+		l.clientStopped(err)
+		return
+	}
+	l.forward(buf[:off+n])
+}
+
+// clientStopped is called with the result of a read that gave nothing.
+func (l *looped) clientStopped(err error) {
+	switch err { //nolint:errorlint // a bare errno
+	case syscall.EAGAIN:
+		return
+	case nil:
+		l.report(life.ClientEnded)
+	default:
+		l.report(life.ClientLost)
+	}
+	l.watch()
+}
+
+// forward feeds a batch and writes it to the server.
+func (l *looped) forward(batch []byte) {
+	s, out := l.session, &l.loop.out
+	var err error
+	if s.plain {
+		out.Begin(batch)
+	} else {
+		err = s.Up.Feed(nil, s.Down.Backlog(), batch, out) //nolint:staticcheck // detached: nothing is called with it
+	}
+	l.fed(err, out)
+	out.Free()
+	if len(l.server.unsent) > 0 || l.waits() || !s.life.Forwards() {
+		l.watch()
+	}
+}
+
+// fed writes what a feed that returned err has left in out, and goes on with what it has set aside.
+func (l *looped) fed(err error, out *wire.Splicer) {
+	s := l.session
+	rewrite, full := errors.Is(err, pipeline.ErrNeedsRewriter), errors.Is(err, wire.ErrFull)
+	if err != nil && !rewrite && !full {
+		s.explain("client to server", err)
+		l.report(life.Cut)
+		return
+	}
+	if !s.life.Forwards() { // no more since the Rewriter got the statement
+		s.Up.TakeAside()
+		return
+	}
+	if !s.plain {
+		s.Down.Expect(&s.Up)
+	}
+	if s.Up.Terminated {
+		l.report(life.ClientTerminated)
+	}
+	s.foresee()
+	if !l.send(&l.server, out.Result()) {
+		l.report(life.ServerRefused)
+	}
+	switch {
+	case !s.life.Forwards():
+		s.Up.TakeAside()
+	case rewrite:
+		l.rewrite() // that may begin with waiting for replies to what has just been sent
+	case full:
+		l.parked = s.Up.TakeAside()
+		l.loop.post(l.unpark) // perhaps there is room by now
+	}
+	l.settle()
+}
+
+// settle gives back the memory of long messages once the server has taken them.
+func (l *looped) settle() {
+	if !l.rewriting && len(l.server.unsent) == 0 {
+		l.session.Up.Settle()
+	}
+}
+
+// unpark goes on with what is parked if there is room in the request queue.
+func (l *looped) unpark() {
+	s := l.session
+	if !s.life.Forwards() || l.parked == nil || l.rewriting || len(l.server.unsent) > 0 || !s.Down.Backlog().Roomy() {
+		return
+	}
+	batch := l.parked
+	l.parked = nil
+	defer l.guard()
+	l.forward(batch)
+	l.goOnDraining()
+	l.watch()
+}
+
+// letGo has the loop let go what is buffered of the client's message.
+func (l *looped) letGo() {
+	l.loop.post(func() {
+		if l.session.life.Forwards() && !l.rewriting && l.session.Up.Holds() {
+			defer l.guard()
+			l.forward(nil)
+		}
+	})
+}
+
+// rewrite has the rest of a batch, which begins with a statement for the Rewriter, fed by a goroutine, for the
+// Rewriter may take its time. The goroutine ends when the Rewriter has answered; the session may have ended by then.
+func (l *looped) rewrite() {
+	s := l.session
+	ctx, cancel := context.WithCancel(context.Background())
+	l.rewriting, l.cancelRewrite = true, cancel
+	batch, before := s.Up.TakeAside(), s.Down.Backlog()
+	go func() {
+		defer cancel()
+		var failed any
+		out := wire.Splicer{Pool: l.loop.out.Pool}
+		var err error
+		func() {
+			defer func() {
+				if failed = recover(); failed != nil {
+					s.panicked("client to server", failed)
+				}
+			}()
+			s.Up.Detached = false
+			err = s.Up.Feed(ctx, before, batch, &out)
+			s.Up.Detached = true
+		}()
+		l.loop.post(func() {
+			l.rewriting, l.cancelRewrite = false, nil
+			defer l.guard()
+			switch {
+			case l.ended():
+				s.Up.Release()
+			case failed != nil:
+				l.report(life.Cut)
+			default:
+				l.fed(err, &out)
+				l.goOnDraining()
+				l.watch()
+			}
+			out.Free()
+		})
+	}()
+}
+
+// fromServer moves one batch server -> client.
+func (l *looped) fromServer() {
+	down, buf := &l.session.Down, l.loop.buf
+	off := down.Prefill(buf)
+	n, err := rawRead(l.server.fd, buf[off:])
+	if n <= 0 {
+		down.Restore(buf[:off])
+		if err != syscall.EAGAIN { //nolint:errorlint // a bare errno
+			l.report(life.ServerEnded)
+			l.watch()
+		}
+		return
+	}
+	l.deliver(buf[:off+n])
+	if l.parked != nil {
+		l.unpark()
+	}
+	l.goOnDraining()
+	if len(l.client.unsent) > 0 {
+		l.watch()
+	}
+}
+
+// deliver feeds a batch and writes it to the client.
+func (l *looped) deliver(batch []byte) {
+	s, out := l.session, &l.loop.out
+	var failed error
+	if s.plain {
+		out.Begin(batch)
+	} else {
+		failed = s.Down.Feed(batch, out)
+	}
+	sent := l.send(&l.client, out.Result())
+	out.Free()
+	if failed != nil {
+		s.explain("server to client", failed)
+	}
+	switch {
+	case !sent:
+		l.report(life.Cut)
+	case failed != nil:
+		l.report(life.OutOfStep)
+		l.watch()
+	}
+}
+
+// send writes b and keeps what is not taken; false means that the connection is broken.
+func (l *looped) send(e *loopedEnd, b []byte) bool {
+	if len(e.unsent) > 0 {
+		e.unsent = append(e.unsent, b...)
+		return true
+	}
+	for len(b) > 0 {
+		n, err := rawWrite(e.fd, b)
+		if err == syscall.EAGAIN { //nolint:errorlint // a bare errno
+			e.unsent = append([]byte(nil), b...)
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+// flush writes what is unsent and goes on with what had to wait for it.
+func (l *looped) flush(e *loopedEnd) {
+	n, err := rawWrite(e.fd, e.unsent)
+	switch {
+	case err == nil:
+		e.unsent = e.unsent[n:]
+	case err == syscall.EAGAIN: //nolint:errorlint // a bare errno
+		return
+	case e == &l.client:
+		l.report(life.Cut)
+		return
+	default:
+		e.unsent = nil
+		l.report(life.ServerRefused)
+	}
+	if len(e.unsent) > 0 {
+		return
+	}
+	e.unsent = nil
+	if e == &l.server {
+		l.settle()
+		l.unpark()
+	}
+	if e.shut {
+		l.shutdown(e)
+	}
+	if e == &l.client {
+		l.goOnDraining()
+	}
+	l.watch()
+}
+
+// shutdown half closes a connection, behind what is unsent.
+func (l *looped) shutdown(e *loopedEnd) {
+	e.shut = true
+	if len(e.unsent) > 0 {
+		return
+	}
+	_ = syscall.Shutdown(e.fd, syscall.SHUT_WR)
+	if e == &l.client {
+		l.report(life.Delivered)
+	}
+}
