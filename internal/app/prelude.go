@@ -199,7 +199,8 @@ func (m *preludeMaker) nested(ctx context.Context, sc pipeline.StatementContext,
 			Hint:    "Do that in a statement of the client.",
 		}
 	}
-	if r := p.Refused(); r != nil {
+	if refused := p.Refused(); len(refused) > 0 {
+		r := refused[0]
 		return "", &engine.Error{Code: r.Code, Message: r.Message, Hint: r.Hint}
 	}
 	return p.For(sc.Secret).SQL(), nil
