@@ -154,7 +154,7 @@ func describe(p *plan.Plan) string {
 	for _, v := range p.Selectors() {
 		fmt.Fprintf(&b, "\nselector %s at %d", show(v), v.Offset)
 	}
-	for _, s := range p.Steps() {
+	for _, s := range p.Preludes() {
 		fmt.Fprintf(&b, "\nstep %d: %s", s.Call, s.Name)
 		for _, param := range s.Func.Params {
 			v := s.Args[param.Name]
@@ -186,7 +186,7 @@ func checkPlan(t *testing.T, sql string, p *plan.Plan) {
 	if again := New(shortFragments{}).Rewrite(p.SQL(), utf8Session, testEnv); again != nil {
 		t.Errorf("rewriting the result of %q again gives\n%s", sql, again.SQL())
 	}
-	checkWithSteps(t, p)
+	checkWithPreludes(t, p)
 	checkSegments(t, sql, p)
 }
 

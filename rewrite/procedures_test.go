@@ -7,8 +7,8 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// TestProcedureSteps: the step's text stands for the statement, with its tag if it is the only one.
-func TestProcedureSteps(t *testing.T) {
+// TestProcedurePreludes: the step's text stands for the statement, with its tag if it is the only one.
+func TestProcedurePreludes(t *testing.T) {
 	for _, c := range []struct {
 		sql   string
 		texts []string
@@ -31,11 +31,11 @@ func TestProcedureSteps(t *testing.T) {
 		},
 	} {
 		p := New(shortFragments{}).Rewrite(c.sql, utf8Session, testEnv)
-		if !p.EndsTransaction() || p.Tag() != "" || !p.Late() {
-			t.Errorf("%s: ends transaction %t, tag %q, late %t", c.sql, p.EndsTransaction(), p.Tag(), p.Late())
+		if !p.EndsTransaction() || p.Tag() != "" || !p.BindTime() {
+			t.Errorf("%s: ends transaction %t, tag %q, late %t", c.sql, p.EndsTransaction(), p.Tag(), p.BindTime())
 		}
-		q := p.WithSteps(c.texts)
-		if q.SQL() != c.want || q.Tag() != c.tag || q.Late() {
+		q := p.WithPreludes(c.texts)
+		if q.SQL() != c.want || q.Tag() != c.tag || q.BindTime() {
 			t.Errorf("%s gives\n%s, tag %q, want\n%s, tag %q", c.sql, q.SQL(), q.Tag(), c.want, c.tag)
 		}
 		checkSegments(t, c.sql, q)
@@ -50,9 +50,9 @@ func TestProcedureSteps(t *testing.T) {
 		if !q.EditReport(rep) || rep.Position != at || rep.Where != "" || !strings.HasPrefix(rep.Hint, "mbus4.process_queue commits: ") {
 			t.Errorf("%s: %+v", c.sql, rep)
 		}
-		for _, s := range p.Steps() {
+		for _, s := range p.Preludes() {
 			rep, procedure := &plan.Report{Code: "2D000"}, s.Func.Procedure
-			if plan.StepPlan(p, s.Call, "do 'x'").EditReport(rep) != procedure || procedure != (rep.Position > 0) {
+			if plan.PreludePlan(p, s.Call, "do 'x'").EditReport(rep) != procedure || procedure != (rep.Position > 0) {
 				t.Errorf("%s, step %d: %+v", c.sql, s.Call, rep)
 			}
 		}

@@ -69,7 +69,7 @@ func checkTransfer(t *testing.T, text, other string) bool {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("moved from %q to %q:\n%+v\nafresh:\n%+v", text, other, got, want)
 	}
-	if !reflect.DeepEqual(got.Selectors(), want.Selectors()) || !reflect.DeepEqual(got.Steps(), want.Steps()) {
+	if !reflect.DeepEqual(got.Selectors(), want.Selectors()) || !reflect.DeepEqual(got.Preludes(), want.Preludes()) {
 		t.Errorf("moved from %q to %q:%s\nafresh:%s", text, other, describe(got), describe(want))
 	}
 	return true

@@ -13,22 +13,22 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-const stepText = "select 'own step' ;; -- one\n do 'own step; 2';"
+const preludeText = "select 'own step' ;; -- one\n do 'own step; 2';"
 
-// checkWithSteps checks that the text with its steps parses, and that the hidden statements are the
+// checkWithPreludes checks that the text with its steps parses, and that the hidden statements are the
 // steps' own. The step of a procedure is seen: it stands for its statement.
-func checkWithSteps(t *testing.T, p *plan.Plan) {
+func checkWithPreludes(t *testing.T, p *plan.Plan) {
 	t.Helper()
 	hidden := 0
-	texts := make([]string, len(p.Steps()))
-	for i, s := range p.Steps() {
-		if texts[i] = stepText; s.Func.Procedure {
+	texts := make([]string, len(p.Preludes()))
+	for i, s := range p.Preludes() {
+		if texts[i] = preludeText; s.Func.Procedure {
 			texts[i] = "do 'of a procedure'"
 			continue
 		}
 		hidden += 2
 	}
-	q := p.WithSteps(texts)
+	q := p.WithPreludes(texts)
 	tree, err := pg_query.Parse(lex.UTF8.Parseable(q.SQL()))
 	if err != nil {
 		t.Errorf("with steps, %q does not parse: %v\n%s", p.ClientText(), err, q.SQL())
@@ -53,12 +53,12 @@ func checkWithSteps(t *testing.T, p *plan.Plan) {
 	checkSegments(t, p.ClientText(), q)
 }
 
-func TestWithSteps(t *testing.T) {
+func TestWithPreludes(t *testing.T) {
 	r := New(shortFragments{})
 	for _, name := range []string{"x", "another"} { // the second one's plan is the first's, moved
 		sql := ";; begin ;\n/* é */ select mbus4.run_on_q('" + name + "'), wrong;; select mbus4.run_q('1'), mbus4.run_q('2') -- end\n;;"
 		p := r.Rewrite(sql, utf8Session, testEnv)
-		q := p.WithSteps([]string{"do 'a'", "", "do 'b;'; do 'c'"})
+		q := p.WithPreludes([]string{"do 'a'", "", "do 'b;'; do 'c'"})
 		want := ";; begin ;\n/* é */ do 'a'; select outcome(1)::integer as \"run_on_q\", wrong;; do 'b;'; do 'c'; select outcome(2)::integer as \"run_q\", outcome(3)::integer as \"run_q\" -- end\n;;"
 		if q.SQL() != want {
 			t.Fatalf("gives\n%s\nwant\n%s", q.SQL(), want)
@@ -66,8 +66,8 @@ func TestWithSteps(t *testing.T) {
 		if want := []int{1, 3, 4}; !slices.Equal(q.Hidden(), want) || p.Hidden() != nil {
 			t.Errorf("hidden are %v, want %v", q.Hidden(), want)
 		}
-		if q.Late() || len(q.Steps()) > 0 || len(p.Steps()) != 3 {
-			t.Errorf("steps are left: %v", q.Steps())
+		if q.BindTime() || len(q.Preludes()) > 0 || len(p.Preludes()) != 3 {
+			t.Errorf("steps are left: %v", q.Preludes())
 		}
 		for in, out := range map[string]string{"wrong": "wrong", "mbus4.run_on_q": "do 'a'", "mbus4.run_q('2'": "'b;'"} {
 			rep := &plan.Report{Code: "42703", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), out)])) + 1}
@@ -82,15 +82,15 @@ func TestWithSteps(t *testing.T) {
 	}
 }
 
-func TestStepPlan(t *testing.T) {
+func TestPreludePlan(t *testing.T) {
 	const sql = "select 'é', mbus4.run_on_q($1), mbus4.run_on_r($2)"
 	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
-	steps := p.Steps()
+	steps := p.Preludes()
 	if got, want := steps[1].Args, (map[string]plan.Value{"qname": {Text: "r", Offset: 33}, "exec": {Param: 2, Offset: 48}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("arguments are %+v, want %+v", got, want)
 	}
-	q := plan.StepPlan(p, steps[1].Call, "do 'x'")
-	if q.SQL() != "do 'x'" || q.Late() || q.Hidden() != nil {
+	q := plan.PreludePlan(p, steps[1].Call, "do 'x'")
+	if q.SQL() != "do 'x'" || q.BindTime() || q.Hidden() != nil {
 		t.Errorf("gives %+v", q)
 	}
 	rep := &plan.Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 2 _session_secret_ 42704 no queue"`, Position: 3}

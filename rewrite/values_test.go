@@ -75,7 +75,7 @@ func TestUnreadLiteral(t *testing.T) {
 		bad := strings.ReplaceAll(sql, "%", `\u00e9`)
 		p := r.Rewrite(bad, session, testEnv)
 		if len(p.Refused()) != 1 || p.Refused()[0].Code != "0A000" || p.Refused()[0].Offset != strings.Index(bad, `'\u`) ||
-			p.SQL() != "select 1; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4" || p.Late() || len(p.Selectors()) > 0 {
+			p.SQL() != "select 1; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4" || p.BindTime() || len(p.Selectors()) > 0 {
 			t.Errorf("gives %s and %+v", p.SQL(), p.Refused())
 		}
 		if got := selectorOf(t, r, strings.ReplaceAll(sql, "%", "caf\xe9"), session); got.Text != "caf\xe9" {
@@ -84,7 +84,7 @@ func TestUnreadLiteral(t *testing.T) {
 	}
 }
 
-func TestLate(t *testing.T) {
+func TestBindTime(t *testing.T) {
 	for sql, want := range map[string]bool{
 		"select mbus4.post('q', $1)":                    false,
 		"select mbus4.create_trigger($1, $2)":           false,
@@ -96,8 +96,8 @@ func TestLate(t *testing.T) {
 		"select mbus4.create_temporary_consumer('q')":   false,
 		"select mbus4.create_temporary_consumer($1,$2)": true,
 	} {
-		if p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv); p.Late() != want {
-			t.Errorf("%s: late is %v", sql, p.Late())
+		if p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv); p.BindTime() != want {
+			t.Errorf("%s: late is %v", sql, p.BindTime())
 		}
 	}
 }

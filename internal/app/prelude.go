@@ -115,7 +115,7 @@ func integerText(b []byte) string {
 
 // addPreludes puts the prelude statements of a plan for a Query into its text.
 func (m *preludeMaker) addPreludes(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan) *plan.Plan {
-	steps := p.Steps()
+	steps := p.Preludes()
 	if len(steps) == 0 {
 		return p
 	}
@@ -130,11 +130,11 @@ func (m *preludeMaker) addPreludes(ctx context.Context, sc pipeline.StatementCon
 		}
 		texts[i] = calls.DoBlock(text)
 	}
-	return p.WithSteps(texts)
+	return p.WithPreludes(texts)
 }
 
 // firstParameter returns, of the arguments of a call that are parameters, the one that comes first in the text.
-func firstParameter(s plan.Step) (first plan.Value, found bool) {
+func firstParameter(s plan.Prelude) (first plan.Value, found bool) {
 	for _, v := range s.Args {
 		if v.Param > 0 && (!found || v.Offset < first.Offset) {
 			first, found = v, true
@@ -150,7 +150,7 @@ func noParameter(n int) plan.Refusal {
 
 // makePrelude returns the plan of one prelude statement that does the work of all calls of p that need it; nil for none.
 func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
-	steps := p.Steps()
+	steps := p.Preludes()
 	if len(steps) == 0 {
 		return nil
 	}
@@ -162,11 +162,11 @@ func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementCon
 		}
 		texts[i] = text
 	}
-	return plan.StepPlan(p, steps[0].Call, calls.DoBlock(texts...))
+	return plan.PreludePlan(p, steps[0].Call, calls.DoBlock(texts...))
 }
 
 // code returns the PL/pgSQL that does the work of one call.
-func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s plan.Step, get valueOf) (string, *plan.Refusal) {
+func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s plan.Prelude, get valueOf) (string, *plan.Refusal) {
 	args := make(map[string]*string, len(s.Args))
 	for _, p := range s.Func.Params {
 		args[p.Name] = read(s.Args[p.Name], p.Type, get)
@@ -192,7 +192,7 @@ func (m *preludeMaker) nested(ctx context.Context, sc pipeline.StatementContext,
 	if p.GivesHeaders() {
 		m.db.NoteOrder()
 	}
-	if p = m.checkSelectors(ctx, sc, p, nil); len(p.Refused()) == 0 && p.Late() {
+	if p = m.checkSelectors(ctx, sc, p, nil); len(p.Refused()) == 0 && p.BindTime() {
 		return "", &engine.Error{
 			Code:    codeFeatureNotSupported,
 			Message: "a statement given to a call cannot itself hold calls that take a statement of their own",

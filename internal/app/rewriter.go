@@ -78,7 +78,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	if sc.Simple {
 		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db}
 	}
-	if !p.Late() && len(p.Selectors()) == 0 {
+	if !p.BindTime() && len(p.Selectors()) == 0 {
 		return wirePlan{Plan: p, db: db}
 	}
 	return wirePlan{Plan: p, preludes: m, db: db}

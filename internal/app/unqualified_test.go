@@ -53,7 +53,7 @@ func TestGuards(t *testing.T) {
 			p = p.For(secret)
 			guard := strings.ReplaceAll(texts.Guard(name, len(nulls), nil), "{k}", "1 "+secret)
 			guarded := strings.Contains(p.SQL(), guard)
-			for _, s := range p.Steps() {
+			for _, s := range p.Preludes() {
 				guarded = guarded || s.Guard == guard
 			}
 			if !guarded {

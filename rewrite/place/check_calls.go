@@ -35,14 +35,14 @@ func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
 	return nil
 }
 
-// checkSteps refuses calls that are steps where Postgres would not evaluate them exactly once, which
+// checkPreludes refuses calls that are steps where Postgres would not evaluate them exactly once, which
 // is all that the order of statements can say. What is inside an expression, expr decides.
-func (st *statement) checkSteps(stmt *pg_query.Node) *plan.Refusal {
+func (st *statement) checkPreludes(stmt *pg_query.Node) *plan.Refusal {
 	for _, c := range st.calls {
 		if !c.match.Func.Step {
 			continue
 		}
-		if where := st.unfitForSteps(stmt); where != "" {
+		if where := st.unfitForPreludes(stmt); where != "" {
 			return refusePosition(c, where)
 		}
 		return nil
@@ -50,8 +50,8 @@ func (st *statement) checkSteps(stmt *pg_query.Node) *plan.Refusal {
 	return nil
 }
 
-// unfitForSteps names what keeps the statement from having steps, if anything.
-func (st *statement) unfitForSteps(stmt *pg_query.Node) string {
+// unfitForPreludes names what keeps the statement from having steps, if anything.
+func (st *statement) unfitForPreludes(stmt *pg_query.Node) string {
 	switch stmt.Node.(type) {
 	case *pg_query.Node_SelectStmt:
 	case *pg_query.Node_CallStmt:
@@ -88,21 +88,21 @@ func (st *statement) unfitForSteps(stmt *pg_query.Node) string {
 			return "a target list with a set"
 		}
 		return ""
-	case len(sel.FromClause) > 1 || !st.isStepItem(sel.FromClause[0]):
+	case len(sel.FromClause) > 1 || !st.isPreludeItem(sel.FromClause[0]):
 		return "a SELECT from anything else"
-	case tree.Has(st.isStep, sel.TargetList...):
+	case tree.Has(st.isPrelude, sel.TargetList...):
 		return "the target list of a SELECT with FROM"
 	}
 	return ""
 }
 
-// isStepItem reports whether an item of FROM is a call that is a step, and nothing else.
-func (st *statement) isStepItem(n *pg_query.Node) bool {
+// isPreludeItem reports whether an item of FROM is a call that is a step, and nothing else.
+func (st *statement) isPreludeItem(n *pg_query.Node) bool {
 	rf := n.GetRangeFunction()
-	return rf != nil && !rf.IsRowsfrom && st.isStep(rf.Functions[0].GetList().GetItems()[0].GetFuncCall())
+	return rf != nil && !rf.IsRowsfrom && st.isPrelude(rf.Functions[0].GetList().GetItems()[0].GetFuncCall())
 }
 
-func (st *statement) isStep(n any) bool {
+func (st *statement) isPrelude(n any) bool {
 	fc, ok := n.(*pg_query.FuncCall)
 	if !ok || fc == nil {
 		return false
@@ -125,7 +125,7 @@ func (c *call) boundArgs() []sqlfuncs.Param {
 	return out
 }
 
-func (st *statement) stepsBelow(n *pg_query.Node) bool { return tree.Has(st.isStep, n) }
+func (st *statement) preludesBelow(n *pg_query.Node) bool { return tree.Has(st.isPrelude, n) }
 
 // isSet knows our own functions that yield sets, and the usual ones of Postgres by name. What stands
 // beside a set is evaluated once for each of its rows.

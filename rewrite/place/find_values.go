@@ -171,6 +171,6 @@ func (st *statement) keepValues(stmt int) {
 		if c.guarded {
 			guard = st.guard(c)
 		}
-		st.plan.AddStep(c.number, stmt, guard, c.values)
+		st.plan.AddPrelude(c.number, stmt, guard, c.values)
 	}
 }

@@ -84,7 +84,7 @@ func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx con
 	for _, w := range n.Args {
 		conditions = append(conditions, w.GetCaseWhen().Expr)
 	}
-	if st.rows == nil || len(ctx.guards) > 0 || ctx.branch.of != nil || tree.Has(tree.IsAggregateNode, node) || tree.Has(st.isStep, node) ||
+	if st.rows == nil || len(ctx.guards) > 0 || ctx.branch.of != nil || tree.Has(tree.IsAggregateNode, node) || tree.Has(st.isPrelude, node) ||
 		st.anyBelow(conditions, func(c *call) bool { return c.match.Func.Effect != sqlfuncs.Reads }) {
 		return st.elsewhereNode(node, "CASE")
 	}

@@ -54,7 +54,7 @@ func (st *statement) expr(n *pg_query.Node, ctx context) *plan.Refusal {
 		}
 		return st.elsewhereAll(args[1:], "COALESCE behind its first argument")
 	case *pg_query.Node_SubLink:
-		if st.stepsBelow(n) {
+		if st.preludesBelow(n) {
 			return st.elsewhereNode(n, "a subquery")
 		}
 		sel := v.SubLink.Subselect.GetSelectStmt()

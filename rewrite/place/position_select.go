@@ -75,7 +75,7 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 	); r != nil {
 		return r
 	}
-	if !st.writesBelow(sel.TargetList...) && !tree.Has(st.isStep, sel.TargetList...) {
+	if !st.writesBelow(sel.TargetList...) && !tree.Has(st.isPrelude, sel.TargetList...) {
 		r := st.elsewhereAll(sel.TargetList, "the target list")
 		st.nameTargets(sel.TargetList)
 		return r

@@ -52,15 +52,15 @@ func (b *Builder) Refuse(r *Refusal) (write func(o *splice.Output)) {
 // AddSelector keeps the selector of a call.
 func (b *Builder) AddSelector(g Given) { b.plan.selectors = append(b.plan.selectors, b.keep(g)) }
 
-// AddStep keeps that a call is a step, with all its arguments. stmt is the number of its statement in the text,
+// AddPrelude keeps that a call is a step, with all its arguments. stmt is the number of its statement in the text,
 // guard is Step.Guard.
-func (b *Builder) AddStep(call, stmt int, guard string, values map[string]Given) {
+func (b *Builder) AddPrelude(call, stmt int, guard string, values map[string]Given) {
 	site := b.plan.calls[call-1]
-	s := stepCall{fn: site.fn, name: site.name, call: call, stmt: stmt, guard: guard, args: make(map[string]int, len(values))}
+	s := preludeCall{fn: site.fn, name: site.name, call: call, stmt: stmt, guard: guard, args: make(map[string]int, len(values))}
 	for _, p := range s.fn.Params {
 		s.args[p.Name] = b.keep(values[p.Name])
 	}
-	b.plan.steps = append(b.plan.steps, s)
+	b.plan.preludes = append(b.plan.preludes, s)
 }
 
 func (b *Builder) keep(g Given) int {

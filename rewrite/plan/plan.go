@@ -16,20 +16,20 @@ type Plan struct {
 	refusals []*Refusal
 	headers  bool
 	// relations are the client's own that a refusal of rights must not be taken to be about the schema's.
-	relations []string
-	signals   bool   // a call's Func.Signals
-	stepCall  int    // with steps in the text: the number of the first call that has one
-	blocks    bool   // the client's text has DO blocks of its own
-	tag       string // see Tag
-	pins      []int  // where numbers stand in the client's text whose values the plan depends on
+	relations    []string
+	signals      bool   // a call's Func.Signals
+	firstPrelude int    // with steps in the text: the number of the first call that has one
+	blocks       bool   // the client's text has DO blocks of its own
+	tag          string // see Tag
+	pins         []int  // where numbers stand in the client's text whose values the plan depends on
 
-	given     []Given    // what must be known before the text runs
-	selectors []int      // of given
-	steps     []stepCall // in the order of the text
-	stmts     []Piece    // the statements that are not empty; only where something is given
-	hidden    []int      // which statements of sql are steps
-	step      int        // number of the call whose step sql is; 0: it is none
-	secret    string     // of the session; "" while the plan belongs to none
+	given     []Given       // what must be known before the text runs
+	selectors []int         // of given
+	preludes  []preludeCall // in the order of the text
+	stmts     []Piece       // the statements that are not empty; only where something is given
+	hidden    []int         // which statements of sql are steps
+	prelude   int           // number of the call whose step sql is; 0: it is none
+	secret    string        // of the session; "" while the plan belongs to none
 }
 
 // Piece is where a statement stands.

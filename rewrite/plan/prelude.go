@@ -10,7 +10,7 @@ import (
 
 // Step is a call whose work a statement of its own does, before the statement that holds the call;
 // what stands in the call's place only reads the outcome.
-type Step struct {
+type Prelude struct {
 	Func *sqlfuncs.Func
 	Name string           // as called, folded to lower case
 	Args map[string]Value // all parameters, under their first names
@@ -22,7 +22,7 @@ type Step struct {
 }
 
 // stepCall is a Step as the plan keeps it: args are indexes of Plan.given.
-type stepCall struct {
+type preludeCall struct {
 	fn   *sqlfuncs.Func
 	name string
 	call int
@@ -33,14 +33,14 @@ type stepCall struct {
 }
 
 // Steps returns the plan's steps in the order in which they have to be done.
-func (p *Plan) Steps() []Step {
-	out := make([]Step, len(p.steps))
-	for i, s := range p.steps {
+func (p *Plan) Preludes() []Prelude {
+	out := make([]Prelude, len(p.preludes))
+	for i, s := range p.preludes {
 		guard := s.guard
 		if guard != "" {
 			guard = splice.WithMark(guard, strconv.Itoa(s.call), p.secretOr())
 		}
-		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].Start, Args: make(map[string]Value, len(s.args))}
+		out[i] = Prelude{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].Start, Args: make(map[string]Value, len(s.args))}
 		for name, g := range s.args {
 			out[i].Args[name] = p.given[g].Value
 		}
@@ -48,15 +48,15 @@ func (p *Plan) Steps() []Step {
 	return out
 }
 
-// WithSteps returns the plan for the simple protocol: the text of each step, which may be several
+// WithPreludes returns the plan for the simple protocol: the text of each step, which may be several
 // statements, stands before the statement that holds the step's call. texts are in the order of Steps
 // and read as the rest does, in the client's encoding; each may end in a semicolon, not in a comment
 // up to the line's end. Reports about such a text point at the call.
-func (p *Plan) WithSteps(texts []string) *Plan {
+func (p *Plan) WithPreludes(texts []string) *Plan {
 	q := *p
-	q.steps, q.stmts, q.hidden = nil, nil, nil
-	if len(p.steps) > 0 && !p.blocks {
-		q.stepCall = p.steps[0].call
+	q.preludes, q.stmts, q.hidden = nil, nil, nil
+	if len(p.preludes) > 0 && !p.blocks {
+		q.firstPrelude = p.preludes[0].call
 	}
 	o := &splice.Output{}
 	done, ordinal, next := 0, 0, 0
@@ -64,7 +64,7 @@ func (p *Plan) WithSteps(texts []string) *Plan {
 		o.Take(p.server, done, s.From)
 		if p.procedure(i) {
 			// The step's text stands for the statement: it may only commit when it is the only one.
-			o.Write(texts[next], p.calls[p.steps[next].call-1].Start)
+			o.Write(texts[next], p.calls[p.preludes[next].call-1].Start)
 			next++
 			done = s.To
 			ordinal++
@@ -73,10 +73,10 @@ func (p *Plan) WithSteps(texts []string) *Plan {
 			}
 			continue
 		}
-		for ; next < len(p.steps) && p.steps[next].stmt == i; next++ {
+		for ; next < len(p.preludes) && p.preludes[next].stmt == i; next++ {
 			n := countStatements(texts[next], p.enc, p.escapes)
 			if n > 0 {
-				o.Write(texts[next]+"; ", p.calls[p.steps[next].call-1].Start)
+				o.Write(texts[next]+"; ", p.calls[p.preludes[next].call-1].Start)
 			}
 			for ; n > 0; n-- {
 				q.hidden = append(q.hidden, ordinal)
@@ -96,10 +96,10 @@ func (p *Plan) WithSteps(texts []string) *Plan {
 // server does that answers each with a CommandComplete. Their replies are not for the client.
 func (p *Plan) Hidden() []int { return p.hidden }
 
-// StepPlan returns the plan for text, which does the step of that call of p and is sent on its own.
+// PreludePlan returns the plan for text, which does the step of that call of p and is sent on its own.
 // Errors of the engine in it point at the call, others nowhere.
-func StepPlan(p *Plan, call int, text string) *Plan {
-	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, server: splice.Text{SQL: text}, calls: p.calls, step: call, secret: p.secret}
+func PreludePlan(p *Plan, call int, text string) *Plan {
+	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, server: splice.Text{SQL: text}, calls: p.calls, prelude: call, secret: p.secret}
 }
 
 // countStatements counts the statements of a text that are not empty.

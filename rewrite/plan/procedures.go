@@ -2,7 +2,7 @@ package plan
 
 // procedure reports whether the statement calls one.
 func (p *Plan) procedure(stmt int) bool {
-	for _, s := range p.steps {
+	for _, s := range p.preludes {
 		if s.stmt == stmt && s.fn.Procedure {
 			return true
 		}
@@ -16,7 +16,7 @@ func (p *Plan) Tag() string { return p.tag }
 
 // EndsTransaction reports whether a step of the plan may end the transaction, and with it all portals.
 func (p *Plan) EndsTransaction() bool {
-	for _, s := range p.steps {
+	for _, s := range p.preludes {
 		if s.fn.Procedure {
 			return true
 		}

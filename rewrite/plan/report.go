@@ -31,7 +31,7 @@ func (p *Plan) editTermination(r *Report) bool {
 		return false
 	}
 	for i, c := range p.calls {
-		if c.fn.Procedure && (p.step == 0 || p.step == i+1) {
+		if c.fn.Procedure && (p.prelude == 0 || p.prelude == i+1) {
 			r.Where, r.Position = "", p.enc.CharPosition(p.client, c.Start)
 			r.Hint = sqlfuncs.Schema + "." + c.name + " commits: call it outside a transaction block, as the only statement of a query."
 			return true
@@ -69,8 +69,8 @@ func (p *Plan) EditReport(r *Report) bool {
 			}
 		}
 		if call, ok := editMarker(r, p.secretOr()); ok {
-			if p.step > 0 {
-				call = p.step
+			if p.prelude > 0 {
+				call = p.prelude
 			}
 			if call >= 1 && call <= len(p.calls) {
 				r.Position = p.enc.CharPosition(p.client, p.calls[call-1].Start)
@@ -78,7 +78,7 @@ func (p *Plan) EditReport(r *Report) bool {
 			return true
 		}
 	}
-	if editNotice(r, p.secretOr()) || p.editTermination(r) || p.editStep(r) {
+	if editNotice(r, p.secretOr()) || p.editTermination(r) || p.editPrelude(r) {
 		return true
 	}
 	hinted := editUnseen(r)
@@ -89,7 +89,7 @@ func (p *Plan) EditReport(r *Report) bool {
 	if r.Position == 0 {
 		return hinted
 	}
-	if p.step > 0 {
+	if p.prelude > 0 {
 		r.Position = 0 // nothing of the text is the client's
 		return true
 	}
@@ -145,10 +145,10 @@ func (p *Plan) refuse(r *Report, f *Refusal) {
 	r.Internal = true
 }
 
-// editStep makes of a report from inside of a step one about its call. The client has written nothing of
+// editPrelude makes of a report from inside of a step one about its call. The client has written nothing of
 // what the report's context shows.
-func (p *Plan) editStep(r *Report) bool {
-	call := max(p.step, p.stepCall)
+func (p *Plan) editPrelude(r *Report) bool {
+	call := max(p.prelude, p.firstPrelude)
 	outermost := r.Where[strings.LastIndexByte(r.Where, '\n')+1:]
 	if call == 0 || !strings.Contains(outermost, "inline_code_block") {
 		return false

@@ -33,7 +33,7 @@ func (p *Plan) Transfer(text string, from, to []lex.Literal) *Plan {
 			g.Offset, g.Literal = m.Move(g.Offset), m.MoveSpan(g.Literal)
 			q.given[i] = g
 		}
-		q.selectors, q.steps = p.selectors, p.steps
+		q.selectors, q.preludes = p.selectors, p.preludes
 	}
 	if len(p.stmts) > 0 {
 		q.stmts = make([]Piece, len(p.stmts))

@@ -40,8 +40,8 @@ func (p *Plan) Selectors() []Value {
 
 // Late reports whether something is left to do when the parameters are known: there are steps, or
 // selectors that are parameters.
-func (p *Plan) Late() bool {
-	return len(p.steps) > 0 || slices.ContainsFunc(p.selectors, func(g int) bool { return p.given[g].Param > 0 })
+func (p *Plan) BindTime() bool {
+	return len(p.preludes) > 0 || slices.ContainsFunc(p.selectors, func(g int) bool { return p.given[g].Param > 0 })
 }
 
 // decode reads the literals of the client's text.
