@@ -16,7 +16,7 @@ func TestBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewServing(shortFragments{}, u, parse.New())
+	r := New(shortFragments{}, u, parse.New())
 	for _, c := range []struct {
 		name, text, code string // code "-": forwarded, "": rewritten
 	}{
@@ -39,7 +39,7 @@ func TestBounds(t *testing.T) {
 		{"columns", "select mbus4.post('q', '')" + strings.Repeat(", t.a + 1 as b", 1000) + " from t", ""},
 		{"some calls", "select 1" + strings.Repeat(", mbus4.post('q', 'a=>1')", 200), ""},
 	} {
-		p := r.Rewrite(c.text, utf8Session, testEnv)
+		p := r.Rewrite(t.Context(), c.text, utf8Session, testEnv)
 		got := "-"
 		if p != nil {
 			if got = ""; len(p.Refused()) > 0 {
@@ -52,20 +52,20 @@ func TestBounds(t *testing.T) {
 	}
 	ended, cancel := stdcontext.WithCancel(t.Context())
 	cancel()
-	if p := r.RewriteContext(ended, "select mbus4.post('q', '')", utf8Session, testEnv); p == nil || p.Refused()[0].Code != "57P01" {
+	if p := r.Rewrite(ended, "select mbus4.post('q', '')", utf8Session, testEnv); p == nil || p.Refused()[0].Code != "57P01" {
 		t.Errorf("got %v", p)
 	}
 }
 
 // A text that is known is neither parsed nor does it wait.
 func TestKnownTextsDoNotWait(t *testing.T) {
-	r := New(shortFragments{})
-	if r.Rewrite("select mbus4.post('q', '1')", utf8Session, testEnv) == nil {
+	r := newRewriter(shortFragments{})
+	if r.Rewrite(t.Context(), "select mbus4.post('q', '1')", utf8Session, testEnv) == nil {
 		t.Fatal("not rewritten")
 	}
 	ended, cancel := stdcontext.WithCancel(t.Context())
 	cancel()
-	if p := r.RewriteContext(ended, "select mbus4.post('q', '2')", utf8Session, testEnv); p == nil || len(p.Refused()) > 0 {
+	if p := r.Rewrite(ended, "select mbus4.post('q', '2')", utf8Session, testEnv); p == nil || len(p.Refused()) > 0 {
 		t.Error("a known text waits for the parser")
 	}
 }

@@ -14,14 +14,14 @@ const (
 	cacheEntries = 2048
 	// cacheBytes bounds what all entries hold, in bytes as size counts them.
 	cacheBytes = 32 << 20
-	// cacheTextLimit is the longest skeleton that is kept, in bytes, and the longest text of a plan: of longer
-	// ones the plan for a text with empty strings is kept.
+	// cacheTextLimit is the length of the longest skeleton that is kept, in bytes. It is also that of the longest text: of
+	// a plan for a longer text, the plan for the text with empty strings is kept.
 	cacheTextLimit = 16 << 10
-	// cacheEntryLimit keeps plans out that are much longer than their text, in bytes.
+	// cacheEntryLimit is the size of the largest entry, in bytes. It keeps out plans that are much longer than their text.
 	cacheEntryLimit = 1 << 20
 )
 
-// cacheKey is a text without the contents of its literals, and what its reading depends on.
+// cacheKey is the skeleton of texts and what of the session their plan depends on.
 type cacheKey struct {
 	skeleton, encoding string
 	escapes            bool
@@ -31,19 +31,19 @@ type cacheKey struct {
 
 // cached is what is known of a skeleton. It is immutable.
 type cached struct {
-	calls    bool     // false: texts hold no call and are forwarded
-	tables   bool     // they do use tables of the schema, which must exist, then
-	env      plan.Env // for which plan was made
+	calls    bool     // whether the texts hold calls; if not, they are forwarded
+	tables   bool     // whether texts without calls use tables of the schema, which must exist then
+	env      plan.Env // for which the plan was made
 	plan     *plan.Plan
 	literals []lex.Literal // of the plan's text
-	// candidates are kept apart from the rest, under an answer of their own.
+	// candidates are in an entry of their own, whose key has the answer "?".
 	candidates []detect.Candidate
 }
 
 // literalBytes is about what a literal takes, in bytes.
 const literalBytes = 24
 
-// size is about how many bytes an entry takes.
+// size returns about how many bytes an entry takes.
 func (c *cached) size(key cacheKey) int {
 	n := len(key.skeleton) + len(key.void) + len(key.answer) + 256
 	if c.plan != nil {
@@ -55,7 +55,7 @@ func (c *cached) size(key cacheKey) int {
 	return n
 }
 
-// cache keeps what is known of the skeletons used last. It is bounded by the number of entries and by
+// cache keeps what is known of the skeletons that were used last. The number of its entries is bounded, and so are their
 // bytes.
 type cache struct {
 	limit    int
@@ -77,7 +77,7 @@ func newCache(limit int) *cache {
 	return &cache{limit: limit, maxBytes: cacheBytes, entries: make(map[cacheKey]*list.Element), recent: list.New()}
 }
 
-// get returns nil for a text nothing is known of.
+// get returns nil for a text of which nothing is known.
 func (c *cache) get(key cacheKey) *cached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,6 +89,7 @@ func (c *cache) get(key cacheKey) *cached {
 	return e.Value.(*cacheEntry).known
 }
 
+// put keeps what is known of a text, unless it is too long.
 func (c *cache) put(key cacheKey, known *cached) {
 	if len(key.skeleton) > cacheTextLimit {
 		return
@@ -119,7 +120,7 @@ func (c *cache) remove(e *list.Element) {
 	c.bytes -= entry.size
 }
 
-// shortened is the same for the text with empty strings, from which plans for others can be made as well.
+// shortened returns the entry for the text with empty strings, whose plan can be transferred to the others as well.
 func (c *cached) shortened() *cached {
 	var b strings.Builder
 	literals := make([]lex.Literal, len(c.literals))

@@ -48,29 +48,29 @@ func TestCacheForgetsTheOldest(t *testing.T) {
 // The number of different texts is bounded, and so is what they hold: texts, plans, literals.
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	for i := range cacheEntries + 200 {
-		r.Rewrite(fmt.Sprintf("select mbus4.peek_q%d()", i), utf8Session, testEnv)
-		r.Rewrite(fmt.Sprintf("select 'mbus4' as a%d", i), utf8Session, testEnv)
+		r.Rewrite(t.Context(), fmt.Sprintf("select mbus4.peek_q%d()", i), utf8Session, testEnv)
+		r.Rewrite(t.Context(), fmt.Sprintf("select 'mbus4' as a%d", i), utf8Session, testEnv)
 	}
 	if n, _ := counted(t, r.cache); n != cacheEntries {
 		t.Errorf("%d entries", n)
 	}
 	// Long texts: many calls.
-	r = New(shortFragments{})
+	r = newRewriter(shortFragments{})
 	r.cache.maxBytes = 1 << 20
 	calls := strings.Repeat("mbus4.post('q', 'a=>1', iid => 'x'), ", 50)
 	for i := range 60 {
-		r.Rewrite(fmt.Sprintf("select %s 1 as a%d", calls, i), utf8Session, testEnv)
+		r.Rewrite(t.Context(), fmt.Sprintf("select %s 1 as a%d", calls, i), utf8Session, testEnv)
 	}
 	if n, bytes := counted(t, r.cache); bytes > r.cache.maxBytes || n == 60 || n < 5 {
 		t.Errorf("%d entries of %d bytes", n, bytes)
 	}
 	// Plans much longer than their texts, and skeletons too long to be kept.
-	r = New(shortFragments{})
-	r.Rewrite("select "+strings.Repeat("mbus4.post('q', 'a=>1'), ", 600)+"1", utf8Session, testEnv)
-	r.Rewrite("select mbus4.post('q', 'a=>1'), "+strings.Repeat("x, ", cacheTextLimit/3)+"1", utf8Session, testEnv)
-	r.Rewrite("select mbus4, "+strings.Repeat("x, ", cacheTextLimit/3)+"1", utf8Session, testEnv)
+	r = newRewriter(shortFragments{})
+	r.Rewrite(t.Context(), "select "+strings.Repeat("mbus4.post('q', 'a=>1'), ", 600)+"1", utf8Session, testEnv)
+	r.Rewrite(t.Context(), "select mbus4.post('q', 'a=>1'), "+strings.Repeat("x, ", cacheTextLimit/3)+"1", utf8Session, testEnv)
+	r.Rewrite(t.Context(), "select mbus4, "+strings.Repeat("x, ", cacheTextLimit/3)+"1", utf8Session, testEnv)
 	if _, bytes := counted(t, r.cache); bytes > cacheEntryLimit {
 		t.Errorf("%d bytes", bytes)
 	}
@@ -79,23 +79,23 @@ func TestCacheIsBounded(t *testing.T) {
 // A text with big strings is known by its skeleton, but its strings are not kept.
 func TestCacheKeepsNoBigStrings(t *testing.T) {
 	t.Parallel()
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	big := func(n int, c string) string {
 		return fmt.Sprintf("select mbus4.post('q', 'a=>%s', iid => '%s'), mbus4.create_consumer('q', 'c', '%d'), ' %s', m.iid from mbus4.consume('q') m limit 7",
 			strings.Repeat(c, n), c, n, strings.Repeat(c, n))
 	}
-	r.Rewrite(big(1<<20, "x"), utf8Session, testEnv)
+	r.Rewrite(t.Context(), big(1<<20, "x"), utf8Session, testEnv)
 	if n, bytes := counted(t, r.cache); n != 1 || bytes > cacheTextLimit {
 		t.Fatalf("%d entries of %d bytes", n, bytes)
 	}
 	for _, sql := range []string{big(1, "y"), big(100_000, "é"), big(1<<20, "x"), strings.Replace(big(3, "z"), "limit 7", "limit 0", 1)} {
-		got, want := r.Rewrite(sql, utf8Session, testEnv), New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
+		got, want := r.Rewrite(t.Context(), sql, utf8Session, testEnv), newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
 		if got.SQL() != want.SQL() || fmt.Sprint(got.Selectors()) != fmt.Sprint(want.Selectors()) {
 			t.Errorf("%.80s…: a plan from the cache differs from a new one", sql)
 		}
 		checkSegments(t, sql, got)
 	}
-	r.Rewrite(big(1<<20, "x"), utf8Session, testEnv)
+	r.Rewrite(t.Context(), big(1<<20, "x"), utf8Session, testEnv)
 	if n, bytes := counted(t, r.cache); n != 1 || bytes > cacheTextLimit {
 		t.Errorf("%d entries of %d bytes", n, bytes)
 	}

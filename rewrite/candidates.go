@@ -1,7 +1,7 @@
 package rewrite
 
 import (
-	stdcontext "context"
+	"context"
 	"fmt"
 	"strings"
 
@@ -13,14 +13,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Candidates is CandidatesContext for callers that nothing can interrupt.
-func (r *Rewriter) Candidates(text string, session plan.Session) []detect.Candidate {
-	return r.CandidatesContext(stdcontext.Background(), text, session)
-}
-
-// CandidatesContext returns the unqualified calls of a text that may be ours, each kind once. A text that cannot
-// be parsed for the time being, or at all, has none; RewriteContext says what is wrong with it.
-func (r *Rewriter) CandidatesContext(ctx stdcontext.Context, text string, session plan.Session) []detect.Candidate {
+// Candidates returns the calls of a text without the schema that may be ours, each kind once. A text that cannot be parsed
+// has none, nor has one for whose turn at the parser ctx does not last; Rewrite says what is wrong with it.
+func (r *Rewriter) Candidates(ctx context.Context, text string, session plan.Session) []detect.Candidate {
 	if !r.unqualified.Mentions([]byte(text)) {
 		return nil
 	}
@@ -54,16 +49,11 @@ func (r *Rewriter) CandidatesContext(ctx stdcontext.Context, text string, sessio
 	return known.candidates
 }
 
-// HintUnqualified explains an error about a function that the server did not find, where its name is one that
-// is served without the schema under the right circumstances.
+// HintUnqualified adds a hint to an error about a function that the server did not find, where the name is one of those that
+// are served without the schema. It reports whether it did.
 func (r *Rewriter) HintUnqualified(rep *plan.Report) bool {
-	if rep.Code != plan.CodeUndefinedFunction || rep.File != plan.FileFunctions || r.unqualified == nil {
-		return false
-	}
-	before, _, called := strings.Cut(rep.Message, "(")
-	name := before[strings.LastIndexAny(before, " »«“”„\u00a0\"")+1:]
-	name = strings.TrimFunc(name, func(c rune) bool { return c > 0x7f || c == '"' })
-	if _, ok := r.unqualified.Lookup(name); !called || !ok {
+	name, missing := plan.MissingFunction(rep)
+	if _, ours := r.unqualified.Lookup(name); !missing || !ours {
 		return false
 	}
 	ours := fmt.Sprintf("If %[1]s.%[2]s is meant, write %[1]s.%[2]s(…); without the schema it is served where %[1]s is in the search_path and no other function of the name, or type, that may take as many arguments.",

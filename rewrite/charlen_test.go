@@ -35,7 +35,7 @@ func TestCharLen(t *testing.T) {
 				}
 			}
 			sql := "select '" + c + "', mbus4.post('q', '" + c + "=>1'), \"" + c + "\", wrong"
-			p := New(shortFragments{}).Rewrite(sql, plan.Session{Encoding: encoding}, testEnv)
+			p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, plan.Session{Encoding: encoding}, testEnv)
 			if p == nil {
 				t.Errorf("%s: %q is not rewritten", encoding, sql)
 				continue

@@ -20,7 +20,7 @@ func TestEncodings(t *testing.T) {
 		{"LATIN1", latin1, strings.Index(latin1, "wrong")},
 		{"SQL_ASCII", latin1, strings.Index(latin1, "wrong")},
 	} {
-		p := New(shortFragments{}).Rewrite(c.sql, plan.Session{Encoding: c.encoding}, testEnv)
+		p := newRewriter(shortFragments{}).Rewrite(t.Context(), c.sql, plan.Session{Encoding: c.encoding}, testEnv)
 		if p == nil || len(p.Refused()) > 0 {
 			t.Errorf("%s: not rewritten", c.encoding)
 			continue
@@ -40,14 +40,14 @@ func TestEncodings(t *testing.T) {
 // TestCacheReadsTheEncoding checks that half a character is not taken for a backslash where texts are
 // compared without their literals: then code would pass for a literal.
 func TestCacheReadsTheEncoding(t *testing.T) {
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	session := plan.Session{Encoding: "SJIS"}
 	const called = "select E'\x95\x5c', 'a', mbus4.post('q', '') -- '"
 	const not = "select E'\x95\x5c', 'a', left('q', '') -- '"
-	if p := r.Rewrite(called, session, testEnv); p == nil {
+	if p := r.Rewrite(t.Context(), called, session, testEnv); p == nil {
 		t.Fatal("a call is not seen")
 	}
-	if p := r.Rewrite(not, session, testEnv); p != nil {
+	if p := r.Rewrite(t.Context(), not, session, testEnv); p != nil {
 		t.Errorf("a text without a call becomes %q", p.SQL())
 	}
 }
@@ -55,20 +55,20 @@ func TestCacheReadsTheEncoding(t *testing.T) {
 func BenchmarkRewrite(b *testing.B) {
 	const sql = "select * from mbus4.consume($1)"
 	b.Run("cached", func(b *testing.B) {
-		r := New(shortFragments{})
+		r := newRewriter(shortFragments{})
 		for b.Loop() {
-			r.Rewrite(sql, utf8Session, testEnv)
+			r.Rewrite(b.Context(), sql, utf8Session, testEnv)
 		}
 	})
 	b.Run("other literals", func(b *testing.B) {
-		r := New(shortFragments{})
+		r := newRewriter(shortFragments{})
 		texts := [2]string{"select * from mbus4.post('q', 'a=>1')", "select * from mbus4.post('other', 'a=>222')"}
 		for i := 0; b.Loop(); i++ {
-			r.Rewrite(texts[i%2], utf8Session, testEnv)
+			r.Rewrite(b.Context(), texts[i%2], utf8Session, testEnv)
 		}
 	})
 	b.Run("new", func(b *testing.B) {
-		r := New(shortFragments{})
+		r := newRewriter(shortFragments{})
 		for b.Loop() {
 			doc, err := r.read(b.Context(), sql, utf8Session)
 			if err != nil {

@@ -27,12 +27,12 @@ func FuzzRewrite(f *testing.F) {
 			f.Add(sql)
 		}
 	}
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	f.Fuzz(func(t *testing.T, sql string) {
 		if strings.ContainsRune(sql, 0) {
 			return // ends a text on the wire
 		}
-		p := r.Rewrite(sql, utf8Session, testEnv)
+		p := r.Rewrite(t.Context(), sql, utf8Session, testEnv)
 		if p == nil {
 			return
 		}

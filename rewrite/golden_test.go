@@ -13,6 +13,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/place"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/sqlfuncs"
 )
@@ -76,6 +78,8 @@ func (shortFragments) Guard(name string, args int, named []string) string {
 
 var utf8Session = plan.Session{Encoding: "UTF8"}
 
+func newRewriter(fragments place.Fragments) *Rewriter { return New(fragments, nil, parse.New()) }
+
 func testEnv() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil }
 
 // TestGolden runs the cases in testdata: comment lines, the client's SQL, "----", and the SQL for
@@ -98,9 +102,9 @@ func TestGolden(t *testing.T) {
 				}
 				comments, sql := splitComments(c)
 				sql, _, _ = strings.Cut(sql, "\n----")
-				p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
+				p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
 				if strings.HasSuffix(file, "unqualified.sql") {
-					p = rewriteUnqualified(sql)
+					p = rewriteUnqualified(t.Context(), sql)
 				}
 				got.WriteString(comments + sql + "\n----\n" + outcome(t, sql, p) + "\n")
 			}
@@ -183,7 +187,7 @@ func checkPlan(t *testing.T, sql string, p *plan.Plan) {
 	if _, err := pg_query.Parse(lex.EncodingOf("UTF8").Parseable(p.SQL())); err != nil {
 		t.Errorf("the result of %q does not parse: %v\n%s", sql, err, p.SQL())
 	}
-	if again := New(shortFragments{}).Rewrite(p.SQL(), utf8Session, testEnv); again != nil {
+	if again := newRewriter(shortFragments{}).Rewrite(t.Context(), p.SQL(), utf8Session, testEnv); again != nil {
 		t.Errorf("rewriting the result of %q again gives\n%s", sql, again.SQL())
 	}
 	checkWithPreludes(t, p)

@@ -25,9 +25,9 @@ func TestManyCallsAreLinear(t *testing.T) {
 		timed := func(n int) time.Duration {
 			text, best := form(n), time.Hour
 			for range 5 {
-				r := New(shortFragments{})
+				r := newRewriter(shortFragments{})
 				began := time.Now()
-				p := r.Rewrite(text, utf8Session, testEnv)
+				p := r.Rewrite(t.Context(), text, utf8Session, testEnv)
 				best = min(best, time.Since(began))
 				if p == nil || len(p.Refused()) > 0 {
 					t.Fatalf("%s: not served: %+v", name, p.Refused())

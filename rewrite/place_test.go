@@ -20,7 +20,7 @@ func (e echoing) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment 
 // What the client wrote is never taken for a placeholder, though it looks like one.
 func TestPlaceholdersOfClient(t *testing.T) {
 	const sql = `select * from mbus4.dyn_consume('{condition}', selector => 't.data is null and ''{qname}{c}{k}'' is not null')`
-	p := New(echoing{}).Rewrite(sql, utf8Session, testEnv)
+	p := newRewriter(echoing{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
 	if p == nil {
 		t.Fatal("not rewritten")
 	}

@@ -19,7 +19,7 @@ func TestPositions(t *testing.T) {
 		"select 1; select mbus4.consume('q'); select wrong",
 		"with a as (select wrong) select mbus4.post('q', hstore(a)) from a order by alsowrong",
 	} {
-		p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
+		p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
 		if p == nil || len(p.Refused()) > 0 {
 			t.Fatalf("%q is not rewritten", sql)
 		}
@@ -41,7 +41,7 @@ func TestPositions(t *testing.T) {
 const testSecret = "ABCDEFGHIJKLMNOP"
 
 func TestReportMarkers(t *testing.T) {
-	p := New(shortFragments{}).Rewrite("select 'é', mbus4.post('q', 'a=>1')", utf8Session, testEnv).For(testSecret)
+	p := newRewriter(shortFragments{}).Rewrite(t.Context(), "select 'é', mbus4.post('q', 'a=>1')", utf8Session, testEnv).For(testSecret)
 	for _, message := range []string{
 		`invalid input syntax for type integer: "mbus4-error 1 ABCDEFGHIJKLMNOP 42704 queue "q" does not exist"`,
 		`ungültige Eingabesyntax für Typ integer: »mbus4-error 1 ABCDEFGHIJKLMNOP 42704 queue "q" does not exist«`,
@@ -109,7 +109,7 @@ func TestRefuse(t *testing.T) {
 }
 
 func TestRightsHint(t *testing.T) {
-	p := New(shortFragments{}).Rewrite("select 1, mbus4.post('q', '')", utf8Session, testEnv)
+	p := newRewriter(shortFragments{}).Rewrite(t.Context(), "select 1, mbus4.post('q', '')", utf8Session, testEnv)
 	for message, hinted := range map[string]bool{
 		"permission denied for schema mbus4":   true,
 		"permission denied for table queue":    true,
@@ -125,7 +125,7 @@ func TestRightsHint(t *testing.T) {
 			t.Errorf("what RAISE says: %+v", raised)
 		}
 	}
-	own := New(shortFragments{}).Rewrite("insert into queue select mbus4.post('q', '')", utf8Session, testEnv)
+	own := newRewriter(shortFragments{}).Rewrite(t.Context(), "insert into queue select mbus4.post('q', '')", utf8Session, testEnv)
 	r := &plan.Report{Code: "42501", Message: "permission denied for table queue", File: "aclchk.c"}
 	if own.EditReport(r) {
 		t.Errorf("about the client's own table: %+v", r)
@@ -135,7 +135,7 @@ func TestRightsHint(t *testing.T) {
 // What the server says of calls that it got as they are comes with the reason; other functions are none of
 // ours.
 func TestUnseenHint(t *testing.T) {
-	p := New(shortFragments{}).Rewrite("select 1, mbus4.post('q', '')", utf8Session, testEnv)
+	p := newRewriter(shortFragments{}).Rewrite(t.Context(), "select 1, mbus4.post('q', '')", utf8Session, testEnv)
 	for _, c := range []struct {
 		code, message, where, hint string
 	}{
@@ -194,9 +194,9 @@ func TestStoredMarkers(t *testing.T) {
 
 // The secret stands in the text that is sent where the plan has room for it, and nowhere else.
 func TestSecretOfAPlan(t *testing.T) {
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	const text = "select '" + splice.BlankSecret + "', mbus4.nosuch_post('q'), mbus4.post_q(1)"
-	p := r.Rewrite(text, utf8Session, testEnv)
+	p := r.Rewrite(t.Context(), text, utf8Session, testEnv)
 	one, two := p.For(testSecret), p.For("QRSTUVWXYZ234567")
 	if !strings.Contains(p.SQL(), "mbus4-refusal 0 "+splice.BlankSecret+"'") || !strings.Contains(one.SQL(), "mbus4-refusal 0 "+testSecret+"'") ||
 		!strings.Contains(two.SQL(), "QRSTUVWXYZ234567") || strings.Contains(two.SQL(), testSecret) || len(one.SQL()) != len(p.SQL()) {

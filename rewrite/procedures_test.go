@@ -30,7 +30,7 @@ func TestProcedurePreludes(t *testing.T) {
 			`do 'a'; do 'b'; select outcome(2)::integer as "run_on_q"`, "",
 		},
 	} {
-		p := New(shortFragments{}).Rewrite(c.sql, utf8Session, testEnv)
+		p := newRewriter(shortFragments{}).Rewrite(t.Context(), c.sql, utf8Session, testEnv)
 		if !p.EndsTransaction() || p.Tag() != "" || !p.BindTime() {
 			t.Errorf("%s: ends transaction %t, tag %q, late %t", c.sql, p.EndsTransaction(), p.Tag(), p.BindTime())
 		}
@@ -58,7 +58,7 @@ func TestProcedurePreludes(t *testing.T) {
 		}
 	}
 	for _, sql := range []string{"select mbus4.run_on_q('x')", "select mbus4.post('q', '')"} {
-		p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
+		p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
 		if p.EndsTransaction() || p.Tag() != "" {
 			t.Errorf("%s: ends transaction %t, tag %q", sql, p.EndsTransaction(), p.Tag())
 		}
@@ -68,7 +68,7 @@ func TestProcedurePreludes(t *testing.T) {
 // TestProcedureReport: a cast that does not exist is, to the client, a procedure that does not.
 func TestProcedureReport(t *testing.T) {
 	const sql = "call mbus4.process_queue($1)"
-	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
+	p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
 	rep := &plan.Report{Code: "42846", Message: "cannot cast type date to integer", Position: 1 + strings.Index(p.SQL(), "::integer")}
 	if !p.EditReport(rep) || rep.Code != "42883" || rep.Message != "procedure mbus4.process_queue does not exist with these arguments" ||
 		rep.Hint != "The procedure is mbus4.process_queue(current_process_id integer, handler text default null)." ||

@@ -1,7 +1,7 @@
 package rewrite
 
 import (
-	stdcontext "context"
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -13,16 +13,22 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// parserRefusal is what a client is told where its text is not parsed, though it may hold a call.
+// SQLSTATEs of texts that are not parsed.
+const (
+	codeAdminShutdown         = "57P01"
+	codeInsufficientResources = "53000"
+)
+
+// parserRefusal is what a client is told of a text that may hold a call and is not parsed.
 func parserRefusal(err error) *plan.Refusal {
 	var limit *parse.LimitError
 	switch {
 	case errors.As(err, &limit):
 		return &plan.Refusal{Code: limit.Code, Message: limit.Message, Hint: limit.Hint}
 	case errors.Is(err, parse.ErrEnded):
-		return &plan.Refusal{Code: plan.CodeAdminShutdown, Message: "the session is ending", Detail: err.Error()}
+		return &plan.Refusal{Code: codeAdminShutdown, Message: "the session is ending", Detail: err.Error()}
 	}
-	return &plan.Refusal{Code: plan.CodeInsufficientResources, Message: "the statement cannot be parsed now", Detail: err.Error(), Hint: "Try again."}
+	return &plan.Refusal{Code: codeInsufficientResources, Message: "the statement cannot be parsed now", Detail: err.Error(), Hint: "Try again."}
 }
 
 // Rewriter rewrites statements. It is safe for concurrent use.
@@ -31,28 +37,26 @@ type Rewriter struct {
 	unqualified *detect.Unqualified
 	cache       *cache
 	parser      *parse.Parser
-	// longTurns has room for those who read a long text: one processor fewer than there are, for others.
+	// longTurns has a place for each long text that is read at a time: one processor fewer than there are, to leave one for
+	// other work.
 	longTurns chan struct{}
 }
 
-// New returns a Rewriter that serves calls with the SQL of fragments.
-func New(fragments place.Fragments) *Rewriter { return NewServing(fragments, nil, parse.New()) }
-
-// NewServing returns a Rewriter that also serves calls without the schema, by the names given. parser is for all that
-// is parsed of what clients send: they share its budget.
-func NewServing(fragments place.Fragments, unqualified *detect.Unqualified, parser *parse.Parser) *Rewriter {
+// New returns a Rewriter that serves calls with the SQL of fragments. unqualified are the names of functions that are served
+// without the schema, too; nil for none. All that is parsed of what clients send shares one parser and its budget.
+func New(fragments place.Fragments, unqualified *detect.Unqualified, parser *parse.Parser) *Rewriter {
 	return &Rewriter{
 		fragments: fragments, unqualified: unqualified, cache: newCache(cacheEntries), parser: parser,
 		longTurns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 	}
 }
 
-// Mentions is the function Mentions, and true also for texts that may have Candidates.
+// Mentions is the cheap test for a text that may hold calls: it names the schema, or may have Candidates.
 func (r *Rewriter) Mentions(text []byte) bool {
 	return detect.Mentions(text) || r.unqualified.Mentions(text)
 }
 
-// key is what is known of texts by.
+// key returns what the cache knows a text by.
 func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
 	k := cacheKey{skel, session.Encoding, session.EscapeStrings, fmt.Sprint(session.Void), session.Answer}
 	if k.answer != "" && session.Prepared {
@@ -61,19 +65,14 @@ func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
 	return k
 }
 
-// Rewrite is RewriteContext for callers that nothing can interrupt.
-func (r *Rewriter) Rewrite(text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
-	return r.RewriteContext(stdcontext.Background(), text, session, env)
-}
-
-// RewriteContext returns the plan for text, which may hold several statements, or nil when it is to be
-// forwarded as it is: it holds no call, or it does not parse, and then the server's error is the
-// right one. env is asked only when there is a call, or a table of the schema, which may be the first that a
-// database hears of us. A text that is too much for the parser is refused, and so is one for whose turn
-// the context does not last.
-func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
+// Rewrite returns the plan for a text, which may hold several statements. It returns nil for a text that is to be forwarded
+// as it is: it holds no call, or it does not parse, and then the server's error is the right one.
+//
+// env is called only for a text that holds a call, or names a table of the schema, which it may create. A
+// text that is too much for the parser is refused, and so is one for whose turn at the parser ctx does not last.
+func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
 	enc := lex.EncodingOf(session.Encoding)
-	if len(text) > cacheTextLimit { // no memory is taken for it before it is known to be worth it
+	if len(text) > cacheTextLimit { // before memory is taken for it
 		if p, worth := r.weigh(ctx, text, session); !worth {
 			return p
 		}
@@ -104,7 +103,7 @@ func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session p
 		return nil
 	}
 	if doc.Release(); doc.IsLong() {
-		doc = nil // not to be kept without a turn
+		doc = nil // it must not be kept without a turn, and env may take its time
 	}
 	e, refused := env()
 	if refused != nil {
@@ -130,9 +129,9 @@ func (r *Rewriter) RewriteContext(ctx stdcontext.Context, text string, session p
 	return p.Checked()
 }
 
-// weigh reads a long text, as one of a few at a time, and reports whether it is worth parsing; else it returns the plan
-// that refuses it, or nil where it is to be forwarded.
-func (r *Rewriter) weigh(ctx stdcontext.Context, text string, session plan.Session) (p *plan.Plan, worth bool) {
+// weigh reads the tokens of a long text and reports whether it is worth parsing. If not, it returns the plan that refuses
+// it, or nil if it is to be forwarded. Few texts are weighed at a time.
+func (r *Rewriter) weigh(ctx context.Context, text string, session plan.Session) (p *plan.Plan, worth bool) {
 	select {
 	case r.longTurns <- struct{}{}:
 		defer func() { <-r.longTurns }()
@@ -152,7 +151,7 @@ func (r *Rewriter) weigh(ctx stdcontext.Context, text string, session plan.Sessi
 }
 
 // read finds the calls of ours in a text. Errors are those of the parser's bounds and budget.
-func (r *Rewriter) read(ctx stdcontext.Context, text string, session plan.Session) (*place.Document, error) {
+func (r *Rewriter) read(ctx context.Context, text string, session plan.Session) (*place.Document, error) {
 	d, err := place.Read(ctx, r.parser, text, session, r.unqualified)
 	d.Settle(session.Answer)
 	return d, err

@@ -54,10 +54,10 @@ func checkWithPreludes(t *testing.T, p *plan.Plan) {
 }
 
 func TestWithPreludes(t *testing.T) {
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	for _, name := range []string{"x", "another"} { // the second one's plan is the first's, moved
 		sql := ";; begin ;\n/* é */ select mbus4.run_on_q('" + name + "'), wrong;; select mbus4.run_q('1'), mbus4.run_q('2') -- end\n;;"
-		p := r.Rewrite(sql, utf8Session, testEnv)
+		p := r.Rewrite(t.Context(), sql, utf8Session, testEnv)
 		q := p.WithPreludes([]string{"do 'a'", "", "do 'b;'; do 'c'"})
 		want := ";; begin ;\n/* é */ do 'a'; select outcome(1)::integer as \"run_on_q\", wrong;; do 'b;'; do 'c'; select outcome(2)::integer as \"run_q\", outcome(3)::integer as \"run_q\" -- end\n;;"
 		if q.SQL() != want {
@@ -84,7 +84,7 @@ func TestWithPreludes(t *testing.T) {
 
 func TestPreludePlan(t *testing.T) {
 	const sql = "select 'é', mbus4.run_on_q($1), mbus4.run_on_r($2)"
-	p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv)
+	p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
 	steps := p.Preludes()
 	if got, want := steps[1].Args, (map[string]plan.Value{"qname": {Text: "r", Offset: 33}, "exec": {Param: 2, Offset: 48}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("arguments are %+v, want %+v", got, want)
@@ -121,7 +121,7 @@ func (r *recorder) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragmen
 func TestSelective(t *testing.T) {
 	for _, selective := range []bool{false, true} {
 		rec := &recorder{}
-		New(rec).Rewrite("select mbus4.post('q', '')", utf8Session, func() (plan.Env, *plan.Refusal) {
+		newRewriter(rec).Rewrite(t.Context(), "select mbus4.post('q', '')", utf8Session, func() (plan.Env, *plan.Refusal) {
 			return plan.Env{HstoreSchema: "public", Selective: selective}, nil
 		})
 		if len(rec.uses) == 0 || rec.uses[0].Selective != selective {

@@ -19,10 +19,10 @@ func TestTablesOfTheSchema(t *testing.T) {
 		`select mbus4.id from mbus4`:                                      false,
 		`insert into mbus4.work_queue(payload) values ('{}') returnin id`: false,
 	} {
-		r := New(shortFragments{})
+		r := newRewriter(shortFragments{})
 		asked := 0
 		for range 2 {
-			p := r.Rewrite(sql, utf8Session, func() (plan.Env, *plan.Refusal) {
+			p := r.Rewrite(t.Context(), sql, utf8Session, func() (plan.Env, *plan.Refusal) {
 				asked++
 				return plan.Env{}, &plan.Refusal{Code: "XX000"} // of no consequence
 			})

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -19,15 +20,15 @@ func serving(names ...string) *Rewriter {
 	if err != nil {
 		panic(err)
 	}
-	return NewServing(shortFragments{}, u, parse.New())
+	return New(shortFragments{}, u, parse.New())
 }
 
 // rewriteUnqualified rewrites a text in a session that says that all is ours.
-func rewriteUnqualified(sql string) *plan.Plan {
+func rewriteUnqualified(ctx context.Context, sql string) *plan.Plan {
 	r := serving("all")
 	session := utf8Session
-	session.Answer = strings.Repeat("1", len(r.Candidates(sql, session)))
-	return r.Rewrite(sql, session, testEnv)
+	session.Answer = strings.Repeat("1", len(r.Candidates(ctx, sql, session)))
+	return r.Rewrite(ctx, sql, session, testEnv)
 }
 
 // The cheap test says yes to all that may hold such a call.
@@ -74,7 +75,7 @@ func TestAnswers(t *testing.T) {
 	const sql = "select post('q', 'a=>1'), peek(x), post('q', 'a=>2'), post(data => '', qname => 'q'), mbus4.peek('x') from t x"
 	session := utf8Session
 	var shown []string
-	for _, c := range r.Candidates(sql, session) {
+	for _, c := range r.Candidates(t.Context(), sql, session) {
 		shown = append(shown, fmt.Sprintf("%s/%d%v", c.Name, c.Args, c.Named))
 	}
 	if got := strings.Join(shown, " "); got != "post/2[] peek/1[] post/2[data qname]" {
@@ -84,7 +85,7 @@ func TestAnswers(t *testing.T) {
 		for answer, want := range map[string]int{"": 1, "000": 1, "100": 3, "010": 2, "001": 2, "111": 5, "1": 3} {
 			for _, prepared := range []bool{false, true} {
 				session.Answer, session.Prepared = answer, prepared
-				p := r.Rewrite(sql, session, testEnv)
+				p := r.Rewrite(t.Context(), sql, session, testEnv)
 				if callsOf(p) != want || strings.Contains(p.SQL(), "ours_still") != (prepared && want > 1) {
 					t.Errorf("%q, prepared %t: %d calls, want %d\n%s", answer, prepared, callsOf(p), want, p.SQL())
 				}
@@ -92,7 +93,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	session.Answer = "0"
-	if p := r.Rewrite("select post('q', 'a=>1')", session, testEnv); p != nil {
+	if p := r.Rewrite(t.Context(), "select post('q', 'a=>1')", session, testEnv); p != nil {
 		t.Error("what is not ours is rewritten")
 	}
 }
@@ -135,12 +136,12 @@ func FuzzUnqualified(f *testing.F) {
 			return // the server takes neither
 		}
 		session := utf8Session
-		found := len(r.Candidates(sql, session))
+		found := len(r.Candidates(t.Context(), sql, session))
 		if doc := readAll(t, r, sql, session); found == 0 && doc != nil && len(doc.Candidates()) > 0 {
 			t.Fatalf("%q holds calls that the cheap test does not see", sql)
 		}
 		session.Answer, session.Prepared = strings.Repeat("1", found), len(sql)%2 == 0
-		if p := r.Rewrite(sql, session, testEnv); p != nil {
+		if p := r.Rewrite(t.Context(), sql, session, testEnv); p != nil {
 			checkPlan(t, sql, p)
 		}
 	})

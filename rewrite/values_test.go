@@ -10,7 +10,7 @@ import (
 // selectorOf returns the only selector of a text.
 func selectorOf(t *testing.T, r *Rewriter, sql string, session plan.Session) plan.Value {
 	t.Helper()
-	p := r.Rewrite(sql, session, testEnv)
+	p := r.Rewrite(t.Context(), sql, session, testEnv)
 	if p == nil {
 		t.Fatalf("%q is forwarded", sql)
 	}
@@ -26,7 +26,7 @@ func selectorOf(t *testing.T, r *Rewriter, sql string, session plan.Session) pla
 // TestSelectorFollowsTheText checks that a plan out of the cache gives the literal of its own text.
 func TestSelectorFollowsTheText(t *testing.T) {
 	for _, session := range []plan.Session{utf8Session, {Encoding: "UTF8", EscapeStrings: true}, {Encoding: "LATIN1"}, {Encoding: "SJIS"}} {
-		r := New(shortFragments{})
+		r := newRewriter(shortFragments{})
 		for literal, want := range map[string]string{
 			`'a'`:                        `a`,
 			`''`:                         ``,
@@ -48,7 +48,7 @@ func TestSelectorFollowsTheText(t *testing.T) {
 }
 
 func TestSelectorWithEscapes(t *testing.T) {
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	session := plan.Session{Encoding: "UTF8", EscapeStrings: true}
 	for literal, want := range map[string]string{
 		`'t.iid=\'a\''`:    `t.iid='a'`,
@@ -68,12 +68,12 @@ func TestSelectorWithEscapes(t *testing.T) {
 // TestUnreadLiteral checks that a literal which cannot be read is refused, and spoils no other text
 // of its skeleton.
 func TestUnreadLiteral(t *testing.T) {
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	session := plan.Session{Encoding: "LATIN1", EscapeStrings: true}
 	const sql = "select 1; select mbus4.create_trigger('a', 'b', '%')"
 	for range 2 {
 		bad := strings.ReplaceAll(sql, "%", `\u00e9`)
-		p := r.Rewrite(bad, session, testEnv)
+		p := r.Rewrite(t.Context(), bad, session, testEnv)
 		if len(p.Refused()) != 1 || p.Refused()[0].Code != "0A000" || p.Refused()[0].Offset != strings.Index(bad, `'\u`) ||
 			p.SQL() != "select 1; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4" || p.BindTime() || len(p.Selectors()) > 0 {
 			t.Errorf("gives %s and %+v", p.SQL(), p.Refused())
@@ -96,17 +96,17 @@ func TestBindTime(t *testing.T) {
 		"select mbus4.create_temporary_consumer('q')":   false,
 		"select mbus4.create_temporary_consumer($1,$2)": true,
 	} {
-		if p := New(shortFragments{}).Rewrite(sql, utf8Session, testEnv); p.BindTime() != want {
+		if p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv); p.BindTime() != want {
 			t.Errorf("%s: late is %v", sql, p.BindTime())
 		}
 	}
 }
 
 func TestRefuseValue(t *testing.T) {
-	r := New(shortFragments{})
+	r := newRewriter(shortFragments{})
 	for _, selector := range []string{"1=1", "now() > t.added"} {
 		sql := "select 'é'; select mbus4.create_trigger('a', 'b', '" + selector + "') /* x */; select 2"
-		p := r.Rewrite(sql, utf8Session, testEnv)
+		p := r.Rewrite(t.Context(), sql, utf8Session, testEnv)
 		v := p.Selectors()[0]
 		q := p.Refuse(v.Offset, plan.Refusal{Code: "42P17", Message: "not immutable"})
 		if want := "select 'é'; select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4 /* x */; select 2"; q.SQL() != want {

@@ -185,7 +185,7 @@ func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s
 func (m *preludeMaker) nested(ctx context.Context, sc pipeline.StatementContext, text string) (string, error) {
 	inner := session(sc)
 	inner.Void, inner.Answer = nil, ""
-	p := m.rewrite.RewriteContext(ctx, text, inner, func() (plan.Env, *plan.Refusal) { return environment(m.db), nil })
+	p := m.rewrite.Rewrite(ctx, text, inner, func() (plan.Env, *plan.Refusal) { return environment(m.db), nil })
 	if p == nil {
 		return text, nil
 	}

@@ -28,7 +28,7 @@ type rewriter struct {
 // newRewriter returns a rewriter, which is a prober where calls without the schema are served.
 func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser) pipeline.Rewriter {
 	texts := calls.New()
-	r := &rewriter{rewrite: rewrite.NewServing(texts, unqualified, parser), engine: eng, texts: texts}
+	r := &rewriter{rewrite: rewrite.New(texts, unqualified, parser), engine: eng, texts: texts}
 	if unqualified != nil {
 		return prober{r}
 	}
@@ -56,7 +56,7 @@ func (r *rewriter) Effects(sc pipeline.StatementContext, text string) (out []pip
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	var db *engine.Database
-	p := r.rewrite.RewriteContext(ctx, text, session(sc), func() (plan.Env, *plan.Refusal) {
+	p := r.rewrite.Rewrite(ctx, text, session(sc), func() (plan.Env, *plan.Refusal) {
 		var err error
 		if db, err = r.engine.Database(ctx, sc.Database); err != nil {
 			return plan.Env{}, refusal(err)

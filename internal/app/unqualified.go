@@ -21,7 +21,7 @@ type prober struct{ *rewriter }
 
 // Probe returns the query that asks which calls without the schema mean functions of ours.
 func (a prober) Probe(ctx context.Context, sc pipeline.StatementContext, text string) string {
-	candidates := a.rewrite.CandidatesContext(ctx, text, session(sc))
+	candidates := a.rewrite.Candidates(ctx, text, session(sc))
 	if len(candidates) == 0 {
 		return ""
 	}

@@ -21,7 +21,7 @@ func TestGuards(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := calls.New()
-	r := rewrite.NewServing(texts, u, parse.New())
+	r := rewrite.New(texts, u, parse.New())
 	const secret = "ABCDEFGHIJKLMNOP"
 	served := 0
 	for _, f := range sqlfuncs.All() {
@@ -42,7 +42,7 @@ func TestGuards(t *testing.T) {
 			"with w as (select " + over + " from t) select * from w", "select (select " + over + ") from t",
 		} {
 			session := plan.Session{Prepared: true, Answer: "1"}
-			p := r.Rewrite(sql, session, func() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil })
+			p := r.Rewrite(t.Context(), sql, session, func() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil })
 			if p == nil {
 				t.Fatalf("%s: not rewritten", sql)
 			}
@@ -60,7 +60,7 @@ func TestGuards(t *testing.T) {
 				t.Errorf("%s has no guard:\n%s", sql, p.SQL())
 			}
 			session.Prepared = false
-			if p := r.Rewrite(sql, session, func() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil }).For(secret); strings.Contains(p.SQL(), guard) {
+			if p := r.Rewrite(t.Context(), sql, session, func() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil }).For(secret); strings.Contains(p.SQL(), guard) {
 				t.Errorf("%s has a guard that it does not need", sql)
 			}
 		}

@@ -17,8 +17,8 @@ import (
 // What stands for the contents of a string and for a number. Clients write neither, but for those that would
 // be mistaken for others: see skeleton.
 const (
-	StringMark = "\x00"
-	NumberMark = "\x01"
+	stringMark = "\x00"
+	numberMark = "\x01"
 )
 
 // maxNumber is the length up to which a number is surely an integer, as int4 is for the parser.
@@ -34,8 +34,8 @@ type Literal struct {
 // escapes in plain strings. It gives up, with no literals, on a text that it cannot read to the end, and on
 // one that holds a mark, which it changes so that no other text gives the same.
 func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
-	if strings.Contains(text, StringMark) || strings.Contains(text, NumberMark) {
-		return StringMark + text, nil
+	if strings.Contains(text, stringMark) || strings.Contains(text, numberMark) {
+		return stringMark + text, nil
 	}
 	var literals []Literal
 	l := Lexer{Text: enc.Parseable(text), Escapes: escapes}
@@ -69,9 +69,9 @@ func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 	for _, l := range literals {
 		b.WriteString(text[pos:l.Start])
 		if l.Number {
-			b.WriteString(NumberMark)
+			b.WriteString(numberMark)
 		} else {
-			b.WriteString(StringMark)
+			b.WriteString(stringMark)
 		}
 		pos = l.End
 	}

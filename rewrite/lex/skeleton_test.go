@@ -24,7 +24,7 @@ func TestSkeleton(t *testing.T) {
 		`select 'a' 'b'`:                                `select '~' '~'`,
 	} {
 		got, _ := Skeleton(text, UTF8, false)
-		if got = strings.NewReplacer(StringMark, "~", NumberMark, "#").Replace(got); got != want {
+		if got = strings.NewReplacer(stringMark, "~", numberMark, "#").Replace(got); got != want {
 			t.Errorf("%s gives %s, want %s", text, got, want)
 		}
 	}

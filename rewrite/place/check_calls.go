@@ -35,8 +35,8 @@ func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
 	return nil
 }
 
-// checkPreludes refuses calls that are steps where Postgres would not evaluate them exactly once, which
-// is all that the order of statements can say. What is inside an expression, expr decides.
+// checkPreludes refuses calls that need prelude statements where Postgres would not evaluate them exactly once: a prelude
+// statement runs once. It looks at the statement as a whole; expr decides about positions inside an expression.
 func (st *statement) checkPreludes(stmt *pg_query.Node) *plan.Refusal {
 	for _, c := range st.calls {
 		if !c.match.Func.Step {
@@ -50,7 +50,7 @@ func (st *statement) checkPreludes(stmt *pg_query.Node) *plan.Refusal {
 	return nil
 }
 
-// unfitForPreludes names what keeps the statement from having steps, if anything.
+// unfitForPreludes names what keeps the statement from having prelude statements, if anything.
 func (st *statement) unfitForPreludes(stmt *pg_query.Node) string {
 	switch stmt.Node.(type) {
 	case *pg_query.Node_SelectStmt:
@@ -96,12 +96,13 @@ func (st *statement) unfitForPreludes(stmt *pg_query.Node) string {
 	return ""
 }
 
-// isPreludeItem reports whether an item of FROM is a call that is a step, and nothing else.
+// isPreludeItem reports whether an item of FROM is a call that needs a prelude statement, and nothing else.
 func (st *statement) isPreludeItem(n *pg_query.Node) bool {
 	rf := n.GetRangeFunction()
 	return rf != nil && !rf.IsRowsfrom && st.isPrelude(rf.Functions[0].GetList().GetItems()[0].GetFuncCall())
 }
 
+// isPrelude reports whether n is a call that needs a prelude statement.
 func (st *statement) isPrelude(n any) bool {
 	fc, ok := n.(*pg_query.FuncCall)
 	if !ok || fc == nil {
@@ -111,7 +112,7 @@ func (st *statement) isPrelude(n any) bool {
 	return c != nil && c.match.Func.Step
 }
 
-// boundArgs returns the parameters of a step for which the call gives parameters of the protocol.
+// boundArgs returns those parameters of a call with a prelude statement whose arguments are parameters of the protocol.
 func (c *call) boundArgs() []sqlfuncs.Param {
 	if !c.match.Func.Step {
 		return nil
@@ -127,8 +128,8 @@ func (c *call) boundArgs() []sqlfuncs.Param {
 
 func (st *statement) preludesBelow(n *pg_query.Node) bool { return tree.Has(st.isPrelude, n) }
 
-// isSet knows our own functions that yield sets, and the usual ones of Postgres by name. What stands
-// beside a set is evaluated once for each of its rows.
+// isSet reports whether n is a call of a function that yields a set: of ours, or one of the usual ones of Postgres, which
+// are known by name. What stands beside a set is evaluated once for each of its rows.
 func (st *statement) isSet(n any) bool {
 	fc, ok := n.(*pg_query.FuncCall)
 	if !ok {

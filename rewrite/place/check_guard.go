@@ -11,8 +11,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// guardCalls marks the unqualified calls that must look for themselves, when they are evaluated, whether
-// they are still ours: those of statements that run later than the session was asked, or again.
+// guardCalls marks the calls without the schema that need a guard: those of statements that run later than the probe query
+// that said they are ours, or more than once. later says so of the whole text.
 func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *plan.Refusal {
 	if !later && stmt.GetPrepareStmt() == nil {
 		return nil
@@ -22,7 +22,7 @@ func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *plan.Refusal {
 		if c.guarded = c.unqualified; c.guarded && bare && c.node != stmt.GetCallStmt().GetFunccall() {
 			name := sqlfuncs.Schema + "." + c.match.Name
 			return &plan.Refusal{
-				Code:    plan.CodeFeatureNotSupported,
+				Code:    codeFeatureNotSupported,
 				Message: fmt.Sprintf("%s cannot be called without its schema in the arguments of a prepared CALL or EXECUTE, nor in one of several statements", c.match.Name),
 				Hint:    fmt.Sprintf("Write %s(…).", name),
 				Offset:  c.Start,
@@ -32,12 +32,12 @@ func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *plan.Refusal {
 	return nil
 }
 
-// guard is an expression that is true, or fails where the call is no longer ours; {k} is to be filled.
+// guard returns an expression that is true, or fails where the call is no longer ours. {k} in it is still to be filled.
 func (st *statement) guard(c *call) string {
 	return st.fragments.Guard(c.candidate().Name, len(c.list), c.candidate().Named)
 }
 
-// writeGuarded writes what emit does so that it is evaluated only behind the call's guard.
+// writeGuarded writes what emit does in such a way that it is evaluated only after the call's guard.
 func (st *statement) writeGuarded(o *splice.Output, c *call, emit func()) {
 	o.Write("(case when ", c.Start)
 	st.writeText(o, c, st.guard(c))
@@ -46,8 +46,8 @@ func (st *statement) writeGuarded(o *splice.Output, c *call, emit func()) {
 	o.Write(" end)", c.Start)
 }
 
-// mayProject reports whether Postgres might read an unqualified call as a column of a row: f(x) is x.f where
-// x is a row with such a column. Then the argument must be shown to be none.
+// mayProject reports whether Postgres might read a call without the schema as a column of a row: f(x) is x.f where x is a
+// row with such a column. See plan.NoRow.
 func (c *call) mayProject() bool {
 	return c.unqualified && len(c.list) == 1 && c.list[0].GetNamedArgExpr() == nil && c.list[0].GetAConst() == nil && c.list[0].GetParamRef() == nil
 }

@@ -20,7 +20,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Document is a text that parses, with its calls. nil stands for one that does not.
+// Document is a text that was parsed, with its calls. nil stands for a text that holds none and names no table of the
+// schema, and for one that does not parse.
 type Document struct {
 	tree   *pg_query.ParseResult
 	src    *tree.Source
@@ -32,18 +33,18 @@ type Document struct {
 	prepared bool
 }
 
-// Release gives the turn at the parser to others. What isLong must not be used any more.
+// Release gives the turn at the parser to others. A document that IsLong must not be used any more.
 func (d *Document) Release() {
 	if d != nil {
 		d.lease.Release()
 	}
 }
 
-// IsLong reports whether so much memory hangs on the document that it must not wait for anything.
+// IsLong reports whether the document takes so much memory that it must not be kept while anything is waited for.
 func (d *Document) IsLong() bool { return d != nil && d.lease.Long() }
 
-// Read finds the calls in a text, unqualified ones that may be ours included. Errors are those of the
-// parser's bounds and budget.
+// Read parses a text and finds its calls. Those without the schema that may be ours are among them; see Settle. Errors are
+// those of the parser's bounds and budget.
 func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session plan.Session, unqualified *detect.Unqualified) (*Document, error) {
 	d := &Document{parser: parser, prepared: session.Prepared}
 	enc := lex.EncodingOf(session.Encoding)
@@ -56,7 +57,7 @@ func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session pla
 		parsed = lex.PlainStrings(parsed)
 	}
 	kept := false
-	defer func() { // in a panic, too, which ends the session only
+	defer func() { // also in a panic, which ends only the session
 		if !kept {
 			d.Release()
 		}
@@ -70,7 +71,7 @@ func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session pla
 		return d, nil
 	}
 	if errors.As(err, new(*parse.SyntaxError)) || holding.Calls == 0 {
-		return nil, nil // it is left to the server
+		return nil, nil // the server says what is wrong with it
 	}
 	return nil, err
 }
@@ -87,7 +88,7 @@ func (d *Document) parse(text, parsed string, enc lex.Encoding, session plan.Ses
 	for _, raw := range d.tree.Stmts {
 		served := unqualified
 		if _, ok := tree.Evaluates(raw.Stmt); !ok {
-			served = nil // what is stored is left to the server
+			served = nil // what the statement stores, the server must read
 		}
 		calls := findCalls(d.src, raw.ProtoReflect(), session.Void, served)
 		sort.Slice(calls, func(i, j int) bool { return calls[i].Start < calls[j].Start })
@@ -97,12 +98,13 @@ func (d *Document) parse(text, parsed string, enc lex.Encoding, session plan.Ses
 	return nil
 }
 
+// HasCalls reports whether the text holds calls of ours.
 func (d *Document) HasCalls() bool {
 	return d != nil && slices.ContainsFunc(d.calls, func(calls []*call) bool { return len(calls) > 0 })
 }
 
-// UsesTables reports whether the text reads or writes a table or view of the schema by its full name, as
-// in insert into mbus4.work_queue.
+// UsesTables reports whether the text reads or writes a table or view of the schema and names the schema, as in insert into
+// mbus4.work_queue.
 func (d *Document) UsesTables() bool {
 	if d == nil {
 		return false
@@ -110,7 +112,7 @@ func (d *Document) UsesTables() bool {
 	found := false
 	for _, raw := range d.tree.Stmts {
 		if _, ok := tree.Evaluates(raw.Stmt); !ok || raw.Stmt.GetCopyStmt() != nil && raw.Stmt.GetCopyStmt().Query == nil {
-			continue // a dump that is being restored makes the tables itself
+			continue // it may be a dump that is being restored, which makes the tables itself
 		}
 		tree.WalkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
 			v, ok := m.Interface().(*pg_query.RangeVar)
@@ -121,28 +123,25 @@ func (d *Document) UsesTables() bool {
 	return found
 }
 
-// ownRelations lists the relations that the text names, but for those of the schema, as far as they bear one
-// of names.
-func (d *Document) ownRelations(names []string) []string {
-	var out []string
+// noteRelations tells the plan which relations that are not the schema's the text names.
+func (d *Document) noteRelations(p *plan.Builder) {
 	for _, raw := range d.tree.Stmts {
 		tree.WalkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
 			v, ok := m.Interface().(*pg_query.RangeVar)
-			if ok && v.Schemaname != sqlfuncs.Schema && slices.Contains(names, v.Relname) && !slices.Contains(out, v.Relname) {
-				out = append(out, v.Relname)
+			if ok && v.Schemaname != sqlfuncs.Schema {
+				p.AddRelation(v.Relname)
 			}
 			return true
 		})
 	}
-	return out
 }
 
-// Rewrite places and splices the calls of all statements.
+// Rewrite places the calls of all statements and returns the plan.
 func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragments) *plan.Plan {
 	src := d.src
 	p := plan.NewBuilder(src.Text, src.Enc, src.Escapes)
-	p.AddRelations(d.ownRelations(plan.SchemaNames()))
-	prefix := freePrefix(d.skeleton) // what is in a literal is no name
+	d.noteRelations(p)
+	prefix := freePrefix(d.skeleton) // what stands in a literal is no name
 	ed := splice.NewEdits(src.Text)
 	pieces := make([]plan.Piece, len(d.tree.Stmts))
 	for i, raw := range d.tree.Stmts {
@@ -170,7 +169,7 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 			parse:     func(text string) (*pg_query.ParseResult, error) { return d.parseWithin(ctx, text) },
 		}
 		st.indexCalls(raw.Stmt)
-		mark, placed := ed.Mark(), p.Numbered()
+		mark, placed := ed.Mark(), p.Calls()
 		refusal := st.guardCalls(raw.Stmt, d.prepared || len(d.tree.Stmts) > 1)
 		if refusal == nil {
 			refusal = st.place(raw.Stmt, reg)
@@ -207,7 +206,8 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 	return p.Finish(o.Text(), pieces)
 }
 
-// parseWithin parses a text that is a part of a document's: in the document's turn while there is one.
+// parseWithin parses a text that is a literal of the document. If the document is long it has a turn at the parser, and
+// the text is parsed in that.
 func (d *Document) parseWithin(ctx stdcontext.Context, text string) (*pg_query.ParseResult, error) {
 	if d.IsLong() {
 		return d.lease.Parse(text)
@@ -215,7 +215,7 @@ func (d *Document) parseWithin(ctx stdcontext.Context, text string) (*pg_query.P
 	return d.parser.Parse(ctx, text)
 }
 
-// freePrefix returns a prefix for names of our own that occurs nowhere in text.
+// freePrefix returns a prefix for the names of our WITH queries. It occurs nowhere in text.
 func freePrefix(text string) string {
 	prefix := "mbus4_"
 	for i := 1; strings.Contains(text, prefix); i++ {
@@ -224,7 +224,7 @@ func freePrefix(text string) string {
 	return prefix
 }
 
-// candidate describes an unqualified call.
+// candidate describes a call without the schema.
 func (c *call) candidate() detect.Candidate {
 	k := detect.Candidate{Name: c.match.Name, Args: len(c.list)}
 	for _, a := range c.list {
@@ -236,7 +236,7 @@ func (c *call) candidate() detect.Candidate {
 	return k
 }
 
-// Candidates lists the different ones among the document's calls, in the order of the text.
+// Candidates returns the candidates among the document's calls, each once, in the order of the text.
 func (d *Document) Candidates() []detect.Candidate {
 	var out []detect.Candidate
 	for _, calls := range d.calls {
@@ -249,7 +249,7 @@ func (d *Document) Candidates() []detect.Candidate {
 	return out
 }
 
-// Settle drops the unqualified calls that are not ours; answer has a 1 for each candidate that is.
+// Settle drops the calls without the schema that are not ours. answer has a 1 in the place of each candidate that is.
 func (d *Document) Settle(answer string) {
 	if d == nil {
 		return

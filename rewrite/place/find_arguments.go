@@ -12,13 +12,13 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// argument is what a caller gives for a parameter.
+// argument is what a call gives for a parameter.
 type argument struct {
 	lex.Span
 	node *pg_query.Node
 }
 
-// bind assigns the arguments between the parentheses open and end to the parameters.
+// bind assigns the arguments between the parentheses, which are the tokens open and end, to the parameters.
 func (c *call) bind(s *tree.Source, open, end int, void []int) {
 	spans := s.SplitArguments(open, end)
 	c.list = make([]*pg_query.Node, 0, len(c.node.Args))
@@ -85,6 +85,7 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 	}
 }
 
+// paramNamed returns the parameter with that name, in any case, or nil.
 func paramNamed(params []sqlfuncs.Param, name string) *sqlfuncs.Param {
 	name = strings.ToLower(name)
 	for i := range params {
@@ -95,7 +96,7 @@ func paramNamed(params []sqlfuncs.Param, name string) *sqlfuncs.Param {
 	return nil
 }
 
-// evidentType names the type of an argument where its text shows it, for error messages.
+// evidentType returns the type of an argument as far as its text shows it, for error messages.
 func evidentType(n *pg_query.Node) string {
 	if na := n.GetNamedArgExpr(); na != nil {
 		return na.Name + " => " + evidentType(na.Arg)
@@ -118,7 +119,7 @@ func evidentType(n *pg_query.Node) string {
 	return "unknown"
 }
 
-// plausible is false for constants that Postgres would not take for the type without a cast.
+// plausible reports whether an argument may be of the type. It is false for constants that would need a cast.
 func plausible(n *pg_query.Node, t sqlfuncs.Type) bool {
 	c := n.GetAConst()
 	if c == nil || c.Isnull || c.GetSval() != nil {
@@ -141,8 +142,8 @@ func plausible(n *pg_query.Node, t sqlfuncs.Type) bool {
 	return false
 }
 
-// constant reports whether an argument is the same for all rows and need not become a column: the
-// planner then looks for its queue once.
+// constant reports whether an argument is the same for all rows and need not become a column. If it is no column, the
+// planner looks for the queue once, and not for each row.
 func constant(n *pg_query.Node) bool {
 	if na := n.GetNamedArgExpr(); na != nil {
 		n = na.Arg
@@ -162,8 +163,7 @@ func (c *call) paramOf(i int) sqlfuncs.Param {
 	return params[i]
 }
 
-// param is the parameter of the call's own function that bears a name. Functions that one text serves have the
-// same.
+// param returns the parameter of that name of the call's function. All functions that one text serves have it.
 func (c *call) param(name string) sqlfuncs.Param {
 	for _, p := range c.match.Func.Params {
 		if p.Name == name {

@@ -20,31 +20,29 @@ type call struct {
 	list     []*pg_query.Node      // the arguments in the order of the text
 	args     map[string]argument   // what the caller gives, under the parameters' first names
 	values   map[string]plan.Given // what must be known of them before the statement runs
-	bad      *plan.Refusal         // the arguments do not fit
+	bad      *plan.Refusal         // of arguments that do not fit; else nil
 	number   int                   // 1-based, in the order in which the calls are placed
 
-	// ref writes the reference to the call's result that stands where the call stood; nil until
-	// the call is placed.
+	// ref writes what stands in the server's text where the call stood. It is nil until the call is placed.
 	ref func(o *splice.Output)
-	// column and from are where the result of a call that is a row is found; see callRows.
+	// column and from say where the result is, if the call is one of callRows.
 	column, from string
-	// set is the set that the call stands in; nil for none.
+	// set is the callSet that the call is in; nil for none.
 	set *callSet
-	// srf says that the reference is a set.
+	// srf says that what ref writes yields a set.
 	srf bool
-	// function says that a function in the database serves the call, in place.
+	// function says that the call is served in place, by a function in the database.
 	function bool
-	// named says that the column which the call names has got its name.
+	// named says that the column or table that is named after the call has got this name as an alias.
 	named bool
-	// wrapped says that in FROM a function has got around the reference.
+	// wrapped says that ref writes a function around what serves the call, for FROM; see wrapInFrom.
 	wrapped bool
-	// unqualified says that the call names no schema, guarded that it must look for itself whether it is
-	// still ours.
+	// unqualified says that the call names no schema, guarded that it needs a guard; see guardCalls.
 	unqualified, guarded bool
 }
 
-// findCalls returns the calls below node in the order of the text. void lists the parameters that
-// are no arguments, unqualified the names that are served without the schema.
+// findCalls returns the calls below node. void lists the parameters ($n) that are no arguments, see plan.Session;
+// unqualified has the names that are served without the schema.
 func findCalls(s *tree.Source, node protoreflect.Message, void []int, unqualified *detect.Unqualified) []*call {
 	var out []*call
 	tree.WalkMessages(node, func(m protoreflect.Message) bool {
@@ -60,7 +58,7 @@ func findCalls(s *tree.Source, node protoreflect.Message, void []int, unqualifie
 	return out
 }
 
-// readCall returns the call that fc is, or nil when it is none of ours.
+// readCall returns the call that fc is, or nil where it is none of ours.
 func readCall(s *tree.Source, fc *pg_query.FuncCall, void []int, unqualified *detect.Unqualified) *call {
 	var match sqlfuncs.Match
 	var ok bool
@@ -88,10 +86,10 @@ func readCall(s *tree.Source, fc *pg_query.FuncCall, void []int, unqualified *de
 	}
 	c.bind(s, open, end, void)
 	if c.unqualified = words == 1; c.unqualified && c.bad != nil {
-		return nil // the server knows no such function, either
+		return nil // it may be another function of the name; if there is none, the server says so
 	}
 	return c
 }
 
-// native reports whether the server evaluates the call where it stands, with an effect.
+// native reports whether the call is served by an expression in its place that has an effect, and so must not be copied.
 func (c *call) native() bool { return c.match.Func.Effect == sqlfuncs.Native && !c.match.Func.Step }

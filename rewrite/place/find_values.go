@@ -1,34 +1,25 @@
 package place
 
 import (
-	"fmt"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"mbusproxy/rewrite/lex"
-	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/tree"
 	"mbusproxy/sqlfuncs"
 )
 
-// parseExpression parses a text that must be one expression; where it is none the error is a *parse.SyntaxError.
-func parseExpression(text string, parser func(text string) (*pg_query.ParseResult, error)) (*pg_query.ParseResult, error) {
-	const rule = "it must be one SQL expression"
-	// The line break ends a comment at the text's end.
+// isExpression reports whether a text is one expression.
+func isExpression(text string, parser func(text string) (*pg_query.ParseResult, error)) bool {
+	// The line break ends a comment at the end of the text.
 	parsed, err := parser("select\n" + text + "\n")
-	if err != nil {
-		return nil, fmt.Errorf(rule+": %w", err)
-	}
-	if len(parsed.Stmts) != 1 || !tree.IsExpressionOnly(parsed.Stmts[0].Stmt.GetSelectStmt()) {
-		return nil, &parse.SyntaxError{Message: rule}
-	}
-	return parsed, nil
+	return err == nil && len(parsed.Stmts) == 1 && tree.IsExpressionOnly(parsed.Stmts[0].Stmt.GetSelectStmt())
 }
 
-// condition returns the expression that a call gives for its function's Condition, ready to stand in
-// parentheses in a statement, where it is a literal that can be read. A plan holds for that literal only.
+// condition returns the expression that a call gives for its function's Condition, where that is a literal that can be
+// read. The expression may stand in parentheses. The plan is then pinned to the literal.
 func (st *statement) condition(c *call) (text string, ok bool) {
 	a, given := c.args[c.match.Func.Condition]
 	if !given {
@@ -40,16 +31,16 @@ func (st *statement) condition(c *call) (text string, ok bool) {
 	}
 	text, ok = lex.DecodeLiteral(st.src.Text[g.Literal.Start:g.Literal.End], st.src.Enc, st.src.Escapes)
 	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c == '\\' || c == 0 }) {
-		return "", false // not worth the trouble: the server reads it when it runs
+		return "", false // rare; the server reads the literal when the statement runs
 	}
-	if _, err := parseExpression(text, st.parse); err != nil {
-		return "", false // the server says what is wrong with it
+	if !isExpression(text, st.parse) {
+		return "", false // the server says what is wrong with it when the statement runs
 	}
 	st.plan.Pin(g.Literal.Start + 1)
 	return text + "\n", true
 }
 
-// readValues finds what must be known of the call's arguments before the statement runs.
+// readValues reads those arguments of the call whose values must be known before the statement runs.
 func (st *statement) readValues(c *call) *plan.Refusal {
 	f := c.match.Func
 	for i, p := range f.Params {
@@ -76,8 +67,8 @@ func (st *statement) readValues(c *call) *plan.Refusal {
 	return nil
 }
 
-// readValue reads an argument that is a literal or a parameter, with or without casts that change
-// nothing about it. It returns false for anything else.
+// readValue reads an argument that is a literal or a parameter of the protocol, perhaps with casts that change nothing
+// about it. It returns false for anything else.
 func (st *statement) readValue(a argument, t sqlfuncs.Type) (plan.Given, bool) {
 	g := plan.Given{Value: plan.Value{Offset: a.Start}}
 	n, fits := a.node, true
@@ -129,8 +120,7 @@ func (st *statement) readValue(a argument, t sqlfuncs.Type) (plan.Given, bool) {
 	return g, true
 }
 
-// castKeeps reports whether a cast to that type keeps what a literal says, given that the parameter
-// is of type t.
+// castKeeps reports whether a cast to that type leaves a literal for a parameter of type t as it is.
 func castKeeps(tn *pg_query.TypeName, t sqlfuncs.Type) bool {
 	if tn.Setof || tn.PctType || len(tn.Typmods) > 0 || len(tn.ArrayBounds) > 0 {
 		return false
@@ -155,8 +145,8 @@ func castKeeps(tn *pg_query.TypeName, t sqlfuncs.Type) bool {
 	return false
 }
 
-// keepValues hands what was read of the statement's calls to the plan, when all are placed. stmt is
-// the statement's number in the text.
+// keepValues gives the plan what readValues has read, when all calls are placed. stmt is the statement's number in the
+// text.
 func (st *statement) keepValues(stmt int) {
 	for _, c := range st.calls {
 		f := c.match.Func

@@ -9,7 +9,7 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// writers are the calls below a node that change something.
+// writers returns the calls below a node that have an effect.
 func (st *statement) writers(n *pg_query.Node) []*call {
 	var out []*call
 	for _, c := range st.below(n.ProtoReflect()) {
@@ -25,7 +25,7 @@ func (st *statement) valuesBelow(nodes []*pg_query.Node) bool {
 	return st.anyBelow(nodes, func(c *call) bool { return c.match.Func.Effect == sqlfuncs.Writes && !c.match.Func.Set })
 }
 
-// callOf returns the call that fc is, or nil. A node of the parser's may be two in the tree, as in
+// callOf returns the call that fc is, or nil. It goes by location, since one call may be two nodes of the tree, as in
 // set (a, b) = (…).
 func (st *statement) callOf(fc *pg_query.FuncCall) *call {
 	if fc == nil {
@@ -34,7 +34,7 @@ func (st *statement) callOf(fc *pg_query.FuncCall) *call {
 	return st.byLocation[fc.Location]
 }
 
-// takesSet reports whether a set stands in the arguments of c; then c is evaluated for each row.
+// takesSet reports whether a set stands in the arguments of c. Then c is evaluated for each row of the set.
 func (st *statement) takesSet(c *call) bool {
 	for _, a := range c.list {
 		for _, inner := range st.below(a.ProtoReflect()) {
@@ -46,7 +46,7 @@ func (st *statement) takesSet(c *call) bool {
 	return false
 }
 
-// effects is how many calls of the statement change something.
+// effects returns how many calls of the statement have an effect.
 func (st *statement) effects() int {
 	n := 0
 	for _, c := range st.calls {
@@ -57,10 +57,10 @@ func (st *statement) effects() int {
 	return n
 }
 
-// subtree is which of the calls, in the order of the tree, lie below a node.
+// subtree says which calls lie below a node: inTree[from:to].
 type subtree struct{ from, to int }
 
-// indexCalls walks the statement once, so that to find the calls below a node does not take a walk for each.
+// indexCalls walks the tree of the statement once and notes which calls lie below each node.
 func (st *statement) indexCalls(stmt *pg_query.Node) {
 	st.byLocation = make(map[int32]*call, len(st.calls))
 	for _, c := range st.calls {
@@ -100,11 +100,12 @@ func (st *statement) below(node protoreflect.Message) []*call {
 	return st.inTree[t.from:t.to]
 }
 
-// writesBelow reports whether a call that common table expressions serve lies below one of nodes.
+// writesBelow reports whether a call with an effect, which WITH queries serve, lies below one of nodes.
 func (st *statement) writesBelow(nodes ...*pg_query.Node) bool {
 	return st.anyBelow(nodes, func(c *call) bool { return c.match.Func.Effect == sqlfuncs.Writes })
 }
 
+// anyBelow reports whether test holds for a call below one of nodes.
 func (st *statement) anyBelow(nodes []*pg_query.Node, test func(*call) bool) bool {
 	for _, n := range nodes {
 		if n != nil && slices.ContainsFunc(st.below(n.ProtoReflect()), test) {
@@ -114,7 +115,7 @@ func (st *statement) anyBelow(nodes []*pg_query.Node, test func(*call) bool) boo
 	return false
 }
 
-// nativeBelow returns the first call below nodes whose expression must not be copied, or nil.
+// nativeBelow returns the first native call below nodes, or nil.
 func (st *statement) nativeBelow(nodes ...*pg_query.Node) *call {
 	for _, n := range nodes {
 		if n == nil {

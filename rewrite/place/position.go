@@ -10,25 +10,24 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// context is what the place of a call means for how it is served. It is passed by value; the
-// deeper the place, the more it knows.
+// context says what the position of a call means for how the call is served. It is passed down the tree by value.
 type context struct {
-	point *point // where the expressions that do the work go
-	// guards are conditions on which the whole place is evaluated at all, such as LIMIT 0 or
-	// WHERE $1 above it. Postgres does not call a function there when one is false.
+	point *point // where the WITH queries that do the work go
+	// guards are conditions above the position without columns, such as LIMIT 0 or WHERE $1. Where one is false Postgres
+	// does not evaluate the position at all, and so the work must not be done, either. Each function writes a condition.
 	guards []func(o *splice.Output)
-	// beside says that the place is an item of FROM beside others, which its arguments may refer to.
+	// beside says that the position is an item of FROM with others beside it, to which arguments may refer.
 	beside bool
-	// limited says that Postgres may stop reading the place's rows early.
+	// limited says that Postgres may not read all rows of the query.
 	limited bool
 	// branch is the branch of a CASE in which the place is.
 	branch branch
-	// refused names the place when calls with an effect cannot be served in it.
+	// refused names the position if calls with an effect cannot be served there inline; else "".
 	refused string
 }
 
-// gatedBy returns the context below a statement with that WHERE clause and, for a SELECT, its
-// LIMIT.
+// gatedBy returns the context below a statement with that WHERE clause; sel is the statement if it is a SELECT, whose LIMIT
+// counts, too.
 func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.SelectStmt, reg tree.Region) context {
 	c.guards = append([]func(*splice.Output){}, c.guards...)
 	if where != nil && !tree.Has(tree.IsColumnRef, where) && !tree.Has(tree.IsSubLink, where) && !st.writesBelow(where) {
@@ -69,8 +68,7 @@ func (c context) gatedBy(st *statement, where *pg_query.Node, sel *pg_query.Sele
 	return c
 }
 
-// elsewhere deals with the calls below node, which stands where only calls that an expression serves
-// can be served.
+// elsewhere places the calls below node, which stands where only expressions can serve them. where names the position.
 func (st *statement) elsewhere(node protoreflect.Message, where string) *plan.Refusal {
 	for _, c := range st.below(node) {
 		if c.ref != nil {
@@ -94,6 +92,7 @@ func (st *statement) elsewhere(node protoreflect.Message, where string) *plan.Re
 	return found
 }
 
+// elsewhereNode is elsewhere for a node that may be nil.
 func (st *statement) elsewhereNode(n *pg_query.Node, where string) *plan.Refusal {
 	if n == nil {
 		return nil
@@ -101,6 +100,7 @@ func (st *statement) elsewhereNode(n *pg_query.Node, where string) *plan.Refusal
 	return st.elsewhere(n.ProtoReflect(), where)
 }
 
+// elsewhereAll is elsewhere for several nodes.
 func (st *statement) elsewhereAll(nodes []*pg_query.Node, where string) *plan.Refusal {
 	for _, n := range nodes {
 		if r := st.elsewhereNode(n, where); r != nil {
@@ -110,7 +110,7 @@ func (st *statement) elsewhereAll(nodes []*pg_query.Node, where string) *plan.Re
 	return nil
 }
 
-// point is a place in a WITH clause, existing or to be made, where expressions of ours go.
+// point is a place in a WITH clause where our WITH queries go. The clause may still have to be written.
 type point struct {
 	pos           int
 	before, after string
@@ -122,7 +122,7 @@ func (st *statement) newPoint(pos int, before, after string) *point {
 	return &point{pos: pos, before: before, after: after, st: st}
 }
 
-// add appends an expression, or a list of them; emit writes it without commas around.
+// add appends a WITH query, or a list of them; emit writes it without commas around.
 func (p *point) add(emit func(o *splice.Output)) {
 	p.ctes = append(p.ctes, emit)
 	if len(p.ctes) > 1 {

@@ -8,16 +8,22 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Places with a hint of their own.
+// SQLSTATEs of refusals.
+const (
+	codeFeatureNotSupported = "0A000"
+	codeUndefinedFunction   = "42883"
+)
+
+// Positions with a hint of their own.
 const (
 	placeView     = "a view"
 	placeRowsFrom = "ROWS FROM without a name for its column"
 )
 
-// refusePosition is the refusal of a call in a place where it cannot be served.
+// refusePosition returns the refusal of a call in a position where it cannot be served.
 func refusePosition(c *call, where string) *plan.Refusal {
 	return &plan.Refusal{
-		Code:    plan.CodeFeatureNotSupported,
+		Code:    codeFeatureNotSupported,
 		Message: fmt.Sprintf("%s.%s cannot be called in %s", sqlfuncs.Schema, c.match.Name, where),
 		Hint:    positionHint(c, where),
 		Offset:  c.Start,
@@ -25,8 +31,7 @@ func refusePosition(c *call, where string) *plan.Refusal {
 	}
 }
 
-// refuseExpanded is the refusal of a call whose row is expanded to columns where the call is served in
-// place.
+// refuseExpanded returns the refusal of a call that is served in place and whose row is expanded to its columns.
 func refuseExpanded(c *call) *plan.Refusal {
 	r := refusePosition(c, "an expression with .* in such a statement")
 	name := sqlfuncs.Schema + "." + c.match.Name
@@ -34,21 +39,21 @@ func refuseExpanded(c *call) *plan.Refusal {
 	return r
 }
 
-// refuseValue is the refusal of an argument that is not known before the statement runs.
+// refuseValue returns the refusal of an argument that is not known before the statement runs.
 func refuseValue(c *call, p sqlfuncs.Param, offset int) *plan.Refusal {
 	what := p.Shown()
 	if p.Name == c.match.Func.Selector {
 		what = "the selector"
 	}
 	return &plan.Refusal{
-		Code:    plan.CodeFeatureNotSupported,
+		Code:    codeFeatureNotSupported,
 		Message: fmt.Sprintf("argument %s of %s.%s must be known before the statement runs", p.Shown(), sqlfuncs.Schema, c.match.Name),
 		Hint:    fmt.Sprintf("Give %s as a literal or as a bind parameter.", what),
 		Offset:  offset,
 	}
 }
 
-// positionHint shows a form of the call that works.
+// positionHint returns a hint that shows a form of the call that works.
 func positionHint(c *call, where string) string {
 	name := sqlfuncs.Schema + "." + c.match.Name
 	form := fmt.Sprintf("select %s(…)", name)
@@ -66,13 +71,13 @@ func positionHint(c *call, where string) string {
 	return fmt.Sprintf("What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: %s.", form)
 }
 
-// refuseArguments is the refusal of a call whose arguments do not fit, in the words of Postgres.
+// refuseArguments returns the refusal of a call whose arguments do not fit, in the words of Postgres.
 func refuseArguments(c *call, types []string, detail string) *plan.Refusal {
 	return &plan.Refusal{
-		Code:    plan.CodeUndefinedFunction,
-		Message: fmt.Sprintf("%s %s.%s(%s) does not exist", plan.KindOf(c.match.Func), sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
+		Code:    codeUndefinedFunction,
+		Message: fmt.Sprintf("%s %s.%s(%s) does not exist", plan.RoutineKind(c.match.Func), sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
 		Detail:  detail,
-		Hint:    "The " + plan.KindOf(c.match.Func) + " is " + c.match.Func.Signature(c.match.Name) + ".",
+		Hint:    "The " + plan.RoutineKind(c.match.Func) + " is " + c.match.Func.Signature(c.match.Name) + ".",
 		Offset:  c.Start,
 	}
 }

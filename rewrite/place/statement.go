@@ -22,26 +22,27 @@ type statement struct {
 	calls     []*call // all of the statement, in the order of the text
 	rowSets   int     // how many target lists were hoisted
 	bound     bool    // $n is a parameter of the protocol
-	// many says that the calls share WITH queries.
+	// many says that there are so many calls that they share WITH queries; see callSet.
 	many bool
-	// sets are the last ones of their kind, setsAt all of a point; see placeInSet.
+	// sets has the callSet of each key that may take another call, setsAt all of a point.
 	sets   map[setKey]*callSet
 	setsAt map[*point][]*callSet
-	// rows are the calls by point while they are placed in rows, else nil; see inRows.
+	// rows has the calls that are placed in rows, by point; nil while calls are not placed so. See inRows.
 	rows    map[*point]*pointRows
 	choices int  // how many WITH queries have choices
-	checked bool // all that is left to refuse is the place of a call
+	checked bool // whether only positions of calls are left to refuse
 	// byLocation, inTree and subtrees are made by indexCalls.
 	byLocation map[int32]*call
 	inTree     []*call
 	subtrees   map[any]subtree
-	// shared are the calls whose number others with the same key share; nil until the first has one.
+	// shared has, by key, the calls whose number equal ones must share; nil until the first of them has one. See
+	// sharedNumbers.
 	shared map[string]*call
 	// parse parses a text that is a literal of the statement.
 	parse func(text string) (*pg_query.ParseResult, error)
 }
 
-// place finds a way to serve every call of the statement, or says why one cannot be served.
+// place finds a way to serve every call of the statement inline, or returns the refusal of one.
 func (st *statement) place(stmt *pg_query.Node, reg tree.Region) *plan.Refusal {
 	for _, c := range st.calls {
 		if c.bad != nil {
@@ -83,15 +84,15 @@ func (st *statement) placeAll(stmt *pg_query.Node, reg tree.Region) *plan.Refusa
 	return nil
 }
 
-// unplace takes back what calls are marked with when they are placed.
+// unplace takes back what placing has changed in calls.
 func (st *statement) unplace() {
 	for _, c := range st.calls {
 		c.ref, c.set, c.srf, c.named, c.wrapped, c.number = nil, nil, false, false, false, 0
 	}
 }
 
-// checkCopied refuses calls that the server evaluates where they stand as arguments of a call that
-// is served by an expression, which may hold an argument twice or not at all.
+// checkCopied refuses native calls in the arguments of a call that is served by an expression, which may hold an argument
+// twice or not at all.
 func (st *statement) checkCopied(c *call) *plan.Refusal {
 	if c.match.Func.Effect == sqlfuncs.Writes {
 		return nil
@@ -106,23 +107,23 @@ func (st *statement) checkCopied(c *call) *plan.Refusal {
 	return nil
 }
 
-// first runs the steps up to the first refusal.
-func first(steps ...func() *plan.Refusal) *plan.Refusal {
-	for _, step := range steps {
-		if r := step(); r != nil {
+// first calls functions up to the first refusal, and returns that.
+func first(functions ...func() *plan.Refusal) *plan.Refusal {
+	for _, f := range functions {
+		if r := f(); r != nil {
 			return r
 		}
 	}
 	return nil
 }
 
-// number gives a call the next number of the text, and returns the name of what is its own.
+// number gives a call the next number of the text, and returns the name that its WITH queries begin with.
 func (st *statement) number(c *call) string {
 	c.number = st.plan.AddCall(c.Span, c.match)
 	return fmt.Sprintf("%sc%d", st.prefix, c.number)
 }
 
-// numberShared gives a call that an expression serves its number, which may be that of an equal one.
+// numberShared is number for a call that is served by an expression. Equal calls may share their number.
 func (st *statement) numberShared(c *call) string {
 	key := st.key(c)
 	first, shares := st.shared[key]

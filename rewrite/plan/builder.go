@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"slices"
+
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/splice"
 	"mbusproxy/sqlfuncs"
 )
 
-// Builder collects what is found out about a text while its calls are placed, and makes the plan of it.
+// Builder makes a Plan. It collects what is found out about a text while its calls are placed.
 type Builder struct{ plan Plan }
 
 // NewBuilder returns a builder for a client's text; escapes says that a backslash escapes in plain strings.
@@ -14,35 +16,38 @@ func NewBuilder(text string, enc lex.Encoding, escapes bool) *Builder {
 	return &Builder{Plan{client: text, enc: enc, escapes: escapes}}
 }
 
-// AddCall keeps a call that is placed and where it stands in the client's text. It returns its number, counted
-// from 1.
+// AddCall gives a call its number, counted from 1. at is where it stands in the client's text.
 func (b *Builder) AddCall(at lex.Span, m sqlfuncs.Match) int {
 	b.plan.calls = append(b.plan.calls, callSite{at, m.Func, m.Name})
 	return len(b.plan.calls)
 }
 
-// Numbered returns how many calls have numbers.
-func (b *Builder) Numbered() int { return len(b.plan.calls) }
+// Calls returns how many calls have a number.
+func (b *Builder) Calls() int { return len(b.plan.calls) }
 
-// ForgetCalls takes back the calls behind the first n.
+// ForgetCalls takes the numbers of all but the first n calls back.
 func (b *Builder) ForgetCalls(n int) { b.plan.calls = b.plan.calls[:n] }
 
-// Pin says that the plan depends on the value of the number or string at that place of the client's text.
+// Pin says that the plan depends on the value of the literal that begins at that byte of the client's text.
 func (b *Builder) Pin(pos int) { b.plan.pins = append(b.plan.pins, pos) }
 
-// UseHeaders says that a call gives headers to a message.
+// UseHeaders says that Plan.GivesHeaders is true.
 func (b *Builder) UseHeaders() { b.plan.headers = true }
 
-// UseSignals says that the engine wants to know when a transaction that runs the plan has ended.
+// UseSignals says that Plan.Signals is true.
 func (b *Builder) UseSignals() { b.plan.signals = true }
 
 // HasBlocks says that the client's text has DO blocks of its own.
 func (b *Builder) HasBlocks() { b.plan.blocks = true }
 
-// AddRelations keeps the client's own relations that a refusal of rights must not be taken to be about the schema's.
-func (b *Builder) AddRelations(names []string) { b.plan.relations = names }
+// AddRelation keeps the name of a relation that the client names itself and that is not the schema's.
+func (b *Builder) AddRelation(name string) {
+	if slices.Contains(schemaNames(), name) && !slices.Contains(b.plan.relations, name) {
+		b.plan.relations = append(b.plan.relations, name)
+	}
+}
 
-// Refuse writes what fails with r in the place of a statement.
+// Refuse keeps the refusal of a statement and returns what writes the text in its place.
 func (b *Builder) Refuse(r *Refusal) (write func(o *splice.Output)) {
 	number := len(b.plan.refusals)
 	b.plan.refusals = append(b.plan.refusals, r)
@@ -52,8 +57,8 @@ func (b *Builder) Refuse(r *Refusal) (write func(o *splice.Output)) {
 // AddSelector keeps the selector of a call.
 func (b *Builder) AddSelector(g Given) { b.plan.selectors = append(b.plan.selectors, b.keep(g)) }
 
-// AddPrelude keeps that a call is a step, with all its arguments. stmt is the number of its statement in the text,
-// guard is Step.Guard.
+// AddPrelude says that a call needs a prelude statement. call is its number, stmt that of its statement, values has all its
+// arguments; guard is Prelude.Guard.
 func (b *Builder) AddPrelude(call, stmt int, guard string, values map[string]Given) {
 	site := b.plan.calls[call-1]
 	s := preludeCall{fn: site.fn, name: site.name, call: call, stmt: stmt, guard: guard, args: make(map[string]int, len(values))}
@@ -68,7 +73,7 @@ func (b *Builder) keep(g Given) int {
 	return len(b.plan.given) - 1
 }
 
-// Finish returns the plan with that text for the server, where stmts are its statements that are not empty.
+// Finish returns the plan. server is the text for the server, stmts are the statements that are not empty.
 func (b *Builder) Finish(server splice.Text, stmts []Piece) *Plan {
 	p := b.plan
 	p.server = server

@@ -6,26 +6,19 @@ import (
 	"strings"
 )
 
-// Markers are how SQL without PL/pgSQL raises the errors and notices of the engine. The server
-// quotes them in a message of its own, in whatever language. They prove with the session's secret that they
-// are ours; functions that are stored with the schema have no session: see stored.
+// Markers are how SQL, without PL/pgSQL, raises the errors and notices of the engine: it makes the server complain about
+// a value, which the server quotes in a message of its own, in whatever language. The session's secret in a marker proves
+// that it is ours. Functions that are stored with the schema do not know it: see stored.
 const (
-	// errorMarker starts the text that is cast to integer: "mbus4-error <call> <secret> <SQLSTATE> <message>", in
-	// stored functions without the secret.
+	// errorMarker begins a text that is cast to integer: "mbus4-error <call> <secret> <SQLSTATE> <message>"; in stored
+	// functions it is without the secret.
 	errorMarker = "mbus4-error "
-	// refusalMarker starts the literal of a refused statement: "mbus4-refusal <number> <secret>".
+	// refusalMarker begins the literal of a refused statement: "mbus4-refusal <number> <secret>".
 	refusalMarker = "mbus4-refusal "
-
-	codeInvalidText  = "22P02" // what casting a marker to integer fails with
-	codeCannotCoerce = "42846"
-	codeNoRights     = "42501"
-
-	codeUndefinedSchema = "3F000"
 )
 
-// EditReport does the same for a report that belongs to no plan, for example of an EXECUTE: only
-// the engine's markers with the session's secret are turned, and calls that came to the server as they are
-// explained.
+// EditReport is Plan.EditReport for a report that belongs to no plan, for example that of an EXECUTE. It turns markers with
+// the session's secret into errors and notices, and explains errors about calls that the proxy did not see.
 func EditReport(r *Report, secret string) bool {
 	if r.Code == codeInvalidText {
 		if _, ok := editMarker(r, secret); ok {
@@ -36,20 +29,20 @@ func EditReport(r *Report, secret string) bool {
 	return editNotice(r, secret) || editUnseen(r)
 }
 
-// stored matches the place, in the first line of a report's context, that is a function of ours which belongs
-// to no session: those of the schema's own functions that raise errors, and what views call (mbus4.create_view).
-// None of them casts to integer anything that is in a message, nor does what they call. Whoever makes a
-// function of that name can have it say anything, but such a function may raise any error without us.
+// stored matches the first line of a report's context where it names a function of ours that is stored in the database:
+// those of the schema that raise errors, and those behind the views of mbus4.create_view. Their markers are
+// believed without a secret, for neither they nor what they call ever casts to integer what is in a message. Whoever
+// makes a function of such a name can have it say anything, but a function can raise any error without us, too.
 var stored = regexp.MustCompile(`^[^"»«“”„']*["»«“”„'][ \x{a0}]*(check_queue|estimated_messages_of|new_temporary_consumer|no_selector|view_[0-9a-f]{16}_(?:consume|post))[ \x{a0}]*["»«“”„']`)
 
-// fromStored reports whether a function of ours that is stored has cast a marker to integer.
+// fromStored reports whether it was a stored function of ours that cast a marker to integer.
 func fromStored(r *Report) bool {
 	line, _, _ := strings.Cut(r.Where, "\n")
 	return r.File == fileIntegers && stored.MatchString(line)
 }
 
-// editMarker turns an error raised with the engine's marker; call is the number of the call, 0 where the
-// statement's text does not hold it.
+// editMarker turns an error with the engine's marker into what the marker says. call is the number of the call, or 0 where
+// the SQL that failed belongs to none.
 func editMarker(r *Report, secret string) (call int, ok bool) {
 	text, ok := marked(r.Message, errorMarker)
 	if !ok {
@@ -72,7 +65,7 @@ func editMarker(r *Report, secret string) (call int, ok bool) {
 	return call, true
 }
 
-// marked returns what follows marker in a message that quotes it, up to the closing quote.
+// marked returns what stands behind marker in a message that quotes it, up to the closing quote.
 func marked(message, marker string) (string, bool) {
 	i := strings.Index(message, marker)
 	if i <= 0 {
@@ -90,9 +83,10 @@ func marked(message, marker string) (string, bool) {
 	return strings.TrimRight(text, " \u00a0"), true
 }
 
-// The engine raises a NOTICE, or with an SQLSTATE of class 01 a WARNING, by having the server complain about a tsquery without lexemes: of all
-// that an expression can call, it is the one that gives a NOTICE (so client_min_messages holds)
-// and quotes its argument. The argument is blanks and tabs, one for each bit of the notice's text.
+// editNotice turns a notice with the engine's marker into what the marker says. The engine raises a NOTICE, or with an
+// SQLSTATE of class 01 a WARNING, by making the server complain about a tsquery without lexemes. Of all that an expression
+// can call, that alone gives a NOTICE (so that client_min_messages holds) and quotes its argument. A tsquery has no lexemes if
+// it is nothing but blanks and tabs, so these are the bits of the notice's text.
 func editNotice(r *Report, secret string) bool {
 	if r.Severity != "NOTICE" || !strings.Contains(r.Message, noticeStart) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Plan is a rewritten text. It is immutable and may be shared between sessions.
+// Plan is a text that was rewritten. It is immutable and may be shared between sessions.
 type Plan struct {
 	client   string      // the text as the client sent it
 	server   splice.Text // the text for the server
@@ -14,31 +14,31 @@ type Plan struct {
 	escapes  bool // a backslash escapes in plain strings
 	calls    []callSite
 	refusals []*Refusal
-	headers  bool
-	// relations are the client's own that a refusal of rights must not be taken to be about the schema's.
+	headers  bool // see GivesHeaders
+	// relations are those that the client names itself and that are called like one of the schema's.
 	relations    []string
-	signals      bool   // a call's Func.Signals
-	firstPrelude int    // with steps in the text: the number of the first call that has one
+	signals      bool   // see Signals
+	firstPrelude int    // number of the first call with a prelude statement in the text; 0: none is in it
 	blocks       bool   // the client's text has DO blocks of its own
 	tag          string // see Tag
-	pins         []int  // where numbers stand in the client's text whose values the plan depends on
+	pins         []int  // where literals stand in the client's text on whose values the plan depends
 
 	given     []Given       // what must be known before the text runs
 	selectors []int         // of given
 	preludes  []preludeCall // in the order of the text
 	stmts     []Piece       // the statements that are not empty; only where something is given
-	hidden    []int         // which statements of sql are steps
-	prelude   int           // number of the call whose step sql is; 0: it is none
+	hidden    []int         // see Hidden
+	prelude   int           // of a PreludePlan the number of the call; else 0
 	secret    string        // of the session; "" while the plan belongs to none
 }
 
-// Piece is where a statement stands.
+// Piece is where a statement of the client's stands.
 type Piece struct {
 	lex.Span     // in the client's text
 	From, To int // the pieces of the server's
 }
 
-// callSite is what a report about a call needs to know of it.
+// callSite is what must be known of a call to edit reports about it.
 type callSite struct {
 	lex.Span // in the client's text
 	fn       *sqlfuncs.Func
@@ -51,8 +51,8 @@ func (p *Plan) Signals() bool { return p.signals }
 // GivesHeaders reports whether a call gives headers to a message, among which consume_after may be.
 func (p *Plan) GivesHeaders() bool { return p.headers }
 
-// ownText reports whether a 1-based position lies in text of ours, and for which byte of the client's
-// text that stands.
+// ownText reports whether a position in the server's text lies in a piece of ours, and for which byte of the client's text
+// that piece stands. Positions count characters from 1.
 func (p *Plan) ownText(pos int) (in int, own bool) {
 	in, copied := p.server.Origin(p.enc.ByteOffset(p.server.SQL, pos))
 	return in, !copied
@@ -70,7 +70,7 @@ func (p *Plan) callAround(in int) *callSite {
 	return found
 }
 
-// clientPosition maps a 1-based character position, as in the field P of an ErrorResponse.
+// clientPosition returns the position in the client's text that one in the server's stands for.
 func (p *Plan) clientPosition(pos int) int {
 	off, _ := p.server.Origin(p.enc.ByteOffset(p.server.SQL, pos))
 	return p.enc.CharPosition(p.client, min(off, len(p.client)))
@@ -79,10 +79,10 @@ func (p *Plan) clientPosition(pos int) int {
 // Refused returns the refusals of the plan's statements, in the order of the text.
 func (p *Plan) Refused() []*Refusal { return p.refusals }
 
-// Size is about how many bytes the plan takes.
+// Size returns about how many bytes the plan takes.
 func (p *Plan) Size() int { return len(p.client) + p.server.Size() }
 
-// ClientText returns the text that the plan is for.
+// ClientText returns the client's text that the plan is for.
 func (p *Plan) ClientText() string { return p.client }
 
 // Text returns the text for the server, and where its pieces came from.

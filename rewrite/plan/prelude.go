@@ -8,8 +8,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Step is a call whose work a statement of its own does, before the statement that holds the call;
-// what stands in the call's place only reads the outcome.
+// Prelude is a call whose work is done by a prelude statement, which runs before the statement that holds the call. What
+// stands in the call's place only reads the outcome.
 type Prelude struct {
 	Func *sqlfuncs.Func
 	Name string           // as called, folded to lower case
@@ -17,22 +17,23 @@ type Prelude struct {
 	Call int              // the number that {k} stands for in the call's Fragment
 	// Offset is where the call stands in the client's text, in bytes.
 	Offset int
-	// Guard is an expression that must be true before the step does anything, or fails; "" for none.
+	// Guard is an expression that the prelude statement must evaluate before it does anything: it is true, or fails.
+	// "" for none.
 	Guard string
 }
 
-// stepCall is a Step as the plan keeps it: args are indexes of Plan.given.
+// preludeCall is a Prelude as the plan keeps it.
 type preludeCall struct {
 	fn   *sqlfuncs.Func
 	name string
 	call int
 	stmt int // index of Plan.stmts
-	// guard is Step.Guard.
+	// guard is Prelude.Guard, without the session's secret.
 	guard string
-	args  map[string]int
+	args  map[string]int // indexes of Plan.given
 }
 
-// Steps returns the plan's steps in the order in which they have to be done.
+// Preludes returns the calls that need prelude statements, in the order in which these have to run.
 func (p *Plan) Preludes() []Prelude {
 	out := make([]Prelude, len(p.preludes))
 	for i, s := range p.preludes {
@@ -48,10 +49,10 @@ func (p *Plan) Preludes() []Prelude {
 	return out
 }
 
-// WithPreludes returns the plan for the simple protocol: the text of each step, which may be several
-// statements, stands before the statement that holds the step's call. texts are in the order of Steps
-// and read as the rest does, in the client's encoding; each may end in a semicolon, not in a comment
-// up to the line's end. Reports about such a text point at the call.
+// WithPreludes returns the plan for the simple protocol, in whose text each prelude statement stands before the
+// statement that holds its call. texts are the prelude statements in the order of Preludes, in the client's encoding.
+// Each may be several statements and may end in a semicolon, but not in a comment up to the line's end. Reports about such a
+// text point at the call.
 func (p *Plan) WithPreludes(texts []string) *Plan {
 	q := *p
 	q.preludes, q.stmts, q.hidden = nil, nil, nil
@@ -63,7 +64,7 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 	for i, s := range p.stmts {
 		o.Take(p.server, done, s.From)
 		if p.procedure(i) {
-			// The step's text stands for the statement: it may only commit when it is the only one.
+			// The prelude statement takes the place of the CALL: it can commit only where it is the only statement.
 			o.Write(texts[next], p.calls[p.preludes[next].call-1].Start)
 			next++
 			done = s.To
@@ -92,12 +93,12 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 	return &q
 }
 
-// Hidden returns which statements of the text are steps, counted from 0 without empty ones, as the
-// server does that answers each with a CommandComplete. Their replies are not for the client.
+// Hidden returns which statements of the text are prelude statements, whose replies are not for the client. Statements are
+// counted from 0 without empty ones, as the server counts them, which answers each with a CommandComplete.
 func (p *Plan) Hidden() []int { return p.hidden }
 
-// PreludePlan returns the plan for text, which does the step of that call of p and is sent on its own.
-// Errors of the engine in it point at the call, others nowhere.
+// PreludePlan returns the plan for a prelude statement that is sent on its own: text does the work of that call of p. Errors
+// of the engine in it point at the call, others nowhere.
 func PreludePlan(p *Plan, call int, text string) *Plan {
 	return &Plan{client: p.client, enc: p.enc, escapes: p.escapes, server: splice.Text{SQL: text}, calls: p.calls, prelude: call, secret: p.secret}
 }

@@ -6,37 +6,29 @@ import (
 	"mbusproxy/rewrite/splice"
 )
 
-// SQLSTATEs of what the rewriter itself refuses.
-const (
-	CodeFeatureNotSupported = "0A000"
-	CodeUndefinedFunction   = "42883"
-
-	CodeAdminShutdown         = "57P01"
-	CodeInsufficientResources = "53000"
-)
-
 // Refusal is an error that the client gets instead of a statement's result.
 type Refusal struct {
 	Code    string // SQLSTATE
 	Message string
 	Detail  string
 	Hint    string
-	Offset  int  // byte offset in the client's text
-	Place   bool // what is refused is the place of a call
+	Offset  int // in the client's text, in bytes
+	// Place says that it is the position of a call that is refused: served in another way, the statement may be possible.
+	Place bool
 }
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Refuse returns a plan that makes the server fail with r where a text would have run, of which it tells no place. It
-// is for errors such as a database that cannot be served.
+// Refuse returns a plan that makes the server fail in place of a whole text, so that the client gets r. It points at
+// no place in the text. It is for errors such as a database that cannot be served.
 func Refuse(r Refusal) *Plan {
 	o := &splice.Output{}
 	writeRefusal(o, 0, 0)
 	return &Plan{server: o.Text(), refusals: []*Refusal{&r}}
 }
 
-// Refuse returns a plan in which r stands for the statement around a byte of the client's text, and
-// points there. It is for what is found wrong with one of the plan's Values, whose Offset it takes.
+// Refuse returns a plan in which the statement around a byte of the client's text fails with r, which points at that
+// byte. It is for what is found wrong with one of the plan's Values, whose Offset is passed.
 func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 	r.Offset = offset
 	q := *p
@@ -56,7 +48,8 @@ func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 	return &q
 }
 
-// writeRefusal writes a statement that fails when it is analysed, as the refused one would.
+// writeRefusal writes a statement that fails when the server analyses it, as the statement that is refused would have.
+// EditReport finds the refusal by its number.
 func writeRefusal(o *splice.Output, number, anchor int) {
 	o.WriteMarked("select '"+refusalMarker+"{k}'::pg_catalog.int4", strconv.Itoa(number), anchor, nil)
 }

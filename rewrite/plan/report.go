@@ -9,20 +9,23 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-const codeInvalidTermination = "2D000" // invalid_transaction_termination
-
-// What Postgres calls a routine in messages.
+// SQLSTATEs of the server's reports.
 const (
-	kindFunction  = "function"
-	kindProcedure = "procedure"
+	codeInvalidText         = "22P02" // what casting a marker to integer fails with
+	codeInvalidTermination  = "2D000" // invalid_transaction_termination
+	codeUndefinedSchema     = "3F000"
+	codeNoRights            = "42501"
+	codeCannotCoerce        = "42846"
+	codeUndefinedFunction   = "42883"
+	codeFeatureNotSupported = "0A000"
 )
 
-// KindOf returns the kind of routine that a function of ours is, as Postgres has it in messages.
-func KindOf(f *sqlfuncs.Func) string {
+// RoutineKind returns what Postgres calls a function of the catalogue in messages: function or procedure.
+func RoutineKind(f *sqlfuncs.Func) string {
 	if f.Procedure {
-		return kindProcedure
+		return "procedure"
 	}
-	return kindFunction
+	return "function"
 }
 
 // editTermination explains why the server did not let a procedure commit.
@@ -40,8 +43,7 @@ func (p *Plan) editTermination(r *Report) bool {
 	return false
 }
 
-// Report is the part of an ErrorResponse or NoticeResponse that may change on its way to the
-// client.
+// Report is what of an ErrorResponse or NoticeResponse may change on its way to the client.
 type Report struct {
 	Severity string // not translated
 	Code     string // SQLSTATE
@@ -49,15 +51,15 @@ type Report struct {
 	Detail   string
 	Hint     string
 	Where    string
-	File     string // of the server's source that made the report; no client can choose it
+	File     string // the file of the server's source that made the report; see fileIntegers
 	Position int    // 1-based, in characters; 0: none
-	// Internal is set when the proxy's own words replace the server's: the fields that tell where
-	// in the server's source the report was made mean nothing then.
+	// Internal says that the proxy's own words replace the server's. Then the fields that tell where in the server's source
+	// the report was made mean nothing.
 	Internal bool
 }
 
-// EditReport turns a report of the server about the plan's text into one about the client's text.
-// It says whether it changed anything.
+// EditReport turns a report about the server's text into one about the client's text, and reports whether it changed
+// anything.
 func (p *Plan) EditReport(r *Report) bool {
 	if r.Code == codeInvalidText {
 		if i, ok := marked(r.Message, refusalMarker); ok {
@@ -105,48 +107,51 @@ func (p *Plan) explain(r *Report, c *callSite) {
 	switch {
 	case c == nil:
 	case r.Code == codeCannotCoerce:
-		// An argument's type has no cast to the parameter's: to the client, no such function.
-		r.Code, r.Detail = CodeUndefinedFunction, r.Message
-		r.Message = KindOf(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
-		r.Hint = "The " + KindOf(c.fn) + " is " + c.fn.Signature(c.name) + "."
-	case r.Code == CodeUndefinedFunction && strings.Contains(r.Message, NoRow):
-		// What a call without the schema is given is no text: see mayProject.
-		r.Message = KindOf(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
-		r.Hint = "The " + KindOf(c.fn) + " is " + c.fn.Signature(c.name) + ". Where a column of a row is meant, write it as row.column."
-	case r.Code == CodeFeatureNotSupported && r.Hint == "" && c.fn.Set:
+		// There is no cast from an argument's type to the parameter's. To the client it means that there is no such function.
+		r.Code, r.Detail = codeUndefinedFunction, r.Message
+		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+		r.Hint = "The " + RoutineKind(c.fn) + " is " + c.fn.Signature(c.name) + "."
+	case r.Code == codeUndefinedFunction && strings.Contains(r.Message, NoRow):
+		// The argument of a call without the schema is no text, but perhaps a row: see NoRow.
+		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
+		r.Hint = "The " + RoutineKind(c.fn) + " is " + c.fn.Signature(c.name) + ". Where a column of a row is meant, write it as row.column."
+	case r.Code == codeFeatureNotSupported && r.Hint == "" && c.fn.Set:
 		r.Hint = fmt.Sprintf("Call it in FROM, for example: … where exists (select from %s.%s(…)).", sqlfuncs.Schema, c.name)
 	}
 }
 
-// aboutSchema reports whether a refusal of rights is about the schema or what is in it. The server
-// names tables and sequences without their schema; languages differ in all but the names.
-func aboutSchema(message string) bool { return aboutOne(message, SchemaNames()) }
+// aboutSchema reports whether a refusal of rights is about the schema or what is in it. Its message ends in the name in
+// every language; the server names tables and sequences without their schema.
+func aboutSchema(message string) bool { return aboutOne(message, schemaNames()) }
 
-func SchemaNames() []string {
+// schemaNames returns the names of the schema and of what is in it.
+func schemaNames() []string {
 	return []string{
 		sqlfuncs.Schema, "queue", "consumer", "message", "message_id", "waiting",
 		"work_queue", "work_queue_id_seq", "semaphore", "semaphore_task", "semaphore_change", "semaphore_arrival",
 	}
 }
 
+// aboutOne reports whether a message ends in one of names.
 func aboutOne(message string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return message == name || strings.HasSuffix(message, " "+name)
 	})
 }
 
-// reads reports whether a refusal of rights may be about a relation that the client itself names and that is
-// not the schema's.
+// reads reports whether a refusal of rights may be about a relation of the client's own that is called like one of the
+// schema's.
 func (p *Plan) reads(message string) bool { return aboutOne(message, p.relations) }
 
+// refuse makes the report that of a refused statement.
 func (p *Plan) refuse(r *Report, f *Refusal) {
 	r.Code, r.Message, r.Detail, r.Hint, r.Where = f.Code, f.Message, f.Detail, f.Hint, ""
 	r.Position = p.enc.CharPosition(p.client, f.Offset)
 	r.Internal = true
 }
 
-// editPrelude makes of a report from inside of a step one about its call. The client has written nothing of
-// what the report's context shows.
+// editPrelude makes a report about a prelude statement one about its call. The report's context goes, for the client has
+// written nothing of what it shows.
 func (p *Plan) editPrelude(r *Report) bool {
 	call := max(p.prelude, p.firstPrelude)
 	outermost := r.Where[strings.LastIndexByte(r.Where, '\n')+1:]
@@ -158,5 +163,6 @@ func (p *Plan) editPrelude(r *Report) bool {
 	return true
 }
 
-// NoRow is a function that takes a text and nothing else without a cast, rows in particular.
+// NoRow is a function of Postgres that takes a text, and nothing else without a cast. The argument of a call without the
+// schema is given to it where it might be a row: then the server finds no such function, instead of a column of the row.
 const NoRow = "pg_catalog.textcat"

@@ -1,11 +1,9 @@
 package plan
 
-import (
-	"mbusproxy/rewrite/splice"
-)
+import "mbusproxy/rewrite/splice"
 
-// For returns the plan as a session with that secret sends it, and as its reports are edited. The secret is 16
-// capital letters and digits.
+// For returns the plan for the session with that secret: SQL has the secret in its places, and EditReport believes
+// markers that bear it. The secret is 16 capital letters and digits.
 func (p *Plan) For(secret string) *Plan {
 	if secret != "" && len(secret) != splice.SecretLen {
 		panic("rewrite: a session's secret of a wrong length")
@@ -15,7 +13,7 @@ func (p *Plan) For(secret string) *Plan {
 	return &q
 }
 
-// secretOr returns the session's secret.
+// secretOr returns the session's secret, or what stands for it in a plan that belongs to no session.
 func (p *Plan) secretOr() string {
 	if p.secret == "" {
 		return splice.BlankSecret

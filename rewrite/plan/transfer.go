@@ -7,8 +7,8 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// Fits reports whether the plan holds for a text of the same skeleton: the numbers it depends on are
-// the same.
+// Fits reports whether the plan can be transferred to another text with the same skeleton: the literals that the plan
+// depends on are the same. from and to are the literals of the plan's text and of the other.
 func (p *Plan) Fits(text string, from, to []lex.Literal) bool {
 	for _, pin := range p.pins {
 		i := sort.Search(len(from), func(i int) bool { return from[i].Start >= pin })
@@ -19,10 +19,11 @@ func (p *Plan) Fits(text string, from, to []lex.Literal) bool {
 	return true
 }
 
-// Transfer makes from a plan for one text the plan for another with the same skeleton. from and to
-// are the literals in either.
+// Transfer returns the plan for another text with the same skeleton, which the plan must fit. from and to are the
+// literals of the plan's text and of the other.
 func (p *Plan) Transfer(text string, from, to []lex.Literal) *Plan {
-	q := &Plan{client: text, enc: p.enc, escapes: p.escapes, headers: p.headers, signals: p.signals, refusals: p.refusals, relations: p.relations, blocks: p.blocks, secret: p.secret, calls: slices.Clone(p.calls)}
+	q := *p
+	q.client, q.calls = text, slices.Clone(p.calls)
 	m := lex.Mover{From: from, To: to}
 	for i, c := range q.calls {
 		q.calls[i].Span = m.MoveSpan(c.Span)
@@ -33,7 +34,6 @@ func (p *Plan) Transfer(text string, from, to []lex.Literal) *Plan {
 			g.Offset, g.Literal = m.Move(g.Offset), m.MoveSpan(g.Literal)
 			q.given[i] = g
 		}
-		q.selectors, q.preludes = p.selectors, p.preludes
 	}
 	if len(p.stmts) > 0 {
 		q.stmts = make([]Piece, len(p.stmts))
@@ -49,10 +49,11 @@ func (p *Plan) Transfer(text string, from, to []lex.Literal) *Plan {
 			q.refusals[i] = &moved
 		}
 	}
-	for _, pin := range p.pins {
-		q.pins = append(q.pins, m.Move(pin))
+	q.pins = slices.Clone(p.pins)
+	for i, pin := range p.pins {
+		q.pins[i] = m.Move(pin)
 	}
 	q.server = p.server.Transfer(text, m)
 	q.decode()
-	return q
+	return &q
 }
