@@ -1,5 +1,5 @@
--- A row of mbus4.message as its reader gets it. $1: the row, $2: its queue.
-row($1.id, $1.added, coalesce($1.iid, {iid:$2;$1.available_at;$1.id}), $1.delayed_until, $1.expires, $1.received,
-    {headers:$2;$1.added} operator({hstore}.||) coalesce($1.headers, '')
-        operator({hstore}.||) {hstore}.hstore('destination'::text, $2),
-    $1.properties, $1.data)::mbus4.qt_model
+-- A row of mbus4.message as its reader gets it. Row: the row, Queue: its queue.
+row({{.Row}}.id, {{.Row}}.added, coalesce({{.Row}}.iid, {{template "iid" .With "Queue" .Queue "At" (print .Row ".available_at") "ID" (print .Row ".id")}}), {{.Row}}.delayed_until, {{.Row}}.expires, {{.Row}}.received,
+    {{template "headers" .With "Queue" .Queue "Added" (print .Row ".added")}} operator({{.Hstore}}.||) coalesce({{.Row}}.headers, '')
+        operator({{.Hstore}}.||) {{.Hstore}}.hstore('destination'::text, {{.Queue}}),
+    {{.Row}}.properties, {{.Row}}.data)::mbus4.qt_model

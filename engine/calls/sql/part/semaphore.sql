@@ -1,4 +1,4 @@
--- What is wrong with a call about a semaphore, an error; null: nothing. $1: the arguments, $2: the
+-- What is wrong with a call about a semaphore, an error; null: nothing. Args: the arguments, Row: the
 -- semaphore found.
-when $1.key is null then pg_catalog.format('mbus4-error {k.$1} 22004 the key of a semaphore must not be null%s', $1.key)::int
-when $2.id is null then pg_catalog.format('mbus4-error {k.$1} 42704 semaphore "%s" does not exist', $1.key)::int
+when {{.Args}}.key is null then pg_catalog.format('mbus4-error {{.MarkOf .Args}} 22004 the key of a semaphore must not be null%s', {{.Args}}.key)::int
+when {{.Row}}.id is null then pg_catalog.format('mbus4-error {{.MarkOf .Args}} 42704 semaphore "%s" does not exist', {{.Args}}.key)::int

@@ -1,4 +1,4 @@
--- The row of mbus4.qt_model that selectors see while a message is posted. $1: the row, $2: its headers
+-- The row of mbus4.qt_model that selectors see while a message is posted. Row: the row, Headers: its headers
 -- as stored.
-row($1.id, $1.added, $1.iid, $1.delayed_until, $1.expires, null, {headers:$1.queue;$1.added} operator({hstore}.||) coalesce($2, ''),
-    $1.properties, $1.data)::mbus4.qt_model
+row({{.Row}}.id, {{.Row}}.added, {{.Row}}.iid, {{.Row}}.delayed_until, {{.Row}}.expires, null, {{template "headers" .With "Queue" (print .Row ".queue") "Added" (print .Row ".added")}} operator({{.Hstore}}.||) coalesce({{.Headers}}, ''),
+    {{.Row}}.properties, {{.Row}}.data)::mbus4.qt_model

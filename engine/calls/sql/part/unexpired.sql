@@ -1,2 +1,2 @@
--- $1: a message.
-($1.expires is null or $1.expires > pg_catalog.clock_timestamp())
+-- Row: a message.
+({{.Row}}.expires is null or {{.Row}}.expires > pg_catalog.clock_timestamp())
