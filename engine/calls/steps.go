@@ -84,7 +84,7 @@ func (t *Texts) processQueue(call StepCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	values := map[string]any{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Parts": &scope{}}
+	values := map[string]any{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Parts": scope{}}
 	if handler := call.Args["handler"]; handler != nil {
 		text, err := call.Rewrite(*handler)
 		if err != nil {

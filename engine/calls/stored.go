@@ -34,7 +34,7 @@ func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	switch {
 	case f.Serves == "post":
 		return []variant{{without: plainPost}, {suffix: "_full"}}
-	case t.wakes[f.Serves]:
+	case t.wakes(f):
 		return []variant{{}, {suffix: "_waking", ordered: true}}
 	}
 	return []variant{{}}

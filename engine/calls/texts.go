@@ -3,7 +3,9 @@ package calls
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"mbusproxy/sqlfuncs"
@@ -12,35 +14,29 @@ import (
 //go:embed readme.txt
 var readme string
 
-// Texts holds the SQL that serves each function of the catalogue. It is immutable and safe for
-// concurrent use.
+// Texts holds the SQL that serves each function of the catalogue. It is safe for concurrent use.
 type Texts struct {
 	templates *template.Template
-	readme    string
-	onlyOne   map[string]bool // by Func.Serves: Shape.OneCall
-	wakes     map[string]bool // by Func.Serves: its text differs with Use.Ordered
+	filled    sync.Map // pieces by shape; there are a few hundred
 }
 
 // New returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
 func New() *Texts {
-	t := &Texts{
-		templates: parseTemplates(), readme: sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text",
-		onlyOne: map[string]bool{}, wakes: map[string]bool{},
-	}
-	for _, f := range sqlfuncs.All() {
-		plain := newScope(f, sqlfuncs.Use{Rows: true, Numbered: true}, sqlfuncs.Names{})
-		plain.onlyOne = new(bool)
-		text := t.serve(f, plain)
-		t.onlyOne[f.Serves] = *plain.onlyOne
-		t.wakes[f.Serves] = text != t.serve(f, newScope(f, sqlfuncs.Use{Rows: true, Numbered: true, Ordered: true}, sqlfuncs.Names{}))
-	}
+	t := &Texts{templates: parseTemplates()}
+	template.Must(t.templates.New("readme").Parse(sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text"))
 	return t
 }
 
 // Shape says what the SQL of such a call is like.
 func (t *Texts) Shape(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Shape {
-	return sqlfuncs.Shape{OneCall: use.Numbered && t.onlyOne[f.Serves], InOrder: templateOf(f, use) == "post"}
+	s := shapeOf(f, use)
+	return sqlfuncs.Shape{OneCall: use.Numbered && t.pieces(s).has(markPlace), InOrder: s.template == "post"}
+}
+
+// wakes reports whether the SQL of a function's calls wakes messages that wait for others.
+func (t *Texts) wakes(f *sqlfuncs.Func) bool {
+	return !slices.Equal(t.pieces(shapeOf(f, sqlfuncs.Use{})), t.pieces(shapeOf(f, sqlfuncs.Use{Ordered: true})))
 }
 
 // Fragment returns the SQL of one call, or of several with use.Numbered.
@@ -48,38 +44,11 @@ func (t *Texts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Name
 	if use.InPlace && f.Effect != sqlfuncs.Native {
 		return sqlfuncs.Fragment{Expr: t.functionCall(f, use, names)}
 	}
-	text := t.serve(f, newScope(f, use, names))
+	text := t.pieces(shapeOf(f, use)).put(names, use.Condition)
 	if f.Effect != sqlfuncs.Writes {
 		return sqlfuncs.Fragment{Expr: text}
 	}
 	return sqlfuncs.Fragment{CTEs: text}
-}
-
-func (t *Texts) serve(f *sqlfuncs.Func, s *scope) string {
-	if f.Serves == "readme" {
-		return t.readme
-	}
-	return t.fill(templateOf(f, s.use), s)
-}
-
-// templateOf names the template that serves a call.
-func templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
-	switch f.Serves {
-	case "post":
-		if use.Given["iid"] || use.Given["headers"] {
-			return "post_full"
-		}
-	case "consume", "consumen", "dyn_consume":
-		name := "consume"
-		if use.Given["selector"] && use.Condition == "" {
-			name = "dyn_consume"
-		}
-		if use.Rows {
-			name += "_rows"
-		}
-		return name
-	}
-	return f.Serves
 }
 
 // funcNamed is a function of the catalogue, which it must be.

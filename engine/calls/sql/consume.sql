@@ -26,7 +26,7 @@
           and (x.available_at, x.id) >= ((select k.low from {{.Call}}_consumer k), 0)
           and x.available_at <= (select k.now from {{.Call}}_consumer k)
           and {{template "deliverable" .With "Row" "x" "Now" $now}}
-          {{if .Condition}}{{template "meets" .With "Row" "x" "Queue" $queue}}{{end}}
+          {{if .Conditional}}{{template "meets" .With "Row" "x" "Queue" $queue}}{{end}}
         order by x.available_at, x.id
         limit (select k.amt from {{.Call}}_consumer k)
         for update skip locked

@@ -21,7 +21,7 @@
           and (m.available_at, m.id) >= (t.low, 0)
           and m.available_at <= t.now
           and {{template "deliverable" .With "Row" "m" "Now" "t.now"}}
-          {{if .Condition}}{{template "meets" .With "Row" "m" "Queue" "t.queue"}}{{end}}
+          {{if .Conditional}}{{template "meets" .With "Row" "m" "Queue" "t.queue"}}{{end}}
         order by m.available_at, m.id
         limit t.amt
         for update skip locked

@@ -6,8 +6,8 @@
 -- for nobody may read it. The time is turned into a number of microseconds by floating point where
 -- that is exact, which is cheaper.
 {{- $queue := "a.qname"}}
-{{- if and .Rows (.Fixes "qname")}}{{$queue = .Arg "qname"}}{{end}}
-{{- $lookup := and .Rows (not (.Fixes "qname"))}}
+{{- if and .Rows .FixesQueue}}{{$queue = .Arg "qname"}}{{end}}
+{{- $lookup := and .Rows (not .FixesQueue)}}
 {{if $lookup}}
 -- Messages may go to many queues, mostly to the same: each queue is looked up once.
 {{.Call}}_subscribers as materialized (
@@ -31,7 +31,7 @@
                        case when r.consumers is not null or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
                             else {{template "no_queue" .With "Args" "a" "Queue" "pg_catalog.lower(a.qname)"}}::text
                        end as queue,
-                       ({{if and .Rows (.Fixes "qname")}}select {{end}}pg_catalog.lower({{$queue}}) || '.' || pg_catalog.current_database() || '.') as prefix,
+                       ({{if and .Rows .FixesQueue}}select {{end}}pg_catalog.lower({{$queue}}) || '.' || pg_catalog.current_database() || '.') as prefix,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data,
                        r.consumers, r.choosy, r.general, r.routed
                 from {{.Call}}_args a

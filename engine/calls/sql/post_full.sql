@@ -55,7 +55,7 @@
         (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
     ) r on true
 ),
-{{if .Gives "iid"}}
+{{if .GivesIID}}
 -- An expired message that nobody has swept yet does not keep its iid.
 {{.Call}}_expired as (
     delete from mbus4.message m
@@ -70,7 +70,7 @@
            w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
     from {{.Call}}_subscribed w
     where w.consumer_id is not null and not w.held
-      {{if .Gives "iid"}}and (select pg_catalog.count(*) from {{.Call}}_expired) >= 0{{end}}
+      {{if .GivesIID}}and (select pg_catalog.count(*) from {{.Call}}_expired) >= 0{{end}}
     on conflict (iid, consumer_id) where iid is not null do nothing
     returning id, consumer_id
 ),
