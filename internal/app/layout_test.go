@@ -144,11 +144,11 @@ func (p *printer) fits(list []node) (string, bool) {
 	return text, ok && p.column+len(text) <= layoutWidth
 }
 
-// starts are the words before which a line is broken, by what is being broken.
-var (
-	clauseStarts = []string{"select", "from", "where", "group", "order", "limit", "offset", "for", "returning", "union", "insert", "delete",
-		"update", "set", "values", "left", "join", "cross", "having", "loop"}
-)
+// clauseStarts are the words with which clauses begin.
+var clauseStarts = []string{
+	"select", "from", "where", "group", "order", "limit", "offset", "for", "returning", "union", "insert", "delete",
+	"update", "set", "values", "left", "join", "cross", "having", "loop",
+}
 
 // split cuts a list before each node that starts something.
 func split(list []node, starts func(i int) bool) (parts [][]node) {

@@ -1,5 +1,5 @@
--- Receives the message for one consumer. Waits for a row that another transaction holds. _enforced inserts nothing,
--- it only makes sure that the arguments are checked: see macro/done.sql.
+-- Receives the message for one consumer. Waits for a row that another transaction holds. The WITH query _enforced inserts nothing,
+-- it only makes sure that the arguments are checked: see part/done.sql.
 {{.Call}}_consumer as materialized (
     select a.n, a.msgid, c.queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id
     from {{.Call}}_args a

@@ -1,5 +1,5 @@
 -- The address of the first message that may be delivered and that nobody else holds, locked, as an array: of those
--- whose addresses the query Tids gives, if _consumer's consumer has them still.
+-- whose addresses the query Tids gives, if the consumer of the WITH query _consumer has them still.
 array(
     select x.ctid
     from mbus4.message x
