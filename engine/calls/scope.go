@@ -88,7 +88,9 @@ func newScope(s shape) scope {
 func (s scope) With(given ...string) scope {
 	p := newScope(shape{})
 	for name := range p {
-		p[name] = s[name]
+		if p[name] = s[name]; p[name] == nil {
+			delete(p, name) // none of a call's text: whoever names it is told
+		}
 	}
 	for i := 0; i+1 < len(given); i += 2 {
 		p[given[i]] = given[i+1]

@@ -17,7 +17,7 @@ var readme string
 // Texts holds the SQL that serves each function of the catalogue. It is safe for concurrent use.
 type Texts struct {
 	templates *template.Template
-	filled    sync.Map // pieces by shape; there are a few hundred
+	filled    sync.Map // pieces by shape; a few MiB at most
 }
 
 // New returns the SQL of all calls. It panics when a file is missing from the program, which

@@ -87,3 +87,41 @@ func TestFragmentsWake(t *testing.T) {
 		t.Errorf("%d functions wake what waits", woke)
 	}
 }
+
+// However calls use their functions, the texts that are kept take little memory.
+func TestTextsKept(t *testing.T) {
+	t.Parallel()
+	texts := New()
+	for _, f := range sqlfuncs.All() {
+		given := map[string]bool{}
+		for _, p := range f.Params {
+			given[p.Name] = true
+		}
+		for n := range 1 << 7 {
+			use := sqlfuncs.Use{Rows: n&1 > 0, Ordered: n&2 > 0, Selective: n&4 > 0, Numbered: n&9 == 9}
+			if n&16 > 0 {
+				use.Given = given
+			}
+			if n&32 > 0 {
+				use.Fixed = given
+			}
+			if n&64 > 0 && f.Condition != "" {
+				use.Condition = "true"
+			}
+			texts.Fragment(f, use, names)
+			texts.Shape(f, use)
+		}
+	}
+	kept, size := 0, 0
+	texts.filled.Range(func(_, p any) bool {
+		kept++
+		for _, s := range p.(pieces) {
+			size += len(s) + 16
+		}
+		return true
+	})
+	t.Logf("%d texts of %d bytes", kept, size)
+	if size > 8<<20 {
+		t.Errorf("%d texts of %d bytes are kept", kept, size)
+	}
+}
