@@ -150,8 +150,7 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *Refusal {
 			}
 		})
 		o.write(", ", c.start)
-		f := st.fragment(c, name, true)
-		st.write(o, f, f.CTEs)
+		st.write(o, c, st.fragment(c, name, true).CTEs)
 	})
 	rs.calls, rs.names = append(rs.calls, c), append(rs.names, name)
 	c.ref = func(o *output) { o.write(name+"."+sqlfuncs.QuoteIdent(c.match.Func.Serves), c.start) }

@@ -30,8 +30,7 @@ func (st *statement) placeOnce(c *call, ctx context) *Refusal {
 			}
 		})
 		o.write(", ", c.start)
-		f := st.fragment(c, name, st.takesSet(c))
-		st.write(o, f, f.CTEs)
+		st.write(o, c, st.fragment(c, name, st.takesSet(c)).CTEs)
 	})
 	st.refer(c, name)
 	return nil
@@ -62,7 +61,7 @@ func (st *statement) asRow(c *call) string {
 
 // writeArgs writes the expression that holds the arguments of c, one row for each evaluation.
 func (st *statement) writeArgs(o *output, c *call, name string, selected func(o *output)) {
-	o.write(name+"_a(n", c.start)
+	o.write(name+"_args(n", c.start)
 	for _, p := range c.match.Func.Params {
 		o.write(", "+sqlfuncs.QuoteIdent(p.Name), c.start)
 	}
@@ -95,7 +94,7 @@ func (st *statement) writeValue(o *output, c *call, p sqlfuncs.Param) {
 	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
 		if implied.Name == p.Name {
 			o.write("(", c.start)
-			st.writeText(o, c, st.fragments.ImpliedArgs(c.match)[i])
+			st.write(o, c, st.fragments.ImpliedArgs(c.match, mark(c.number))[i])
 			o.write(")"+cast, c.start)
 			return
 		}
@@ -107,15 +106,8 @@ func (st *statement) writeValue(o *output, c *call, p sqlfuncs.Param) {
 	o.write("null"+cast, c.start)
 }
 
-// served is the SQL that serves a call, with its placeholders, and what stands for them.
-type served struct {
-	sqlfuncs.Fragment
-	c         *call
-	name      string // of the fragment's last WITH query
-	condition string
-}
-
-func (st *statement) fragment(c *call, name string, rows bool) served {
+// use is how a call uses its function, but for the condition.
+func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
 		Given: map[string]bool{}, Fixed: map[string]bool{}, Rows: rows,
 		Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: c.function,
@@ -129,45 +121,39 @@ func (st *statement) fragment(c *call, name string, rows bool) served {
 	for _, p := range c.match.Func.Params[:c.match.Func.Implied] {
 		use.Fixed[p.Name] = len(c.match.Readings) == 1
 	}
+	return use
+}
+
+// fragment is the SQL that serves a call; name is that of its last WITH query.
+func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment {
+	use := st.use(c, rows)
+	use.Condition = st.condition(c)
 	st.plan.headers = st.plan.headers || use.Given["headers"]
-	s := served{c: c, name: name}
-	s.condition, use.Condition = st.condition(c)
-	s.Fragment = st.fragments.Fragment(c.match.Func, use)
-	return s
+	return st.fragments.Fragment(c.match.Func, use, st.names(c, name))
 }
 
-// write writes text, one of the fragment's, in one pass: what stands for a placeholder may be the client's and
-// look like another.
-func (st *statement) write(o *output, s served, text string) {
-	c := s.c
-	o.writeMarked(text, strconv.Itoa(c.number), c.start, func(placeholder string) (string, func()) {
-		switch placeholder {
-		case "{c}":
-			return s.name, nil
-		case "{condition}":
-			return s.condition, nil
-		}
-		if p := paramNamed(c.match.Func.Params, placeholder[1:len(placeholder)-1]); p != nil {
-			return "", func() { st.writeArg(o, c, *p) }
-		}
-		return st.fixed(c, placeholder), nil
-	})
-}
-
-// writeText writes text of the engine's whose placeholders are the same wherever it stands.
-func (st *statement) writeText(o *output, c *call, text string) {
-	o.writeMarked(text, strconv.Itoa(c.number), c.start, func(placeholder string) (string, func()) { return st.fixed(c, placeholder), nil })
-}
-
-// fixed returns what stands for such a placeholder; one that is none for itself.
-func (st *statement) fixed(c *call, placeholder string) string {
-	switch placeholder {
-	case "{name}":
-		return sqlfuncs.QuoteIdent(c.match.Name)
-	case "{hstore}":
-		return st.env.HstoreSchema
+func (st *statement) names(c *call, name string) sqlfuncs.Names {
+	return sqlfuncs.Names{
+		Call: name, Called: sqlfuncs.QuoteIdent(c.match.Name), Hstore: st.env.HstoreSchema,
+		Number: strconv.Itoa(c.number), Mark: mark(c.number),
 	}
-	return placeholder
+}
+
+// write writes SQL that serves a call, with its places.
+func (st *statement) write(o *output, c *call, text string) {
+	for {
+		before, param, after, found := sqlfuncs.CutPlace(text)
+		o.write(before, c.start)
+		switch {
+		case !found:
+			return
+		case param == "":
+			o.writeSecret(c.start)
+		default:
+			st.writeArg(o, c, c.param(param))
+		}
+		text = after
+	}
 }
 
 // placeExpr serves a call by an expression that stands where the call stood.
@@ -201,6 +187,5 @@ func (st *statement) writeBody(o *output, c *call, name string) {
 	if !c.function && !c.match.Func.Set {
 		defer func() { o.write(st.asRow(c), c.start) }()
 	}
-	f := st.fragment(c, name, false)
-	st.write(o, f, f.Expr)
+	st.write(o, c, st.fragment(c, name, false).Expr)
 }

@@ -148,5 +148,7 @@ func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 
 // writeRefusal writes a statement that fails when it is analysed, as the refused one would.
 func writeRefusal(o *output, number, anchor int) {
-	o.writeMarked("select '"+refusalMarker+"{k}'::pg_catalog.int4", strconv.Itoa(number), anchor, nil)
+	o.write("select '"+refusalMarker+strconv.Itoa(number)+" ", anchor)
+	o.writeSecret(anchor)
+	o.write("'::pg_catalog.int4", anchor)
 }

@@ -1,6 +1,10 @@
 package rewrite
 
-import "strings"
+import (
+	"strconv"
+
+	"mbusproxy/sqlfuncs"
+)
 
 // A marker (see Markers) must not be believed because it looks like one: a message's data that a client casts
 // to integer may hold the same words. So it also holds a secret of the session, which nobody who writes such
@@ -63,56 +67,5 @@ func (o *output) writeSecret(anchor int) {
 	o.last = blankSecret[secretLen-1]
 }
 
-// writeMarked writes text of the engine's with {k} in it: the call's number, and in a literal the secret
-// behind it. other gives what stands for any other placeholder, or writes it; nil where there is none.
-func (o *output) writeMarked(text, number string, anchor int, other func(placeholder string) (string, func())) {
-	literal := false
-	var b strings.Builder
-	flush := func() {
-		o.write(b.String(), anchor)
-		b.Reset()
-	}
-	for {
-		open := strings.IndexByte(text, '{')
-		length := strings.IndexByte(text[max(open, 0):], '}') + 1
-		if open < 0 || length == 0 {
-			break
-		}
-		b.WriteString(text[:open])
-		literal = literal != (strings.Count(text[:open], "'")%2 == 1)
-		placeholder := text[open : open+length]
-		text = text[open+length:]
-		if placeholder == "{k}" {
-			b.WriteString(number)
-			if !literal {
-				continue
-			}
-			b.WriteByte(' ')
-			placeholder = "{secret}"
-		}
-		if placeholder == "{secret}" {
-			flush()
-			o.writeSecret(anchor)
-			continue
-		}
-		fill, emit := placeholder, (func())(nil) // unknown ones stay, such as {1,32} in a regular expression
-		if other != nil {
-			fill, emit = other(placeholder)
-		}
-		b.WriteString(fill)
-		if emit != nil {
-			flush()
-			emit()
-		}
-	}
-	b.WriteString(text)
-	flush()
-}
-
-// withMark fills {k} in text of the engine's that goes to the server at once, rather than with a plan: the
-// call's number, and in a literal the secret behind it.
-func withMark(text, number, secret string) string {
-	o := &output{}
-	o.writeMarked(text, number, 0, nil)
-	return (&Plan{sql: o.b.String(), segs: o.segs, secret: secret}).SQL()
-}
+// mark is what error markers hold of a call: its number in the text and the place of the secret.
+func mark(number int) string { return strconv.Itoa(number) + " " + sqlfuncs.SecretPlace }

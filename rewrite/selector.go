@@ -31,25 +31,25 @@ func parseExpression(text string, parser func(text string) (*pg_query.ParseResul
 }
 
 // condition returns the expression that a call gives for its function's Condition, ready to stand in
-// parentheses in a statement, where it is a literal that can be read. A plan holds for that literal only.
-func (st *statement) condition(c *call) (text string, ok bool) {
+// parentheses in a statement, where it is a literal that can be read, else "". A plan holds for that literal only.
+func (st *statement) condition(c *call) string {
 	a, given := c.args[c.match.Func.Condition]
 	if !given {
-		return "", false
+		return ""
 	}
 	g, ok := st.readValue(a, sqlfuncs.Text)
 	if !ok || g.Null || g.literal == (span{}) {
-		return "", false
+		return ""
 	}
-	text, ok = decodeLiteral(st.src.text[g.literal.start:g.literal.end], st.plan.enc, st.plan.escapes)
+	text, ok := decodeLiteral(st.src.text[g.literal.start:g.literal.end], st.plan.enc, st.plan.escapes)
 	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c == '\\' || c == 0 }) {
-		return "", false // not worth the trouble: the server reads it when it runs
+		return "" // not worth the trouble: the server reads it when it runs
 	}
 	if _, err := parseExpression(text, st.parse); err != nil {
-		return "", false // the server says what is wrong with it
+		return "" // the server says what is wrong with it
 	}
 	st.plan.pins = append(st.plan.pins, g.literal.start+1)
-	return text + "\n", true
+	return text + "\n"
 }
 
 // isExpressionOnly reports whether a SELECT has one target without a name, and nothing else.

@@ -418,7 +418,7 @@ func (p *point) add(emit func(o *output)) {
 func (st *statement) number(c *call) string {
 	st.plan.calls = append(st.plan.calls, callSite{c.span, kindOfCalled(c.match.Func), c.match.Name, c.match.Func.Signature(c.match.Name), c.match.Func.Set})
 	c.number = len(st.plan.calls)
-	return fmt.Sprintf("%sc%d", st.prefix, c.number)
+	return fmt.Sprintf("%scall%d", st.prefix, c.number)
 }
 
 // numberShared gives a call that an expression serves its number, which may be that of an equal one.
@@ -427,7 +427,7 @@ func (st *statement) numberShared(c *call) string {
 	first, shares := st.shared[key]
 	if first != nil {
 		c.number = first.number
-		return fmt.Sprintf("%sc%d", st.prefix, c.number)
+		return fmt.Sprintf("%scall%d", st.prefix, c.number)
 	}
 	if shares {
 		st.shared[key] = c

@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -16,7 +15,7 @@ type Step struct {
 	Func *sqlfuncs.Func
 	Name string           // as called, folded to lower case
 	Args map[string]Value // all parameters, under their first names
-	Call int              // the number that {k} stands for in the call's Fragment
+	Call int              // the number of the call, sqlfuncs.Names.Number
 	// Offset is where the call stands in the client's text, in bytes.
 	Offset int
 	// Guard is an expression that must be true before the step does anything, or fails; "" for none.
@@ -38,10 +37,7 @@ type stepCall struct {
 func (p *Plan) Steps() []Step {
 	out := make([]Step, len(p.steps))
 	for i, s := range p.steps {
-		guard := s.guard
-		if guard != "" {
-			guard = withMark(guard, strconv.Itoa(s.call), p.secretOr())
-		}
+		guard := strings.ReplaceAll(s.guard, sqlfuncs.SecretPlace, p.secretOr())
 		out[i] = Step{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].start, Args: make(map[string]Value, len(s.args))}
 		for name, g := range s.args {
 			out[i].Args[name] = p.given[g].Value

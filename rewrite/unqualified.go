@@ -254,15 +254,15 @@ func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *Refusal {
 	return nil
 }
 
-// guard is an expression that is true, or fails where the call is no longer ours; {k} is to be filled.
+// guard is an expression that is true, or fails where the call is no longer ours.
 func (st *statement) guard(c *call) string {
-	return st.fragments.Guard(c.candidate().Name, len(c.list), c.candidate().Named)
+	return st.fragments.Guard(c.candidate().Name, len(c.list), c.candidate().Named, mark(c.number))
 }
 
 // writeGuarded writes what emit does so that it is evaluated only behind the call's guard.
 func (st *statement) writeGuarded(o *output, c *call, emit func()) {
 	o.write("(case when ", c.start)
-	st.writeText(o, c, st.guard(c))
+	st.write(o, c, st.guard(c))
 	o.write(" then ", c.start)
 	emit()
 	o.write(" end)", c.start)
