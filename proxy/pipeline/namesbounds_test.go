@@ -56,6 +56,26 @@ func TestNamesForget(t *testing.T) {
 	}
 }
 
+// TestNamesForgetTheFirst: where not even the first text is remembered, the table is in use all the same.
+func TestNamesForgetTheFirst(t *testing.T) {
+	t.Parallel()
+	s := namesScript{t: t}
+	s.share(memory.NewBudget(0))
+	from := &text{plan: &namesPlan{sql: strings.Repeat("x", rememberedFree)}}
+	s.replied(&request{kind: kindParse, details: &details{statement: "s", text: from}}, wire.MsgParseComplete, "", true)
+	if !s.inUse() {
+		t.Error("not in use")
+	}
+	s.line("s edits forgotten")
+	s.line("bind p s")
+	s.line("done")
+	s.line("@p edits forgotten")
+	s.line("end")
+	s.line("@p edits none")
+	s.line("tag DEALLOCATE ALL")
+	s.line("s edits none")
+}
+
 // TestNamesHaveBounds: what is one too many is refused, and fits again when another name has ended.
 func TestNamesHaveBounds(t *testing.T) {
 	t.Parallel()

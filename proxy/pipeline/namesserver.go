@@ -29,6 +29,9 @@ func (n *names) planOf(o *request) (plan Plan, forgotten bool) {
 	if a.plan != nil {
 		return a.plan, false
 	}
+	if !n.inUse() {
+		return nil, false
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
@@ -58,12 +61,15 @@ func (n *names) replied(o *request, typ byte, tag string, certain bool) {
 		// Sent before the session's first Plan; a name it replaces has none. Or malformed.
 		return
 	}
+	if !n.inUse() && a.text == nil && len(a.bindings) == 0 {
+		return // nothing to replace or to take away
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch typ {
 	case wire.MsgParseComplete:
 		n.statements.setText(a.statement, a.text)
-		if n.statements.texts > 0 {
+		if n.statements.texts > 0 || n.statements.lost {
 			n.used.Store(true)
 		}
 	case wire.MsgBindComplete:

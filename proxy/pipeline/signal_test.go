@@ -55,7 +55,8 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 		}
 	}
 	// In the extended protocol the plan is that of the portal.
-	tr.names.statements.setText("s", &text{plan: plan})
+	parse := request{kind: kindParse, details: &details{statement: "s", text: &text{plan: plan}}}
+	tr.names.replied(&parse, wire.MsgParseComplete, "", true)
 	tr.queueUp([]request{{kind: kindBind, details: &details{statement: "s"}}, {kind: kindExecute, details: &details{}}, {kind: kindSync}})
 	for _, typ := range []byte("2C") {
 		if _, err := tr.answer(typ, ""); err != nil {
