@@ -5,7 +5,7 @@
 //	wire      the bytes of the protocol
 //	fatal     what the proxy itself says to clients
 //	memory    what sessions share of memory
-//	pipeline  what the client has asked and the server owes; the Rewriter
+//	pipeline  what the client has requested and what of it is outstanding; the Rewriter
 //	endpoint  one connection
 //	listen    addresses and options of sockets
 //	upstream  the servers

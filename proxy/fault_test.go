@@ -355,6 +355,15 @@ func TestFaultsStartup(t *testing.T) {
 				}
 				// The proxy's end of it; the client may be waiting for the middleman.
 				proxytest.Eventually(t, "the proxy has ended the startup", func() bool { return b.proxy.starting.Load() == 0 })
+				if b.proxy.sessions.Census().Known > 0 && way.loops == 0 && side == "client" && p.Direction == wiretest.Forward && p.Frame >= b.frames[side][0][wiretest.Forward]-1 {
+					missed++ // this time one record of TLS less came before the client's last word of startup
+					m.Cut()
+					<-ended
+					if err := b.quiet(); err != nil {
+						t.Errorf("%s's side: %v: %v", side, p, err)
+					}
+					continue
+				}
 				if b.proxy.sessions.Census().Known > 0 && (side == "server" || p.Direction == wiretest.Forward) {
 					t.Errorf("%s's side: %v: there is a session", side, p)
 				}

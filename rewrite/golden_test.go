@@ -25,42 +25,46 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // tests run it.
 type shortFragments struct{}
 
-func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+func (shortFragments) Shape(f *sqlfuncs.Func, _ sqlfuncs.Use) sqlfuncs.Shape {
+	return sqlfuncs.Shape{InOrder: f.Serves == "post"}
+}
+
+func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) sqlfuncs.Fragment {
 	var args []string
 	for _, p := range f.Params {
-		args = append(args, "{"+p.Name+"}")
+		args = append(args, names.Argument(p.Name))
 	}
 	if use.InPlace && f.Effect != sqlfuncs.Native {
 		if use.Numbered {
-			return sqlfuncs.Fragment{Expr: "at_" + f.Serves + "(" + strings.Join(append(args, "'{k.a}'"), ", ") + ")"}
+			return sqlfuncs.Fragment{Expr: "at_" + f.Serves + "(" + strings.Join(append(args, "'"+names.Mark+"'"), ", ") + ")"}
 		}
-		return sqlfuncs.Fragment{Expr: "at_" + f.Serves + "(" + strings.Join(append(args, "{k}"), ", ") + ")"}
+		return sqlfuncs.Fragment{Expr: "at_" + f.Serves + "(" + strings.Join(append(args, names.Number), ", ") + ")"}
 	}
 	switch f.Effect {
 	case sqlfuncs.Reads:
 		if len(args) > 0 {
 			args = args[len(args)-1:]
 		}
-		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "(" + strings.Join(args, "") + ") as {name})"}
+		return sqlfuncs.Fragment{Expr: "(select served_" + f.Serves + "(" + strings.Join(args, "") + ") as " + names.Called + ")"}
 	case sqlfuncs.Native:
 		if f.Procedure {
 			return sqlfuncs.Fragment{Expr: "done_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 		}
 		if f.Step {
-			return sqlfuncs.Fragment{Expr: "outcome({k})::" + f.Result.SQL("")}
+			return sqlfuncs.Fragment{Expr: "outcome(" + names.Number + ")::" + f.Result.SQL("")}
 		}
 		return sqlfuncs.Fragment{Expr: "native_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 	case sqlfuncs.Draws:
-		return sqlfuncs.Fragment{Expr: "(drawn_for({qname}))"}
+		return sqlfuncs.Fragment{Expr: "(drawn_for(" + names.Argument("qname") + "))"}
 	}
 	name := "served"
 	if use.Rows {
 		name = "served_rows"
 	}
-	return sqlfuncs.Fragment{CTEs: fmt.Sprintf("{c} as (select * from %s)", name), InOrder: f.Serves == "post"}
+	return sqlfuncs.Fragment{CTEs: fmt.Sprintf("%s as (select * from %s)", names.Call, name)}
 }
 
-func (shortFragments) ImpliedArgs(m sqlfuncs.Match) []string {
+func (shortFragments) ImpliedArgs(m sqlfuncs.Match, _ string) []string {
 	var out []string
 	for i := range m.Readings[0] {
 		var values []string
@@ -72,8 +76,8 @@ func (shortFragments) ImpliedArgs(m sqlfuncs.Match) []string {
 	return out
 }
 
-func (shortFragments) Guard(name string, args int, named []string) string {
-	return fmt.Sprintf("ours_still('%s', %d, '{%s}', {k})", name, args, strings.Join(named, ","))
+func (shortFragments) Guard(name string, args int, named []string, mark string) string {
+	return fmt.Sprintf("ours_still('%s', %d, '{%s}', %s)", name, args, strings.Join(named, ","), strings.TrimSuffix(mark, " "+sqlfuncs.SecretPlace))
 }
 
 var utf8Session = plan.Session{Encoding: "UTF8"}

@@ -112,9 +112,9 @@ type recorder struct {
 	uses []sqlfuncs.Use
 }
 
-func (r *recorder) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment {
+func (r *recorder) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) sqlfuncs.Fragment {
 	r.uses = append(r.uses, use)
-	return r.shortFragments.Fragment(f, use)
+	return r.shortFragments.Fragment(f, use, names)
 }
 
 // TestSelective checks that what the engine knows of the database reaches its fragments.

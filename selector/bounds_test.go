@@ -64,10 +64,32 @@ func TestDeepTexts(t *testing.T) {
 		open, inner, shut string
 		words             int
 	}{
-		{"not ", "true", "", 1}, {"(", "true", ")", 2}, {"- ", "1", "", 1}, {"", "1", "+1", 2}, {"", "1", "||1", 2}, {"1+(", "1", ")", 4}, {"", "1", "::int", 2}, {"", "1", " is null", 2},
-		{"", "t.iid", ` collate "C"`, 2}, {"", "t", "[1]", 3}, {"", "(t)", ".x", 2}, {"case when ", "true", " then 1 end", 5}, {"array[", "1", "]", 3}, {"lower(", "t.iid", ")", 3},
-		{"cast(", "1", " as int)", 5}, {"(select ", "1", ")", 3}, {"exists(select ", "1", ")", 4}, {"", "true", " and true", 2}, {"", "1", " union select 1", 3}, {"coalesce(", "1", ")", 3},
-		{"", "1", " = any (array[1", 6}, {"", "t.id", " between 1 and 2", 4}, {"row(", "1", ")", 3}, {"", "1", " at time zone 'x'", 4}, {"", "1", " in (1)", 4}, {"", "1", " is distinct from 1", 4},
+		{"not ", "true", "", 1},
+		{"(", "true", ")", 2},
+		{"- ", "1", "", 1},
+		{"", "1", "+1", 2},
+		{"", "1", "||1", 2},
+		{"1+(", "1", ")", 4},
+		{"", "1", "::int", 2},
+		{"", "1", " is null", 2},
+		{"", "t.iid", ` collate "C"`, 2},
+		{"", "t", "[1]", 3},
+		{"", "(t)", ".x", 2},
+		{"case when ", "true", " then 1 end", 5},
+		{"array[", "1", "]", 3},
+		{"lower(", "t.iid", ")", 3},
+		{"cast(", "1", " as int)", 5},
+		{"(select ", "1", ")", 3},
+		{"exists(select ", "1", ")", 4},
+		{"", "true", " and true", 2},
+		{"", "1", " union select 1", 3},
+		{"coalesce(", "1", ")", 3},
+		{"", "1", " = any (array[1", 6},
+		{"", "t.id", " between 1 and 2", 4},
+		{"row(", "1", ")", 3},
+		{"", "1", " at time zone 'x'", 4},
+		{"", "1", " in (1)", 4},
+		{"", "1", " is distinct from 1", 4},
 	} {
 		n := (maxTokens - 10) / c.words
 		if _, err := compile(strings.Repeat(c.open, n)+c.inner+strings.Repeat(c.shut, n), testEnv); err == nil && c.shut != " and true" && c.open != "(" {

@@ -86,6 +86,7 @@ func (g *generator) compare(t string, d int) string {
 func (g *generator) number() string {
 	return g.one("int", "int", "bigint", "smallint", "numeric", "float8")
 }
+
 func (g *generator) typ() string {
 	return g.one(g.number(), g.number(), "text", "text", "bool", "date", "timestamp", "hstore", "text[]")
 }
@@ -289,9 +290,11 @@ func (g *generator) leaf(t string) string {
 // nasty are the values of random messages; odd ones are those that Postgres takes for a number or time in a form
 // that selectors count as an error (docs/selectors.md).
 var (
-	nasty = []string{"xx", "", " 12 ", "-0", "+7", "2147483648", "-2147483648", "2147483647", "32768", "9223372036854775807", "9223372036854775808", "0", "1", "2", "-3", "5", "12", "1.5", "2.50", "-2.5", ".5", "5.",
+	nasty = []string{
+		"xx", "", " 12 ", "-0", "+7", "2147483648", "-2147483648", "2147483647", "32768", "9223372036854775807", "9223372036854775808", "0", "1", "2", "-3", "5", "12", "1.5", "2.50", "-2.5", ".5", "5.",
 		"1e5", "1E-3", "1e", "e1", "--1", "1 2", "2024-02-29", "2024-02-30", "2023-02-29", "1900-02-29", "2000-02-29 23:59:59.999999", "2024-01-01T10:00", "2024-13-01", "0000-01-01", "2024-01-01 24:00:01", "2024-1-1x",
-		"true", "F", "yes", "of", "o", "a", "b", "A,b,,c", "größer ☃", "日本", "%", "_", `\`, `a\b`, "'", `"`, "{a,b}", "a=>1", "\t5\n", "\u00a05", "５", "0.1", "9007199254740993", "-9223372036854775808", "99999999999999999999", "0.00001", "1,2", "-1,5", "null", "NULL"}
+		"true", "F", "yes", "of", "o", "a", "b", "A,b,,c", "größer ☃", "日本", "%", "_", `\`, `a\b`, "'", `"`, "{a,b}", "a=>1", "\t5\n", "\u00a05", "５", "0.1", "9007199254740993", "-9223372036854775808", "99999999999999999999", "0.00001", "1,2", "-1,5", "null", "NULL",
+	}
 	odd = []string{"NaN", "Infinity", "-inf", "1e400", "1e-400", "1e150", "infinity", "today", "0x1F", "1_000", "1/2/2024", "Jan 5 2024", "20240101", "12:00", "  2024-01-01", strings.Repeat("0", 70) + "5", strings.Repeat(" ", 70) + "5", strings.Repeat("9", 400), strings.Repeat("x", 70000)}
 )
 

@@ -185,7 +185,7 @@ func (c *compiler) contains(name string, a, b *expr) (*expr, *Error) {
 	if !a.typ.isArray() || a.typ != b.typ {
 		return nil, noOperator(name, a, b)
 	}
-	if !(a.lit != nil && a.lit.elems <= 100 || b.lit != nil && b.lit.elems <= 100) {
+	if (a.lit == nil || a.lit.elems > 100) && (b.lit == nil || b.lit.elems > 100) {
 		return nil, refuse(a.at, codeNotSupported, "One of the arrays must be a constant of at most 100 elements.", "operator %s between such arrays is not allowed in a selector", name)
 	}
 	if err := sameCollation(a.at, a, b); err != nil {

@@ -5,7 +5,7 @@ import pg_query "github.com/pganalyze/pg_query_go/v6"
 // simpleTerms recognizes the common form, of a selector that was found good.
 func simpleTerms(n *pg_query.Node, out []Term) ([]Term, bool) {
 	if b := n.GetBoolExpr(); b != nil && b.Boolop == pg_query.BoolExprType_AND_EXPR {
-		ok := true
+		var ok bool
 		for _, a := range b.Args {
 			if out, ok = simpleTerms(a, out); !ok {
 				return nil, false

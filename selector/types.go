@@ -98,7 +98,7 @@ func (c *compiler) typeOf(n *pg_query.TypeName) (typ, []int, *Error) {
 	var mods []int
 	for _, m := range n.Typmods {
 		i := m.GetAConst().GetIval()
-		if i == nil || t != numeric && !(t == text && parts[len(parts)-1] == "varchar") {
+		if i == nil || t != numeric && (t != text || parts[len(parts)-1] != "varchar") {
 			return 0, nil, refuse(at, codeUndefinedType, hintTypes, "a modifier of the type %s is not allowed in a selector", t)
 		}
 		mods = append(mods, int(i.Ival))

@@ -1,11 +1,11 @@
 package sqlfuncs
 
-// Use is how a call uses its function.
+// Use is how a call uses its function: what decides about the SQL that serves it.
 type Use struct {
 	// Given holds the names (Param.Name) of the parameters that the call gives.
 	Given map[string]bool
 	// Fixed holds the names of those that are given the same constant or parameter of the statement for
-	// all rows; {<parameter>} in Fragment.CTEs stands for such an argument.
+	// all rows; WITH queries may use such an argument as it is.
 	Fixed map[string]bool
 	// Rows is set when the call is evaluated once for each row of a set, rather than once.
 	Rows bool
@@ -13,36 +13,58 @@ type Use struct {
 	Ordered bool
 	// Selective is set where consumers or triggers have selectors.
 	Selective bool
-	// Condition is set where the argument that Func.Condition names is known to be one expression;
-	// it takes the place of {condition}.
-	Condition bool
-	// Numbered is set, with Rows, where each row of {c}_a is a call of its own and n its number in the text.
+	// Condition is the argument that Func.Condition names where that is known to be one expression, ready to
+	// stand in parentheses; else "".
+	Condition string
+	// Numbered is set, with Rows, where each row of the arguments is a call of its own and n its number in the text.
 	Numbered bool
 	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
 	// any volatile function; Rows and Selective make no difference then. Functions with Func.Step have none.
 	InPlace bool
 }
 
+// Names is how the SQL that serves a call names what is around it.
+type Names struct {
+	// Call is unique in the statement: the name of the last WITH query, with which those of the others begin.
+	Call string
+	// Called is the function's name as called, quoted.
+	Called string
+	// Number is SQL for the call's number in the text, an integer.
+	Number string
+	// Mark belongs into every error marker, in a literal: the call's number and the session's secret.
+	Mark string
+	// Hstore is the schema that holds hstore, quoted where it has to be.
+	Hstore string
+	// Arg returns the SQL of an argument, cast to its type. Where it is nil there is a Place for it.
+	Arg func(param string) string
+}
+
+// Argument is the SQL of an argument.
+func (n Names) Argument(param string) string {
+	if n.Arg == nil {
+		return ArgPlace(param)
+	}
+	return n.Arg(param)
+}
+
 // Fragment is the SQL that serves one call; package engine/calls owns the texts, package rewrite splices
-// them. Exactly one of the two is set. The placeholders are {hstore} for the quoted schema that
-// holds hstore, {name} for the quoted name of the function as called and {k} for the number of the
-// call in the text; in a literal {k} is the call's mark, which belongs into every error marker: the number and
-// the session's secret. {secret} is the secret alone.
+// them. Exactly one of the two is set.
 type Fragment struct {
-	// Expr is an expression that may stand where the call stands; {<parameter>} stands for an
-	// argument, already cast. It must bind as a function's call does: in parentheses, or nothing
-	// weaker than a cast.
+	// Expr is an expression that may stand where the call stands. It must bind as a function's call does: in parentheses,
+	// or nothing weaker than a cast.
 	Expr string
-	// CTEs is the text of one or more common table expressions, separated by commas. {c} is a
-	// prefix unique in the statement: they read the arguments from {c}_a, whose columns are n and
-	// the function's parameters, and the last one is {c}, with columns n and the name of the
-	// function that serves the call; n says for which row of {c}_a a result is. Where the call
-	// has Rows and yields a set, a third column o orders the results of one n. {<parameter>} stands for
-	// an argument in Use.Fixed, already cast.
+	// CTEs is the text of one or more common table expressions, separated by commas. They read the arguments from
+	// <Call>_args, whose columns are n and the function's parameters. The last one is <Call>, with columns n and the name
+	// of the function that serves the call; n says for which row of the arguments a result is. Where the call
+	// has Rows and yields a set, a third column o orders the results of one n.
 	CTEs string
-	// OneCall says that with Use.Numbered {c}_a may hold one call only: errors do not tell which it was.
+}
+
+// Shape is what can be said of a Fragment without its text.
+type Shape struct {
+	// OneCall says that with Use.Numbered there may be one call only: errors do not tell which it was.
 	OneCall bool
-	// InOrder says that {c} yields its rows in the order of {c}_a, one for each; where nothing else
+	// InOrder says that the results come in the order of the arguments' rows, one for each; where nothing else
 	// is wanted of them, n need not tell them apart.
 	InOrder bool
 }

@@ -1,10 +1,11 @@
-// Package calls has the SQL that serves the calls of the catalogue's functions: sql/*.sql, whole and readable, put together
-// with the macros of sql/macro. From it come the fragments for the rewriter, the functions in the database for calls that are
+// Package calls has the SQL that serves the calls of the catalogue's functions: sql/<function>.sql, whole and readable, which are
+// text/templates. From it come the fragments for the rewriter, the functions in the database for calls that are
 // served in place, the PL/pgSQL blocks of calls that take a statement of their own, and the statements of the engine's own that
-// post and consume as clients do.
+// post and consume as clients do. What comes of it is shown in internal/app/testdata/sql.
 //
 // Invariants:
-//   - A text depends on the catalogue, the use of the call and the Site only.
+//   - A text depends on the catalogue, the use of the call, the names around it and the Site only.
+//   - What comes from a client is never read as a template.
 //   - Identifiers and literals that come from clients are quoted.
 //   - A function in the database gives what the text in the client's statement gives.
 //

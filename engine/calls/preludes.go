@@ -2,26 +2,16 @@ package calls
 
 import (
 	"crypto/md5"
-	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"mbusproxy/engine/refusal"
 	"mbusproxy/sqlfuncs"
 )
-
-//go:embed sql/step/*.sql
-var preludeFiles embed.FS
-
-// preludeTemplates are text/templates by file name.
-func preludeTemplates() *template.Template {
-	return template.Must(template.New("preludes").Option("missingkey=error").ParseFS(preludeFiles, "sql/step/*.sql"))
-}
 
 // runBatch is how many messages run_on_<q> takes at once.
 const runBatch = 100
@@ -77,10 +67,10 @@ func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	consume := t.statement(site, "consumen", "(mbus4_c.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
+	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
 		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
-	bury := t.statement(site, "post", "mbus4_c.post into mbus4_iid", call.mark(), t.fill("buried", map[string]string{"Hstore": site.HstoreSchema}))
-	return t.fill("run_on", map[string]string{
+	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("step/buried", map[string]string{"Hstore": site.HstoreSchema}))
+	return t.fill("step/run_on", map[string]string{
 		"Consume": consume,
 		"Exec":    sqlfuncs.QuoteLiteral(text),
 		"Bury":    bury,
@@ -94,7 +84,7 @@ func (t *Texts) processQueue(call PreludeCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	values := map[string]string{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Claimable": t.texts["claimable_one"]}
+	values := map[string]any{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Parts": scope{}}
 	if handler := call.Args["handler"]; handler != nil {
 		text, err := call.Rewrite(*handler)
 		if err != nil {
@@ -102,7 +92,7 @@ func (t *Texts) processQueue(call PreludeCall) (string, error) {
 		}
 		values["Handler"] = sqlfuncs.QuoteLiteral(text)
 	}
-	return t.fill("process_queue", values), nil
+	return t.fill("step/process_queue", values), nil
 }
 
 // processID reads the number of a process as the server would read it.
@@ -141,7 +131,7 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 	for i, c := range columns {
 		given[c.name] = "$" + strconv.Itoa(i+1)
 		declared = append(declared, c.name+" "+c.typ)
-		read = append(read, "(mbus4_c.consume)."+c.name)
+		read = append(read, "(mbus4_call.consume)."+c.name)
 		inserted = append(inserted, "new."+c.name)
 	}
 	or := func(name, otherwise string) string {
@@ -152,10 +142,10 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 	}
 	quoted := sqlfuncs.QuoteLiteral(queue)
 	consume := t.statement(site, "consume", strings.Join(read, ", "), storedMark, "select 1::bigint, "+quoted+"::text, "+sqlfuncs.QuoteLiteral(consumer)+"::text")
-	post := t.statement(site, "post", "mbus4_c.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, site.HstoreSchema,
+	post := t.statement(site, "post", "mbus4_call.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, site.HstoreSchema,
 		or("properties", "null::"+site.HstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
 	sum := md5.Sum([]byte(view))
-	return t.fill("create_view", map[string]string{
+	return t.fill("step/create_view", map[string]string{
 		"Queue":       quoted,
 		"Consumer":    sqlfuncs.QuoteLiteral(consumer),
 		"NoQueue":     sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" does not exist`, queue)),
@@ -175,7 +165,7 @@ type viewColumn struct{ name, typ string }
 // storedMark is the mark of a call in a function or statement that belongs to no client's session and text.
 const storedMark = "0"
 
-// mark is what {k} stands for.
+// mark is the call's in markers of errors.
 func (c PreludeCall) mark() string { return strconv.Itoa(c.Number) + " " + c.Secret }
 
 // ownError is a regular expression for a message of the server's that quotes a marker of this session, with the
@@ -251,16 +241,8 @@ func (t *Texts) statement(site Site, serves, columns, mark, args string) string 
 		Ordered:   site.Ordered,
 		Selective: site.Selective,
 	}
-	return t.ownStatement(funcNamed(serves), use, mark, site.HstoreSchema, columns, args)
-}
-
-// fill fills in a text/template of sql/step.
-func (t *Texts) fill(name string, values map[string]string) string {
-	var b strings.Builder
-	if err := t.preludes.ExecuteTemplate(&b, name+".sql", values); err != nil {
-		panic(fmt.Sprintf("filling in SQL of prelude statement %s: %v", name, err))
-	}
-	return comment.ReplaceAllString(b.String(), "")
+	f := funcNamed(serves)
+	return t.whole(f, use, ownNames(mark, site.HstoreSchema), f.Params, columns, args)
 }
 
 // DoBlock makes one DO statement of the codes of prelude statements. Nothing of it stays in the database.

@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +34,7 @@ func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	switch {
 	case f.Serves == "post":
 		return []variant{{without: plainPost}, {suffix: "_full"}}
-	case t.Fragment(f, sqlfuncs.Use{}) != t.Fragment(f, sqlfuncs.Use{Ordered: true}):
+	case t.wakes(f):
 		return []variant{{}, {suffix: "_waking", ordered: true}}
 	}
 	return []variant{{}}
@@ -62,9 +61,8 @@ type Definition struct {
 	Create    string
 }
 
-// functionCall is the expression that calls the function. The arguments are placeholders, in the words
-// of f's parameters.
-func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
+// functionCall is the expression that calls the function.
+func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) string {
 	if f.Serves == "dyn_consume" && !use.Given["selector"] {
 		match, _ := sqlfuncs.Lookup("consume") // its parameters are among the other's
 		f = match.Func
@@ -73,14 +71,10 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 	args := make([]string, 0, len(f.Params)+1)
 	for _, p := range f.Params {
 		if !slices.Contains(v.without, p.Name) {
-			args = append(args, "{"+p.Name+"}")
+			args = append(args, names.Argument(p.Name))
 		}
 	}
-	mark := "'{k}'"
-	if use.Numbered {
-		mark = "'{k.a}'"
-	}
-	call := sqlfuncs.Schema + "." + FunctionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, mark), ", ") + ")"
+	call := sqlfuncs.Schema + "." + FunctionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "'"+names.Mark+"'"), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
 		return "coalesce(" + call + ", ''::pg_catalog.void)" // SQL gives null, all other languages do not
 	}
@@ -104,67 +98,42 @@ func (t *Texts) Definitions(hstoreSchema string) []Definition {
 }
 
 func (t *Texts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string) Definition {
-	var types, names, values []string
-	fills := []string{"{hstore}", hstoreSchema, "{c}", "mbus4_c", "{name}", sqlfuncs.QuoteIdent(f.Serves)}
-	given := map[string]bool{}
+	var types []string
+	var params []sqlfuncs.Param
+	args, given, values := map[string]string{}, map[string]bool{}, []string{"select 1::bigint"}
 	for _, p := range f.Params {
 		if slices.Contains(v.without, p.Name) {
 			continue
 		}
 		n := "$" + strconv.Itoa(len(types)+1)
-		types = append(types, p.Type.SQL(hstoreSchema))
-		names = append(names, sqlfuncs.QuoteIdent(p.Name))
-		values = append(values, n)
-		fills = append(fills, "{"+p.Name+"}", n)
-		given[p.Name] = true
+		types, params, values = append(types, p.Type.SQL(hstoreSchema)), append(params, p), append(values, n)
+		args[p.Name], given[p.Name] = n, true
 	}
-	number := "$" + strconv.Itoa(len(types)+1)
+	mark := "$" + strconv.Itoa(len(types)+1)
 	types = append(types, "pg_catalog.text")
 
-	fragment := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: v.ordered, Selective: true})
-	body := "select " + fragment.Expr
-	if fragment.CTEs != "" {
-		result := "{c}." + sqlfuncs.QuoteIdent(f.Serves)
+	names := sqlfuncs.Names{
+		Call: "mbus4_call", Called: sqlfuncs.QuoteIdent(f.Serves), Hstore: hstoreSchema,
+		Number: "pg_catalog.split_part(" + mark + ", ' ', 1)::pg_catalog.int4",
+		Mark:   "'||" + mark + "||'",
+		Arg:    func(param string) string { return args[param] },
+	}
+	use := sqlfuncs.Use{Given: given, Ordered: v.ordered, Selective: true}
+	var body string
+	if f.Effect == sqlfuncs.Writes {
+		result := names.Call + "." + sqlfuncs.QuoteIdent(f.Serves)
 		if f.Set { // as one column a row is taken for a column of the set
 			result = "(" + result + ").*"
 		}
-		body = fmt.Sprintf("with {c}_a (%s) as (select %s), %s select %s from {c}",
-			strings.Join(append([]string{"n"}, names...), ", "), strings.Join(append([]string{"1::bigint"}, values...), ", "),
-			fragment.CTEs, result)
+		body = t.whole(f, use, names, params, result, strings.Join(values, ", "))
+	} else {
+		body = "select " + t.Fragment(f, use, names).Expr
 	}
-	body = strings.NewReplacer(fills...).Replace(numbered(body, number))
 
 	d := Definition{Name: FunctionPrefix + f.Serves + v.suffix}
 	d.Signature = sqlfuncs.Schema + "." + d.Name + "(" + strings.Join(types, ", ") + ")"
-	returns, rows := f.Result.SQL(hstoreSchema), ""
-	if f.Set {
-		returns, rows = "setof "+returns, " rows 1"
-	}
-	d.Create = fmt.Sprintf("create or replace function %s returns %s language sql volatile%s as %s",
-		d.Signature, returns, rows, sqlfuncs.QuoteLiteral(body))
+	d.Create = t.fill("whole/function", map[string]any{
+		"Signature": d.Signature, "Returns": f.Result.SQL(hstoreSchema), "Set": f.Set, "Body": sqlfuncs.QuoteLiteral(body),
+	})
 	return d
-}
-
-// numbered puts the parameter with the call's mark in the place of {k}: the mark in a literal, its number where
-// {k} is a word of SQL.
-func numbered(text, parameter string) string {
-	var b strings.Builder
-	literal := false
-	for text != "" {
-		switch {
-		case strings.HasPrefix(text, "{k}"):
-			if literal {
-				b.WriteString("'||" + parameter + "||'")
-			} else {
-				b.WriteString("pg_catalog.split_part(" + parameter + ", ' ', 1)::pg_catalog.int4")
-			}
-			text = text[len("{k}"):]
-			continue
-		case text[0] == '\'':
-			literal = !literal // twice for a quote in a literal
-		}
-		b.WriteByte(text[0])
-		text = text[1:]
-	}
-	return b.String()
 }

@@ -167,7 +167,7 @@ func callInPlace(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waki
 	for _, p := range params {
 		given[p.Name] = true
 	}
-	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}).Expr
+	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}, sqlfuncs.Names{Mark: "7"}).Expr
 	open, end := strings.IndexByte(expr, '('), strings.IndexByte(expr, ')')
 	if f.Result == sqlfuncs.Void {
 		open += 1 + strings.IndexByte(expr[open+1:], '(')

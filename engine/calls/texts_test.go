@@ -1,13 +1,20 @@
 package calls
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"mbusproxy/sqlfuncs"
 )
 
-// Every function of the catalogue has its SQL in each use, with all placeholders known.
+var names = sqlfuncs.Names{Call: "mbus4_call", Called: `"called"`, Number: "7", Mark: "7 " + sqlfuncs.SecretPlace, Hstore: "public"}
+
+func hasParam(f *sqlfuncs.Func, name string) bool {
+	return slices.ContainsFunc(f.Params, func(p sqlfuncs.Param) bool { return p.Name == name })
+}
+
+// Every function of the catalogue has its SQL in each use, with places for its own parameters only.
 func TestFragments(t *testing.T) {
 	t.Parallel()
 	texts := New()
@@ -20,20 +27,17 @@ func TestFragments(t *testing.T) {
 			{Given: map[string]bool{"headers": true}},
 			{Given: map[string]bool{"iid": true}},
 		} {
-			got := texts.Fragment(f, use)
-			text := got.CTEs + got.Expr
+			got := texts.Fragment(f, use, names)
 			if (got.CTEs == "") == (got.Expr == "") || (got.CTEs != "") != (f.Effect == sqlfuncs.Writes) {
 				t.Errorf("%s: %+v gives %+v", f.Name, use, got)
 			}
-			rest := strings.NewReplacer("{c}", "", "{k}", "", "{hstore}", "", "{name}", "").Replace(text)
-			for _, p := range f.Params {
-				rest = strings.ReplaceAll(rest, "{"+p.Name+"}", "")
+			for text, param, found := got.CTEs+got.Expr, "", true; found; {
+				if _, param, text, found = sqlfuncs.CutPlace(text); param != "" && !hasParam(f, param) {
+					t.Errorf("%s has no parameter %s", f.Name, param)
+				}
 			}
-			if i := strings.IndexAny(strings.ReplaceAll(rest, "'{}'", ""), "{}"); i >= 0 && !strings.Contains(rest, "{1,32}") {
-				t.Errorf("%s: unknown placeholder in %s", f.Name, rest)
-			}
-			if got.CTEs != "" && !strings.Contains(text, "{c} as (") {
-				t.Errorf("%s: no result in %s", f.Name, text)
+			if got.CTEs != "" && !strings.Contains(got.CTEs, "mbus4_call as (") {
+				t.Errorf("%s: no result in %s", f.Name, got.CTEs)
 			}
 		}
 	}
@@ -52,9 +56,9 @@ func TestFragmentsInPlace(t *testing.T) {
 			if f.Step {
 				continue
 			}
-			expr := texts.Fragment(f, use).Expr
+			expr := texts.Fragment(f, use, names).Expr
 			for name := range use.Given {
-				if strings.Count(expr, "{"+name+"}") != 1 {
+				if strings.Count(expr, sqlfuncs.ArgPlace(name)) != 1 {
 					t.Errorf("%s: parameter %s is not once in %s", f.Name, name, expr)
 				}
 			}
@@ -71,15 +75,53 @@ func TestFragmentsWake(t *testing.T) {
 	texts := New()
 	woke := 0
 	for _, f := range sqlfuncs.All() {
-		plain, ordered := texts.Fragment(f, sqlfuncs.Use{}).CTEs, texts.Fragment(f, sqlfuncs.Use{Ordered: true}).CTEs
+		plain, ordered := texts.Fragment(f, sqlfuncs.Use{}, names).CTEs, texts.Fragment(f, sqlfuncs.Use{Ordered: true}, names).CTEs
 		if strings.Contains(plain, "mbus4.wakeable") {
 			t.Errorf("%s wakes where nothing waits", f.Name)
 		}
-		if strings.Contains(ordered, "{c}_u as (") {
+		if strings.Contains(ordered, "mbus4_call_woken as (") {
 			woke++
 		}
 	}
 	if woke != 7 { // consume, consumen, dyn_consume, take and the families
 		t.Errorf("%d functions wake what waits", woke)
+	}
+}
+
+// However calls use their functions, the texts that are kept take little memory.
+func TestTextsKept(t *testing.T) {
+	t.Parallel()
+	texts := New()
+	for _, f := range sqlfuncs.All() {
+		given := map[string]bool{}
+		for _, p := range f.Params {
+			given[p.Name] = true
+		}
+		for n := range 1 << 7 {
+			use := sqlfuncs.Use{Rows: n&1 > 0, Ordered: n&2 > 0, Selective: n&4 > 0, Numbered: n&9 == 9}
+			if n&16 > 0 {
+				use.Given = given
+			}
+			if n&32 > 0 {
+				use.Fixed = given
+			}
+			if n&64 > 0 && f.Condition != "" {
+				use.Condition = "true"
+			}
+			texts.Fragment(f, use, names)
+			texts.Shape(f, use)
+		}
+	}
+	kept, size := 0, 0
+	texts.filled.Range(func(_, p any) bool {
+		kept++
+		for _, s := range p.(pieces) {
+			size += len(s) + 16
+		}
+		return true
+	})
+	t.Logf("%d texts of %d bytes", kept, size)
+	if size > 8<<20 {
+		t.Errorf("%d texts of %d bytes are kept", kept, size)
 	}
 }

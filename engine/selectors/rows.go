@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
+	"text/template"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +17,7 @@ import (
 	"mbusproxy/selector"
 )
 
-// rowID is the key of a selector's row; see the macro selector_row.sql.
+// rowID is the key of a selector's row; see engine/calls/sql/part/selector_row.sql.
 func rowID(text string) int64 {
 	sum := md5.Sum([]byte(text))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
@@ -161,17 +163,36 @@ func checkRoom(ctx context.Context, tx pgx.Tx, role string) error {
 	}
 }
 
-// Columns of mbus4.selector from the parameters $1 to $8.
-const selectorValues = `{h}.hstore($3::text[]), {h}.hstore($4::text[]), {h}.hstore($5::text[]), $6, $7, nullif($8, ''), $9, $10`
+// statements are text/templates; what they take is the schema of hstore. $1 to $10 are selectorRow.values.
+var statements = template.Must(template.New("").Parse(`
+{{define "values"}}{{.}}.hstore($3::text[]), {{.}}.hstore($4::text[]), {{.}}.hstore($5::text[]), $6, $7, nullif($8, ''), $9, $10{{end}}
+
+{{define "insert"}}
+	insert into mbus4.selector (id, text, headers, properties, data, condition, can_fail, refused, version, major, maker)
+	values ($1, $2, {{template "values" .}}, $11)
+{{end}}
+
+{{define "update"}}
+	update mbus4.selector s
+	set (headers, properties, data, condition, can_fail, refused, version, major) = ({{template "values" .}}), wanted = pg_catalog.now()
+	where s.id = $1 and s.text = $2
+{{end}}`))
+
+// statement is one of statements.
+func (r selectorRow) statement(name string) string {
+	var b strings.Builder
+	if err := statements.ExecuteTemplate(&b, name, r.env.HstoreSchema); err != nil {
+		panic(fmt.Sprintf("filling in a statement about selectors: %v", err)) // a broken build
+	}
+	return b.String()
+}
 
 func (r selectorRow) values() []any {
 	return []any{r.id, r.text, r.asks["headers"], r.asks["properties"], r.asks["data"], r.condition, r.canFail, r.refused, selector.Version, r.env.Major}
 }
 
 func insert(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error {
-	_, err := tx.Exec(ctx, withHstore(`
-		insert into mbus4.selector (id, text, headers, properties, data, condition, can_fail, refused, version, major, maker)
-		values ($1, $2, `+selectorValues+`, $11)`, row.env.HstoreSchema), append(row.values(), role)...)
+	_, err := tx.Exec(ctx, row.statement("insert"), append(row.values(), role)...)
 	if err != nil {
 		return fmt.Errorf("making a selector: %w", err)
 	}
@@ -180,10 +201,7 @@ func insert(ctx context.Context, tx pgx.Tx, role string, row selectorRow) error 
 
 // update replaces what another version compiled, also in the rows of the selector's consumers.
 func update(ctx context.Context, tx pgx.Tx, row selectorRow) error {
-	_, err := tx.Exec(ctx, withHstore(`
-		update mbus4.selector s
-		set (headers, properties, data, condition, can_fail, refused, version, major) = (`+selectorValues+`), wanted = pg_catalog.now()
-		where s.id = $1 and s.text = $2`, row.env.HstoreSchema), row.values()...)
+	_, err := tx.Exec(ctx, row.statement("update"), row.values()...)
 	if err == nil {
 		err = spread(ctx, tx, row.id)
 	}

@@ -15,9 +15,6 @@ import (
 
 const badSelectorsShown = 20
 
-// withHstore fills in where the extension hstore lives.
-func withHstore(sql, hstoreSchema string) string { return strings.ReplaceAll(sql, "{h}", hstoreSchema) }
-
 // Stale reports whether there are selectors that another server or an older program made. What a newer
 // one made is left alone.
 func Stale(ctx context.Context, conn *pgx.Conn, major int) (stale bool, err error) {

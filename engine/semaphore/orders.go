@@ -2,13 +2,16 @@ package semaphore
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/calls"
+	"mbusproxy/sqlfuncs"
 )
 
 // Events is the queue in which semaphores tell of grants and of requests to release.
@@ -43,47 +46,23 @@ func (o *orders) add(f *front, grant, ask []slotTask) {
 	}
 }
 
-// What the orders change, with an event for each. Nobody is granted anything while the limits of the
-// semaphore change, or have changed: the row is locked, so a new limit comes after what was granted under
-// the old one. Rows that others hold are passed over.
-const giveSQL = `
-with mbus4_s as materialized (
-	select s.id, s.key
-	from unnest($1::int[], $2::int[]) q (id, active)
-	join mbus4.semaphore s on s.id = q.id and s.active = q.active
-	for share of s skip locked
-), mbus4_w as materialized (
-	select t.tid, q.n, s.key
-	from unnest($3::int[], $4::bigint[], $5::boolean[]) with ordinality q (id, task_id, granted, n)
-	join mbus4_s s on s.id = q.id
-	cross join lateral (
-		select t.ctid as tid
-		from mbus4.semaphore_task t
-		where t.semaphore_id = q.id and t.task_id = q.task_id
-		  and t.status = (case when q.granted then 'WAIT' else 'ACQUIRED' end)::mbus4.semaphore_status
-		for update skip locked
-	) t
-), mbus4_t as (
-	update mbus4.semaphore_task t
-	set status = (case when t.status = 'WAIT' then 'ACQUIRED' else 'TRY_RELEASE' end)::mbus4.semaphore_status
-	from mbus4_w w
-	where t.ctid = w.tid
-	returning w.n, w.key, t.semaphore_id, t.task_id, t.priority, t.arrival, t.status = 'TRY_RELEASE' as asked
-), mbus4_c_a ({columns}) as (
-	select t.n, '` + Events + `'::text,
-	       {hstore}.hstore(array['event', case when t.asked then 'TryRelease' else 'Acquired' end, 'semaphore_key', t.key, 'task_id', t.task_id::text]),
-	       null::{hstore}.hstore, null::{hstore}.hstore, null::timestamp, null::timestamp, null::text
-	from (select * from mbus4_t order by n) t
-), {post}
-select s.id, t.task_id, t.priority, t.arrival, t.asked, (select count(p.post) from mbus4_c p)
-from mbus4_s s
-left join mbus4_t t on t.semaphore_id = s.id
-order by t.n`
+//go:embed give.sql
+var giveFile string
 
-// giveText is giveSQL with the statement of posting that calls are served by.
+// giveTemplate is a text/template.
+var giveTemplate = template.Must(template.New("give.sql").Parse(giveFile))
+
+// giveText is give.sql for the database.
 func (g *allocator) giveText() string {
 	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore, Selective: g.features.Selective()})
-	return strings.NewReplacer("{columns}", columns, "{hstore}", g.hstore, "{post}", post).Replace(giveSQL)
+	var b strings.Builder
+	err := giveTemplate.Execute(&b, map[string]string{
+		"Columns": columns, "Hstore": g.hstore, "Post": post, "Events": sqlfuncs.QuoteLiteral(Events),
+	})
+	if err != nil {
+		panic(fmt.Sprintf("filling in give.sql: %v", err)) // a broken build
+	}
+	return b.String()
 }
 
 // give carries out orders. What it could not do, because rows were locked or have changed, it notes in the fronts.

@@ -82,7 +82,7 @@ func (s *Semaphores) Subscribe(ctx context.Context, consumer, key string) (*Subs
 	create := "select mbus4.create_consumer($1, $2, $3, $4)"
 	if !proxied {
 		create = s.texts.Statement("create_consumer", "1", hstore)
-		sub.consume = s.texts.Statement("consumen", columns("(mbus4_c.consumen).data"), hstore)
+		sub.consume = s.texts.Statement("consumen", columns("(mbus4_call.consumen).data"), hstore)
 		sub.drop = s.texts.Statement("drop_consumer", "1", hstore)
 	}
 	return sub, s.createConsumer(ctx, create, proxied, hstore, consumer, selector)

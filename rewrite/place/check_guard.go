@@ -32,15 +32,15 @@ func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *plan.Refusal {
 	return nil
 }
 
-// guard returns an expression that is true, or fails where the call is no longer ours. {k} in it is still to be filled.
+// guard returns an expression that is true, or fails where the call is no longer ours.
 func (st *statement) guard(c *call) string {
-	return st.fragments.Guard(c.candidate().Name, len(c.list), c.candidate().Named)
+	return st.fragments.Guard(c.candidate().Name, len(c.list), c.candidate().Named, mark(c.number))
 }
 
 // writeGuarded writes what emit does in such a way that it is evaluated only after the call's guard.
 func (st *statement) writeGuarded(o *splice.Output, c *call, emit func()) {
 	o.Write("(case when ", c.Start)
-	st.writeText(o, c, st.guard(c))
+	st.write(o, c, st.guard(c))
 	o.Write(" then ", c.Start)
 	emit()
 	o.Write(" end)", c.Start)

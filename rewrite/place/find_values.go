@@ -19,25 +19,25 @@ func isExpression(text string, parser func(text string) (*pg_query.ParseResult, 
 }
 
 // condition returns the expression that a call gives for its function's Condition, where that is a literal that can be
-// read. The expression may stand in parentheses. The plan is then pinned to the literal.
-func (st *statement) condition(c *call) (text string, ok bool) {
+// read, else "". The expression may stand in parentheses. The plan is then pinned to the literal.
+func (st *statement) condition(c *call) string {
 	a, given := c.args[c.match.Func.Condition]
 	if !given {
-		return "", false
+		return ""
 	}
 	g, ok := st.readValue(a, sqlfuncs.Text)
 	if !ok || g.Null || g.Literal == (lex.Span{}) {
-		return "", false
+		return ""
 	}
-	text, ok = lex.DecodeLiteral(st.src.Text[g.Literal.Start:g.Literal.End], st.src.Enc, st.src.Escapes)
+	text, ok := lex.DecodeLiteral(st.src.Text[g.Literal.Start:g.Literal.End], st.src.Enc, st.src.Escapes)
 	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c == '\\' || c == 0 }) {
-		return "", false // rare; the server reads the literal when the statement runs
+		return "" // rare; the server reads the literal when the statement runs
 	}
 	if !isExpression(text, st.parse) {
-		return "", false // the server says what is wrong with it when the statement runs
+		return "" // the server says what is wrong with it when the statement runs
 	}
 	st.plan.Pin(g.Literal.Start + 1)
-	return text + "\n", true
+	return text + "\n"
 }
 
 // readValues reads those arguments of the call whose values must be known before the statement runs.

@@ -18,10 +18,10 @@ import (
 // WITH query that yields the rows with all that the calls and the outer list need; the calls work
 // on that set; and in the SELECT's place stands one that joins rows and results:
 //
-//	with r as (select pg_catalog.row_number() over () as n, s.* from (<the SELECT, calls replaced by null,
-//	           arguments added>) as s(h1, h2, …)),
-//	     c_a(n, <parameters>) as (select r.n, r.h3, … from r), c as (<the fragment>)
-//	select r.h1 as <name>, c.<result> from r left join c on c.n = r.n order by r.n
+//	with rows1 as (select pg_catalog.row_number() over () as n, s.* from (<the SELECT, calls replaced by null,
+//	               arguments added>) as s(h1, h2, …)),
+//	     call1_args(n, <parameters>) as (select rows1.n, rows1.h3, … from rows1), call1 as (<the fragment>)
+//	select rows1.h1 as <name>, call1.<result> from rows1 left join call1 on call1.n = rows1.n order by rows1.n
 type rowSet struct {
 	st      *statement
 	sel     *pg_query.SelectStmt
@@ -54,7 +54,7 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg tree.Regio
 		return r
 	}
 	st.rowSets++
-	rs.name = fmt.Sprintf("%sr%d", st.prefix, st.rowSets)
+	rs.name = fmt.Sprintf("%srows%d", st.prefix, st.rowSets)
 	if where := rs.findStars(); where != "" {
 		return st.refuseWrites(sel.TargetList, where)
 	}
@@ -246,7 +246,7 @@ func (rs *rowSet) resultsOnly() bool {
 
 // inOrder reports whether the results of the one call come in the order of the rows.
 func (rs *rowSet) inOrder() bool {
-	return rs.st.fragment(rs.calls[0], rs.names[0], true).InOrder
+	return rs.st.fragments.Shape(rs.calls[0].match.Func, rs.st.use(rs.calls[0], true)).InOrder
 }
 
 // writeOuter writes the SELECT that stands in the old one's place.

@@ -10,14 +10,16 @@ import (
 
 // Fragments knows the SQL of each function. Package engine implements it.
 type Fragments interface {
-	Fragment(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Fragment
+	Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) sqlfuncs.Fragment
+	// Shape says what such a fragment is like.
+	Shape(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Shape
 	// ImpliedArgs returns SQL for the implied parameters of a call by a family's name, such as
 	// consume_a_by_b: one expression for each, decided by the database where the name has several
-	// readings. The placeholders are those of Fragment.
-	ImpliedArgs(m sqlfuncs.Match) []string
+	// readings. mark is that of sqlfuncs.Names.
+	ImpliedArgs(m sqlfuncs.Match, mark string) []string
 	// Guard returns a boolean expression that a call without the schema bears where it may no longer mean
-	// ours: it is true, or fails. The arguments are those of a Candidate, the placeholders those of Fragment.
-	Guard(name string, args int, named []string) string
+	// ours: it is true, or fails. The arguments are those of a Candidate, mark that of sqlfuncs.Names.
+	Guard(name string, args int, named []string, mark string) string
 }
 
 // placeOnce serves a call that is evaluated once: the work goes into common table expressions, and
@@ -44,8 +46,7 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 			}
 		})
 		o.Write(", ", c.Start)
-		f := st.fragment(c, name, st.takesSet(c))
-		st.write(o, f, f.CTEs)
+		st.write(o, c, st.fragment(c, name, st.takesSet(c)).CTEs)
 	})
 	st.refer(c, name)
 	return nil
@@ -76,7 +77,7 @@ func (st *statement) asRow(c *call) string {
 
 // writeArgs writes the expression that holds the arguments of c, one row for each evaluation.
 func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected func(o *splice.Output)) {
-	o.Write(name+"_a(n", c.Start)
+	o.Write(name+"_args(n", c.Start)
 	for _, p := range c.match.Func.Params {
 		o.Write(", "+sqlfuncs.QuoteIdent(p.Name), c.Start)
 	}
@@ -109,7 +110,7 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
 		if implied.Name == p.Name {
 			o.Write("(", c.Start)
-			st.writeText(o, c, st.fragments.ImpliedArgs(c.match)[i])
+			st.write(o, c, st.fragments.ImpliedArgs(c.match, mark(c.number))[i])
 			o.Write(")"+cast, c.Start)
 			return
 		}
@@ -121,15 +122,8 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 	o.Write("null"+cast, c.Start)
 }
 
-// served is the SQL that serves a call, with its placeholders, and what stands for them.
-type served struct {
-	sqlfuncs.Fragment
-	c         *call
-	name      string // of the fragment's last WITH query
-	condition string
-}
-
-func (st *statement) fragment(c *call, name string, rows bool) served {
+// use is how a call uses its function, but for the condition.
+func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
 		Given: map[string]bool{}, Fixed: map[string]bool{}, Rows: rows,
 		Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: c.function,
@@ -143,47 +137,41 @@ func (st *statement) fragment(c *call, name string, rows bool) served {
 	for _, p := range c.match.Func.Params[:c.match.Func.Implied] {
 		use.Fixed[p.Name] = len(c.match.Readings) == 1
 	}
+	return use
+}
+
+// fragment is the SQL that serves a call; name is that of its last WITH query.
+func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment {
+	use := st.use(c, rows)
+	use.Condition = st.condition(c)
 	if use.Given["headers"] {
 		st.plan.UseHeaders()
 	}
-	s := served{c: c, name: name}
-	s.condition, use.Condition = st.condition(c)
-	s.Fragment = st.fragments.Fragment(c.match.Func, use)
-	return s
+	return st.fragments.Fragment(c.match.Func, use, st.names(c, name))
 }
 
-// write writes text, one of the fragment's, in one pass: what stands for a placeholder may be the client's and
-// look like another.
-func (st *statement) write(o *splice.Output, s served, text string) {
-	c := s.c
-	o.WriteMarked(text, strconv.Itoa(c.number), c.Start, func(placeholder string) (string, func()) {
-		switch placeholder {
-		case "{c}":
-			return s.name, nil
-		case "{condition}":
-			return s.condition, nil
-		}
-		if p := paramNamed(c.match.Func.Params, placeholder[1:len(placeholder)-1]); p != nil {
-			return "", func() { st.writeArg(o, c, *p) }
-		}
-		return st.fixed(c, placeholder), nil
-	})
-}
-
-// writeText writes text of the engine's whose placeholders are the same wherever it stands.
-func (st *statement) writeText(o *splice.Output, c *call, text string) {
-	o.WriteMarked(text, strconv.Itoa(c.number), c.Start, func(placeholder string) (string, func()) { return st.fixed(c, placeholder), nil })
-}
-
-// fixed returns what stands for such a placeholder; one that is none for itself.
-func (st *statement) fixed(c *call, placeholder string) string {
-	switch placeholder {
-	case "{name}":
-		return sqlfuncs.QuoteIdent(c.match.Name)
-	case "{hstore}":
-		return st.env.HstoreSchema
+func (st *statement) names(c *call, name string) sqlfuncs.Names {
+	return sqlfuncs.Names{
+		Call: name, Called: sqlfuncs.QuoteIdent(c.match.Name), Hstore: st.env.HstoreSchema,
+		Number: strconv.Itoa(c.number), Mark: mark(c.number),
 	}
-	return placeholder
+}
+
+// write writes SQL that serves a call, with its places.
+func (st *statement) write(o *splice.Output, c *call, text string) {
+	for {
+		before, param, after, found := sqlfuncs.CutPlace(text)
+		o.Write(before, c.Start)
+		switch {
+		case !found:
+			return
+		case param == "":
+			o.WriteSecret(c.Start)
+		default:
+			st.writeArg(o, c, c.param(param))
+		}
+		text = after
+	}
 }
 
 // placeExpr serves a call by an expression that stands where the call stood.
@@ -217,6 +205,8 @@ func (st *statement) writeBody(o *splice.Output, c *call, name string) {
 	if !c.function && !c.match.Func.Set {
 		defer func() { o.Write(st.asRow(c), c.Start) }()
 	}
-	f := st.fragment(c, name, false)
-	st.write(o, f, f.Expr)
+	st.write(o, c, st.fragment(c, name, false).Expr)
 }
+
+// mark is what error markers hold of a call: its number in the text and the place of the secret.
+func mark(number int) string { return strconv.Itoa(number) + " " + sqlfuncs.SecretPlace }

@@ -152,8 +152,7 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *plan.Refusal {
 			}
 		})
 		o.Write(", ", c.Start)
-		f := st.fragment(c, name, true)
-		st.write(o, f, f.CTEs)
+		st.write(o, c, st.fragment(c, name, true).CTEs)
 	})
 	rs.calls, rs.names = append(rs.calls, c), append(rs.names, name)
 	c.ref = func(o *splice.Output) { o.Write(name+"."+sqlfuncs.QuoteIdent(c.match.Func.Serves), c.Start) }

@@ -18,8 +18,8 @@ import (
 // ten to forty times as long as a call. So where many calls are served by functions, each of which is evaluated once
 // at most, they become the rows of a WITH query in which each function is called in one place:
 //
-//	with r_a(n, f, b, w, h1, h2, …) as (values (1, 1, case when <a condition> then 1 else 0 end, 1, <arguments>), …),
-//	     r as materialized (select a.n, a.b, case when a.f = 1 and a.b = a.w then mbus4.at_post(a.h1, …) end as f1, … from r_a a)
+//	with r_args(n, f, b, w, h1, h2, …) as (values (1, 1, case when <a condition> then 1 else 0 end, 1, <arguments>), …),
+//	     r as materialized (select a.n, a.b, case when a.f = 1 and a.b = a.w then mbus4.at_post(a.h1, …) end as f1, … from r_args a)
 //	values ((select f1 from r where n = 1 limit 1)), ((select case b when 1 then … end from r where n = 2 limit 1)), …
 //
 // f says which function a row is for, w in which branch of a CASE the call stands, b which one is taken. Where several
@@ -45,6 +45,30 @@ type callRows struct {
 type rowExpr struct {
 	text    string
 	columns map[string]int // by parameter
+}
+
+// write writes the function's call for a row of a.
+func (e rowExpr) write(o *splice.Output, at int) {
+	for text := e.text; ; {
+		before, param, after, found := sqlfuncs.CutPlace(text)
+		o.Write(before, at)
+		switch {
+		case !found:
+			return
+		case param == "":
+			o.WriteSecret(at)
+		default:
+			o.Write("a."+column(e.columns[param]), at)
+		}
+		text = after
+	}
+}
+
+// rowNames are the names for a function that is called for rows of a; a call's number stands in its row.
+func (st *statement) rowNames(c *call) sqlfuncs.Names {
+	names := st.names(c, "")
+	names.Number, names.Mark = "a.n", "'||a.n||' "+sqlfuncs.SecretPlace
+	return names
 }
 
 // pointRows is what a point has of both.
@@ -99,7 +123,7 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 	if use.Given["headers"] {
 		st.plan.UseHeaders()
 	}
-	kind := rows.kind(f, st.fragments.Fragment(f, use).Expr)
+	kind := rows.kind(f, st.fragments.Fragment(f, use, st.rowNames(c)).Expr)
 	rows.calls, rows.kinds, rows.guards, rows.branch = append(rows.calls, c), append(rows.kinds, kind), append(rows.guards, ctx.guards), append(rows.branch, ctx.branch)
 	c.column = fmt.Sprintf("%s.f%d", rows.name, kind+1)
 	// Volatile, as the call was: see placeInSet.
@@ -124,7 +148,7 @@ func (r *callRows) kind(f *sqlfuncs.Func, text string) int {
 	e := rowExpr{text: text, columns: map[string]int{}}
 	from := map[string]int{} // by type, behind the columns that the function has
 	for _, p := range f.Params {
-		if !strings.Contains(text, "{"+p.Name+"}") {
+		if !strings.Contains(text, sqlfuncs.ArgPlace(p.Name)) {
 			continue
 		}
 		t := p.Type.SQL(r.st.env.HstoreSchema)
@@ -166,7 +190,7 @@ func (r *pointRows) write(o *splice.Output) {
 
 func (r *callRows) write(o *splice.Output) {
 	at, choices := r.calls[0].Start, r.choices()
-	o.Write(r.name+"_a(n, f", at)
+	o.Write(r.name+"_args(n, f", at)
 	if choices {
 		o.Write(", b, w", at)
 	}
@@ -208,15 +232,10 @@ func (r *callRows) write(o *splice.Output) {
 	}
 	for i, e := range r.exprs {
 		o.Write(fmt.Sprintf(", case when a.f = %d%s then ", i+1, taken), at)
-		o.WriteMarked(strings.ReplaceAll(e.text, "{k.a}", "'||a.n||' {secret}"), "", at, func(placeholder string) (string, func()) {
-			if j, ok := e.columns[placeholder[1:len(placeholder)-1]]; ok {
-				return "a." + column(j), nil
-			}
-			return r.st.fixed(r.calls[slices.Index(r.kinds, i)], placeholder), nil
-		})
+		e.write(o, at)
 		o.Write(" end as f"+strconv.Itoa(i+1), at)
 	}
-	o.Write(" from "+r.name+"_a a)", at)
+	o.Write(" from "+r.name+"_args a)", at)
 }
 
 // writeRow writes the arguments of call i.

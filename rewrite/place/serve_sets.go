@@ -14,8 +14,8 @@ import (
 // Each call that is served inline brings WITH queries of its own, and the time that the server takes to plan them
 // grows with the square of their number. So in a statement with many calls those of one function share theirs:
 //
-//	with c1_a(n, <parameters>) as (values (1, …), (2, …), …), c1 as (<the fragment>)
-//	values ((select post from c1 where n = 1)), ((select post from c1 where n = 2)), …
+//	with call1_args(n, <parameters>) as (values (1, …), (2, …), …), call1 as (<the fragment>)
+//	values ((select post from call1 where n = 1)), ((select post from call1 where n = 2)), …
 //
 // n is the call's number in the text. A call whose arguments hold another goes into a later set than that one.
 // Sets are small, for each look-up reads its set. What cannot stand in a set makes all calls of the statement
@@ -63,7 +63,7 @@ func (st *statement) placeInSet(c *call, ctx context) *plan.Refusal {
 	set := st.sets[key]
 	if set == nil || len(set.calls) == callsInSet {
 		use := sqlfuncs.Use{Given: map[string]bool{}, Rows: true, Numbered: true}
-		if st.fragments.Fragment(c.match.Func, use).OneCall {
+		if st.fragments.Shape(c.match.Func, use).OneCall {
 			return refusePosition(c, placeMany)
 		}
 		set = &callSet{st: st, fn: c.match.Func, level: key.level}
@@ -102,7 +102,7 @@ func (st *statement) writeSets(o *splice.Output, sets []*callSet) {
 
 func (s *callSet) write(o *splice.Output) {
 	st, at := s.st, s.calls[0].Start
-	o.Write(s.name+"_a(n", at)
+	o.Write(s.name+"_args(n", at)
 	for _, p := range s.fn.Params {
 		o.Write(", "+sqlfuncs.QuoteIdent(p.Name), at)
 	}
@@ -135,6 +135,5 @@ func (s *callSet) write(o *splice.Output) {
 		st.plan.UseHeaders()
 	}
 	o.Write("), ", at)
-	f := served{c: s.calls[0], name: s.name, Fragment: st.fragments.Fragment(s.fn, use)}
-	st.write(o, f, f.CTEs)
+	st.write(o, s.calls[0], st.fragments.Fragment(s.fn, use, st.names(s.calls[0], s.name)).CTEs)
 }

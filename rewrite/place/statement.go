@@ -120,7 +120,7 @@ func first(functions ...func() *plan.Refusal) *plan.Refusal {
 // number gives a call the next number of the text, and returns the name that its WITH queries begin with.
 func (st *statement) number(c *call) string {
 	c.number = st.plan.AddCall(c.Span, c.match)
-	return fmt.Sprintf("%sc%d", st.prefix, c.number)
+	return fmt.Sprintf("%scall%d", st.prefix, c.number)
 }
 
 // numberShared is number for a call that is served by an expression. Equal calls may share their number.
@@ -129,7 +129,7 @@ func (st *statement) numberShared(c *call) string {
 	first, shares := st.shared[key]
 	if first != nil {
 		c.number = first.number
-		return fmt.Sprintf("%sc%d", st.prefix, c.number)
+		return fmt.Sprintf("%scall%d", st.prefix, c.number)
 	}
 	if shares {
 		st.shared[key] = c

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"strconv"
+	"strings"
 
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/splice"
@@ -14,7 +14,7 @@ type Prelude struct {
 	Func *sqlfuncs.Func
 	Name string           // as called, folded to lower case
 	Args map[string]Value // all parameters, under their first names
-	Call int              // the number that {k} stands for in the call's Fragment
+	Call int              // the number of the call, sqlfuncs.Names.Number
 	// Offset is where the call stands in the client's text, in bytes.
 	Offset int
 	// Guard is an expression that the prelude statement must evaluate before it does anything: it is true, or fails.
@@ -37,10 +37,7 @@ type preludeCall struct {
 func (p *Plan) Preludes() []Prelude {
 	out := make([]Prelude, len(p.preludes))
 	for i, s := range p.preludes {
-		guard := s.guard
-		if guard != "" {
-			guard = splice.WithMark(guard, strconv.Itoa(s.call), p.secretOr())
-		}
+		guard := strings.ReplaceAll(s.guard, sqlfuncs.SecretPlace, p.secretOr())
 		out[i] = Prelude{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].Start, Args: make(map[string]Value, len(s.args))}
 		for name, g := range s.args {
 			out[i].Args[name] = p.given[g].Value

@@ -51,5 +51,7 @@ func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 // writeRefusal writes a statement that fails when the server analyses it, as the statement that is refused would have.
 // EditReport finds the refusal by its number.
 func writeRefusal(o *splice.Output, number, anchor int) {
-	o.WriteMarked("select '"+refusalMarker+"{k}'::pg_catalog.int4", strconv.Itoa(number), anchor, nil)
+	o.Write("select '"+refusalMarker+strconv.Itoa(number)+" ", anchor)
+	o.WriteSecret(anchor)
+	o.Write("'::pg_catalog.int4", anchor)
 }

@@ -6,65 +6,11 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// writeSecret writes the place of the secret.
-func (o *Output) writeSecret(anchor int) {
+// WriteSecret writes the place of the secret.
+func (o *Output) WriteSecret(anchor int) {
 	o.segs = append(o.segs, segment{out: o.b.Len(), in: anchor, secret: true})
 	o.b.WriteString(BlankSecret)
 	o.last = BlankSecret[SecretLen-1]
-}
-
-// WriteMarked writes text of the engine's with {k} in it: the call's number, and in a literal the secret
-// behind it. other gives what stands for any other placeholder, or writes it; nil where there is none.
-func (o *Output) WriteMarked(text, number string, anchor int, other func(placeholder string) (string, func())) {
-	literal := false
-	var b strings.Builder
-	flush := func() {
-		o.Write(b.String(), anchor)
-		b.Reset()
-	}
-	for {
-		open := strings.IndexByte(text, '{')
-		length := strings.IndexByte(text[max(open, 0):], '}') + 1
-		if open < 0 || length == 0 {
-			break
-		}
-		b.WriteString(text[:open])
-		literal = literal != (strings.Count(text[:open], "'")%2 == 1)
-		placeholder := text[open : open+length]
-		text = text[open+length:]
-		if placeholder == "{k}" {
-			b.WriteString(number)
-			if !literal {
-				continue
-			}
-			b.WriteByte(' ')
-			placeholder = "{secret}"
-		}
-		if placeholder == "{secret}" {
-			flush()
-			o.writeSecret(anchor)
-			continue
-		}
-		fill, emit := placeholder, (func())(nil) // unknown ones stay, such as {1,32} in a regular expression
-		if other != nil {
-			fill, emit = other(placeholder)
-		}
-		b.WriteString(fill)
-		if emit != nil {
-			flush()
-			emit()
-		}
-	}
-	b.WriteString(text)
-	flush()
-}
-
-// WithMark fills {k} in text of the engine's that goes to the server at once, rather than with a plan: the
-// call's number, and in a literal the secret behind it.
-func WithMark(text, number, secret string) string {
-	o := &Output{}
-	o.WriteMarked(text, number, 0, nil)
-	return o.Text().WithSecret(secret)
 }
 
 // Output is the rewritten text while it is built.

@@ -39,15 +39,15 @@ select x.* from t, lateral (select native_create_temporary_consumer((t.name)::pg
 # beside calls and in their arguments, once for each row
 select mbus4.post_temp(mbus4.create_temporary_queue(), 'a=>1'), mbus4.create_temporary_queue() from t
 ----
-with mbus4_r1 as materialized (select pg_catalog.row_number() over () as n, s.* from (select null, native_create_temporary_queue(), (native_create_temporary_queue())::pg_catalog.text from t) as s(h1, h2, h3)), mbus4_c3_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, mbus4_r1.h3, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c3 as (select * from served_rows) select mbus4_c3."post" as "post_temp", mbus4_r1.h2 as "create_temporary_queue" from mbus4_r1 left join mbus4_c3 on mbus4_c3.n = mbus4_r1.n order by mbus4_r1.n
+with mbus4_rows1 as materialized (select pg_catalog.row_number() over () as n, s.* from (select null, native_create_temporary_queue(), (native_create_temporary_queue())::pg_catalog.text from t) as s(h1, h2, h3)), mbus4_call3_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_rows1.n, mbus4_rows1.h3, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_rows1), mbus4_call3 as (select * from served_rows) select mbus4_call3."post" as "post_temp", mbus4_rows1.h2 as "create_temporary_queue" from mbus4_rows1 left join mbus4_call3 on mbus4_call3.n = mbus4_rows1.n order by mbus4_rows1.n
 
 select mbus4.post('q', '') || mbus4.create_temporary_queue() from t
 ----
-with mbus4_r1 as (select 1::bigint as n, s.* from (select null from t) as s(h1)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" || native_create_temporary_queue() as "?column?" from mbus4_c1
+with mbus4_rows1 as (select 1::bigint as n, s.* from (select null from t) as s(h1)), mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_rows1.n, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_rows1), mbus4_call1 as (select * from served_rows) select mbus4_call1."post" || native_create_temporary_queue() as "?column?" from mbus4_call1
 
 select mbus4.consume('q'), mbus4.create_temporary_queue()
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume", native_create_temporary_queue() as "create_temporary_queue"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume", native_create_temporary_queue() as "create_temporary_queue"
 
 # what would be written twice, or evaluated once for a set
 select mbus4.consume('q'), mbus4.create_temporary_queue() from t

@@ -168,15 +168,15 @@ error 42809 at "mbus4.proces": mbus4.process_queue(…) is a procedure
 # the functions of the work queue
 select mbus4.add_message($1), mbus4.complete_message(5), mbus4.release_messages(process_id => 7)
 ----
-with mbus4_c1_a(n, "payload") as (select 1::bigint, ($1)::jsonb), mbus4_c1 as (select * from served), mbus4_c2_a(n, "message_id") as (select 1::bigint, (5)::bigint), mbus4_c2 as (select * from served), mbus4_c3_a(n, "process_id") as (select 1::bigint, (7)::integer), mbus4_c3 as (select * from served) select (select "add_message" as "add_message" from mbus4_c1), (select "complete_message" as "complete_message" from mbus4_c2), (select "release_messages" as "release_messages" from mbus4_c3)
+with mbus4_call1_args(n, "payload") as (select 1::bigint, ($1)::jsonb), mbus4_call1 as (select * from served), mbus4_call2_args(n, "message_id") as (select 1::bigint, (5)::bigint), mbus4_call2 as (select * from served), mbus4_call3_args(n, "process_id") as (select 1::bigint, (7)::integer), mbus4_call3 as (select * from served) select (select "add_message" as "add_message" from mbus4_call1), (select "complete_message" as "complete_message" from mbus4_call2), (select "release_messages" as "release_messages" from mbus4_call3)
 
 select id, payload from mbus4.get_next_message(pg_backend_pid())
 ----
-with mbus4_c1_a(n, "current_process_id") as (select 1::bigint, (pg_backend_pid())::integer), mbus4_c1 as (select * from served) select id, payload from pg_catalog.unnest(array(select "get_next_message" from mbus4_c1)) as "get_next_message"
+with mbus4_call1_args(n, "current_process_id") as (select 1::bigint, (pg_backend_pid())::integer), mbus4_call1 as (select * from served) select id, payload from pg_catalog.unnest(array(select "get_next_message" from mbus4_call1)) as "get_next_message"
 
 select (mbus4.get_next_message(p)).* from (values (1), (2)) v (p)
 ----
-with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null, (p)::integer from (values (1), (2)) v (p)) as s(h1, h2)), mbus4_c1_a(n, "current_process_id") as (select mbus4_r1.n, mbus4_r1.h2 from mbus4_r1), mbus4_c1 as (select * from served_rows) select (mbus4_c1."get_next_message").* from mbus4_c1 order by mbus4_c1.n, mbus4_c1.o
+with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (select null, (p)::integer from (values (1), (2)) v (p)) as s(h1, h2)), mbus4_call1_args(n, "current_process_id") as (select mbus4_rows1.n, mbus4_rows1.h2 from mbus4_rows1), mbus4_call1 as (select * from served_rows) select (mbus4_call1."get_next_message").* from mbus4_call1 order by mbus4_call1.n, mbus4_call1.o
 
 insert into mbus4.work_queue(payload) values ('{}')
 ----

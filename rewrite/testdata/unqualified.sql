@@ -1,27 +1,27 @@
 # All that is found is ours, as the session says.
 select post('q', 'a=>1')
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
 
 select * from consume('q')
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
 
 select m.iid from consume('q') m join users u on u.id = post.id
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select m.iid from pg_catalog.unnest(array(select "consume" from mbus4_c1)) m join users u on u.id = post.id
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select m.iid from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m join users u on u.id = post.id
 
 select POST ( 'q', 'a=>1' ), "post"('q', 'a=>2')
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>2')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served) select (select "post" as "post" from mbus4_c1), (select "post" as "post" from mbus4_c2)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>2')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select (select "post" as "post" from mbus4_call1), (select "post" as "post" from mbus4_call2)
 
 select post/* why */('q', 'a=>1')
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
 
 select consume_q_by_c()
 ----
-with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, ('c')::pg_catalog.text), mbus4_c1 as (select * from served) select pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume_q_by_c"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, ('c')::pg_catalog.text), mbus4_call1 as (select * from served) select pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume_q_by_c"
 
 select 1 from t where post('q', 'a=>1') = 'x'
 ----
@@ -29,11 +29,11 @@ select 1 from t where at_post(('q')::pg_catalog.text, ('a=>1')::public.hstore, n
 
 select mbus4.post('q', 'a=>1'), post('q', 'a=>1')
 ----
-with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served), mbus4_c2_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c2 as (select * from served) select (select "post" as "post" from mbus4_c1), (select "post" as "post" from mbus4_c2)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select (select "post" as "post" from mbus4_call1), (select "post" as "post" from mbus4_call2)
 
 select post('q', hstore('id', take.id)) from take
 ----
-with mbus4_r1 as (select 1::bigint as n, s.* from (select null, (hstore('id', take.id))::public.hstore from take) as s(h1, h2)), mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_r1.n, ('q')::pg_catalog.text, mbus4_r1.h2, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."post" as "post" from mbus4_c1
+with mbus4_rows1 as (select 1::bigint as n, s.* from (select null, (hstore('id', take.id))::public.hstore from take) as s(h1, h2)), mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select mbus4_rows1.n, ('q')::pg_catalog.text, mbus4_rows1.h2, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text from mbus4_rows1), mbus4_call1 as (select * from served_rows) select mbus4_call1."post" as "post" from mbus4_call1
 
 call process_queue(1)
 ----
@@ -63,20 +63,20 @@ select post('q')
 # The argument might be a row.
 select take(x) from t x
 ----
-with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null, pg_catalog.textcat((x), '')::pg_catalog.text from t x) as s(h1, h2)), mbus4_c1_a(n, "msgid") as (select mbus4_r1.n, mbus4_r1.h2 from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."take" as "take" from mbus4_c1 order by mbus4_c1.n
+with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (select null, pg_catalog.textcat((x), '')::pg_catalog.text from t x) as s(h1, h2)), mbus4_call1_args(n, "msgid") as (select mbus4_rows1.n, mbus4_rows1.h2 from mbus4_rows1), mbus4_call1 as (select * from served_rows) select mbus4_call1."take" as "take" from mbus4_call1 order by mbus4_call1.n
 
 select (take(x || '')).iid from t x
 ----
-with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null, pg_catalog.textcat((x || ''), '')::pg_catalog.text from t x) as s(h1, h2)), mbus4_c1_a(n, "msgid") as (select mbus4_r1.n, mbus4_r1.h2 from mbus4_r1), mbus4_c1 as (select * from served_rows) select (mbus4_c1."take").iid as "iid" from mbus4_c1 order by mbus4_c1.n
+with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (select null, pg_catalog.textcat((x || ''), '')::pg_catalog.text from t x) as s(h1, h2)), mbus4_call1_args(n, "msgid") as (select mbus4_rows1.n, mbus4_rows1.h2 from mbus4_rows1), mbus4_call1 as (select * from served_rows) select (mbus4_call1."take").iid as "iid" from mbus4_call1 order by mbus4_call1.n
 
 select take(x::text) from t x
 ----
-with mbus4_r1 as (select pg_catalog.row_number() over () as n, s.* from (select null, pg_catalog.textcat((x::text), '')::pg_catalog.text from t x) as s(h1, h2)), mbus4_c1_a(n, "msgid") as (select mbus4_r1.n, mbus4_r1.h2 from mbus4_r1), mbus4_c1 as (select * from served_rows) select mbus4_c1."take" as "take" from mbus4_c1 order by mbus4_c1.n
+with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (select null, pg_catalog.textcat((x::text), '')::pg_catalog.text from t x) as s(h1, h2)), mbus4_call1_args(n, "msgid") as (select mbus4_rows1.n, mbus4_rows1.h2 from mbus4_rows1), mbus4_call1 as (select * from served_rows) select mbus4_call1."take" as "take" from mbus4_call1 order by mbus4_call1.n
 
 # One that bears its own guard: SQL's PREPARE may run later.
 prepare p as select post('q', 'a=>1')
 ----
-prepare p as with mbus4_c1_a(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (case when ours_still('post', 2, '{}', 1) then ('q')::pg_catalog.text end), ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_c1 as (select * from served) select (select "post" as "post" from mbus4_c1)
+prepare p as with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (case when ours_still('post', 2, '{}', 1) then ('q')::pg_catalog.text end), ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
 
 prepare p as select readme()
 ----
@@ -89,7 +89,7 @@ prepare p as select 1 where at_post((case when ours_still('post', 2, '{}', 1) th
 # So does each of several statements.
 select 1; select * from consume('q')
 ----
-select 1; with mbus4_c1_a(n, "qname", "cname") as (select 1::bigint, (case when ours_still('consume', 1, '{}', 1) then ('q')::pg_catalog.text end), 'default'::pg_catalog.text), mbus4_c1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_c1)) as "consume"
+select 1; with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, (case when ours_still('consume', 1, '{}', 1) then ('q')::pg_catalog.text end), 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
 
 select 1; select run_on_q('select 1')
 ----

@@ -1,23 +1,23 @@
 -- Removes what nobody will get: expired messages. What a dropped consumer left behind belongs to no
 -- queue any more and is the sweeper's. dmq keeps everything.
-{c}_d as (
+{{.Call}}_removed as (
     delete from mbus4.message m
     where m.ctid = any(array(
         select x.ctid
         from mbus4.message x
         where x.expires <= (select pg_catalog.clock_timestamp())
-          and x.consumer_id in (select c.id from mbus4.consumer c join {c}_a a on c.queue = pg_catalog.lower(a.qname) where c.queue <> 'dmq')
+          and x.consumer_id in (select c.id from mbus4.consumer c join {{.Call}}_args a on c.queue = pg_catalog.lower(a.qname) where c.queue <> 'dmq')
         for update skip locked))
 ),
-{c}_r as materialized (
+{{.Call}}_checked as materialized (
     select a.n
-    from {c}_a a
+    from {{.Call}}_args a
     where exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
-       or pg_catalog.format('mbus4-error {k.a} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+       or pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
 ),
-{c}_e as (
-    insert into mbus4.waiting (dep, consumer_id, id) select null, null, null from {done:}
+{{.Call}}_enforced as (
+    insert into mbus4.waiting (dep, consumer_id, id) select null, null, null from {{template "done" .}}
 ),
-{c} as (
-    select r.n, ''::void as clear_queue from {c}_r r
+{{.Call}} as (
+    select r.n, ''::void as clear_queue from {{.Call}}_checked r
 )

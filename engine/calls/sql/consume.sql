@@ -3,45 +3,47 @@
 -- row addresses keeps the planner from guessing how many there are. The conditions are written so that
 -- it takes most rows in the range for matches: else it fetches and sorts a whole backlog (see
 -- TestConsumePlanIsStable).
-{c}_k as materialized (
-    select {consumer:a;c} as id,
-           {amt} as amt,
+{{- $queue := print "(select k.queue from " .Call "_consumer k)"}}
+{{- $now := print "(select k.now from " .Call "_consumer k)"}}
+{{.Call}}_consumer as materialized (
+    select {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id,
+           {{if eq .Result "consumen"}}greatest(a.amt, 0){{else}}1{{end}} as amt,
            pg_catalog.clock_timestamp() as now,
-           {hint:c.id} as low,
+           {{template "hint" .With "Consumer" "c.id"}} as low,
            c.queue,
-           {hstore}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
+           {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
                'seenby', array[pg_catalog.current_database()::text]::text]) as headers,
-           {hstore}.hstore('destination'::text, c.queue) as destination
-    from {c}_a a
+           {{.Hstore}}.hstore('destination'::text, c.queue) as destination
+    from {{.Call}}_args a
     left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
-{c}_d as (
+{{.Call}}_taken as (
     delete from mbus4.message m
     where m.ctid = any(array(
         select x.ctid
         from mbus4.message x
-        where x.consumer_id = (select k.id from {c}_k k)
-          and (x.available_at, x.id) >= ((select k.low from {c}_k k), 0)
-          and x.available_at <= (select k.now from {c}_k k)
-          and {deliverable:x;(select k.now from {c}_k k)}
-          {also}
+        where x.consumer_id = (select k.id from {{.Call}}_consumer k)
+          and (x.available_at, x.id) >= ((select k.low from {{.Call}}_consumer k), 0)
+          and x.available_at <= (select k.now from {{.Call}}_consumer k)
+          and {{template "deliverable" .With "Row" "x" "Now" $now}}
+          {{if .Conditional}}{{template "meets" .With "Row" "x" "Queue" $queue}}{{end}}
         order by x.available_at, x.id
-        limit (select k.amt from {c}_k k)
+        limit (select k.amt from {{.Call}}_consumer k)
         for update skip locked
     ))
     returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
-              coalesce(m.iid, {iid:(select k.queue from {c}_k k);m.available_at;m.id}) as iid
+              coalesce(m.iid, {{template "iid" .With "Queue" $queue "At" "m.available_at" "ID" "m.id"}}) as iid
 ),
-{wake}
-{c} as (
+{{if .Ordered}}{{template "wake" .}}{{end}}
+{{.Call}} as (
     select 1::bigint as n,
            row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
                case when d.headers is null
-                   then k.headers operator({hstore}.||) {hstore}.hstore('enqueue_time'::text, d.added::text)
-                   else k.headers operator({hstore}.||) {hstore}.hstore('enqueue_time'::text, d.added::text)
-                       operator({hstore}.||) d.headers operator({hstore}.||) k.destination
+                   then k.headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('enqueue_time'::text, d.added::text)
+                   else k.headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('enqueue_time'::text, d.added::text)
+                       operator({{.Hstore}}.||) d.headers operator({{.Hstore}}.||) k.destination
                end,
-               d.properties, d.data)::mbus4.qt_model as {result}
-    from {c}_d d, {c}_k k
+               d.properties, d.data)::mbus4.qt_model as {{.Result}}
+    from {{.Call}}_taken d, {{.Call}}_consumer k
     order by d.available_at, d.id
 )

@@ -1,15 +1,15 @@
 -- Old code gives the consumer first: it is read that way when only the second argument names a queue.
 -- The selector's row is there already (see Selectors).
-{c}_v as materialized (
-    select a.n, q.id as queue_id, a.selector, {selector_id:a.selector;s} as selector_id, s.headers, s.properties, s.data, a.noindex,
-           coalesce(q.name, pg_catalog.format('mbus4-error {k} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
+{{.Call}}_asked as materialized (
+    select a.n, q.id as queue_id, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id, s.headers, s.properties, s.data, a.noindex,
+           coalesce(q.name, pg_catalog.format('mbus4-error {{.Mark}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
            case when q.kind = 'dmq'
-                    then pg_catalog.format('mbus4-error {k} 42809 queue "%s" has only the consumer "default"', q.name)::int::text
+                    then pg_catalog.format('mbus4-error {{.Mark}} 42809 queue "%s" has only the consumer "default"', q.name)::int::text
                 when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
-                else pg_catalog.format('mbus4-error {k} 42602 %s is not a valid name for a consumer', coalesce('"' || q.cname || '"', 'null'))::int::text
+                else pg_catalog.format('mbus4-error {{.Mark}} 42602 %s is not a valid name for a consumer', coalesce('"' || q.cname || '"', 'null'))::int::text
            end as cname
-    from {c}_a a
-    {selector_row:a.selector}
+    from {{.Call}}_args a
+    {{template "selector_row" .With "Selector" "a.selector"}}
     left join lateral (
         select q.id, q.name, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
@@ -18,26 +18,26 @@
         limit 1
     ) q on true
 ),
-{c}_c as (
+{{.Call}}_created as (
     insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, asks_headers, asks_properties, asks_data)
-    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data from {c}_v v
+    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data from {{.Call}}_asked v
     on conflict (queue, name) do nothing
     returning id, queue, name
 ),
-{c}_r as materialized (
+{{.Call}}_checked as materialized (
     select v.n
-    from {c}_v v
-    left join {c}_c c on c.queue = v.queue and c.name = v.cname
+    from {{.Call}}_asked v
+    left join {{.Call}}_created c on c.queue = v.queue and c.name = v.cname
     where case when c.id is null
-                   then pg_catalog.format('mbus4-error {k} 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname)::int = 0
+                   then pg_catalog.format('mbus4-error {{.Mark}} 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname)::int = 0
                -- Consuming needs no index of its own; whoever wants one all the same gets its text.
-               when v.noindex then {notice:'00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id}
+               when v.noindex then {{template "notice" .With "Text" "'00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id"}}
                else true
           end
 ),
-{c}_e as (
-    insert into mbus4.consumer (queue, name) select null, null from {done:}
+{{.Call}}_enforced as (
+    insert into mbus4.consumer (queue, name) select null, null from {{template "done" .}}
 ),
-{c} as (
-    select r.n, ''::void as create_consumer from {c}_r r
+{{.Call}} as (
+    select r.n, ''::void as create_consumer from {{.Call}}_checked r
 )

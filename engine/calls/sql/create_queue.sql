@@ -1,32 +1,32 @@
 -- A queue that exists keeps everything but its consumers_cnt, with a NOTICE.
-{c}_v as materialized (
+{{.Call}}_asked as materialized (
     select a.n,
            case when a.qname collate "C" ~ '^[a-z0-9_]{1,32}$' and a.qname not in ('dmq', 'temp') then a.qname
-                else pg_catalog.format('mbus4-error {k.a} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null'))::int::text
+                else pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null'))::int::text
            end as name,
            case when a.ncons >= 1 then a.ncons
-                else pg_catalog.format('mbus4-error {k.a} 22023 the number of consumers of queue "%s" must be at least 1', a.qname)::int
+                else pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the number of consumers of queue "%s" must be at least 1', a.qname)::int
            end as ncons
-    from {c}_a a
+    from {{.Call}}_args a
 ),
-{c}_q as (
+{{.Call}}_created as (
     insert into mbus4.queue (name, consumers_cnt)
-    select distinct on (v.name) v.name, v.ncons from {c}_v v order by v.name, v.n desc
+    select distinct on (v.name) v.name, v.ncons from {{.Call}}_asked v order by v.name, v.n desc
     on conflict (name) do update set consumers_cnt = excluded.consumers_cnt
     returning id, name, consumers_cnt, xmax = 0 as created
 ),
-{c}_r as materialized (
+{{.Call}}_checked as materialized (
     select v.n
-    from {c}_v v
-    join {c}_q q on q.name = v.name
-    where q.created or {notice:'42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt}
+    from {{.Call}}_asked v
+    join {{.Call}}_created q on q.name = v.name
+    where q.created or {{template "notice" .With "Text" `'42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt`}}
 ),
-{c}_c as (
+{{.Call}}_consumers as (
     insert into mbus4.consumer (queue_id, queue, name)
-    select q.id, q.name, 'default' from {c}_q q where q.created
+    select q.id, q.name, 'default' from {{.Call}}_created q where q.created
     union all
-    select null, null, null from {done:}
+    select null, null, null from {{template "done" .}}
 ),
-{c} as (
-    select r.n, ''::void as create_queue from {c}_r r
+{{.Call}} as (
+    select r.n, ''::void as create_queue from {{.Call}}_checked r
 )

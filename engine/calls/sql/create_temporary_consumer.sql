@@ -1,1 +1,1 @@
-mbus4.new_temporary_consumer({qname}, {selector}, {k})
+mbus4.new_temporary_consumer({{.Arg "qname"}}, {{.Arg "selector"}}, {{.Number}})

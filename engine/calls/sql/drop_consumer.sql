@@ -1,7 +1,7 @@
 -- What only this consumer was waiting for becomes unreachable at once; the sweeper removes it.
-{c}_v as materialized (
+{{.Call}}_asked as materialized (
     select a.n, x.qname, x.cname
-    from {c}_a a
+    from {{.Call}}_args a
     cross join lateral (
         select x.qname, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
@@ -10,27 +10,27 @@
         limit 1
     ) x
 ),
-{c}_c as (
+{{.Call}}_dropped as (
     delete from mbus4.consumer c
-    using {c}_v v
+    using {{.Call}}_asked v
     where c.queue = pg_catalog.lower(v.qname) and c.name = pg_catalog.lower(v.cname)
       and case when c.queue = pg_catalog.lower(v.qname) and c.queue = 'dmq'
-               then pg_catalog.format('mbus4-error {k.v} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0
+               then pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue)::int = 0
                else true end
     returning v.n
 ),
-{c}_r as materialized (
+{{.Call}}_checked as materialized (
     select v.n
-    from {c}_v v
-    where exists (select from {c}_c c where c.n = v.n)
+    from {{.Call}}_asked v
+    where exists (select from {{.Call}}_dropped c where c.n = v.n)
        or (case when exists (select from mbus4.queue q where q.name = pg_catalog.lower(v.qname))
-                then pg_catalog.format('mbus4-error {k.v} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
-                else pg_catalog.format('mbus4-error {k.v} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
+                then pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
+                else pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
            end)::int = 0
 ),
-{c}_e as (
-    insert into mbus4.consumer (queue, name) select null, null from {done:}
+{{.Call}}_enforced as (
+    insert into mbus4.consumer (queue, name) select null, null from {{template "done" .}}
 ),
-{c} as (
-    select r.n, ''::void as drop_consumer from {c}_r r
+{{.Call}} as (
+    select r.n, ''::void as drop_consumer from {{.Call}}_checked r
 )

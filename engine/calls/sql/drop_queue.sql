@@ -1,29 +1,29 @@
 -- The condition on the kind names the argument, too, so that no other queue's row meets it before the join.
 -- The consumers go with the queue, and so do its triggers and those that feed it; the messages become
 -- unreachable at once and the sweeper removes them.
-{c}_q as (
+{{.Call}}_dropped as (
     delete from mbus4.queue q
-    using {c}_a a
+    using {{.Call}}_args a
     where q.name = pg_catalog.lower(a.qname)
       and case when q.name = pg_catalog.lower(a.qname) and q.name in ('dmq', 'semaphore_events')
-               then pg_catalog.format('mbus4-error {k.a} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0
+               then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0
                else true end
     returning a.n, q.name
 ),
-{c}_t as (
+{{.Call}}_triggers as (
     delete from mbus4.consumer c
-    using {c}_q q
+    using {{.Call}}_dropped q
     where c.target = q.name or c.target is not null and c.queue = q.name and c.queue_id is null
 ),
-{c}_r as materialized (
+{{.Call}}_checked as materialized (
     select a.n
-    from {c}_a a
-    where exists (select from {c}_q q where q.n = a.n)
-       or pg_catalog.format('mbus4-error {k.a} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
+    from {{.Call}}_args a
+    where exists (select from {{.Call}}_dropped q where q.n = a.n)
+       or pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
 ),
-{c}_e as (
-    insert into mbus4.consumer (queue, name) select null, null from {done:}
+{{.Call}}_enforced as (
+    insert into mbus4.consumer (queue, name) select null, null from {{template "done" .}}
 ),
-{c} as (
-    select r.n, ''::void as drop_queue from {c}_r r
+{{.Call}} as (
+    select r.n, ''::void as drop_queue from {{.Call}}_checked r
 )

@@ -1,1 +1,1 @@
-(select mbus4.estimated_messages_of({qname}, {k}) as {name})
+(select mbus4.estimated_messages_of({{.Arg "qname"}}, {{.Number}}) as {{.Called}})

@@ -1,7 +1,7 @@
 (select (
-    select {message:m;c.queue}
+    select {{template "message" .With "Row" "m" "Queue" "c.queue"}}
     from mbus4.undelivered(a.msgid) m
     join mbus4.consumer c on c.id = m.consumer_id
     order by m.id, m.consumer_id
-    limit 1) as {name}
-from (select {msgid} as msgid) a)
+    limit 1) as {{.Called}}
+from (select {{.Arg "msgid"}} as msgid) a)

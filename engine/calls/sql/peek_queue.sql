@@ -1,6 +1,6 @@
 (select case
         when not exists (select from mbus4.queue q where q.name = a.qname)
-            then pg_catalog.format('mbus4-error {k} 42704 queue "%s" does not exist', a.qname)::int = 0
+            then pg_catalog.format('mbus4-error {{.Mark}} 42704 queue "%s" does not exist', a.qname)::int = 0
         when a.msgid is not null then exists (
             select from mbus4.undelivered(a.msgid) m
             join mbus4.consumer c on c.id = m.consumer_id
@@ -9,10 +9,10 @@
             select from mbus4.consumer c
             cross join lateral (
                 select from mbus4.message m
-                where m.consumer_id = c.id and m.available_at >= (select {hint:c.id}) and {unexpired:m}
+                where m.consumer_id = c.id and m.available_at >= (select {{template "hint" .With "Consumer" "c.id"}}) and {{template "unexpired" .With "Row" "m"}}
                 order by m.available_at
                 limit 1
             ) m
             where c.queue = a.qname)
-    end as {name}
-from (select pg_catalog.lower({qname}) as qname, {msgid} as msgid) a)
+    end as {{.Called}}
+from (select pg_catalog.lower({{.Arg "qname"}}) as qname, {{.Arg "msgid"}} as msgid) a)

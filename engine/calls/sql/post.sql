@@ -5,10 +5,21 @@
 -- evaluated in its order. That the queue exists is checked where it is done, not where the result is read,
 -- for nobody may read it. The time is turned into a number of microseconds by floating point where
 -- that is exact, which is cheaper.
-{subscribers}
-{c}_p as materialized (
+{{- $queue := "a.qname"}}
+{{- if and .Rows .FixesQueue}}{{$queue = .Arg "qname"}}{{end}}
+{{- $lookup := and .Rows (not .FixesQueue)}}
+{{if $lookup}}
+-- Messages may go to many queues, mostly to the same: each queue is looked up once.
+{{.Call}}_subscribers as materialized (
+    select c.queue, {{template "subscribers" .}}
+    from mbus4.consumer c
+    where c.queue = any(array(select pg_catalog.lower(a.qname) from {{.Call}}_args a group by 1))
+    group by c.queue
+),
+{{end}}
+{{.Call}}_posted as materialized (
     select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
-           {subscribed}
+           {{if .Selective}}{{template "subscribed_selective" .}}{{else}}{{template "subscribed" .}}{{end}}
     from (
         select y.*, y.prefix || case when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
                                      when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
@@ -18,23 +29,29 @@
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
                        case when r.consumers is not null or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
-                            else {no_queue:a;pg_catalog.lower(a.qname)}::text
+                            else {{template "no_queue" .With "Args" "a" "Queue" "pg_catalog.lower(a.qname)"}}::text
                        end as queue,
-                       {prefix} as prefix,
+                       ({{if and .Rows .FixesQueue}}select {{end}}pg_catalog.lower({{$queue}}) || '.' || pg_catalog.current_database() || '.') as prefix,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data,
                        r.consumers, r.choosy, r.general, r.routed
-                from {c}_a a
-                {join_subscribers}
+                from {{.Call}}_args a
+                left join lateral (
+                    {{if $lookup}}
+                    select * from {{.Call}}_subscribers r where r.queue = pg_catalog.lower(a.qname) offset 0
+                    {{else}}
+                    select {{template "subscribers" .}} from mbus4.consumer c where c.queue = pg_catalog.lower({{$queue}})
+                    {{end}}
+                ) r on true
                 offset 0
             ) x
         ) y
     ) z
 ),
-{c}_m as (
+{{.Call}}_stored as (
     insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
     select p.id, pg_catalog.unnest(p.consumers), p.at, p.added, case when p.at >= '2200-01-01Z' then p.iid end, p.delayed_until, p.expires, p.properties, p.data
-    from {c}_p p
+    from {{.Call}}_posted p
 ),
-{c} as (
-    select p.n, p.iid as post from {c}_p p
+{{.Call}} as (
+    select p.n, p.iid as post from {{.Call}}_posted p
 )

@@ -1,2 +1,2 @@
 -- There is nothing to regenerate.
-(select ''::pg_catalog.void as {name})
+(select ''::pg_catalog.void as {{.Called}})

@@ -1,2 +1,2 @@
 -- What the step counted; see step/run_on.sql.
-(pg_catalog.current_setting('mbus4.result_' || {k})::pg_catalog.int4)
+(pg_catalog.current_setting('mbus4.result_' || {{.Number}})::pg_catalog.int4)

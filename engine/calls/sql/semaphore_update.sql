@@ -1,27 +1,27 @@
-{c}_r as materialized (
+{{.Call}}_checked as materialized (
     select a.n, a.active, a.try_release, s.id,
-           case {semaphore:a;s}
+           case {{template "semaphore" .With "Args" "a" "Row" "s"}}
                 when a.active is null or a.try_release is null
-                    then pg_catalog.format('mbus4-error {k.a} 22004 active and try_release of semaphore "%s" must not be null', a.key)::int
+                    then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 active and try_release of semaphore "%s" must not be null', a.key)::int
                 when a.try_release not between 0 and a.active
-                    then pg_catalog.format('mbus4-error {k.a} 22023 semaphore "%s" needs 0 <= try_release <= active, not try_release %s with active %s',
+                    then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 semaphore "%s" needs 0 <= try_release <= active, not try_release %s with active %s',
                         a.key, a.try_release, a.active)::int
            end as ok
-    from {c}_a a
+    from {{.Call}}_args a
     left join mbus4.semaphore s on s.key = a.key
 ),
-{c}_w as (
+{{.Call}}_updated as (
     update mbus4.semaphore s
     set active = v.active, try_release = v.try_release
-    from (select distinct on (v.id) v.id, v.active, v.try_release from {c}_r v where v.ok is null order by v.id, v.n desc) v
+    from (select distinct on (v.id) v.id, v.active, v.try_release from {{.Call}}_checked v where v.ok is null order by v.id, v.n desc) v
     where s.id = v.id
     returning s.id
 ),
-{c}_l as (
-    insert into mbus4.semaphore_change (semaphore_id) select u.id from {c}_w u
+{{.Call}}_told as (
+    insert into mbus4.semaphore_change (semaphore_id) select u.id from {{.Call}}_updated u
     union all
-    select null from {done:}
+    select null from {{template "done" .}}
 ),
-{c} as (
-    select v.n, ''::void as semaphore_update from {c}_r v where v.ok is null
+{{.Call}} as (
+    select v.n, ''::void as semaphore_update from {{.Call}}_checked v where v.ok is null
 )

@@ -1,32 +1,32 @@
 -- Removes the message for all its consumers and gives one of the copies. Waits for rows that another
 -- transaction holds.
-{c}_s as (
+{{.Call}}_taken_by_iid as (
     delete from mbus4.message m
-    using {c}_a a, mbus4.consumer c
-    where m.iid = a.msgid and c.id = m.consumer_id and {unexpired:m}
+    using {{.Call}}_args a, mbus4.consumer c
+    where m.iid = a.msgid and c.id = m.consumer_id and {{template "unexpired" .With "Row" "m"}}
     returning a.n, c.queue, m.*
 ),
-{c}_p as (
+{{.Call}}_taken_by_place as (
     delete from mbus4.message m
-    using {c}_a a
+    using {{.Call}}_args a
     cross join lateral mbus4.place_of_iid(a.msgid) p
     join mbus4.consumer c on c.queue = p.queue
-    where m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id and m.iid is null and {unexpired:m}
+    where m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id and m.iid is null and {{template "unexpired" .With "Row" "m"}}
     returning a.n, c.queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid,
               m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
-{c}_d as (
-    select * from {c}_s
+{{.Call}}_taken as (
+    select * from {{.Call}}_taken_by_iid
     union all
-    select * from {c}_p
+    select * from {{.Call}}_taken_by_place
 ),
-{wake}
-{c} as (
+{{if .Ordered}}{{template "wake" .}}{{end}}
+{{.Call}} as (
     select a.n, d.r as take
-    from {c}_a a
+    from {{.Call}}_args a
     left join (
-        select distinct on (d.n) d.n, {message:d;d.queue} as r
-        from {c}_d d
+        select distinct on (d.n) d.n, {{template "message" .With "Row" "d" "Queue" "d.queue"}} as r
+        from {{.Call}}_taken d
         order by d.n, d.id, d.consumer_id
     ) d on d.n = a.n
 )

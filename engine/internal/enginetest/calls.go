@@ -56,19 +56,21 @@ func InlineUse(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, use sq
 	for _, p := range params {
 		names = append(names, sqlfuncs.QuoteIdent(p.Name))
 	}
-	fragment := t.Fragment(f, use)
-	fills := []string{"{c}", "c", "{k}", "7", "{name}", f.Serves, "{hstore}", hstoreSchema}
-	var values []string
+	values := []string{"1::bigint"}
+	placed := map[string]string{}
 	for i, value := range strings.SplitN(args, ", ", max(len(params), 1)) {
 		if i < len(params) {
 			values = append(values, "("+value+")::"+params[i].Type.SQL(hstoreSchema))
-			fills = append(fills, "{"+params[i].Name+"}", values[i])
+			placed[params[i].Name] = values[i+1]
 		}
 	}
-	sql := "select " + fragment.Expr
-	if fragment.CTEs != "" {
-		sql = fmt.Sprintf("with {c}_a (%s) as (select %s), %s select {c}.%s from {c}", strings.Join(names, ", "),
-			strings.Join(append([]string{"1::bigint"}, values...), ", "), fragment.CTEs, f.Serves)
+	fragment := t.Fragment(f, use, sqlfuncs.Names{
+		Call: "call", Called: f.Serves, Number: "7", Mark: "7", Hstore: hstoreSchema,
+		Arg: func(param string) string { return placed[param] },
+	})
+	if fragment.CTEs == "" {
+		return "select " + fragment.Expr
 	}
-	return strings.NewReplacer(fills...).Replace(sql)
+	return fmt.Sprintf("with call_args (%s) as (select %s), %s select call.%s from call", strings.Join(names, ", "),
+		strings.Join(values, ", "), fragment.CTEs, f.Serves)
 }

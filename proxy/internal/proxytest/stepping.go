@@ -107,10 +107,10 @@ func (p *SteppingPlan) Prelude(_ context.Context, sc pipeline.StatementContext, 
 // Tag leaves the server's.
 func (p *SteppingPlan) Tag() string { return "" }
 
-// EndsTransaction reports false: no step does.
+// EndsTransaction reports whether a prelude statement ends the transaction, which none of these does.
 func (p *SteppingPlan) EndsTransaction() bool { return false }
 
-// Signals reports true where the test wants to be told.
+// Signals reports whether AfterTransaction is to be called, which the tests do not need.
 func (p *SteppingPlan) Signals() bool { return false }
 
 // AfterTransaction is not called.

@@ -18,7 +18,7 @@ begin
     loop
         update mbus4.work_queue w
         set process_id = {{.Process}}
-        where w.ctid = any({{.Claimable}})
+        where w.ctid = any({{template "claimable" .Parts.With "Limit" "1" "Also" "and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)"}})
         returning w.* into mbus4_row;
         if not found then
             exit when mbus4_from_id = mbus4_first;
@@ -32,7 +32,8 @@ begin
 {{- if .Handler}}
         begin
             execute {{.Handler}} using mbus4_row.payload;
-            set constraints all immediate; -- what they refuse is the handler's failure, not the commit's
+            -- What they refuse is the handler's failure, not the commit's.
+            set constraints all immediate;
         exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(pg_catalog.substring(mbus4_error, {{.Error}}), mbus4_error);

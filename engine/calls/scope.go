@@ -1,0 +1,170 @@
+package calls
+
+import (
+	"strings"
+
+	"mbusproxy/sqlfuncs"
+)
+
+// shape is what of a call decides about the text that serves it. Each shape's template is filled in once, with places (see
+// sqlfuncs) for what else a call brings: its names and its Condition.
+type shape struct {
+	template    string
+	result      string // Func.Serves
+	rows        bool
+	ordered     bool
+	selective   bool
+	numbered    bool
+	conditional bool
+	givesIID    bool
+	fixesQueue  bool
+}
+
+func shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
+	return shape{
+		template: templateOf(f, use), result: f.Serves,
+		rows: use.Rows, ordered: use.Ordered, selective: use.Selective, numbered: use.Numbered,
+		conditional: use.Condition != "", givesIID: use.Given["iid"], fixesQueue: use.Fixed["qname"],
+	}
+}
+
+// templateOf names the template that serves a call.
+func templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
+	switch f.Serves {
+	case "post":
+		if use.Given["iid"] || use.Given["headers"] {
+			return "post_full"
+		}
+	case "consume", "consumen", "dyn_consume":
+		name := "consume"
+		if use.Given["selector"] && use.Condition == "" {
+			name = "dyn_consume"
+		}
+		if use.Rows {
+			name += "_rows"
+		}
+		return name
+	}
+	return f.Serves
+}
+
+// scope is what a template that serves a call may name: the fields of newScope, and in a part what With gives it.
+type scope map[string]any
+
+// Places of a call's names and its Condition; those of arguments and of the secret are package sqlfuncs's.
+const (
+	callPlace      = "call"
+	calledPlace    = "called"
+	numberPlace    = "number"
+	markPlace      = "mark"
+	hstorePlace    = "hstore"
+	conditionPlace = "condition"
+
+	zero = "\x00" // around a place
+)
+
+func newScope(s shape) scope {
+	return scope{
+		"Call":      zero + callPlace + zero,      // the last WITH query's name, with which those of the others begin
+		"Called":    zero + calledPlace + zero,    // the function's name as called, quoted
+		"Number":    zero + numberPlace + zero,    // the call's number in the text
+		"Mark":      zero + markPlace + zero,      // stands behind mbus4-error, in a literal, and says whose error it is
+		"Hstore":    zero + hstorePlace + zero,    // the schema of hstore
+		"Condition": zero + conditionPlace + zero, // of dyn_consume, where Conditional
+
+		"Result":      s.result, // the name of the column for the results
+		"Rows":        s.rows,
+		"Ordered":     s.ordered,
+		"Selective":   s.selective,
+		"Numbered":    s.numbered,
+		"Conditional": s.conditional,
+		"GivesIID":    s.givesIID,
+		"FixesQueue":  s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
+	}
+}
+
+// With is what a part of the text may name: the call, and what it is given, SQL by names and values in turn. What a part
+// around it was given it does not know.
+func (s scope) With(given ...string) scope {
+	p := newScope(shape{})
+	for name := range p {
+		if p[name] = s[name]; p[name] == nil {
+			delete(p, name) // none of a call's text: whoever names it is told
+		}
+	}
+	for i := 0; i+1 < len(given); i += 2 {
+		p[given[i]] = given[i+1]
+	}
+	return p
+}
+
+// Arg is the argument for a parameter, an expression of its type.
+func (s scope) Arg(param string) string { return sqlfuncs.ArgPlace(param) }
+
+// MarkOf is Mark for an error of the call that a row is for: where there are several, its column n is the call's number.
+func (s scope) MarkOf(row string) string {
+	if s["Numbered"] == true {
+		return "'||" + row + ".n||' " + sqlfuncs.SecretPlace
+	}
+	return zero + markPlace + zero
+}
+
+// pieces is a text cut at its places: every other one is a place's name.
+type pieces []string
+
+// pieces returns the text for a shape.
+func (t *Texts) pieces(s shape) pieces {
+	if p, ok := t.filled.Load(s); ok {
+		return p.(pieces)
+	}
+	p := pieces(strings.Split(t.fill(s.template, newScope(s)), zero))
+	t.filled.Store(s, p)
+	return p
+}
+
+// has reports whether a text has a place.
+func (p pieces) has(place string) bool {
+	for i := 1; i < len(p); i += 2 {
+		if p[i] == place {
+			return true
+		}
+	}
+	return false
+}
+
+// put puts what a call brings into its places. Those of the secret stay, and those of arguments where names has none.
+func (p pieces) put(names sqlfuncs.Names, condition string) string {
+	var b strings.Builder
+	size := 0
+	for _, text := range p {
+		size += len(text) + len(names.Call)
+	}
+	b.Grow(size)
+	for i, text := range p {
+		if i%2 == 0 {
+			b.WriteString(text)
+			continue
+		}
+		switch text {
+		case callPlace:
+			b.WriteString(names.Call)
+		case calledPlace:
+			b.WriteString(names.Called)
+		case numberPlace:
+			b.WriteString(names.Number)
+		case markPlace:
+			b.WriteString(names.Mark)
+		case hstorePlace:
+			b.WriteString(names.Hstore)
+		case conditionPlace:
+			b.WriteString(condition)
+		default:
+			place := zero + text + zero
+			if _, param, _, _ := sqlfuncs.CutPlace(place); param != "" {
+				place = names.Argument(param)
+			}
+			b.WriteString(place)
+		}
+	}
+	return b.String()
+}

@@ -1,2 +1,0 @@
--- Part of consume.sql.
-{meets:x;(select k.queue from {c}_k k)}

@@ -1,2 +1,0 @@
--- Part of consume_rows.sql.
-{meets:m;t.queue}

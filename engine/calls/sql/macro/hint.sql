@@ -1,2 +1,0 @@
--- Where consuming starts to look. $1: the consumer's id. See Hinter.
-pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || $1 % 128)::regclass), 0) / 1000000.0)

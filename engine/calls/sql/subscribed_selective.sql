@@ -1,9 +1,0 @@
--- Part of post.sql where it had some: what simple selectors ask for is compared here, which costs no call of a function.
-case when z.choosy then pg_catalog.array_cat(z.consumers, pg_catalog.array_cat(
-         (select pg_catalog.array_agg(c.id::bigint)
-          from mbus4.consumer c
-          where c.queue = z.queue and c.target is null and c.selector_id is not null and not c.general
-            and {asked:z;{headers:z.queue;z.added}}),
-         case when z.general then mbus4.general_consumers(z.queue, false, {target:z;null::{hstore}.hstore}) end))
-     else z.consumers end as consumers,
-case when z.routed then mbus4.forward(z.queue, {target:z;null::{hstore}.hstore}, z.delayed_until, z.expires, null) end as copies

@@ -1,0 +1,59 @@
+package calls
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"text/template"
+)
+
+// The files of sql are text/templates, which is the one language that SQL is put together in: conditions stand in the files,
+// and what several of them say is a file in sql/part. A template's name is its file's, without the extension, with the folder
+// before it unless that is part.
+//
+// What a file may name in {{…}} is in scope; what those in step, name and whole may, they say themselves.
+//
+//go:embed sql
+var files embed.FS
+
+// comment is a whole line of comment: it explains the file, the server need not read it.
+var comment = regexp.MustCompile(`(?m)^\s*--.*\n`)
+
+// parseTemplates panics where the files are no templates, which is a broken build.
+func parseTemplates() *template.Template {
+	all := template.New("").Option("missingkey=error")
+	err := fs.WalkDir(files, "sql", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := files.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(path, "sql/"), ".sql"), "part/")
+		if all.Lookup(name) != nil {
+			return fmt.Errorf("two files for %s", name)
+		}
+		text := comment.ReplaceAllString(string(b), "")
+		if !strings.HasPrefix(name, "step/") { // reports name the lines of a step
+			text = strings.Join(strings.Fields(text), " ")
+		}
+		_, err = all.New(name).Parse(text)
+		return err
+	})
+	if err != nil {
+		panic(fmt.Sprintf("reading embedded SQL: %v", err))
+	}
+	return all
+}
+
+// fill panics where a template names what there is not.
+func (t *Texts) fill(name string, values any) string {
+	var b strings.Builder
+	if err := t.templates.ExecuteTemplate(&b, name, values); err != nil {
+		panic(fmt.Sprintf("filling in SQL %s: %v", name, err))
+	}
+	return b.String()
+}

@@ -1,0 +1,459 @@
+# At most one message.
+select * from mbus4.consume('orders')
+----
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, 'default'::pg_catalog.text),
+mbus4_call1_consumer as materialized (
+    select coalesce(
+        c.id,
+        (
+            case
+                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                        a.qname, coalesce('"' || a.cname || '"', 'null')
+                    )
+                else pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                )
+            end
+        )::int
+    ) as id,
+        1 as amt, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+        ) as low,
+        c.queue,
+        public.hstore(
+            array[
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                array[pg_catalog.current_database()::text]::text
+            ]
+        ) as headers,
+        public.hstore('destination'::text, c.queue) as destination
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from mbus4.message x
+            where x.consumer_id = (select k.id from mbus4_call1_consumer k)
+                and (x.available_at, x.id) >= ((select k.low from mbus4_call1_consumer k), 0)
+                and x.available_at <= (select k.now from mbus4_call1_consumer k)
+                and (
+                    case
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.after is not null and mbus4.any_undelivered(x.after) then null
+                        else 0
+                    end
+                ) is not null
+            order by x.available_at, x.id
+            limit (select k.amt from mbus4_call1_consumer k)
+            for update skip locked
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data,
+        coalesce(
+            m.iid,
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            case
+                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                else k.headers
+                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) d.headers
+                    operator(public.||) k.destination
+            end,
+            d.properties, d.data
+        )::mbus4.qt_model as consume
+    from mbus4_call1_taken d, mbus4_call1_consumer k
+    order by d.available_at, d.id
+)
+select *
+from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+
+# In the target list.
+select mbus4.consume('orders', $1)
+----
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ($1)::pg_catalog.text),
+mbus4_call1_consumer as materialized (
+    select coalesce(
+        c.id,
+        (
+            case
+                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                        a.qname, coalesce('"' || a.cname || '"', 'null')
+                    )
+                else pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                )
+            end
+        )::int
+    ) as id,
+        1 as amt, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+        ) as low,
+        c.queue,
+        public.hstore(
+            array[
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                array[pg_catalog.current_database()::text]::text
+            ]
+        ) as headers,
+        public.hstore('destination'::text, c.queue) as destination
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from mbus4.message x
+            where x.consumer_id = (select k.id from mbus4_call1_consumer k)
+                and (x.available_at, x.id) >= ((select k.low from mbus4_call1_consumer k), 0)
+                and x.available_at <= (select k.now from mbus4_call1_consumer k)
+                and (
+                    case
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.after is not null and mbus4.any_undelivered(x.after) then null
+                        else 0
+                    end
+                ) is not null
+            order by x.available_at, x.id
+            limit (select k.amt from mbus4_call1_consumer k)
+            for update skip locked
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data,
+        coalesce(
+            m.iid,
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            case
+                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                else k.headers
+                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) d.headers
+                    operator(public.||) k.destination
+            end,
+            d.properties, d.data
+        )::mbus4.qt_model as consume
+    from mbus4_call1_taken d, mbus4_call1_consumer k
+    order by d.available_at, d.id
+)
+select pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+
+# Where messages wait for others, taking one wakes what waited for it.
+select * from mbus4.consume('orders')
+----
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, 'default'::pg_catalog.text),
+mbus4_call1_consumer as materialized (
+    select coalesce(
+        c.id,
+        (
+            case
+                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                        a.qname, coalesce('"' || a.cname || '"', 'null')
+                    )
+                else pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                )
+            end
+        )::int
+    ) as id,
+        1 as amt, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+        ) as low,
+        c.queue,
+        public.hstore(
+            array[
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                array[pg_catalog.current_database()::text]::text
+            ]
+        ) as headers,
+        public.hstore('destination'::text, c.queue) as destination
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from mbus4.message x
+            where x.consumer_id = (select k.id from mbus4_call1_consumer k)
+                and (x.available_at, x.id) >= ((select k.low from mbus4_call1_consumer k), 0)
+                and x.available_at <= (select k.now from mbus4_call1_consumer k)
+                and (
+                    case
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.after is not null and mbus4.any_undelivered(x.after) then null
+                        else 0
+                    end
+                ) is not null
+            order by x.available_at, x.id
+            limit (select k.amt from mbus4_call1_consumer k)
+            for update skip locked
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data,
+        coalesce(
+            m.iid,
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1_woken as (
+    update mbus4.message m
+    set available_at = case
+        when pg_catalog.nextval('mbus4.message_id') > 0 then greatest(m.delayed_until, pg_catalog.clock_timestamp())
+    end
+    where m.ctid = any(
+        array(
+            select pg_catalog.unnest(mbus4.wakeable(w.iids))
+            from (
+                select pg_catalog.array_agg(d.iid) as iids
+                from mbus4_call1_taken d
+                where (select 1 from mbus4.waiting g where g.dep = d.iid order by g.dep, g.consumer_id, g.id limit 1) is not null
+            ) w
+            where w.iids is not null
+        )
+    )
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            case
+                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                else k.headers
+                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) d.headers
+                    operator(public.||) k.destination
+            end,
+            d.properties, d.data
+        )::mbus4.qt_model as consume
+    from mbus4_call1_taken d, mbus4_call1_consumer k
+    order by d.available_at, d.id
+)
+select *
+from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+
+# At most ten.
+select iid, data from mbus4.consumen_orders_by_audit(10)
+----
+with mbus4_call1_args(n, "qname", "cname", "amt") as (
+    select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text, (10)::integer
+),
+mbus4_call1_consumer as materialized (
+    select coalesce(
+        c.id,
+        (
+            case
+                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                        a.qname, coalesce('"' || a.cname || '"', 'null')
+                    )
+                else pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                )
+            end
+        )::int
+    ) as id,
+        greatest(a.amt, 0) as amt, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+        ) as low,
+        c.queue,
+        public.hstore(
+            array[
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                array[pg_catalog.current_database()::text]::text
+            ]
+        ) as headers,
+        public.hstore('destination'::text, c.queue) as destination
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from mbus4.message x
+            where x.consumer_id = (select k.id from mbus4_call1_consumer k)
+                and (x.available_at, x.id) >= ((select k.low from mbus4_call1_consumer k), 0)
+                and x.available_at <= (select k.now from mbus4_call1_consumer k)
+                and (
+                    case
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.after is not null and mbus4.any_undelivered(x.after) then null
+                        else 0
+                    end
+                ) is not null
+            order by x.available_at, x.id
+            limit (select k.amt from mbus4_call1_consumer k)
+            for update skip locked
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data,
+        coalesce(
+            m.iid,
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            case
+                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                else k.headers
+                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) d.headers
+                    operator(public.||) k.destination
+            end,
+            d.properties, d.data
+        )::mbus4.qt_model as consumen
+    from mbus4_call1_taken d, mbus4_call1_consumer k
+    order by d.available_at, d.id
+)
+select iid, data
+from pg_catalog.unnest(array(select "consumen" from mbus4_call1)) as "consumen_orders_by_audit"
+
+# For each row of a set.
+select q.name, mbus4.consume(q.name) from queues q
+----
+with mbus4_rows1 as materialized (
+    select pg_catalog.row_number() over () as n, s.*
+    from (select q.name, null, (q.name)::pg_catalog.text from queues q) as s(h1, h2, h3)
+),
+mbus4_call1_args(n, "qname", "cname") as (select mbus4_rows1.n, mbus4_rows1.h3, 'default'::pg_catalog.text from mbus4_rows1),
+mbus4_call1_consumer as materialized (
+    select a.n, 1 as amt, c.queue,
+        coalesce(
+            c.id,
+            (
+                case
+                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        then pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                        )
+                    else pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                    )
+                end
+            )::int
+        ) as id
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_wanted as materialized (
+    select k.id, k.queue, pg_catalog.sum(k.amt) as amt, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.id % 128)::regclass), 0) / 1000000.0
+        ) as low
+    from mbus4_call1_consumer k
+    group by k.id, k.queue
+),
+mbus4_call1_chosen as materialized (
+    select x.tid
+    from mbus4_call1_wanted t
+    cross join lateral (
+        select m.ctid as tid
+        from mbus4.message m
+        where m.consumer_id = t.id
+            and (m.available_at, m.id) >= (t.low, 0)
+            and m.available_at <= t.now
+            and (
+                case
+                    when m.expires <= t.now then null
+                    when m.after is not null and mbus4.any_undelivered(m.after) then null
+                    else 0
+                end
+            ) is not null
+        order by m.available_at, m.id
+        limit t.amt
+        for update skip locked
+    ) x
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(array(select s.tid from mbus4_call1_chosen s))
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data,
+        coalesce(
+            m.iid,
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1_placed as (
+    select d.*, pg_catalog.row_number() over (partition by d.consumer_id order by d.available_at, d.id) as place
+    from mbus4_call1_taken d
+),
+mbus4_call1 as (
+    select r.n,
+        row(
+            d.id, d.added,
+            coalesce(
+                d.iid,
+                r.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
+            ),
+            d.delayed_until, d.expires, d.received,
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
+                    array[pg_catalog.current_database()::text]::text,
+                    'enqueue_time', d.added::text
+                ]
+            )
+                operator(public.||) coalesce(d.headers, '')
+                operator(public.||) public.hstore('destination'::text, r.queue),
+            d.properties, d.data
+        )::mbus4.qt_model as consume,
+        d.place as o
+    from (
+        select k.n, k.id, k.queue, k.amt, pg_catalog.sum(k.amt) over (partition by k.id order by k.n) as upto
+        from mbus4_call1_consumer k
+    ) r
+    join mbus4_call1_placed d on d.consumer_id = r.id and d.place > r.upto - r.amt and d.place <= r.upto
+    order by r.n, d.place
+)
+select mbus4_rows1.h1 as "name", mbus4_call1."consume" as "consume"
+from mbus4_rows1
+join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
+order by mbus4_rows1.n, mbus4_call1.o

@@ -1,0 +1,397 @@
+# A selector that is a literal becomes a part of the statement.
+select * from mbus4.dyn_consume('orders', '(t.data->''n'')::int > 5')
+----
+with mbus4_call1_args(n, "qname", "selector", "cname") as (
+    select 1::bigint, ('orders')::pg_catalog.text, ('(t.data->''n'')::int > 5')::pg_catalog.text, 'default'::pg_catalog.text
+),
+mbus4_call1_consumer as materialized (
+    select coalesce(
+        c.id,
+        (
+            case
+                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                        a.qname, coalesce('"' || a.cname || '"', 'null')
+                    )
+                else pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                )
+            end
+        )::int
+    ) as id,
+        1 as amt, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+        ) as low,
+        c.queue,
+        public.hstore(
+            array[
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                array[pg_catalog.current_database()::text]::text
+            ]
+        ) as headers,
+        public.hstore('destination'::text, c.queue) as destination
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from mbus4.message x
+            where x.consumer_id = (select k.id from mbus4_call1_consumer k)
+                and (x.available_at, x.id) >= ((select k.low from mbus4_call1_consumer k), 0)
+                and x.available_at <= (select k.now from mbus4_call1_consumer k)
+                and (
+                    case
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.after is not null and mbus4.any_undelivered(x.after) then null
+                        else 0
+                    end
+                ) is not null
+                and (
+                    select case when ((t.data->'n')::int > 5) then 0 end
+                    from (
+                        select x.id, x.added::timestamp as added,
+                            coalesce(
+                                x.iid,
+                                (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                                    extract(epoch from x.available_at) * 1000000
+                                )::bigint || x.id
+                            ) as iid,
+                            x.delayed_until::timestamp as delayed_until,
+                            x.expires::timestamp as expires, x.received,
+                            public.hstore(
+                                array[
+                                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                                    (select k.queue from mbus4_call1_consumer k),
+                                    'seenby',
+                                    array[pg_catalog.current_database()::text]::text,
+                                    'enqueue_time', x.added::text
+                                ]
+                            )
+                                operator(public.||) coalesce(x.headers, '')
+                                operator(public.||) public.hstore(
+                                    'destination'::text, (select k.queue from mbus4_call1_consumer k)
+                                ) as headers,
+                            x.properties, x.data
+                    ) t
+                ) is not null
+            order by x.available_at, x.id
+            limit (select k.amt from mbus4_call1_consumer k)
+            for update skip locked
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data,
+        coalesce(
+            m.iid,
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            case
+                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                else k.headers
+                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) d.headers
+                    operator(public.||) k.destination
+            end,
+            d.properties, d.data
+        )::mbus4.qt_model as dyn_consume
+    from mbus4_call1_taken d, mbus4_call1_consumer k
+    order by d.available_at, d.id
+)
+select *
+from pg_catalog.unnest(array(select "dyn_consume" from mbus4_call1)) as "dyn_consume"
+
+# Any other is known to the server only.
+select * from mbus4.dyn_consume('orders', $1)
+----
+with mbus4_call1_args(n, "qname", "selector", "cname") as (
+    select 1::bigint, ('orders')::pg_catalog.text, ($1)::pg_catalog.text, 'default'::pg_catalog.text
+),
+mbus4_call1_consumer as materialized (
+    select k.*,
+        array(
+            select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql(k.queue, k.id, k.low, k.now, k.selector, 16)) w
+        ) as tids
+    from (
+        select coalesce(
+            c.id,
+            (
+                case
+                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        then pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                        )
+                    else pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                    )
+                end
+            )::int
+        ) as id,
+            pg_catalog.clock_timestamp() as now,
+            pg_catalog.to_timestamp(
+                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+            ) as low,
+            c.queue, a.selector
+        from mbus4_call1_args a
+        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        offset 0
+    ) k
+),
+mbus4_call1_more as materialized (
+    select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 128) as tids
+    from mbus4_call1_consumer k
+    where pg_catalog.cardinality(k.tids) = 16
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        coalesce(
+            nullif(
+                array(
+                    select x.ctid
+                    from mbus4.message x
+                    where x.ctid = any((select k.tids from mbus4_call1_consumer k)::tid[])
+                        and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
+                        and (
+                            case
+                                when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                    order by x.available_at, x.id
+                    limit 1
+                    for update skip locked
+                ),
+                '{}'
+            ),
+            nullif(
+                array(
+                    select x.ctid
+                    from mbus4.message x
+                    where x.ctid = any((select w.tids from mbus4_call1_more w)::tid[])
+                        and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
+                        and (
+                            case
+                                when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                    order by x.available_at, x.id
+                    limit 1
+                    for update skip locked
+                ),
+                '{}'
+            ),
+            array(
+                select x.ctid
+                from mbus4.message x
+                where x.ctid = any(
+                    (
+                        select mbus4.candidates(k.queue, k.id, k.low, k.now, k.selector, 1000000000)
+                        from mbus4_call1_consumer k, mbus4_call1_more w
+                        where pg_catalog.cardinality(w.tids) = 128
+                    )::tid[]
+                )
+                    and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
+                    and (
+                        case
+                            when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            else 0
+                        end
+                    ) is not null
+                order by x.available_at, x.id
+                limit 1
+                for update skip locked
+            )
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data,
+        coalesce(
+            m.iid,
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added,
+            coalesce(
+                d.iid,
+                k.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
+            ),
+            d.delayed_until, d.expires, d.received,
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                    array[pg_catalog.current_database()::text]::text,
+                    'enqueue_time', d.added::text
+                ]
+            )
+                operator(public.||) coalesce(d.headers, '')
+                operator(public.||) public.hstore('destination'::text, k.queue),
+            d.properties, d.data
+        )::mbus4.qt_model as dyn_consume
+    from mbus4_call1_taken d, mbus4_call1_consumer k
+)
+select *
+from pg_catalog.unnest(array(select "dyn_consume" from mbus4_call1)) as "dyn_consume"
+
+# For each row of a set.
+select mbus4.dyn_consume('orders', w.selector) from wishes w
+----
+with mbus4_rows1 as (
+    select pg_catalog.row_number() over () as n, s.* from (select null, (w.selector)::pg_catalog.text from wishes w) as s(h1, h2)
+),
+mbus4_call1_args(n, "qname", "selector", "cname") as (
+    select mbus4_rows1.n, ('orders')::pg_catalog.text, mbus4_rows1.h2, 'default'::pg_catalog.text from mbus4_rows1
+),
+mbus4_call1_consumer as materialized (
+    select a.n, c.queue,
+        coalesce(
+            c.id,
+            (
+                case
+                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        then pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                        )
+                    else pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                    )
+                end
+            )::int
+        ) as id,
+        coalesce(a.selector, '') as selector
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_wanted as materialized (
+    select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.id % 128)::regclass), 0) / 1000000.0
+        ) as low
+    from mbus4_call1_consumer k
+    group by k.id, k.queue, k.selector
+),
+mbus4_call1_candidates as materialized (
+    select t.*, mbus4.candidates(t.queue, t.id, t.low, t.now, t.selector, t.amt + 16) as tids from mbus4_call1_wanted t
+),
+mbus4_call1_chosen as materialized (
+    select e.id, e.selector, x.tid
+    from mbus4_call1_candidates e
+    cross join lateral (
+        select m.ctid as tid
+        from mbus4.message m
+        where m.ctid = any(e.tids)
+            and m.consumer_id is not distinct from e.id
+            and (
+                case
+                    when m.expires <= e.now then null
+                    when m.after is not null and mbus4.any_undelivered(m.after) then null
+                    else 0
+                end
+            ) is not null
+        order by m.available_at, m.id
+        limit e.amt
+        for update skip locked
+    ) x
+),
+mbus4_call1_further as materialized (
+    select e.id, e.selector, x.tid
+    from (
+        select e.*,
+            e.amt - (select pg_catalog.count(*) from mbus4_call1_chosen s where s.id = e.id and s.selector = e.selector) as lacking
+        from mbus4_call1_candidates e
+    ) e
+    cross join lateral (select mbus4.candidates(e.queue, e.id, e.low, e.now, e.selector, 1000000000) as tids offset 0) c
+    cross join lateral (
+        select m.ctid as tid
+        from mbus4.message m
+        where m.ctid = any(c.tids)
+            and m.consumer_id is not distinct from e.id
+            and (
+                case
+                    when m.expires <= e.now then null
+                    when m.after is not null and mbus4.any_undelivered(m.after) then null
+                    else 0
+                end
+            ) is not null
+            and m.ctid <> all(array(select s.tid from mbus4_call1_chosen s))
+        order by m.available_at, m.id
+        limit e.lacking
+        for update skip locked
+    ) x
+    where e.lacking > 0 and pg_catalog.cardinality(e.tids) = e.amt + 16
+),
+mbus4_call1_picked as materialized (
+    select distinct on (p.tid) p.tid, p.selector
+    from (select * from mbus4_call1_chosen union all select * from mbus4_call1_further) p
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(array(select p.tid from mbus4_call1_picked p))
+    returning m.ctid as tid, m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers,
+        m.properties, m.data,
+        coalesce(
+            m.iid,
+            (select t.queue from mbus4_call1_wanted t where t.id = m.consumer_id limit 1) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1_placed as (
+    select d.*, p.selector,
+        pg_catalog.row_number() over (partition by d.consumer_id, p.selector order by d.available_at, d.id) as place
+    from mbus4_call1_taken d
+    join mbus4_call1_picked p on p.tid = d.tid
+),
+mbus4_call1 as (
+    select r.n,
+        row(
+            d.id, d.added,
+            coalesce(
+                d.iid,
+                r.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
+            ),
+            d.delayed_until, d.expires, d.received,
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
+                    array[pg_catalog.current_database()::text]::text,
+                    'enqueue_time', d.added::text
+                ]
+            )
+                operator(public.||) coalesce(d.headers, '')
+                operator(public.||) public.hstore('destination'::text, r.queue),
+            d.properties, d.data
+        )::mbus4.qt_model as dyn_consume,
+        d.place as o
+    from (
+        select k.n, k.id, k.queue, k.selector, pg_catalog.row_number() over (partition by k.id, k.selector order by k.n) as place
+        from mbus4_call1_consumer k
+    ) r
+    join mbus4_call1_placed d on d.consumer_id = r.id and d.selector = r.selector and d.place = r.place
+    order by r.n
+)
+select mbus4_call1."dyn_consume" as "dyn_consume"
+from mbus4_call1
+order by mbus4_call1.n, mbus4_call1.o

@@ -1,0 +1,213 @@
+# By its iid, for everybody.
+select * from mbus4.take('orders.db.1')
+----
+with mbus4_call1_args(n, "msgid") as (select 1::bigint, ('orders.db.1')::pg_catalog.text),
+mbus4_call1_taken_by_iid as (
+    delete from mbus4.message m using mbus4_call1_args a, mbus4.consumer c
+    where m.iid = a.msgid and c.id = m.consumer_id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+    returning a.n, c.queue, m.*
+),
+mbus4_call1_taken_by_place as (
+    delete from mbus4.message m using mbus4_call1_args a
+    cross join lateral mbus4.place_of_iid(a.msgid) p
+    join mbus4.consumer c on c.queue = p.queue
+    where m.consumer_id = c.id
+        and m.available_at = p.available_at
+        and m.id = p.id
+        and m.iid is null
+        and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+    returning a.n, c.queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid, m.delayed_until, m.expires, m.received,
+        m.headers, m.properties, m.data, m.after
+),
+mbus4_call1_taken as (select * from mbus4_call1_taken_by_iid union all select * from mbus4_call1_taken_by_place),
+mbus4_call1 as (
+    select a.n, d.r as take
+    from mbus4_call1_args a
+    left join (
+        select distinct on (d.n) d.n,
+            row(
+                d.id, d.added,
+                coalesce(
+                    d.iid,
+                    d.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
+                ),
+                d.delayed_until, d.expires, d.received,
+                public.hstore(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time', d.added::text
+                    ]
+                )
+                    operator(public.||) coalesce(d.headers, '')
+                    operator(public.||) public.hstore('destination'::text, d.queue),
+                d.properties, d.data
+            )::mbus4.qt_model as r
+        from mbus4_call1_taken d
+        order by d.n, d.id, d.consumer_id
+    ) d on d.n = a.n
+)
+select *
+from pg_catalog.unnest(array[(select "take" as "take" from mbus4_call1)::mbus4.qt_model]) as "take"
+
+# For one consumer.
+select * from mbus4.take_from_orders_by_audit('orders.db.1')
+----
+with mbus4_call1_args(n, "qname", "cname", "msgid") as (
+    select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text, ('orders.db.1')::pg_catalog.text
+),
+mbus4_call1_consumer as materialized (
+    select a.n, a.msgid, c.queue,
+        coalesce(
+            c.id,
+            (
+                case
+                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        then pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                        )
+                    else pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                    )
+                end
+            )::int
+        ) as id
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_taken_by_iid as (
+    delete from mbus4.message m using mbus4_call1_consumer k
+    where m.iid = k.msgid and m.consumer_id = k.id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+    returning k.n, m.*
+),
+mbus4_call1_taken_by_place as (
+    delete from mbus4.message m using mbus4_call1_consumer k
+    cross join lateral mbus4.place_of_iid(k.msgid) p
+    where k.queue = p.queue
+        and m.consumer_id = k.id
+        and m.available_at = p.available_at
+        and m.id = p.id
+        and m.iid is null
+        and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+    returning k.n, m.id, m.consumer_id, m.available_at, m.added, k.msgid as iid, m.delayed_until, m.expires, m.received,
+        m.headers, m.properties, m.data, m.after
+),
+mbus4_call1_taken as (select * from mbus4_call1_taken_by_iid union all select * from mbus4_call1_taken_by_place),
+mbus4_call1_enforced as (
+    insert into mbus4.waiting (dep, consumer_id, id)
+    select null, k.id, null
+    from mbus4_call1_consumer k
+    where pg_catalog.num_nulls(k.n) > 0
+),
+mbus4_call1 as (
+    select k.n,
+        case
+            when d.id is not null
+                then row(
+                    d.id, d.added,
+                    coalesce(
+                        d.iid,
+                        k.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
+                    ),
+                    d.delayed_until, d.expires, d.received,
+                    public.hstore(
+                        array[
+                            'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
+                            array[pg_catalog.current_database()::text]::text,
+                            'enqueue_time', d.added::text
+                        ]
+                    )
+                        operator(public.||) coalesce(d.headers, '')
+                        operator(public.||) public.hstore('destination'::text, k.queue),
+                    d.properties, d.data
+                )::mbus4.qt_model
+        end as take_from
+    from mbus4_call1_consumer k
+    left join mbus4_call1_taken d on d.n = k.n
+)
+select *
+from pg_catalog.unnest(array[(select "take_from" as "take_from_orders_by_audit" from mbus4_call1)::mbus4.qt_model]) as "take_from_orders_by_audit"
+
+# Looked at.
+select mbus4.peek('orders.db.1'), mbus4.is_msg_exists($1)
+----
+select (
+    select (
+        select row(
+            m.id, m.added,
+            coalesce(
+                m.iid,
+                c.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from m.available_at) * 1000000)::bigint || m.id
+            ),
+            m.delayed_until, m.expires, m.received,
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'seenby',
+                    array[pg_catalog.current_database()::text]::text,
+                    'enqueue_time', m.added::text
+                ]
+            )
+                operator(public.||) coalesce(m.headers, '')
+                operator(public.||) public.hstore('destination'::text, c.queue),
+            m.properties, m.data
+        )::mbus4.qt_model
+        from mbus4.undelivered(a.msgid) m
+        join mbus4.consumer c on c.id = m.consumer_id
+        order by m.id, m.consumer_id
+        limit 1
+    ) as "peek"
+    from (select ('orders.db.1')::pg_catalog.text as msgid) a
+)::mbus4.qt_model,
+    (
+        select exists (select from pg_catalog.unnest(array[a.msgid]) i (iid) cross join lateral mbus4.undelivered(i.iid)) as "is_msg_exists"
+        from (select ($1)::pg_catalog.text as msgid) a
+    )
+
+# Looked for.
+select mbus4.peek_orders()
+----
+select (
+    select case
+        when not exists (select from mbus4.queue q where q.name = a.qname)
+            then pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', a.qname)::int = 0
+        when a.msgid is not null
+            then exists (
+                select from mbus4.undelivered(a.msgid) m join mbus4.consumer c on c.id = m.consumer_id where c.queue = a.qname
+            )
+        else exists (
+            select
+            from mbus4.consumer c
+            cross join lateral (
+                select
+                from mbus4.message m
+                where m.consumer_id = c.id
+                    and m.available_at >= (
+                        select pg_catalog.to_timestamp(
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        )
+                    )
+                    and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+                order by m.available_at
+                limit 1
+            ) m
+            where c.queue = a.qname
+        )
+    end as "peek_orders"
+    from (select pg_catalog.lower(('orders')::pg_catalog.text) as qname, null::pg_catalog.text as msgid) a
+)
+
+# A new iid.
+select mbus4.get_iid('orders')
+----
+select (
+    (
+        select coalesce(
+            (select q.name from mbus4.queue q where q.name = pg_catalog.lower(a.qname)),
+            pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+            )::int::text
+        )
+        from (select ('orders')::pg_catalog.text as qname) a
+    ) || '.' || pg_catalog.current_database() || '.' || pg_catalog.nextval('mbus4.message_id')
+) as "get_iid"

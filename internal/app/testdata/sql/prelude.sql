@@ -1,0 +1,1175 @@
+# A statement before the client's does the work.
+select mbus4.run_on_orders('insert into done select ($1).iid')
+---- unprepared
+do $mbus4$
+declare
+    mbus4_message mbus4.qt_model;
+    mbus4_done int := 0;
+    mbus4_error text;
+    mbus4_iid text;
+    mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
+    mbus4_sound boolean;
+begin
+    if mbus4_checked then
+        begin
+            mbus4_checked := false;
+            set constraints all immediate;
+            mbus4_checked := true;
+            raise exception 'undone';
+        exception when others or assert_failure then
+            null;
+        end;
+    end if;
+    for mbus4_message in
+    with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+    mbus4_call_consumer as materialized (
+        select coalesce(
+            c.id,
+            (
+                case
+                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        then pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                        )
+                    else pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                    )
+                end
+            )::int
+        ) as id,
+            greatest(a.amt, 0) as amt, pg_catalog.clock_timestamp() as now,
+            pg_catalog.to_timestamp(
+                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+            ) as low,
+            c.queue,
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
+                    'seenby',
+                    array[pg_catalog.current_database()::text]::text
+                ]
+            ) as headers,
+            public.hstore('destination'::text, c.queue) as destination
+        from mbus4_call_args a
+        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    ),
+    mbus4_call_taken as (
+        delete from mbus4.message m
+        where m.ctid = any(
+            array(
+                select x.ctid
+                from mbus4.message x
+                where x.consumer_id = (select k.id from mbus4_call_consumer k)
+                    and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
+                    and x.available_at <= (select k.now from mbus4_call_consumer k)
+                    and (
+                        case
+                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            else 0
+                        end
+                    ) is not null
+                order by x.available_at, x.id
+                limit (select k.amt from mbus4_call_consumer k)
+                for update skip locked
+            )
+        )
+        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+            m.data,
+            coalesce(
+                m.iid,
+                (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                    extract(epoch from m.available_at) * 1000000
+                )::bigint || m.id
+            ) as iid
+    ),
+    mbus4_call as (
+        select 1::bigint as n,
+            row(
+                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                case
+                    when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    else k.headers
+                        operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                        operator(public.||) d.headers
+                        operator(public.||) k.destination
+                end,
+                d.properties, d.data
+            )::mbus4.qt_model as consumen
+        from mbus4_call_taken d, mbus4_call_consumer k
+        order by d.available_at, d.id
+    )
+    select (mbus4_call.consumen).*
+    from mbus4_call
+    loop
+        mbus4_done := mbus4_done + 1;
+        begin
+            execute 'insert into done select ($1).iid' using mbus4_message;
+            if mbus4_checked then
+                begin
+                    mbus4_sound := false;
+                    set constraints all immediate;
+                    mbus4_sound := true;
+                    raise exception 'undone';
+                exception when others or assert_failure then
+                    if not mbus4_sound then
+                        raise;
+                    end if;
+                end;
+            end if;
+        exception when others or assert_failure then
+            get stacked diagnostics mbus4_error = message_text;
+            mbus4_error := coalesce(
+                pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+            );
+            with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                    ((mbus4_message).headers operator(public.-) 'destination'::text)
+                        operator(public.||) public.hstore(
+                            array[
+                                'dmq.added', pg_catalog.clock_timestamp()::text, 'dmq.error', mbus4_error, 'seenby',
+                                pg_catalog.trim_array(((mbus4_message).headers operator(public.->) 'seenby'::text)::text[], 1)::text
+                            ]
+                        ),
+                    (mbus4_message).properties, null::timestamp, null::timestamp, (mbus4_message).iid
+            ),
+            mbus4_call_posted as materialized (
+                select y.*,
+                    y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
+                    case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
+                from (
+                    select x.*,
+                        greatest(x.delayed_until, x.added) as at,
+                        coalesce(
+                            x.given,
+                            case
+                                when greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                                    or pg_catalog.cardinality(x.wanted) > 0
+                                    then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
+                                else x.queue || '.' || pg_catalog.current_database() || '.' || (
+                                    extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
+                                )::bigint || x.id
+                            end
+                        ) as iid,
+                        x.given is not null
+                            or greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                            or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                    from (
+                        select w.*, pg_catalog.clock_timestamp() as added,
+                            case
+                                when w.caller operator(public.->) 'seenby'::text is null
+                                    then w.caller operator(public.-) 'seenby'::text
+                                else w.caller
+                                    operator(public.||) public.hstore(
+                                        'seenby'::text,
+                                        pg_catalog.array_append(
+                                            (w.caller operator(public.->) 'seenby'::text)::text[],
+                                            pg_catalog.current_database()::text
+                                        )::text
+                                    )
+                            end as headers
+                        from (
+                            select a.n,
+                                pg_catalog.nextval('mbus4.message_id') as id,
+                                case
+                                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                        then pg_catalog.lower(a.qname)
+                                    else pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                        coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                                    )::int::text
+                                end as queue,
+                                a.iid as given,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.headers as caller,
+                                (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                a.properties, a.data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
+                        offset 0
+                    ) x
+                    offset 0
+                ) y
+            ),
+            mbus4_call_subscribed as materialized (
+                select p.*, r.consumer_id, r.target,
+                    r.consumer_id is not null
+                        and p.given is not null
+                        and (
+                            select 1
+                            from mbus4.place_of_iid(p.given) i
+                            join mbus4.message o on o.consumer_id = r.consumer_id
+                                and o.available_at = i.available_at
+                                and o.id = i.id
+                            where i.queue = p.queue and o.iid is null
+                            for key share of o
+                        ) is not null as held,
+                    case
+                        when r.target is not null
+                            then mbus4.forward(
+                                p.queue,
+                                row(
+                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    public.hstore(
+                                        array[
+                                            'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
+                                            'seenby',
+                                            array[pg_catalog.current_database()::text]::text,
+                                            'enqueue_time', p.added::text
+                                        ]
+                                    )
+                                        operator(public.||) coalesce(p.headers, ''),
+                                    p.properties, p.data
+                                )::mbus4.qt_model,
+                                p.delayed_until, p.expires, p.after
+                            )
+                    end as copies
+                from mbus4_call_posted p
+                left join lateral (
+                    select c.id as consumer_id, null as target
+                    from (
+                        select case
+                            when exists (
+                                select
+                                from mbus4.consumer c
+                                where c.queue = p.queue and c.target is null and c.selector_id is not null
+                            )
+                                then mbus4.selecting_consumers(
+                                    p.queue, false,
+                                    row(
+                                        p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                        public.hstore(
+                                            array[
+                                                'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
+                                                'seenby',
+                                                array[pg_catalog.current_database()::text]::text,
+                                                'enqueue_time', p.added::text
+                                            ]
+                                        )
+                                            operator(public.||) coalesce(p.headers, ''),
+                                        p.properties, p.data
+                                    )::mbus4.qt_model
+                                )
+                        end as selecting
+                        offset 0
+                    ) s
+                    join mbus4.consumer c on c.queue = p.queue
+                        and c.target is null
+                        and (c.selector_id is null or c.id = any(s.selecting))
+                    union all (
+                        select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1
+                    )
+                ) r on true
+            ),
+            mbus4_call_expired as (
+                delete from mbus4.message m using mbus4_call_subscribed w
+                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+                returning m.id
+            ),
+            mbus4_call_stored as (
+                insert into mbus4.message (
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                )
+                select w.id, w.consumer_id,
+                    case when w.parked then 'infinity' else w.at end,
+                    w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data,
+                    w.after
+                from mbus4_call_subscribed w
+                where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
+                on conflict (iid, consumer_id)
+                where iid is not null do nothing
+                returning id, consumer_id
+            ),
+            mbus4_call_checked as materialized (
+                select w.n,
+                    case
+                        when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
+                        else pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 23505 a message with iid "%s" is still waiting in queue "%s"',
+                            pg_catalog.min(w.iid), pg_catalog.min(w.queue)
+                        )::int::text
+                    end as post
+                from mbus4_call_subscribed w
+                left join (select distinct id from mbus4_call_stored) m on m.id = w.id
+                group by w.n
+            ),
+            mbus4_call_waiting as (
+                insert into mbus4.waiting (dep, consumer_id, id)
+                select distinct dep, m.consumer_id, m.id
+                from mbus4_call_stored m
+                join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
+                cross join pg_catalog.unnest(w.after) dep
+                where dep is not null
+                union all select null, null, null
+                from mbus4_call_checked
+                where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
+            ),
+            mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+            select mbus4_call.post into mbus4_iid
+            from mbus4_call;
+        end;
+    end loop;
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+end
+$mbus4$;
+select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders"
+---- prepared
+-- whenever it is bound:
+do $mbus4$
+declare
+    mbus4_message mbus4.qt_model;
+    mbus4_done int := 0;
+    mbus4_error text;
+    mbus4_iid text;
+    mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
+    mbus4_sound boolean;
+begin
+    if mbus4_checked then
+        begin
+            mbus4_checked := false;
+            set constraints all immediate;
+            mbus4_checked := true;
+            raise exception 'undone';
+        exception when others or assert_failure then
+            null;
+        end;
+    end if;
+    for mbus4_message in
+    with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
+    mbus4_call_consumer as materialized (
+        select coalesce(
+            c.id,
+            (
+                case
+                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        then pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                        )
+                    else pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                    )
+                end
+            )::int
+        ) as id,
+            greatest(a.amt, 0) as amt, pg_catalog.clock_timestamp() as now,
+            pg_catalog.to_timestamp(
+                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+            ) as low,
+            c.queue,
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
+                    'seenby',
+                    array[pg_catalog.current_database()::text]::text
+                ]
+            ) as headers,
+            public.hstore('destination'::text, c.queue) as destination
+        from mbus4_call_args a
+        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    ),
+    mbus4_call_taken as (
+        delete from mbus4.message m
+        where m.ctid = any(
+            array(
+                select x.ctid
+                from mbus4.message x
+                where x.consumer_id = (select k.id from mbus4_call_consumer k)
+                    and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
+                    and x.available_at <= (select k.now from mbus4_call_consumer k)
+                    and (
+                        case
+                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            else 0
+                        end
+                    ) is not null
+                order by x.available_at, x.id
+                limit (select k.amt from mbus4_call_consumer k)
+                for update skip locked
+            )
+        )
+        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+            m.data,
+            coalesce(
+                m.iid,
+                (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                    extract(epoch from m.available_at) * 1000000
+                )::bigint || m.id
+            ) as iid
+    ),
+    mbus4_call as (
+        select 1::bigint as n,
+            row(
+                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                case
+                    when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    else k.headers
+                        operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                        operator(public.||) d.headers
+                        operator(public.||) k.destination
+                end,
+                d.properties, d.data
+            )::mbus4.qt_model as consumen
+        from mbus4_call_taken d, mbus4_call_consumer k
+        order by d.available_at, d.id
+    )
+    select (mbus4_call.consumen).*
+    from mbus4_call
+    loop
+        mbus4_done := mbus4_done + 1;
+        begin
+            execute 'insert into done select ($1).iid' using mbus4_message;
+            if mbus4_checked then
+                begin
+                    mbus4_sound := false;
+                    set constraints all immediate;
+                    mbus4_sound := true;
+                    raise exception 'undone';
+                exception when others or assert_failure then
+                    if not mbus4_sound then
+                        raise;
+                    end if;
+                end;
+            end if;
+        exception when others or assert_failure then
+            get stacked diagnostics mbus4_error = message_text;
+            mbus4_error := coalesce(
+                pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+            );
+            with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+                select 1::bigint, 'dmq'::text, (mbus4_message).data,
+                    ((mbus4_message).headers operator(public.-) 'destination'::text)
+                        operator(public.||) public.hstore(
+                            array[
+                                'dmq.added', pg_catalog.clock_timestamp()::text, 'dmq.error', mbus4_error, 'seenby',
+                                pg_catalog.trim_array(((mbus4_message).headers operator(public.->) 'seenby'::text)::text[], 1)::text
+                            ]
+                        ),
+                    (mbus4_message).properties, null::timestamp, null::timestamp, (mbus4_message).iid
+            ),
+            mbus4_call_posted as materialized (
+                select y.*,
+                    y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
+                    case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
+                from (
+                    select x.*,
+                        greatest(x.delayed_until, x.added) as at,
+                        coalesce(
+                            x.given,
+                            case
+                                when greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                                    or pg_catalog.cardinality(x.wanted) > 0
+                                    then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
+                                else x.queue || '.' || pg_catalog.current_database() || '.' || (
+                                    extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
+                                )::bigint || x.id
+                            end
+                        ) as iid,
+                        x.given is not null
+                            or greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                            or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                    from (
+                        select w.*, pg_catalog.clock_timestamp() as added,
+                            case
+                                when w.caller operator(public.->) 'seenby'::text is null
+                                    then w.caller operator(public.-) 'seenby'::text
+                                else w.caller
+                                    operator(public.||) public.hstore(
+                                        'seenby'::text,
+                                        pg_catalog.array_append(
+                                            (w.caller operator(public.->) 'seenby'::text)::text[],
+                                            pg_catalog.current_database()::text
+                                        )::text
+                                    )
+                            end as headers
+                        from (
+                            select a.n,
+                                pg_catalog.nextval('mbus4.message_id') as id,
+                                case
+                                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                        then pg_catalog.lower(a.qname)
+                                    else pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                        coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                                    )::int::text
+                                end as queue,
+                                a.iid as given,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.headers as caller,
+                                (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                a.properties, a.data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
+                        offset 0
+                    ) x
+                    offset 0
+                ) y
+            ),
+            mbus4_call_subscribed as materialized (
+                select p.*, r.consumer_id, r.target,
+                    r.consumer_id is not null
+                        and p.given is not null
+                        and (
+                            select 1
+                            from mbus4.place_of_iid(p.given) i
+                            join mbus4.message o on o.consumer_id = r.consumer_id
+                                and o.available_at = i.available_at
+                                and o.id = i.id
+                            where i.queue = p.queue and o.iid is null
+                            for key share of o
+                        ) is not null as held,
+                    case
+                        when r.target is not null
+                            then mbus4.forward(
+                                p.queue,
+                                row(
+                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    public.hstore(
+                                        array[
+                                            'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
+                                            'seenby',
+                                            array[pg_catalog.current_database()::text]::text,
+                                            'enqueue_time', p.added::text
+                                        ]
+                                    )
+                                        operator(public.||) coalesce(p.headers, ''),
+                                    p.properties, p.data
+                                )::mbus4.qt_model,
+                                p.delayed_until, p.expires, p.after
+                            )
+                    end as copies
+                from mbus4_call_posted p
+                left join lateral (
+                    select c.id as consumer_id, null as target
+                    from (
+                        select case
+                            when exists (
+                                select
+                                from mbus4.consumer c
+                                where c.queue = p.queue and c.target is null and c.selector_id is not null
+                            )
+                                then mbus4.selecting_consumers(
+                                    p.queue, false,
+                                    row(
+                                        p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                        public.hstore(
+                                            array[
+                                                'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
+                                                'seenby',
+                                                array[pg_catalog.current_database()::text]::text,
+                                                'enqueue_time', p.added::text
+                                            ]
+                                        )
+                                            operator(public.||) coalesce(p.headers, ''),
+                                        p.properties, p.data
+                                    )::mbus4.qt_model
+                                )
+                        end as selecting
+                        offset 0
+                    ) s
+                    join mbus4.consumer c on c.queue = p.queue
+                        and c.target is null
+                        and (c.selector_id is null or c.id = any(s.selecting))
+                    union all (
+                        select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1
+                    )
+                ) r on true
+            ),
+            mbus4_call_expired as (
+                delete from mbus4.message m using mbus4_call_subscribed w
+                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+                returning m.id
+            ),
+            mbus4_call_stored as (
+                insert into mbus4.message (
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                )
+                select w.id, w.consumer_id,
+                    case when w.parked then 'infinity' else w.at end,
+                    w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data,
+                    w.after
+                from mbus4_call_subscribed w
+                where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
+                on conflict (iid, consumer_id)
+                where iid is not null do nothing
+                returning id, consumer_id
+            ),
+            mbus4_call_checked as materialized (
+                select w.n,
+                    case
+                        when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
+                        else pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 23505 a message with iid "%s" is still waiting in queue "%s"',
+                            pg_catalog.min(w.iid), pg_catalog.min(w.queue)
+                        )::int::text
+                    end as post
+                from mbus4_call_subscribed w
+                left join (select distinct id from mbus4_call_stored) m on m.id = w.id
+                group by w.n
+            ),
+            mbus4_call_waiting as (
+                insert into mbus4.waiting (dep, consumer_id, id)
+                select distinct dep, m.consumer_id, m.id
+                from mbus4_call_stored m
+                join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
+                cross join pg_catalog.unnest(w.after) dep
+                where dep is not null
+                union all select null, null, null
+                from mbus4_call_checked
+                where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
+            ),
+            mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+            select mbus4_call.post into mbus4_iid
+            from mbus4_call;
+        end;
+    end loop;
+    perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
+end
+$mbus4$;
+-- when it is parsed:
+select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders"
+
+# A view over a queue, which works without the proxy, too.
+select mbus4.create_view('orders')
+---- unprepared
+do $mbus4$
+begin
+    if not exists (select from mbus4.queue q where q.name = 'orders') then
+        raise exception using errcode = '42704',
+        message = 'queue "orders" does not exist',
+        hint = 'Create it with mbus4.create_queue(qname, ncons).';
+    elsif not exists (select from mbus4.consumer c where c.queue = 'orders' and c.name = 'default') then
+        raise exception using errcode = '42704',
+        message = 'queue "orders" has no consumer "default"',
+        hint = 'Create it with mbus4.create_consumer(qname, cname).';
+    end if;
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data public.hstore)
+    language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
+    as '
+        with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
+        mbus4_call_consumer as materialized (
+            select coalesce(
+                c.id,
+                (
+                    case
+                        when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            then pg_catalog.format(
+                                ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
+                            )
+                        else pg_catalog.format(''mbus4-error 0 42704 queue %s does not exist'', coalesce(''"'' || a.qname || ''"'', ''null''))
+                    end
+                )::int
+            ) as id,
+                1 as amt, pg_catalog.clock_timestamp() as now,
+                pg_catalog.to_timestamp(
+                    coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
+                ) as low,
+                c.queue,
+                public.hstore(
+                    array[
+                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.queue, ''destination'', c.queue, ''seenby'',
+                        array[pg_catalog.current_database()::text]::text
+                    ]
+                ) as headers,
+                public.hstore(''destination''::text, c.queue) as destination
+            from mbus4_call_args a
+            left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        ),
+        mbus4_call_taken as (
+            delete from mbus4.message m
+            where m.ctid = any(
+                array(
+                    select x.ctid
+                    from mbus4.message x
+                    where x.consumer_id = (select k.id from mbus4_call_consumer k)
+                        and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
+                        and x.available_at <= (select k.now from mbus4_call_consumer k)
+                        and (
+                            case
+                                when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                    order by x.available_at, x.id
+                    limit (select k.amt from mbus4_call_consumer k)
+                    for update skip locked
+                )
+            )
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+                m.data,
+                coalesce(
+                    m.iid,
+                    (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
+                        extract(epoch from m.available_at) * 1000000
+                    )::bigint || m.id
+                ) as iid
+        ),
+        mbus4_call as (
+            select 1::bigint as n,
+                row(
+                    d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                    case
+                        when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        else k.headers
+                            operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                            operator(public.||) d.headers
+                            operator(public.||) k.destination
+                    end,
+                    d.properties, d.data
+                )::mbus4.qt_model as consume
+            from mbus4_call_taken d, mbus4_call_consumer k
+            order by d.available_at, d.id
+        )
+        select (mbus4_call.consume).data
+        from mbus4_call
+    ';
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data public.hstore) returns text
+    language sql volatile security definer set search_path = pg_catalog, pg_temp
+    as '
+        with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+            select 1::bigint, ''orders''::text, $1, null::public.hstore, null::public.hstore, null::timestamp, null::timestamp, null::text
+        ),
+        mbus4_call_posted as materialized (
+            select y.*,
+                y.queue <> ''dmq'' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
+                case when y.queue <> ''dmq'' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
+            from (
+                select x.*,
+                    greatest(x.delayed_until, x.added) as at,
+                    coalesce(
+                        x.given,
+                        case
+                            when greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
+                                or pg_catalog.cardinality(x.wanted) > 0
+                                then x.queue || ''.'' || pg_catalog.current_database() || ''.'' || x.id
+                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (
+                                extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
+                            )::bigint || x.id
+                        end
+                    ) as iid,
+                    x.given is not null
+                        or greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
+                        or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                from (
+                    select w.*, pg_catalog.clock_timestamp() as added,
+                        case
+                            when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
+                            else w.caller
+                                operator(public.||) public.hstore(
+                                    ''seenby''::text,
+                                    pg_catalog.array_append(
+                                        (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
+                                    )::text
+                                )
+                        end as headers
+                    from (
+                        select a.n,
+                            pg_catalog.nextval(''mbus4.message_id'') as id,
+                            case
+                                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                    then pg_catalog.lower(a.qname)
+                                else pg_catalog.format(
+                                    ''mbus4-error 0 42704 queue %s does not exist'',
+                                    coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
+                                )::int::text
+                            end as queue,
+                            a.iid as given,
+                            a.delayed_until::timestamptz as delayed_until,
+                            a.expires::timestamptz as expires, a.headers as caller,
+                            (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
+                            a.properties, a.data
+                        from mbus4_call_args a
+                        offset 0
+                    ) w
+                    offset 0
+                ) x
+                offset 0
+            ) y
+        ),
+        mbus4_call_subscribed as materialized (
+            select p.*, r.consumer_id, r.target,
+                r.consumer_id is not null
+                    and p.given is not null
+                    and (
+                        select 1
+                        from mbus4.place_of_iid(p.given) i
+                        join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
+                        where i.queue = p.queue and o.iid is null
+                        for key share of o
+                    ) is not null as held,
+                case
+                    when r.target is not null
+                        then mbus4.forward(
+                            p.queue,
+                            row(
+                                p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                public.hstore(
+                                    array[
+                                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
+                                        array[pg_catalog.current_database()::text]::text,
+                                        ''enqueue_time'', p.added::text
+                                    ]
+                                )
+                                    operator(public.||) coalesce(p.headers, ''''),
+                                p.properties, p.data
+                            )::mbus4.qt_model,
+                            p.delayed_until, p.expires, p.after
+                        )
+                end as copies
+            from mbus4_call_posted p
+            left join lateral (
+                select c.id as consumer_id, null as target
+                from (
+                    select case
+                        when exists (
+                            select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null
+                        )
+                            then mbus4.selecting_consumers(
+                                p.queue, false,
+                                row(
+                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    public.hstore(
+                                        array[
+                                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
+                                            array[pg_catalog.current_database()::text]::text,
+                                            ''enqueue_time'', p.added::text
+                                        ]
+                                    )
+                                        operator(public.||) coalesce(p.headers, ''''),
+                                    p.properties, p.data
+                                )::mbus4.qt_model
+                            )
+                    end as selecting
+                    offset 0
+                ) s
+                join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
+                union all (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+            ) r on true
+        ),
+        mbus4_call_expired as (
+            delete from mbus4.message m using mbus4_call_subscribed w
+            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+            returning m.id
+        ),
+        mbus4_call_stored as (
+            insert into mbus4.message (
+                id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+            )
+            select w.id, w.consumer_id,
+                case when w.parked then ''infinity'' else w.at end,
+                w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
+            from mbus4_call_subscribed w
+            where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
+            on conflict (iid, consumer_id)
+            where iid is not null do nothing
+            returning id, consumer_id
+        ),
+        mbus4_call_checked as materialized (
+            select w.n,
+                case
+                    when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
+                    else pg_catalog.format(
+                        ''mbus4-error 0 23505 a message with iid "%s" is still waiting in queue "%s"'',
+                        pg_catalog.min(w.iid), pg_catalog.min(w.queue)
+                    )::int::text
+                end as post
+            from mbus4_call_subscribed w
+            left join (select distinct id from mbus4_call_stored) m on m.id = w.id
+            group by w.n
+        ),
+        mbus4_call_waiting as (
+            insert into mbus4.waiting (dep, consumer_id, id)
+            select distinct dep, m.consumer_id, m.id
+            from mbus4_call_stored m
+            join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
+            cross join pg_catalog.unnest(w.after) dep
+            where dep is not null
+            union all select null, null, null
+            from mbus4_call_checked
+            where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
+        ),
+        mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+        select mbus4_call.post
+        from mbus4_call
+    ';
+    create view public."orders_q" as select * from mbus4_views.view_83783a8ffd1b0ee6_consume();
+    create rule post as on insert to public."orders_q" do instead
+        insert into mbus4.view_insert (iid) select mbus4_views.view_83783a8ffd1b0ee6_post(new.data);
+end
+$mbus4$;
+select (''::pg_catalog.void) as "create_view"
+---- prepared
+-- whenever it is bound:
+do $mbus4$
+begin
+    if not exists (select from mbus4.queue q where q.name = 'orders') then
+        raise exception using errcode = '42704',
+        message = 'queue "orders" does not exist',
+        hint = 'Create it with mbus4.create_queue(qname, ncons).';
+    elsif not exists (select from mbus4.consumer c where c.queue = 'orders' and c.name = 'default') then
+        raise exception using errcode = '42704',
+        message = 'queue "orders" has no consumer "default"',
+        hint = 'Create it with mbus4.create_consumer(qname, cname).';
+    end if;
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_consume() returns table (data public.hstore)
+    language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
+    as '
+        with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
+        mbus4_call_consumer as materialized (
+            select coalesce(
+                c.id,
+                (
+                    case
+                        when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            then pg_catalog.format(
+                                ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
+                            )
+                        else pg_catalog.format(''mbus4-error 0 42704 queue %s does not exist'', coalesce(''"'' || a.qname || ''"'', ''null''))
+                    end
+                )::int
+            ) as id,
+                1 as amt, pg_catalog.clock_timestamp() as now,
+                pg_catalog.to_timestamp(
+                    coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
+                ) as low,
+                c.queue,
+                public.hstore(
+                    array[
+                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.queue, ''destination'', c.queue, ''seenby'',
+                        array[pg_catalog.current_database()::text]::text
+                    ]
+                ) as headers,
+                public.hstore(''destination''::text, c.queue) as destination
+            from mbus4_call_args a
+            left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        ),
+        mbus4_call_taken as (
+            delete from mbus4.message m
+            where m.ctid = any(
+                array(
+                    select x.ctid
+                    from mbus4.message x
+                    where x.consumer_id = (select k.id from mbus4_call_consumer k)
+                        and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
+                        and x.available_at <= (select k.now from mbus4_call_consumer k)
+                        and (
+                            case
+                                when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                    order by x.available_at, x.id
+                    limit (select k.amt from mbus4_call_consumer k)
+                    for update skip locked
+                )
+            )
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+                m.data,
+                coalesce(
+                    m.iid,
+                    (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
+                        extract(epoch from m.available_at) * 1000000
+                    )::bigint || m.id
+                ) as iid
+        ),
+        mbus4_call as (
+            select 1::bigint as n,
+                row(
+                    d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                    case
+                        when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        else k.headers
+                            operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                            operator(public.||) d.headers
+                            operator(public.||) k.destination
+                    end,
+                    d.properties, d.data
+                )::mbus4.qt_model as consume
+            from mbus4_call_taken d, mbus4_call_consumer k
+            order by d.available_at, d.id
+        )
+        select (mbus4_call.consume).data
+        from mbus4_call
+    ';
+    create or replace function mbus4_views.view_83783a8ffd1b0ee6_post(data public.hstore) returns text
+    language sql volatile security definer set search_path = pg_catalog, pg_temp
+    as '
+        with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
+            select 1::bigint, ''orders''::text, $1, null::public.hstore, null::public.hstore, null::timestamp, null::timestamp, null::text
+        ),
+        mbus4_call_posted as materialized (
+            select y.*,
+                y.queue <> ''dmq'' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
+                case when y.queue <> ''dmq'' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
+            from (
+                select x.*,
+                    greatest(x.delayed_until, x.added) as at,
+                    coalesce(
+                        x.given,
+                        case
+                            when greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
+                                or pg_catalog.cardinality(x.wanted) > 0
+                                then x.queue || ''.'' || pg_catalog.current_database() || ''.'' || x.id
+                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (
+                                extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
+                            )::bigint || x.id
+                        end
+                    ) as iid,
+                    x.given is not null
+                        or greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
+                        or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                from (
+                    select w.*, pg_catalog.clock_timestamp() as added,
+                        case
+                            when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
+                            else w.caller
+                                operator(public.||) public.hstore(
+                                    ''seenby''::text,
+                                    pg_catalog.array_append(
+                                        (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
+                                    )::text
+                                )
+                        end as headers
+                    from (
+                        select a.n,
+                            pg_catalog.nextval(''mbus4.message_id'') as id,
+                            case
+                                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                    then pg_catalog.lower(a.qname)
+                                else pg_catalog.format(
+                                    ''mbus4-error 0 42704 queue %s does not exist'',
+                                    coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
+                                )::int::text
+                            end as queue,
+                            a.iid as given,
+                            a.delayed_until::timestamptz as delayed_until,
+                            a.expires::timestamptz as expires, a.headers as caller,
+                            (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
+                            a.properties, a.data
+                        from mbus4_call_args a
+                        offset 0
+                    ) w
+                    offset 0
+                ) x
+                offset 0
+            ) y
+        ),
+        mbus4_call_subscribed as materialized (
+            select p.*, r.consumer_id, r.target,
+                r.consumer_id is not null
+                    and p.given is not null
+                    and (
+                        select 1
+                        from mbus4.place_of_iid(p.given) i
+                        join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
+                        where i.queue = p.queue and o.iid is null
+                        for key share of o
+                    ) is not null as held,
+                case
+                    when r.target is not null
+                        then mbus4.forward(
+                            p.queue,
+                            row(
+                                p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                public.hstore(
+                                    array[
+                                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
+                                        array[pg_catalog.current_database()::text]::text,
+                                        ''enqueue_time'', p.added::text
+                                    ]
+                                )
+                                    operator(public.||) coalesce(p.headers, ''''),
+                                p.properties, p.data
+                            )::mbus4.qt_model,
+                            p.delayed_until, p.expires, p.after
+                        )
+                end as copies
+            from mbus4_call_posted p
+            left join lateral (
+                select c.id as consumer_id, null as target
+                from (
+                    select case
+                        when exists (
+                            select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null
+                        )
+                            then mbus4.selecting_consumers(
+                                p.queue, false,
+                                row(
+                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    public.hstore(
+                                        array[
+                                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
+                                            array[pg_catalog.current_database()::text]::text,
+                                            ''enqueue_time'', p.added::text
+                                        ]
+                                    )
+                                        operator(public.||) coalesce(p.headers, ''''),
+                                    p.properties, p.data
+                                )::mbus4.qt_model
+                            )
+                    end as selecting
+                    offset 0
+                ) s
+                join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
+                union all (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+            ) r on true
+        ),
+        mbus4_call_expired as (
+            delete from mbus4.message m using mbus4_call_subscribed w
+            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+            returning m.id
+        ),
+        mbus4_call_stored as (
+            insert into mbus4.message (
+                id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+            )
+            select w.id, w.consumer_id,
+                case when w.parked then ''infinity'' else w.at end,
+                w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
+            from mbus4_call_subscribed w
+            where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
+            on conflict (iid, consumer_id)
+            where iid is not null do nothing
+            returning id, consumer_id
+        ),
+        mbus4_call_checked as materialized (
+            select w.n,
+                case
+                    when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
+                    else pg_catalog.format(
+                        ''mbus4-error 0 23505 a message with iid "%s" is still waiting in queue "%s"'',
+                        pg_catalog.min(w.iid), pg_catalog.min(w.queue)
+                    )::int::text
+                end as post
+            from mbus4_call_subscribed w
+            left join (select distinct id from mbus4_call_stored) m on m.id = w.id
+            group by w.n
+        ),
+        mbus4_call_waiting as (
+            insert into mbus4.waiting (dep, consumer_id, id)
+            select distinct dep, m.consumer_id, m.id
+            from mbus4_call_stored m
+            join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
+            cross join pg_catalog.unnest(w.after) dep
+            where dep is not null
+            union all select null, null, null
+            from mbus4_call_checked
+            where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
+        ),
+        mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+        select mbus4_call.post
+        from mbus4_call
+    ';
+    create view public."orders_q" as select * from mbus4_views.view_83783a8ffd1b0ee6_consume();
+    create rule post as on insert to public."orders_q" do instead
+        insert into mbus4.view_insert (iid) select mbus4_views.view_83783a8ffd1b0ee6_post(new.data);
+end
+$mbus4$;
+-- when it is parsed:
+select (''::pg_catalog.void) as "create_view"

@@ -1,0 +1,517 @@
+select mbus4.create_queue('orders', 4)
+----
+with mbus4_call1_args(n, "qname", "ncons") as (select 1::bigint, ('orders')::pg_catalog.text, (4)::integer),
+mbus4_call1_asked as materialized (
+    select a.n,
+        case
+            when a.qname collate "C" ~ '^[a-z0-9_]{1,32}$' and a.qname not in ('dmq', 'temp') then a.qname
+            else pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a queue', coalesce('"' || a.qname || '"', 'null')
+            )::int::text
+        end as name,
+        case
+            when a.ncons >= 1 then a.ncons
+            else pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 22023 the number of consumers of queue "%s" must be at least 1', a.qname
+            )::int
+        end as ncons
+    from mbus4_call1_args a
+),
+mbus4_call1_created as (
+    insert into mbus4.queue (name, consumers_cnt)
+    select distinct on (v.name) v.name, v.ncons
+    from mbus4_call1_asked v
+    order by v.name, v.n desc
+    on conflict (name) do update
+    set consumers_cnt = excluded.consumers_cnt
+    returning id, name, consumers_cnt, xmax = 0 as created
+),
+mbus4_call1_checked as materialized (
+    select v.n
+    from mbus4_call1_asked v
+    join mbus4_call1_created q on q.name = v.name
+    where q.created
+        or pg_catalog.to_tsquery(
+            'simple',
+            pg_catalog.translate(
+                (
+                    'x' || pg_catalog.encode(
+                        pg_catalog.convert_to(
+                            'm4 1 _session_secret_ ' || '42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt,
+                            'UTF8'
+                        ),
+                        'hex'
+                    )
+                )::varbit::text,
+                '01', E' \t'
+            )
+        ) is not null
+),
+mbus4_call1_consumers as (
+    insert into mbus4.consumer (queue_id, queue, name)
+    select q.id, q.name, 'default'
+    from mbus4_call1_created q
+    where q.created
+    union all select null, null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, ''::void as create_queue from mbus4_call1_checked r)
+select (select "create_queue" as "create_queue" from mbus4_call1)
+
+select mbus4.drop_queue('orders')
+----
+with mbus4_call1_args(n, "qname") as (select 1::bigint, ('orders')::pg_catalog.text),
+mbus4_call1_dropped as (
+    delete from mbus4.queue q using mbus4_call1_args a
+    where q.name = pg_catalog.lower(a.qname)
+        and case
+            when q.name = pg_catalog.lower(a.qname)
+                and q.name in ('dmq', 'semaphore_events')
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and cannot be dropped', q.name
+                )::int = 0
+            else true
+        end
+    returning a.n, q.name
+),
+mbus4_call1_triggers as (
+    delete from mbus4.consumer c using mbus4_call1_dropped q
+    where c.target = q.name or c.target is not null and c.queue = q.name and c.queue_id is null
+),
+mbus4_call1_checked as materialized (
+    select a.n
+    from mbus4_call1_args a
+    where exists (select from mbus4_call1_dropped q where q.n = a.n)
+        or pg_catalog.format(
+            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+        )::int = 0
+),
+mbus4_call1_enforced as (
+    insert into mbus4.consumer (queue, name)
+    select null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, ''::void as drop_queue from mbus4_call1_checked r)
+select (select "drop_queue" as "drop_queue" from mbus4_call1)
+
+select mbus4.create_consumer('orders', 'big', $$(t.properties->'size')::int > 100$$)
+----
+with mbus4_call1_args(n, "qname", "cname", "selector", "noindex") as (
+    select 1::bigint, ('orders')::pg_catalog.text, ('big')::pg_catalog.text,
+        ($$(t.properties->'size')::int > 100$$)::pg_catalog.text,
+        'false'::boolean
+),
+mbus4_call1_asked as materialized (
+    select a.n, q.id as queue_id, a.selector,
+        case
+            when pg_catalog.btrim(a.selector, E' \t\r\n') <> ''
+                then coalesce(s.id, mbus4.no_selector('1 _session_secret_', a.selector))
+        end as selector_id,
+        s.headers, s.properties, s.data, a.noindex,
+        coalesce(
+            q.name,
+            pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+            )::int::text
+        ) as queue,
+        case
+            when q.kind = 'dmq'
+                then pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.name)::int::text
+            when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
+            else pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a consumer',
+                coalesce('"' || q.cname || '"', 'null')
+            )::int::text
+        end as cname
+    from mbus4_call1_args a
+    left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.selector, 'UTF8')), 16))::bit(
+        64
+    )::bigint
+        and s.text = a.selector
+        and s.refused is null
+    left join lateral (
+        select q.id, q.name, q.kind, x.cname
+        from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
+        join mbus4.queue q on q.name = pg_catalog.lower(x.qname)
+        order by x.place
+        limit 1
+    ) q on true
+),
+mbus4_call1_created as (
+    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, asks_headers, asks_properties, asks_data)
+    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data
+    from mbus4_call1_asked v
+    on conflict (queue, name) do nothing
+    returning id, queue, name
+),
+mbus4_call1_checked as materialized (
+    select v.n
+    from mbus4_call1_asked v
+    left join mbus4_call1_created c on c.queue = v.queue and c.name = v.cname
+    where case
+        when c.id is null
+            then pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname
+            )::int = 0
+        when v.noindex
+            then pg_catalog.to_tsquery(
+                'simple',
+                pg_catalog.translate(
+                    (
+                        'x' || pg_catalog.encode(
+                            pg_catalog.convert_to(
+                                'm4 1 _session_secret_ ' || '00000 create index concurrently on mbus4.message (available_at, id) where consumer_id = ' || c.id,
+                                'UTF8'
+                            ),
+                            'hex'
+                        )
+                    )::varbit::text,
+                    '01', E' \t'
+                )
+            ) is not null
+        else true
+    end
+),
+mbus4_call1_enforced as (
+    insert into mbus4.consumer (queue, name)
+    select null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, ''::void as create_consumer from mbus4_call1_checked r)
+select (select "create_consumer" as "create_consumer" from mbus4_call1)
+
+select mbus4.drop_consumer('orders', 'big')
+----
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('big')::pg_catalog.text),
+mbus4_call1_asked as materialized (
+    select a.n, x.qname, x.cname
+    from mbus4_call1_args a
+    cross join lateral (
+        select x.qname, x.cname
+        from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
+        left join mbus4.queue q on q.name = pg_catalog.lower(x.qname)
+        order by q.id is null, x.place
+        limit 1
+    ) x
+),
+mbus4_call1_dropped as (
+    delete from mbus4.consumer c using mbus4_call1_asked v
+    where c.queue = pg_catalog.lower(v.qname)
+        and c.name = pg_catalog.lower(v.cname)
+        and case
+            when c.queue = pg_catalog.lower(v.qname)
+                and c.queue = 'dmq'
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue
+                )::int = 0
+            else true
+        end
+    returning v.n
+),
+mbus4_call1_checked as materialized (
+    select v.n
+    from mbus4_call1_asked v
+    where exists (select from mbus4_call1_dropped c where c.n = v.n)
+        or (
+            case
+                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(v.qname))
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                        v.qname, coalesce('"' || v.cname || '"', 'null')
+                    )
+                else pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null')
+                )
+            end
+        )::int = 0
+),
+mbus4_call1_enforced as (
+    insert into mbus4.consumer (queue, name)
+    select null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, ''::void as drop_consumer from mbus4_call1_checked r)
+select (select "drop_consumer" as "drop_consumer" from mbus4_call1)
+
+select mbus4.create_trigger('orders', 'copies')
+----
+with mbus4_call1_args(n, "src", "dst", "selector") as (
+    select 1::bigint, ('orders')::pg_catalog.text, ('copies')::pg_catalog.text, null::pg_catalog.text
+),
+mbus4_call1_asked as materialized (
+    select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector,
+        case
+            when pg_catalog.btrim(a.selector, E' \t\r\n') <> ''
+                then coalesce(s.id, mbus4.no_selector('1 _session_secret_', a.selector))
+        end as selector_id,
+        s.headers, s.properties, s.data,
+        (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.src)) as src_id,
+        (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.dst)) as dst_id,
+        case
+            when a.src is null
+                or a.dst is null
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 22004 the queues of a trigger must not be null%s', a.src || a.dst
+                )::int
+            when exists (
+                with recursive onward (queue) as (
+                    select pg_catalog.lower(a.dst) collate "C"
+                    union
+                    select c.target
+                    from onward o
+                    join mbus4.consumer c on c.queue = o.queue and c.target is not null
+                )
+                select
+                from onward o
+                where o.queue = pg_catalog.lower(a.src)
+            )
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42P17 Loop detected: what is posted to "%s" would come back to it',
+                    pg_catalog.lower(a.src)
+                )::int
+        end as ok
+    from mbus4_call1_args a
+    left join mbus4.selector s on s.id = ('x' || pg_catalog.left(pg_catalog.md5(pg_catalog.convert_to(a.selector, 'UTF8')), 16))::bit(
+        64
+    )::bigint
+        and s.text = a.selector
+        and s.refused is null
+),
+mbus4_call1_created as (
+    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, target, asks_headers, asks_properties, asks_data)
+    select v.src_id, v.src, 'TRIGGER ' || v.dst, v.selector, v.selector_id, v.dst, v.headers, v.properties, v.data
+    from mbus4_call1_asked v
+    where v.ok is null
+    on conflict (queue, name) do nothing
+    returning id, queue, target
+),
+mbus4_call1_checked as materialized (
+    select v.n
+    from mbus4_call1_asked v
+    left join mbus4_call1_created c on c.queue = v.src and c.target = v.dst
+    where case
+        when c.id is null
+            then pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42710 the trigger from "%s" to "%s" exists already', v.src, v.dst
+            )::int = 0
+        else (
+            v.src_id is not null
+                or pg_catalog.to_tsquery(
+                    'simple',
+                    pg_catalog.translate(
+                        (
+                            'x' || pg_catalog.encode(
+                                pg_catalog.convert_to(
+                                    'm4 1 _session_secret_ ' || '01000 queue "' || v.src || '" does not exist', 'UTF8'
+                                ),
+                                'hex'
+                            )
+                        )::varbit::text,
+                        '01', E' \t'
+                    )
+                ) is not null
+        )
+            and (
+                v.dst_id is not null
+                    or pg_catalog.to_tsquery(
+                        'simple',
+                        pg_catalog.translate(
+                            (
+                                'x' || pg_catalog.encode(
+                                    pg_catalog.convert_to(
+                                        'm4 1 _session_secret_ ' || '01000 queue "' || v.dst || '" does not exist', 'UTF8'
+                                    ),
+                                    'hex'
+                                )
+                            )::varbit::text,
+                            '01', E' \t'
+                        )
+                    ) is not null
+            )
+    end
+),
+mbus4_call1_enforced as (
+    insert into mbus4.consumer (queue, name)
+    select null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, ''::void as create_trigger from mbus4_call1_checked r)
+select (select "create_trigger" as "create_trigger" from mbus4_call1)
+
+select mbus4.drop_trigger('orders', 'copies')
+----
+with mbus4_call1_args(n, "src", "dst") as (select 1::bigint, ('orders')::pg_catalog.text, ('copies')::pg_catalog.text),
+mbus4_call1_dropped as (
+    delete from mbus4.consumer c using mbus4_call1_args a
+    where c.queue = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
+    returning a.n
+),
+mbus4_call1_checked as materialized (
+    select a.n
+    from mbus4_call1_args a
+    where exists (select from mbus4_call1_dropped c where c.n = a.n)
+        or pg_catalog.format(
+            'mbus4-error 1 _session_secret_ 42704 there is no trigger from %s to %s',
+            coalesce('"' || a.src || '"', 'null'), coalesce('"' || a.dst || '"', 'null')
+        )::int = 0
+),
+mbus4_call1_enforced as (
+    insert into mbus4.consumer (queue, name)
+    select null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, ''::void as drop_trigger from mbus4_call1_checked r)
+select (select "drop_trigger" as "drop_trigger" from mbus4_call1)
+
+select mbus4.clear_queue_orders()
+----
+with mbus4_call1_args(n, "qname") as (select 1::bigint, ('orders')::pg_catalog.text),
+mbus4_call1_removed as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from mbus4.message x
+            where x.expires <= (select pg_catalog.clock_timestamp())
+                and x.consumer_id in (
+                    select c.id
+                    from mbus4.consumer c
+                    join mbus4_call1_args a on c.queue = pg_catalog.lower(a.qname)
+                    where c.queue <> 'dmq'
+                )
+            for update skip locked
+        )
+    )
+),
+mbus4_call1_checked as materialized (
+    select a.n
+    from mbus4_call1_args a
+    where exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+        or pg_catalog.format(
+            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+        )::int = 0
+),
+mbus4_call1_enforced as (
+    insert into mbus4.waiting (dep, consumer_id, id)
+    select null, null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, ''::void as clear_queue from mbus4_call1_checked r)
+select (select "clear_queue" as "clear_queue_orders" from mbus4_call1)
+
+# The queue's name and the consumer's can be told apart in several ways.
+select * from mbus4.consume_a_by_b_by_c()
+----
+with mbus4_call1_args(n, "qname", "cname") as (
+    select 1::bigint,
+        (
+            select case pg_catalog.count(*)
+                when 0 then 'a'
+                when 1 then pg_catalog.min(c.queue)
+                else (
+                    'mbus4-error 1 _session_secret_ 42725 ' || 'mbus4.consume_a_by_b_by_c is ambiguous: queue "a" with consumer "b_by_c" or queue "a_by_b" with consumer "c"' || pg_catalog.
+                    left(pg_catalog.min(c.queue), 0)
+                )::int::text
+            end
+            from mbus4.consumer c
+            where (c.queue, c.name) in (('a', 'b_by_c'), ('a_by_b', 'c'))
+        )::pg_catalog.text,
+        (
+            select case pg_catalog.count(*)
+                when 0 then 'b_by_c'
+                when 1 then pg_catalog.min(c.name)
+                else (
+                    'mbus4-error 1 _session_secret_ 42725 ' || 'mbus4.consume_a_by_b_by_c is ambiguous: queue "a" with consumer "b_by_c" or queue "a_by_b" with consumer "c"' || pg_catalog.
+                    left(pg_catalog.min(c.queue), 0)
+                )::int::text
+            end
+            from mbus4.consumer c
+            where (c.queue, c.name) in (('a', 'b_by_c'), ('a_by_b', 'c'))
+        )::pg_catalog.text
+),
+mbus4_call1_consumer as materialized (
+    select coalesce(
+        c.id,
+        (
+            case
+                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                        a.qname, coalesce('"' || a.cname || '"', 'null')
+                    )
+                else pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                )
+            end
+        )::int
+    ) as id,
+        1 as amt, pg_catalog.clock_timestamp() as now,
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+        ) as low,
+        c.queue,
+        public.hstore(
+            array[
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                array[pg_catalog.current_database()::text]::text
+            ]
+        ) as headers,
+        public.hstore('destination'::text, c.queue) as destination
+    from mbus4_call1_args a
+    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from mbus4.message x
+            where x.consumer_id = (select k.id from mbus4_call1_consumer k)
+                and (x.available_at, x.id) >= ((select k.low from mbus4_call1_consumer k), 0)
+                and x.available_at <= (select k.now from mbus4_call1_consumer k)
+                and (
+                    case
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.after is not null and mbus4.any_undelivered(x.after) then null
+                        else 0
+                    end
+                ) is not null
+            order by x.available_at, x.id
+            limit (select k.amt from mbus4_call1_consumer k)
+            for update skip locked
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data,
+        coalesce(
+            m.iid,
+            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from m.available_at) * 1000000
+            )::bigint || m.id
+        ) as iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            case
+                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                else k.headers
+                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) d.headers
+                    operator(public.||) k.destination
+            end,
+            d.properties, d.data
+        )::mbus4.qt_model as consume
+    from mbus4_call1_taken d, mbus4_call1_consumer k
+    order by d.available_at, d.id
+)
+select *
+from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume_a_by_b_by_c"

@@ -1,0 +1,216 @@
+select mbus4.add_message('{"n": 1}')
+----
+with mbus4_call1_args(n, "payload") as (select 1::bigint, ('{"n": 1}')::jsonb),
+mbus4_call1_drawn as materialized (
+    select a.n, pg_catalog.nextval('mbus4.work_queue_id_seq') as id, a.payload from mbus4_call1_args a
+),
+mbus4_call1_stored as (insert into mbus4.work_queue (id, payload) select v.id, v.payload from mbus4_call1_drawn v),
+mbus4_call1 as (select v.n, v.id as add_message from mbus4_call1_drawn v)
+select (select "add_message" as "add_message" from mbus4_call1)
+
+select * from mbus4.get_next_message(pg_backend_pid())
+----
+with mbus4_call1_args(n, "current_process_id") as (select 1::bigint, (pg_backend_pid())::integer),
+mbus4_call1_asked as materialized (
+    select a.n,
+        pg_catalog.row_number() over (order by a.n) as place,
+        coalesce(
+            a.current_process_id,
+            pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the process must not be null%s', a.current_process_id)::int
+        ) as process_id
+    from mbus4_call1_args a
+),
+mbus4_call1_chosen as materialized (
+    select w.ctid as tid, w.id, pg_catalog.row_number() over (order by w.next_attempt_at, w.id) as place
+    from mbus4.work_queue w
+    where w.ctid = any(
+        array(
+            select w.ctid
+            from mbus4.work_queue w
+            where w.process_id is null and w.next_attempt_at <= (select pg_catalog.clock_timestamp())
+            order by w.next_attempt_at, w.id
+            limit (select pg_catalog.count(*) from mbus4_call1_asked k)
+            for update skip locked
+        )
+    )
+),
+mbus4_call1_claimed as (
+    update mbus4.work_queue w
+    set process_id = k.process_id
+    from mbus4_call1_chosen s
+    join mbus4_call1_asked k on k.place = s.place
+    where w.ctid = s.tid
+    returning k.n, row(w.id, w.payload)::mbus4.work_message as r
+),
+mbus4_call1 as (select u.n, u.r as get_next_message, 1 as o from mbus4_call1_claimed u)
+select *
+from pg_catalog.unnest(array(select "get_next_message" from mbus4_call1)) as "get_next_message"
+
+select mbus4.complete_message(7)
+----
+with mbus4_call1_args(n, "message_id") as (select 1::bigint, (7)::bigint),
+mbus4_call1_completed as (delete from mbus4.work_queue w using mbus4_call1_args a where w.id = a.message_id),
+mbus4_call1 as (select a.n, ''::void as complete_message from mbus4_call1_args a)
+select (select "complete_message" as "complete_message" from mbus4_call1)
+
+select mbus4.release_messages(7)
+----
+with mbus4_call1_args(n, "process_id") as (select 1::bigint, (7)::integer),
+mbus4_call1_released as (
+    update mbus4.work_queue w set process_id = null from mbus4_call1_args a where w.process_id = a.process_id returning a.n
+),
+mbus4_call1 as (
+    select a.n, pg_catalog.count(u.n) as release_messages
+    from mbus4_call1_args a
+    left join mbus4_call1_released u on u.n = a.n
+    group by a.n
+)
+select (select "release_messages" as "release_messages" from mbus4_call1)
+
+# The loop is a statement of its own, for CALL can only commit alone.
+call mbus4.process_queue(7, 'insert into done values ($1)')
+---- unprepared
+do $mbus4$
+declare
+    mbus4_row mbus4.work_queue;
+    mbus4_error text;
+    mbus4_done bigint := 0;
+    mbus4_failed bigint := 0;
+    mbus4_told timestamptz := pg_catalog.clock_timestamp();
+    mbus4_first constant bigint := -9223372036854775808;
+    mbus4_from_at timestamptz := '-infinity';
+    mbus4_from_id bigint := mbus4_first;
+    mbus4_looked timestamptz := mbus4_told;
+begin
+    commit;
+    loop
+        update mbus4.work_queue w
+        set process_id = 7
+        where w.ctid = any(
+            array(
+                select w.ctid
+                from mbus4.work_queue w
+                where w.process_id is null
+                    and w.next_attempt_at <= (select pg_catalog.clock_timestamp())
+                    and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                order by w.next_attempt_at, w.id
+                limit 1
+                for update skip locked
+            )
+        )
+        returning w.* into mbus4_row;
+        if not found then
+            exit when mbus4_from_id = mbus4_first;
+            mbus4_from_at := '-infinity';
+            mbus4_from_id := mbus4_first;
+            continue;
+        end if;
+        mbus4_from_at := mbus4_row.next_attempt_at;
+        mbus4_from_id := mbus4_row.id;
+        mbus4_error := null;
+        begin
+            execute 'insert into done values ($1)' using mbus4_row.payload;
+            set constraints all immediate;
+        exception when others or assert_failure then
+            get stacked diagnostics mbus4_error = message_text;
+            mbus4_error := coalesce(
+                pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+            );
+        end;
+        if mbus4_error is null then
+            delete from mbus4.work_queue w where w.id = mbus4_row.id;
+            mbus4_done := mbus4_done + 1;
+        else
+            update mbus4.work_queue w
+            set process_id = null, attempts = w.attempts + 1, last_error = mbus4_error,
+                next_attempt_at = pg_catalog.clock_timestamp() + least(pg_catalog.power(2, least(w.attempts, 20)), 3600) * interval '1 second'
+            where w.id = mbus4_row.id;
+            mbus4_failed := mbus4_failed + 1;
+        end if;
+        commit;
+        if pg_catalog.clock_timestamp() > mbus4_looked + interval '1 second' then
+            mbus4_looked := pg_catalog.clock_timestamp();
+            mbus4_from_at := '-infinity';
+            mbus4_from_id := mbus4_first;
+        end if;
+        if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
+            mbus4_told := pg_catalog.clock_timestamp();
+            raise notice 'process %: % messages completed, % failed', 7, mbus4_done, mbus4_failed;
+        end if;
+    end loop;
+end
+$mbus4$
+---- prepared
+-- whenever it is bound:
+do $mbus4$
+declare
+    mbus4_row mbus4.work_queue;
+    mbus4_error text;
+    mbus4_done bigint := 0;
+    mbus4_failed bigint := 0;
+    mbus4_told timestamptz := pg_catalog.clock_timestamp();
+    mbus4_first constant bigint := -9223372036854775808;
+    mbus4_from_at timestamptz := '-infinity';
+    mbus4_from_id bigint := mbus4_first;
+    mbus4_looked timestamptz := mbus4_told;
+begin
+    commit;
+    loop
+        update mbus4.work_queue w
+        set process_id = 7
+        where w.ctid = any(
+            array(
+                select w.ctid
+                from mbus4.work_queue w
+                where w.process_id is null
+                    and w.next_attempt_at <= (select pg_catalog.clock_timestamp())
+                    and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                order by w.next_attempt_at, w.id
+                limit 1
+                for update skip locked
+            )
+        )
+        returning w.* into mbus4_row;
+        if not found then
+            exit when mbus4_from_id = mbus4_first;
+            mbus4_from_at := '-infinity';
+            mbus4_from_id := mbus4_first;
+            continue;
+        end if;
+        mbus4_from_at := mbus4_row.next_attempt_at;
+        mbus4_from_id := mbus4_row.id;
+        mbus4_error := null;
+        begin
+            execute 'insert into done values ($1)' using mbus4_row.payload;
+            set constraints all immediate;
+        exception when others or assert_failure then
+            get stacked diagnostics mbus4_error = message_text;
+            mbus4_error := coalesce(
+                pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+            );
+        end;
+        if mbus4_error is null then
+            delete from mbus4.work_queue w where w.id = mbus4_row.id;
+            mbus4_done := mbus4_done + 1;
+        else
+            update mbus4.work_queue w
+            set process_id = null, attempts = w.attempts + 1, last_error = mbus4_error,
+                next_attempt_at = pg_catalog.clock_timestamp() + least(pg_catalog.power(2, least(w.attempts, 20)), 3600) * interval '1 second'
+            where w.id = mbus4_row.id;
+            mbus4_failed := mbus4_failed + 1;
+        end if;
+        commit;
+        if pg_catalog.clock_timestamp() > mbus4_looked + interval '1 second' then
+            mbus4_looked := pg_catalog.clock_timestamp();
+            mbus4_from_at := '-infinity';
+            mbus4_from_id := mbus4_first;
+        end if;
+        if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
+            mbus4_told := pg_catalog.clock_timestamp();
+            raise notice 'process %: % messages completed, % failed', 7, mbus4_done, mbus4_failed;
+        end if;
+    end loop;
+end
+$mbus4$;
+-- when it is parsed:
+call mbus4.queue_processed((7)::integer, ('insert into done values ($1)')::pg_catalog.text)

@@ -1,0 +1,35 @@
+package sqlfuncs
+
+import "strings"
+
+// A place is what the SQL that serves a call leaves open for package rewrite, which must know where it stands: an argument, for
+// it is copied from the client's text, and the secret of the session, for plans are shared between sessions. It is a name between
+// two zero bytes. No client can write one: a zero byte ends a text in the protocol.
+
+// SecretPlace is the place of the session's secret.
+const SecretPlace = "\x00" + secretPlace + "\x00"
+
+const (
+	secretPlace = "secret"
+	argPlace    = "argument "
+)
+
+// ArgPlace is the place of the argument for a parameter, which is an expression of the parameter's type there.
+func ArgPlace(param string) string { return "\x00" + argPlace + param + "\x00" }
+
+// CutPlace cuts a text at its first place. param is "" where that is SecretPlace.
+func CutPlace(text string) (before, param, after string, found bool) {
+	before, rest, found := strings.Cut(text, "\x00")
+	if !found {
+		return text, "", "", false
+	}
+	place, after, _ := strings.Cut(rest, "\x00")
+	if place == secretPlace {
+		return before, "", after, true
+	}
+	param, isArg := strings.CutPrefix(place, argPlace)
+	if !isArg {
+		panic("a place in SQL that is none")
+	}
+	return before, param, after, true
+}
