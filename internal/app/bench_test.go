@@ -6,6 +6,8 @@ import (
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/parse"
+	"mbusproxy/rewrite/plan"
 )
 
 // BenchmarkRewrite is the time of a statement that the proxy has not seen, but for the server's: parsing, placing its calls,
@@ -24,12 +26,12 @@ func BenchmarkRewrite(b *testing.B) {
 			" mbus4.post('q', ''), mbus4.post('q', ''), mbus4.post('q', ''), mbus4.post('q', ''), mbus4.post('q', '') as x%d",
 	} {
 		b.Run(name, func(b *testing.B) {
-			r := rewrite.New(calls.New())
-			env := func() (rewrite.Env, *rewrite.Refusal) { return rewrite.Env{HstoreSchema: "public"}, nil }
+			r := rewrite.New(calls.New(), nil, parse.New())
+			env := func() (plan.Env, *plan.Refusal) { return plan.Env{HstoreSchema: "public"}, nil }
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				text := fmt.Sprintf(sql, i) // a name differs, so the statement is new
-				if r.Rewrite(text, rewrite.Session{Encoding: "UTF8"}, env) == nil {
+				if r.Rewrite(b.Context(), text, plan.Session{Encoding: "UTF8"}, env) == nil {
 					b.Fatal("not rewritten")
 				}
 			}

@@ -12,6 +12,7 @@ import (
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/rewrite"
+	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/plan"
@@ -65,10 +66,10 @@ func serverGets(t *testing.T, client string) string {
 	g := &shown{t: t, texts: calls.New(), site: calls.Site{
 		HstoreSchema: "public", Ordered: strings.Contains(remarks, "messages wait"), Selective: strings.Contains(remarks, "selectors"),
 	}}
-	var unqualified *rewrite.Unqualified
+	var unqualified *detect.Unqualified
 	if strings.Contains(remarks, "without the schema") {
 		var err error
-		if unqualified, err = rewrite.NewUnqualified([]string{"all"}); err != nil {
+		if unqualified, err = detect.NewUnqualified([]string{"all"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,7 +140,7 @@ func (g *shown) step(s plan.Prelude) string {
 	code, err := g.texts.Prelude(g.site, calls.PreludeCall{
 		Func: s.Func, Args: args, Number: s.Call, Secret: shownSecret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) {
-			if p := g.rewriter.Rewrite(text, plan.Session{Encoding: "UTF8"}, g.env); p != nil {
+			if p := g.rewriter.Rewrite(g.t.Context(), text, plan.Session{Encoding: "UTF8"}, g.env); p != nil {
 				text = p.SQL()
 			}
 			return text, nil
