@@ -126,7 +126,7 @@ func (k Encoding) ByteOffset(text string, char int) int {
 	return off
 }
 
-// CharPosition is the inverse of byteOffset.
+// CharPosition is the inverse of ByteOffset.
 func (k Encoding) CharPosition(text string, off int) int {
 	char := 1
 	for i := 0; i < off && i < len(text); char++ {

@@ -13,10 +13,10 @@ import (
 // current_query(), logs) shows it to the session itself, to its role and to those who administrate the
 // server, and it is worth nothing in any other session.
 //
-// Plans are shared between sessions, so a plan's text holds blankSecret, of the same length, and the places
+// Plans are shared between sessions, so a plan's text holds BlankSecret, of the same length, and the places
 // of it are segments of their own, which Plan.For fills.
 
-// secretLen is the length of a secret in bytes.
+// SecretLen is the length of a secret in bytes.
 const SecretLen = 16
 
 // BlankSecret stands for the secret in the text of a plan that belongs to no session yet.
