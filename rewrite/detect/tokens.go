@@ -42,7 +42,7 @@ func Holds(text string, escapes bool, unqualified *Unqualified) (h Holding) {
 					h.Table = true
 				}
 			case ours:
-			case unqualified != nil && !(before.Kind == lex.Symbol && text[before.Start] == '.'):
+			case unqualified != nil && (before.Kind != lex.Symbol || text[before.Start] != '.'):
 				if follows(&ahead, '(') && unqualified.mayName(text[t.Start:t.End], t.Kind) {
 					h.Calls++
 				}
