@@ -45,7 +45,7 @@ type call struct {
 // unqualified has the names that are served without the schema.
 func findCalls(s *tree.Source, node protoreflect.Message, void []int, unqualified *detect.Unqualified) []*call {
 	var out []*call
-	tree.WalkMessages(node, func(m protoreflect.Message) bool {
+	tree.Walk(node, func(m protoreflect.Message) bool {
 		fc, ok := m.Interface().(*pg_query.FuncCall)
 		if !ok {
 			return true

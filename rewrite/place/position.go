@@ -80,7 +80,7 @@ func (st *statement) elsewhere(node protoreflect.Message, where string) *plan.Re
 		st.placeExpr(c)
 	}
 	var found *plan.Refusal
-	tree.WalkMessages(node, func(m protoreflect.Message) bool {
+	tree.Walk(node, func(m protoreflect.Message) bool {
 		switch n := m.Interface().(type) {
 		case *pg_query.SelectStmt:
 			st.nameTargets(n.TargetList)
