@@ -118,7 +118,7 @@ func serversWords(err error) string {
 	return server.Message
 }
 
-// plan is the pipeline.Plan of a plan.Plan.
+// wirePlan is the pipeline.Plan of a plan.Plan.
 type wirePlan struct {
 	*plan.Plan
 	preludes *preludeMaker    // nil unless it is a bind-time plan
