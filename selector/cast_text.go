@@ -1,6 +1,10 @@
 package selector
 
-import "math/big"
+import (
+	"math/big"
+
+	"mbusproxy/selector/input"
+)
 
 // Casts of text to other types read what Postgres reads, but for forms that would need unbounded work, depend on
 // a setting, or are known to some majors only: see docs/selectors.md. Each is a pattern and then the cast, which
@@ -87,9 +91,9 @@ func (c *compiler) textToBoolean(e *expr) *expr {
 		return " any ('{" + s[1:] + "}'::pg_catalog.text[])"
 	}
 	short := c.shorter(e.val, maxNumber)
-	out := strict(boolean, when(short, "("+word+" operator(pg_catalog.=)"+list(trueWords)+")"), e)
+	out := strict(boolean, when(short, "("+word+" operator(pg_catalog.=)"+list(input.TrueWords())+")"), e)
 	// For a text that is neither the value is false.
-	known := and(short, word+" operator(pg_catalog.=)"+list(trueWords, falseWords))
+	known := and(short, word+" operator(pg_catalog.=)"+list(input.TrueWords(), input.FalseWords()))
 	return out.fails("("+known+" is false)", false)
 }
 

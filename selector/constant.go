@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+
+	"mbusproxy/selector/input"
 )
 
 // constant compiles a constant as the parser of Postgres types it.
@@ -69,7 +71,7 @@ func (c *compiler) literal(l literal, t typ, at int) (*expr, *Error) {
 		e.val = quote(l.text) + "::pg_catalog.text"
 		return e, nil
 	case boolean:
-		b, ok := readBoolean(l.text)
+		b, ok := input.Boolean(l.text)
 		if !ok {
 			return invalid()
 		}
@@ -103,13 +105,13 @@ func (c *compiler) literal(l literal, t typ, at int) (*expr, *Error) {
 		}
 		e.whole, e.scale = numberShape(written)
 	case date, timestamp:
-		d, ok := readTime(l.text, t)
+		d, ok := input.Time(l.text, t == timestamp)
 		if !ok {
 			return nil, refuse(at, codeInvalidDate, hintISO, "invalid input syntax for type %s: \"%s\"", t, l.text)
 		}
 		written = d
 	case hstore:
-		h, ok := readHstore(l.text)
+		h, ok := input.Hstore(l.text)
 		if !ok {
 			return invalid()
 		}
@@ -137,23 +139,44 @@ func quote(s string) string {
 	return q
 }
 
-// The words of boolean; Postgres takes any beginning of them that leaves no doubt.
-var (
-	trueWords  = []string{"1", "on", "t", "tr", "tru", "true", "y", "ye", "yes"}
-	falseWords = []string{"0", "f", "fa", "fal", "fals", "false", "n", "no", "of", "off"}
-)
+const hintISO = "Dates and times are written as 2024-12-31 or 2024-12-31 23:59:59.999999, whatever DateStyle is."
 
-func readBoolean(s string) (value, ok bool) {
-	s = strings.ToLower(strings.Trim(s, " \t\n\v\f\r"))
-	for _, w := range trueWords {
-		if s == w {
-			return true, true
+const maxElements = 1000 // of an array that is a constant
+
+// arrayLiteral reads the text of an array of one dimension, such as {a,"b c",NULL}.
+func (c *compiler) arrayLiteral(l literal, t typ, at int) (*expr, *Error) {
+	elems, ok := input.Array(l.text)
+	if !ok || len(elems) > maxElements {
+		return nil, refuse(at, codeInvalidText, "Write an array of one dimension, for example {a,b}.", "malformed array literal: \"%s\"", l.text)
+	}
+	args := make([]*expr, len(elems))
+	for i, s := range elems {
+		var err *Error
+		if args[i], err = c.literal(literal{text: s.Text, null: s.Null}, t.elem(), at); err != nil {
+			return nil, err
 		}
 	}
-	for _, w := range falseWords {
-		if s == w {
-			return false, true
-		}
+	return c.arrayOf(t.elem(), args, at), nil
+}
+
+// arrayOf makes an array of values of one type.
+func (c *compiler) arrayOf(elem typ, args []*expr, at int) *expr {
+	t := elem | array
+	vals := make([]string, len(args))
+	for i, a := range args {
+		vals[i] = c.as(a, elem)
 	}
-	return false, false
+	if len(args) == 0 {
+		return &expr{typ: t, phys: t, val: "'{}'::" + c.sql(t), nulls: true, lit: &literal{}, at: at}
+	}
+	e := merge(t, "array["+strings.Join(vals, ", ")+"]::"+c.sql(t), args...).notStrict()
+	constant, holes := true, false
+	for _, a := range args {
+		constant, holes = constant && a.lit != nil, holes || a.lit != nil && a.lit.null
+	}
+	if constant {
+		e.lit = &literal{elems: len(args), holes: holes}
+	}
+	e.at = at
+	return e
 }

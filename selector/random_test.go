@@ -17,6 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/internal/pgcluster"
+
+	"mbusproxy/selector/input"
 )
 
 // evaluateSQL makes functions that evaluate a text for each message: the numbers 1, 0 and -1 as Condition has
@@ -96,7 +98,7 @@ func (r *randomRun) fill(g *generator) {
 				if v := value(); v == nil {
 					pairs = append(pairs, k+"=>NULL")
 				} else {
-					pairs = append(pairs, k+"=>"+doubleQuoted(*v))
+					pairs = append(pairs, k+"=>"+input.DoubleQuoted(*v))
 				}
 			}
 			stores[i] = strings.Join(pairs, ",")

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/selector/input"
 )
 
 // goldenTexts are the selectors of testdata/conditions.sql.
@@ -120,7 +122,7 @@ func evaluateAll(t *testing.T, conn *pgx.Conn, encoding string, texts []string) 
 func fillASCII(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	for i, v := range []string{"12", "xx", "2024-03-04", "a,b", " 7 ", `a\b`, "1.5", "true", "", "O'Brien", "2001-02-03 04:05:06"} {
-		store := fmt.Sprintf(`a=>%[1]s, b=>"b", n=>%[1]s, m=>"3", x=>%[1]s, d=>%[1]s, flag=>%[1]s, price=>%[1]s, when=>%[1]s, day=>%[1]s, STATE=>DONE`, doubleQuoted(v))
+		store := fmt.Sprintf(`a=>%[1]s, b=>"b", n=>%[1]s, m=>"3", x=>%[1]s, d=>%[1]s, flag=>%[1]s, price=>%[1]s, when=>%[1]s, day=>%[1]s, STATE=>DONE`, input.DoubleQuoted(v))
 		if _, err := conn.Exec(t.Context(), "insert into message values ($1::int, $1::int, '2024-05-06 07:08:09', $2, '2000-01-01', '2999-01-01', '{1,2}', $3::text::hstore, $3::text::hstore, $3::text::hstore)", i, v, store); err != nil {
 			t.Fatal(err)
 		}

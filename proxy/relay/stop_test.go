@@ -73,6 +73,6 @@ func TestStopStays(t *testing.T) {
 		hooked.stopped.Wait()
 	case <-time.After(proxytest.Patience):
 		t.Error("the session goes on")
-		_ = hooked.Socket.Close()
+		_ = hooked.Close()
 	}
 }

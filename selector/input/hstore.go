@@ -1,11 +1,9 @@
-package selector
+package input
 
 import "strings"
 
-const spaces = " \t\n\v\f\r"
-
-// readHstore reads the text of a hstore as hstore_in does, and writes it with all quotes.
-func readHstore(s string) (string, bool) {
+// Hstore reads the text of a hstore as hstore_in does, and writes it with all quotes.
+func Hstore(s string) (string, bool) {
 	var pairs []string
 	for {
 		s = strings.TrimLeft(s, spaces)
@@ -27,9 +25,9 @@ func readHstore(s string) (string, bool) {
 		if !quoted && strings.EqualFold(value, "null") && len(value) == 4 {
 			value = "NULL"
 		} else {
-			value = doubleQuoted(value)
+			value = DoubleQuoted(value)
 		}
-		pairs = append(pairs, doubleQuoted(key)+"=>"+value)
+		pairs = append(pairs, DoubleQuoted(key)+"=>"+value)
 		s = strings.TrimLeft(rest, spaces)
 		if s != "" && s[0] != ',' {
 			return "", false
@@ -70,6 +68,7 @@ func hstoreWord(s string, isValue bool) (word string, quoted bool, rest string, 
 	return b.String(), false, "", !quoted
 }
 
-func doubleQuoted(s string) string {
+// DoubleQuoted writes a word as hstore and arrays read it.
+func DoubleQuoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

@@ -1,4 +1,4 @@
-package selector
+package input
 
 import (
 	"regexp"
@@ -6,22 +6,20 @@ import (
 	"time"
 )
 
-const hintISO = "Dates and times are written as 2024-12-31 or 2024-12-31 23:59:59.999999, whatever DateStyle is."
-
 var timeForm = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2})([ T]([0-9]{2}:[0-9]{2})(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[-+](0[0-9]|1[0-4])(:?[0-5][0-9])?)?)?$`)
 
-// readTime reads a date or timestamp in ISO 8601 and returns it as Postgres reads it under every DateStyle. A time zone
+// Time reads a timestamp, or a date where a clock is not wanted, in ISO 8601 and returns it as Postgres reads it under every DateStyle. A time zone
 // means nothing to a timestamp without one.
-func readTime(s string, t typ) (string, bool) {
+func Time(s string, clocked bool) (string, bool) {
 	if s == "infinity" || s == "-infinity" {
 		return s, true
 	}
 	m := timeForm.FindStringSubmatch(s)
-	if m == nil || t == date && m[2] != "" || strings.HasPrefix(m[1], "0000") {
+	if m == nil || !clocked && m[2] != "" || strings.HasPrefix(m[1], "0000") {
 		return "", false
 	}
 	out, layout := m[1], "2006-01-02"
-	if t == timestamp {
+	if clocked {
 		clock, seconds := m[3], m[4]
 		if clock == "" {
 			clock = "00:00"
