@@ -92,4 +92,4 @@ func readCall(s *tree.Source, fc *pg_query.FuncCall, void []int, unqualified *de
 }
 
 // native reports whether the call is served by an expression in its place that has an effect, and so must not be copied.
-func (c *call) native() bool { return c.match.Func.Effect == sqlfuncs.Native && !c.match.Func.Step }
+func (c *call) native() bool { return c.match.Func.Effect == sqlfuncs.Native && !c.match.Func.Prelude }

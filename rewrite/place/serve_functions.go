@@ -18,7 +18,7 @@ import (
 // sees of another. refusal is that of the call, and is returned if no function can serve the statement, either.
 func (st *statement) inPlace(stmt *pg_query.Node, refusal *plan.Refusal) *plan.Refusal {
 	for _, c := range st.calls {
-		if c.match.Func.Step {
+		if c.match.Func.Prelude {
 			return refusal
 		}
 	}

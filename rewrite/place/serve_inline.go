@@ -86,7 +86,7 @@ func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected 
 
 // writeArg writes the value of a parameter, cast to its type. The first parameter bears the call's guard.
 func (st *statement) writeArg(o *splice.Output, c *call, p sqlfuncs.Param) {
-	if c.guarded && !c.match.Func.Step && p.Name == c.match.Func.Params[0].Name {
+	if c.guarded && !c.match.Func.Prelude && p.Name == c.match.Func.Params[0].Name {
 		st.writeGuarded(o, c, func() { st.writeValue(o, c, p) })
 		return
 	}

@@ -85,7 +85,7 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 	f := c.match.Func
 	// A call in the arguments of another would have to be in an earlier WITH query than that, and yet behind the calls before
 	// both.
-	if f.Set || f.Step || len(f.Params) == 0 || len(c.boundArgs()) > 0 || tree.HasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) ||
+	if f.Set || f.Prelude || len(f.Params) == 0 || len(c.boundArgs()) > 0 || tree.HasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) ||
 		ctx.branch.of != nil && len(ctx.guards) > 0 {
 		return refusePosition(c, placeMany)
 	}
