@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzRewrite looks for texts on which the rewriter panics, loses the client's text or gives
-// something that does not parse, with the plan's steps or without.
+// something that does not parse, with the plan's prelude statements or without.
 func FuzzRewrite(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.sql")
 	if err != nil || len(files) == 0 {

@@ -50,7 +50,7 @@ func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfunc
 		if f.Procedure {
 			return sqlfuncs.Fragment{Expr: "done_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
 		}
-		if f.Step {
+		if f.Prelude {
 			return sqlfuncs.Fragment{Expr: "outcome(" + names.Number + ")::" + f.Result.SQL("")}
 		}
 		return sqlfuncs.Fragment{Expr: "native_" + f.Serves + "(" + strings.Join(args, ", ") + ")"}
@@ -184,7 +184,7 @@ func show(v plan.Value) string {
 
 func upTo(s string, n int) string { return s[:min(n, len(s))] }
 
-// checkPlan checks that the result parses, with its steps, too, that rewriting it again changes
+// checkPlan checks that the result parses, with its prelude statements, too, that rewriting it again changes
 // nothing, and that every copied piece is found where the plan says it came from.
 func checkPlan(t *testing.T, sql string, p *plan.Plan) {
 	t.Helper()

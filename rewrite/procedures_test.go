@@ -7,7 +7,7 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// TestProcedurePreludes: the step's text stands for the statement, with its tag if it is the only one.
+// TestProcedurePreludes: the prelude statement stands for the statement, with its tag if it is the only one.
 func TestProcedurePreludes(t *testing.T) {
 	for _, c := range []struct {
 		sql   string
@@ -39,7 +39,7 @@ func TestProcedurePreludes(t *testing.T) {
 			t.Errorf("%s gives\n%s, tag %q, want\n%s, tag %q", c.sql, q.SQL(), q.Tag(), c.want, c.tag)
 		}
 		checkSegments(t, c.sql, q)
-		// What the server says of the step is about the call.
+		// What the server says of the prelude statement is about the call.
 		at := len([]rune(c.sql[:strings.Index(c.sql, "mbus4.")])) + 1
 		rep := &plan.Report{Code: "42601", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), "do 'a'")])) + 4}
 		if !q.EditReport(rep) || rep.Position != at {
@@ -53,7 +53,7 @@ func TestProcedurePreludes(t *testing.T) {
 		for _, s := range p.Preludes() {
 			rep, procedure := &plan.Report{Code: "2D000"}, s.Func.Procedure
 			if plan.PreludePlan(p, s.Call, "do 'x'").EditReport(rep) != procedure || procedure != (rep.Position > 0) {
-				t.Errorf("%s, step %d: %+v", c.sql, s.Call, rep)
+				t.Errorf("%s, prelude statement %d: %+v", c.sql, s.Call, rep)
 			}
 		}
 	}

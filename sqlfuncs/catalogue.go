@@ -76,11 +76,11 @@ var functions = []*Func{
 	{Name: "drop_trigger", Params: []Param{pSource, pTarget}, Result: Void, Effect: Writes},
 	{Name: "create_run_function", Params: []Param{pQueue}, Result: Void, Effect: Reads},
 	{
-		Name: "create_view", Result: Void, Effect: Native, Step: true,
+		Name: "create_view", Result: Void, Effect: Native, Prelude: true,
 		Params: []Param{pQueue, pDefault, {Name: "viewname", Type: Text, Optional: true}},
 	},
 	{
-		Name: "create_view_prop", Result: Void, Effect: Native, Step: true,
+		Name: "create_view_prop", Result: Void, Effect: Native, Prelude: true,
 		Params: []Param{
 			pQueue, pConsumer,
 			{Name: "sname", Type: Text},
@@ -120,10 +120,10 @@ var functions = []*Func{
 	// run_on_<q> comes first: run_on_x is not run_<q> of a queue on_x.
 	{
 		Name: "run_on_<q>", Pattern: "run_on_", Implied: 1, Serves: "run_on",
-		Params: []Param{pQueue, pStatement}, Result: Integer, Effect: Native, Step: true,
+		Params: []Param{pQueue, pStatement}, Result: Integer, Effect: Native, Prelude: true,
 	},
 	{
 		Name: "run_<q>", Pattern: "run_", Implied: 1, Serves: "run_on",
-		Params: []Param{pQueue, pStatement}, Result: Integer, Effect: Native, Step: true,
+		Params: []Param{pQueue, pStatement}, Result: Integer, Effect: Native, Prelude: true,
 	},
 }

@@ -19,7 +19,7 @@ type Use struct {
 	// Numbered is set, with Rows, where each row of the arguments is a call of its own and n its number in the text.
 	Numbered bool
 	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
-	// any volatile function; Rows and Selective make no difference then. Functions with Func.Step have none.
+	// any volatile function; Rows and Selective make no difference then. Functions with Func.Prelude have none.
 	InPlace bool
 }
 

@@ -56,10 +56,10 @@ type Func struct {
 	// Condition is the name of the parameter that holds an SQL expression over t, a message, which
 	// may become part of the statement where it is a literal; or "".
 	Condition string
-	// Step says that a prelude statement does the work, before the statement that holds the call; what
+	// Prelude says that a prelude statement does the work, before the statement that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
-	Step bool
-	// Procedure says that it is called with CALL. It is a Step, which may end the transaction.
+	Prelude bool
+	// Procedure says that it is called with CALL. Its Prelude may end the transaction.
 	Procedure bool
 }
 

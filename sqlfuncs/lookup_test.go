@@ -52,7 +52,7 @@ func TestCatalogue(t *testing.T) {
 		if f.Selector != "" && !names[f.Selector] {
 			t.Errorf("%s has no parameter %s", f.Name, f.Selector)
 		}
-		if f.Step && f.Effect != Native {
+		if f.Prelude && f.Effect != Native {
 			t.Errorf("%s is a step and not Native", f.Name)
 		}
 	}

@@ -53,7 +53,7 @@ func TestFragmentsInPlace(t *testing.T) {
 			given[p.Name] = true
 		}
 		for _, use := range []sqlfuncs.Use{{InPlace: true}, {InPlace: true, Given: given}, {InPlace: true, Given: given, Ordered: true}} {
-			if f.Step {
+			if f.Prelude {
 				continue
 			}
 			expr := texts.Fragment(f, use, names).Expr

@@ -29,7 +29,7 @@ func TestGuards(t *testing.T) {
 		var nulls, columns []string
 		for _, p := range f.Visible() {
 			given := "null"
-			if f.Step || p.Name == f.Selector {
+			if f.Prelude || p.Name == f.Selector {
 				given = "'1'"
 			}
 			nulls = append(nulls, given)

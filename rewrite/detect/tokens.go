@@ -7,15 +7,14 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Holding says what a text holds as tokens; what stands in comments, strings and quoted names of something
-// else does not count.
+// Holding says what a text holds as tokens. What stands in comments, strings and the quotes of other names does not count.
 type Holding struct {
-	Calls int  // what may be calls of ours
-	Table bool // a name of the schema that is no call, and so may be a table
+	Calls int  // how many tokens may begin calls of ours
+	Table bool // whether the schema is named without a call, and so perhaps with a table
 }
 
-// Holds reads the tokens of a text, which is as the parser may see it. It may find a call where there is none,
-// but never overlooks one. A text that ends within a token holds nothing: it has a syntax error.
+// Holds reads the tokens of a text, which is as the parser may see it. escapes says that a backslash escapes in plain strings.
+// A text that ends within a token holds nothing, since it has a syntax error.
 func Holds(text string, escapes bool, unqualified *Unqualified) (h Holding) {
 	l := lex.Lexer{Text: text, Escapes: escapes}
 	var before lex.Token
@@ -54,13 +53,13 @@ func Holds(text string, escapes bool, unqualified *Unqualified) (h Holding) {
 
 func isName(k lex.Kind) bool { return k == lex.Word || k == lex.Name || k == lex.EscapeName }
 
-// follows reads the next token and reports whether it is the character.
+// follows reads the next token and reports whether it is that character.
 func follows(l *lex.Lexer, c byte) bool {
 	t := l.Next()
 	return t.Kind == lex.Symbol && l.Text[t.Start] == c
 }
 
-// skipEscape reads UESCAPE '!' behind a name, if it is there, and reports whether it was.
+// skipEscape reads UESCAPE '!' behind a name, and reports whether it was there.
 func skipEscape(l *lex.Lexer, name lex.Token) bool {
 	if name.Kind != lex.EscapeName {
 		return false
@@ -87,7 +86,7 @@ func namesSchema(text string, t lex.Token, escape bool) bool {
 	return escape || strings.IndexByte(s, '\\') >= 0 || s[2:] == `"`+sqlfuncs.Schema+`"`
 }
 
-// beforeTable reports whether what follows the token is a table, though a parenthesis may stand behind it.
+// beforeTable reports whether the token is a keyword behind which a name is that of a table, even before a parenthesis.
 func beforeTable(text string, t lex.Token) bool {
 	if t.Kind != lex.Word {
 		return false
@@ -96,7 +95,7 @@ func beforeTable(text string, t lex.Token) bool {
 	return strings.EqualFold(word, "into") || strings.EqualFold(word, "copy")
 }
 
-// mayName reports whether a name as it is written may be one of u.
+// mayName reports whether a name may be one of u. s is the name as it is written.
 func (u *Unqualified) mayName(s string, k lex.Kind) bool {
 	switch k {
 	case lex.Word:

@@ -13,23 +13,22 @@ import (
 
 // Unqualified is a set of names of functions that are served without the schema, too. nil is the empty set.
 //
-// Whether such a name means a function of ours only the session can tell, for it depends on its search_path
-// and on the functions in it. So a text that may hold such calls has Candidates, of which Session.Answer
-// says which are ours.
+// Whether such a name means a function of ours, only the session can tell, since it depends on the search_path and on the
+// functions in it. So the calls are candidates at first, about which the session is asked by a probe query.
 type Unqualified struct {
 	all   bool
 	names map[string]bool
 	globs []*regexp.Regexp
 }
 
-// allNames stands for all functions in the list that makes an Unqualified.
+// allNames stands for all functions in the list of NewUnqualified.
 const allNames = "all"
 
-// plainName is what a name must be to be served without the schema: one that needs no quotes.
+// plainName matches names that need no quotes. Others are not served without the schema.
 var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// NewUnqualified reads a list of names: all, a function's name, or one in which * stands for the name of a
-// queue or consumer, as in post_*, consume_*_by_*. nil for an empty list.
+// NewUnqualified reads a list of names. Each is "all", the name of a function, or one in which * stands for the name of a queue
+// or consumer, as in post_* and consume_*_by_*. It returns nil for an empty list.
 func NewUnqualified(list []string) (*Unqualified, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -59,7 +58,7 @@ func NewUnqualified(list []string) (*Unqualified, error) {
 	return u, nil
 }
 
-// isPlain is plainName for what every word of a text is asked.
+// isPlain reports whether plainName matches. It is fast, for it is asked for every word of a text.
 func isPlain(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && c != '_' && (i == 0 || c < '0' || c > '9') {
@@ -80,11 +79,11 @@ func (u *Unqualified) Lookup(name string) (sqlfuncs.Match, bool) {
 	return sqlfuncs.Lookup(name)
 }
 
-// nameReach is how far before a parenthesis a name may begin, in bytes.
+// nameReach is how many bytes before a parenthesis a name begins at most.
 const nameReach = 256
 
-// Mentions is the cheap test for a text that may hold calls by such names: it looks at the words that
-// stand before parentheses. Where it cannot tell it says yes.
+// Mentions is the cheap test for a text that may hold calls by such names. It looks at the words that stand before
+// parentheses. Where it cannot tell, it is true.
 func (u *Unqualified) Mentions(text []byte) bool {
 	if u == nil {
 		return false
@@ -136,13 +135,14 @@ func (u *Unqualified) endsIn(text []byte) bool {
 	return ok
 }
 
-// Candidate is what must be known of an unqualified call to tell what it means. Names are plain.
+// Candidate is what must be known of a call without the schema to tell whether it means a function of ours.
 type Candidate struct {
 	Name  string
 	Args  int      // how many arguments
 	Named []string // the names of those given by name, sorted
 }
 
+// Equal reports whether two calls mean the same function.
 func (k Candidate) Equal(other Candidate) bool {
 	return k.Name == other.Name && k.Args == other.Args && slices.Equal(k.Named, other.Named)
 }

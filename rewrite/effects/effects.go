@@ -8,10 +8,10 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// Effect is what a statement does, once it is executed, to the name of a prepared statement or portal of its
-// session. ALL, as in DEALLOCATE ALL, is none: the command tag says it.
+// Effect is what a statement does, once it is executed, to the name of a prepared statement or portal. DEALLOCATE ALL has
+// none, since its command tag says all.
 type Effect struct {
-	// Tag is the command tag by which the server says that it is done.
+	// Tag is the command tag with which the server says that it is done.
 	Tag string
 	// Portal says that the name is that of a portal, and not of a prepared statement.
 	Portal bool
@@ -26,17 +26,18 @@ const (
 	tagDeclare    = "DECLARE CURSOR"
 )
 
-// Max is how many effects of a text are told.
+// Max is the highest number of effects that Of returns.
 const Max = 256
 
-// maxName is NAMEDATALEN - 1: of a longer name the server keeps the characters that lie within so many bytes.
+// maxName is the length of the longest name in the server, in bytes (NAMEDATALEN - 1). Of a longer one it keeps the characters
+// that lie within that.
 const maxName = 63
 
 // WordSize is the length of the longest word that MayHave looks for.
 const WordSize = len("deallocate")
 
-// MayHave is the cheap test for a text that Of may find something in. It sees the same in the parts
-// of a text, if each begins with the last WordSize - 1 bytes of the one before.
+// MayHave is the cheap test for a text in which Of may find something. It may be shown the parts of a text instead, if each
+// begins with the last WordSize - 1 bytes of the one before.
 func MayHave(text []byte) bool {
 	for i, c := range text {
 		switch c | 0x20 {
@@ -53,14 +54,14 @@ func MayHave(text []byte) bool {
 	return false
 }
 
-// startsWith reports whether text starts with word, which is in lower case, in any case.
+// startsWith reports whether text begins with word in any case.
 func startsWith(text []byte, word string) bool {
 	return len(text) >= len(word) && bytes.EqualFold(text[:len(word)], []byte(word))
 }
 
-// Of returns the effects of the statements of a text in their order, and nothing of a text that the server
-// does not accept need be among them. more says that there are others behind the first Max. No memory
-// of text is kept.
+// Of returns the effects of the statements of a text in their order; of a text that the server does not accept it may return
+// anything. more says that there are others behind the first Max. escapes says that a backslash escapes in plain strings.
+// What it returns keeps no memory of the text.
 func Of(text, encoding string, escapes bool) (effects []Effect, more bool) {
 	enc := lex.EncodingOf(encoding)
 	r := reader{text: text, enc: enc, lex: lex.Lexer{Text: enc.Parseable(text), Escapes: escapes}}
@@ -79,9 +80,9 @@ func Of(text, encoding string, escapes bool) (effects []Effect, more bool) {
 	return effects, false
 }
 
-// reader reads a text statement by statement; token is the one that it stands at.
+// reader reads a text statement by statement. token is the token at which it stands.
 type reader struct {
-	text  string // of the same length as that of lex
+	text  string // the client's, of the same length as that of lex
 	enc   lex.Encoding
 	lex   lex.Lexer
 	token lex.Token
@@ -101,7 +102,7 @@ func (r *reader) atWord(word string) bool {
 		startsWith([]byte(r.text[r.token.Start:r.token.End]), word)
 }
 
-// statement reads the head of a statement, as far as its name, and returns the tag and name of its effect.
+// statement reads a statement as far as the name in it, and returns the tag and name of its effect; "" for no effect.
 func (r *reader) statement() (tag, name string) {
 	switch {
 	case r.atWord("prepare"):
@@ -135,8 +136,7 @@ func (r *reader) statement() (tag, name string) {
 	return "", ""
 }
 
-// name reads a name and leaves the reader behind it; false where there is none. The name is empty where it
-// cannot be said.
+// name reads a name and leaves the reader behind it. It is false if there is none. The name is "" if it is not known.
 func (r *reader) name() (name string, ok bool) {
 	t := r.token
 	switch t.Kind {
@@ -154,8 +154,8 @@ func (r *reader) name() (name string, ok bool) {
 	return clipName(name, r.enc), true
 }
 
-// escapeName returns the name that U&"…" says, with the UESCAPE that the reader may stand at; "" where that is
-// wrong or its form in the client's encoding is not known.
+// escapeName returns the name that U&"…" says, together with a UESCAPE, if the reader stands at one. It is "" if that is wrong,
+// or if the bytes of the name in the client's encoding are not known.
 func (r *reader) escapeName(t lex.Token) string {
 	escape := byte('\\')
 	if r.atWord("uescape") {
@@ -171,7 +171,7 @@ func (r *reader) escapeName(t lex.Token) string {
 	return name
 }
 
-// clipName returns what the server keeps of a name (truncate_identifier), where it has the client's encoding.
+// clipName returns what the server keeps of a name (truncate_identifier) if its encoding is the client's.
 func clipName(name string, enc lex.Encoding) string {
 	if len(name) <= maxName {
 		return strings.Clone(name)

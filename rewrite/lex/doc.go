@@ -1,8 +1,9 @@
-// Package lex reads the text of statements as the server's lexer does (scan.l), and measures it: where its
-// tokens are, how many, and how deep a parser can get in it at most.
+// Package lex reads the text of statements as the server's lexer does (scan.l): where its tokens are, what its literals say,
+// how it looks without them (Skeleton), and how many tokens and levels it has at most (Measure).
 //
-// It takes no memory in proportion to the text. A text is given as the parser may see it: in UTF-8, or ASCII
-// with a letter for each byte of what is not, so that no half of a character looks like a quote.
+// Texts come in any client_encoding. Lexer and Measure get them as the parser may see them (Encoding.Parseable): of the
+// same length, in UTF-8 or with letters for what is not ASCII, so that no half of a character looks like a quote. They take
+// no memory in proportion to the text.
 //
-// It knows nothing of what tokens mean; it reads no keywords but the few that Measure names.
+// It knows nothing of what tokens mean. It reads no keywords but the few that Measure names.
 package lex

@@ -5,13 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Encoding is what must be known of a client_encoding to read a text byte by byte.
+// Encoding is a client_encoding, as far as it matters for where characters begin and end.
 type Encoding uint8
 
+// Encodings. Those that are alike are one.
 const (
 	singleByte Encoding = iota
 	UTF8
-	doubleByte // a lead byte of 0x81 or more takes the next byte along
+	doubleByte // a byte of 0x81 or more and the next one are a character
 	shiftJIS
 	euc // of Japan and Korea
 	eucTaiwan
@@ -19,6 +20,7 @@ const (
 	mule
 )
 
+// EncodingOf returns the encoding with that name, in any case. An unknown one is taken for one of single bytes.
 func EncodingOf(encoding string) Encoding {
 	switch strings.ToUpper(encoding) {
 	case "", "UTF8", "UNICODE":
@@ -39,7 +41,7 @@ func EncodingOf(encoding string) Encoding {
 	return singleByte
 }
 
-// multiByte reports whether characters may hold bytes that are no letters for the parser.
+// multiByte reports whether a character that is not ASCII may hold bytes that are.
 func (k Encoding) multiByte() bool { return k != singleByte && k != UTF8 }
 
 // CharLen returns the length in bytes of the character at the start of s.
@@ -85,9 +87,9 @@ func (k Encoding) leadLen(s string) int {
 	return 2
 }
 
-// Parseable returns a text of the same length that the parser can read: it expects UTF-8, so in
-// other encodings the bytes of non-ASCII characters become letters. They can stand only in
-// strings, quoted identifiers, comments and names, where a letter reads the same.
+// Parseable returns a text of the same length that the parser can read. The parser expects UTF-8, so in other encodings each
+// byte of a character that is not ASCII becomes a letter. Such characters can stand only in strings, comments and names, where
+// a letter reads the same.
 func (k Encoding) Parseable(text string) string {
 	if isASCII(text) || (k == UTF8 && utf8.ValidString(text)) {
 		return text
@@ -117,7 +119,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// ByteOffset turns a 1-based character position, as Postgres reports it, into a byte offset.
+// ByteOffset returns the byte offset of a position as Postgres reports it, which counts characters from 1.
 func (k Encoding) ByteOffset(text string, char int) int {
 	off := 0
 	for n := 1; n < char && off < len(text); n++ {
@@ -135,8 +137,8 @@ func (k Encoding) CharPosition(text string, off int) int {
 	return char
 }
 
-// Translated reports whether the proxy reads a text as the server does: all of it is ASCII or the encodings are UTF8.
-// encoding is the client's, or SQL_ASCII where the server converts nothing.
+// Translated reports whether the bytes of a text are the same for the proxy and for the server, after the server has converted
+// it: it is ASCII, or encoding is UTF8 or, where the server converts nothing, SQL_ASCII.
 func Translated(text, encoding string) bool {
 	return EncodingOf(encoding) == UTF8 || encoding == "SQL_ASCII" || !strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 })
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// Kind is what sort of token it is.
+// Kind is a kind of token.
 type Kind uint8
 
 // Kinds of tokens.
@@ -50,6 +50,9 @@ const (
 const wordPart = letter | digit | dollar
 
 var classes = classify() //nolint:gochecknoglobals // a table that nobody changes
+
+// InWord reports whether a byte may stand in a name without quotes, or in a keyword or number.
+func InWord(c byte) bool { return classes[c]&wordPart != 0 }
 
 func classify() (t [256]uint8) {
 	for c := range t {

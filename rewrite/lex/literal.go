@@ -8,12 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeLiteral returns what a literal of the client's text says, as the server's lexer reads it
-// (scan.l): a number, or a string in any notation, continued over several lines or not. The result is
-// in the client's encoding. It is false where that cannot be said here: the literal is wrong, or its
-// escapes make characters whose form in the encoding is not known.
+// DecodeLiteral returns what a literal says: a number, or a string in any notation, which may go on over several lines. The
+// result is in the client's encoding. It is false if the literal is wrong, or if its escapes make characters whose bytes in
+// that encoding are not known.
 func DecodeLiteral(text string, enc Encoding, escapes bool) (string, bool) {
-	lexed := enc.Parseable(text) // in it, no half of a character looks like a quote or a backslash
+	lexed := enc.Parseable(text) // no half of a character looks like a quote or a backslash
 	open := strings.IndexAny(lexed, "'$")
 	if open < 0 {
 		return text, true // a number
@@ -80,10 +79,10 @@ type decoder struct {
 	escape  bool // a backslash escapes
 	unicode byte // what escapes in U&'…', or 0
 	out     bytes.Buffer
-	pending rune // the first half of a pair of UTF-16
+	pending rune // the first half of a pair of UTF-16, or 0; -1 after half a pair
 }
 
-// read adds what stands between two quotes.
+// read adds what stands between two quotes. lexed is text as the parser may see it.
 func (d *decoder) read(text, lexed string) bool {
 	for i := 0; i < len(text); {
 		switch c := lexed[i]; {
@@ -125,8 +124,8 @@ func (d *decoder) raw(c byte) {
 	d.out.WriteByte(c)
 }
 
-// escaped reads what follows a backslash in E'…'. It returns its length, 0 for a character
-// that stands for itself, -1 for what is wrong.
+// escaped reads what follows a backslash in E'…'. It returns its length, 0 for a character that stands for itself, or -1 for
+// what is wrong.
 func (d *decoder) escaped(s string) int {
 	if s == "" {
 		return -1
@@ -149,7 +148,7 @@ func (d *decoder) escaped(s string) int {
 	return 0
 }
 
-// named reads what follows the escape character in U&'…'.
+// named reads what follows the escape character in U&'…'. It returns its length, or -1 for what is wrong.
 func (d *decoder) named(s string) int {
 	switch {
 	case s == "":
@@ -163,8 +162,8 @@ func (d *decoder) named(s string) int {
 	return d.char(s, 0, 4)
 }
 
-// byteOf adds the byte that digits name. Bytes above ASCII are in the server's encoding, of which
-// UTF-8 is the one that a client is likely to share.
+// byteOf adds the byte that digits name, and returns length, or -1 for what is wrong. A byte that is not ASCII is one of the
+// server's encoding, which is taken for the client's only if that is UTF8.
 func (d *decoder) byteOf(digits string, base, length int) int {
 	v, err := strconv.ParseUint(digits, base, 16)
 	c := byte(v) // as the server does: \777 is \377
@@ -175,8 +174,8 @@ func (d *decoder) byteOf(digits string, base, length int) int {
 	return length
 }
 
-// char adds the character whose code point is the digits of s from start on. Two may be a pair of
-// UTF-16.
+// char adds the character whose code point is the digits of s from start on, or half of one in UTF-16. It returns where the
+// digits end, or -1 for what is wrong.
 func (d *decoder) char(s string, start, digits int) int {
 	end := start + digits
 	if len(s) < end || count(s[start:end], 16) < digits {

@@ -1,45 +1,38 @@
 package lex
 
-import (
-	"strings"
-)
+import "strings"
 
-// A skeleton is a text without its whole numbers and the contents of its plain string literals.
-// Clients of the simple protocol send the same statement with other literals again and again; what
-// the rewriter does depends on the skeleton only, and on the few numbers that a plan names
-// (Plan.pins), so that is what plans are cached by.
+// A skeleton is a text without its whole numbers and the contents of its plain string literals. Clients of the simple
+// protocol send the same statement with other literals again and again. How it is rewritten depends only on the skeleton,
+// and on the few literals to which a plan is pinned, so plans are cached by skeletons.
 //
-// The literals are found by reading the text as the server's lexer does (scan.l): comments, quoted
-// identifiers, dollar quotes and strings with a prefix (E, B, X, N, U&) are part of the skeleton.
-// They are found in what the parser may see of the text (parseable), where no half of a character
-// looks like a quote or a backslash.
+// Comments, quoted names, dollar quotes and strings with a prefix (E, B, X, N, U&) are part of the skeleton.
 
-// What stands for the contents of a string and for a number. Clients write neither, but for those that would
-// be mistaken for others: see skeleton.
+// What stands in a skeleton for the contents of a string and for a number.
 const (
 	stringMark = "\x00"
 	numberMark = "\x01"
 )
 
-// maxNumber is the length up to which a number is surely an integer, as int4 is for the parser.
+// maxNumber is the length up to which a whole number is an integer to the parser, whatever its digits.
 const maxNumber = 9
 
-// Literal is the contents of a string, quotes excluded, or a whole number.
+// Literal is a whole number, or the contents of a string without its quotes.
 type Literal struct {
 	Span
 	Number bool
 }
 
-// Skeleton returns text with its literals replaced, and where they are. escapes says that a backslash
-// escapes in plain strings. It gives up, with no literals, on a text that it cannot read to the end, and on
-// one that holds a mark, which it changes so that no other text gives the same.
+// Skeleton returns the skeleton of a text and the literals that are not in it. escapes says that a backslash escapes in plain
+// strings. A text that ends within a token is its own skeleton. So is one that holds a mark, but for a mark in front, with which
+// it is the skeleton of no other text.
 func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 	if strings.Contains(text, stringMark) || strings.Contains(text, numberMark) {
 		return stringMark + text, nil
 	}
 	var literals []Literal
 	l := Lexer{Text: enc.Parseable(text), Escapes: escapes}
-	prefix := -1 // where a string is no plain one: behind the N of N'…'
+	prefix := -1 // where a string would have a prefix: behind the N of N'…'
 	for t := l.Next(); t.Kind != End; t = l.Next() {
 		switch t.Kind {
 		case Open:
@@ -48,7 +41,7 @@ func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 			if t.Start == prefix {
 				break
 			}
-			// One that goes on behind a line break is left as it is: it may have as many pieces as bytes.
+			// A string that goes on behind a line break stays: it may have as many pieces as bytes.
 			if QuoteEnd(l.Text, t.Start, escapes) == t.End {
 				literals = append(literals, Literal{Span{t.Start + 1, t.End - 1}, false})
 			}
@@ -94,6 +87,7 @@ func appendNumbers(literals []Literal, text string, start, end int) []Literal {
 	return literals
 }
 
+// digits reports whether s is digits only.
 func digits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -103,8 +97,8 @@ func digits(s string) bool {
 	return true
 }
 
-// PlainStrings returns text with letters for the contents of its strings in which a backslash escapes though they
-// have no E: the parser takes backslashes for what they are.
+// PlainStrings returns a text in which backslashes escape in plain strings as the parser may see it, to which they do not
+// escape: with letters for what is in plain strings.
 func PlainStrings(text string) string {
 	l := Lexer{Text: text, Escapes: true}
 	var b []byte
@@ -127,8 +121,4 @@ func PlainStrings(text string) string {
 		return text
 	}
 	return string(b)
-}
-
-func InWord(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c >= 0x80
 }

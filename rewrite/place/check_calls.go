@@ -39,7 +39,7 @@ func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
 // statement runs once. It looks at the statement as a whole; expr decides about positions inside an expression.
 func (st *statement) checkPreludes(stmt *pg_query.Node) *plan.Refusal {
 	for _, c := range st.calls {
-		if !c.match.Func.Step {
+		if !c.match.Func.Prelude {
 			continue
 		}
 		if where := st.unfitForPreludes(stmt); where != "" {
@@ -109,12 +109,12 @@ func (st *statement) isPrelude(n any) bool {
 		return false
 	}
 	c := st.callOf(fc)
-	return c != nil && c.match.Func.Step
+	return c != nil && c.match.Func.Prelude
 }
 
 // boundArgs returns those parameters of a call with a prelude statement whose arguments are parameters of the protocol.
 func (c *call) boundArgs() []sqlfuncs.Param {
-	if !c.match.Func.Step {
+	if !c.match.Func.Prelude {
 		return nil
 	}
 	var out []sqlfuncs.Param

@@ -114,7 +114,7 @@ func (d *Document) UsesTables() bool {
 		if _, ok := tree.Evaluates(raw.Stmt); !ok || raw.Stmt.GetCopyStmt() != nil && raw.Stmt.GetCopyStmt().Query == nil {
 			continue // it may be a dump that is being restored, which makes the tables itself
 		}
-		tree.WalkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
+		tree.Walk(raw.ProtoReflect(), func(m protoreflect.Message) bool {
 			v, ok := m.Interface().(*pg_query.RangeVar)
 			found = found || ok && v.Schemaname == sqlfuncs.Schema
 			return !found
@@ -126,7 +126,7 @@ func (d *Document) UsesTables() bool {
 // noteRelations tells the plan which relations that are not the schema's the text names.
 func (d *Document) noteRelations(p *plan.Builder) {
 	for _, raw := range d.tree.Stmts {
-		tree.WalkMessages(raw.ProtoReflect(), func(m protoreflect.Message) bool {
+		tree.Walk(raw.ProtoReflect(), func(m protoreflect.Message) bool {
 			v, ok := m.Interface().(*pg_query.RangeVar)
 			if ok && v.Schemaname != sqlfuncs.Schema {
 				p.AddRelation(v.Relname)

@@ -45,7 +45,7 @@ type call struct {
 // unqualified has the names that are served without the schema.
 func findCalls(s *tree.Source, node protoreflect.Message, void []int, unqualified *detect.Unqualified) []*call {
 	var out []*call
-	tree.WalkMessages(node, func(m protoreflect.Message) bool {
+	tree.Walk(node, func(m protoreflect.Message) bool {
 		fc, ok := m.Interface().(*pg_query.FuncCall)
 		if !ok {
 			return true
@@ -92,4 +92,4 @@ func readCall(s *tree.Source, fc *pg_query.FuncCall, void []int, unqualified *de
 }
 
 // native reports whether the call is served by an expression in its place that has an effect, and so must not be copied.
-func (c *call) native() bool { return c.match.Func.Effect == sqlfuncs.Native && !c.match.Func.Step }
+func (c *call) native() bool { return c.match.Func.Effect == sqlfuncs.Native && !c.match.Func.Prelude }

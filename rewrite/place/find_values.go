@@ -44,7 +44,7 @@ func (st *statement) condition(c *call) string {
 func (st *statement) readValues(c *call) *plan.Refusal {
 	f := c.match.Func
 	for i, p := range f.Params {
-		if !f.Step && f.Selector != p.Name {
+		if !f.Prelude && f.Selector != p.Name {
 			continue
 		}
 		g := plan.Given{Value: plan.Value{Offset: c.Start, Text: p.Default, Null: p.Default == ""}}
@@ -154,7 +154,7 @@ func (st *statement) keepValues(stmt int) {
 			g.Serves = f.Serves
 			st.plan.AddSelector(g)
 		}
-		if !f.Step {
+		if !f.Prelude {
 			continue
 		}
 		guard := ""

@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"mbusproxy/rewrite/tree"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -71,6 +72,7 @@ func (st *statement) indexCalls(stmt *pg_query.Node) {
 	st.indexBelow(stmt.ProtoReflect())
 }
 
+// indexBelow notes which calls lie below m and below what it holds.
 func (st *statement) indexBelow(m protoreflect.Message) {
 	from := len(st.inTree)
 	if fc, ok := m.Interface().(*pg_query.FuncCall); ok {
@@ -78,19 +80,7 @@ func (st *statement) indexBelow(m protoreflect.Message) {
 			st.inTree = append(st.inTree, c)
 		}
 	}
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case fd.Kind() != protoreflect.MessageKind:
-		case fd.IsList():
-			l := v.List()
-			for i := 0; i < l.Len(); i++ {
-				st.indexBelow(l.Get(i).Message())
-			}
-		default:
-			st.indexBelow(v.Message())
-		}
-		return true
-	})
+	tree.Children(m, st.indexBelow)
 	st.subtrees[m.Interface()] = subtree{from, len(st.inTree)}
 }
 

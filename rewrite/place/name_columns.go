@@ -8,7 +8,7 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// nameTargets says the names of columns that came from a call whose replacement has another name.
+// nameTargets gives columns that are named after a call an alias, if what serves the call would give them another name.
 func (st *statement) nameTargets(list []*pg_query.Node) {
 	for _, n := range list {
 		t := n.GetResTarget()
@@ -22,12 +22,12 @@ func (st *statement) nameTargets(list []*pg_query.Node) {
 	}
 }
 
-// unnamed reports whether the expression that serves the call bears no name of its own.
+// unnamed reports whether the expression that serves the call gives no name to the column.
 func (c *call) unnamed() bool {
 	return c.function || c.match.Func.Effect == sqlfuncs.Draws || c.match.Func.Effect == sqlfuncs.Native
 }
 
-// namingCall returns the call whose name the column gets, or nil.
+// namingCall returns the call after which Postgres names the column, or nil.
 func (st *statement) namingCall(n *pg_query.Node) *call {
 	for n != nil {
 		switch v := n.Node.(type) {
@@ -51,8 +51,7 @@ func (st *statement) namingCall(n *pg_query.Node) *call {
 	return nil
 }
 
-// exprEnd returns the byte behind the target's expression, which starts with the call c or with
-// something around it.
+// exprEnd returns the byte behind the expression of a target, which begins with the call c, or with something around it.
 func (st *statement) exprEnd(t *pg_query.ResTarget, c *call) int {
 	s := st.src
 	i := s.At(int(t.Location))

@@ -74,13 +74,13 @@ func (st *statement) elsewhere(node protoreflect.Message, where string) *plan.Re
 		if c.ref != nil {
 			continue
 		}
-		if c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Step {
+		if c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Prelude {
 			return refusePosition(c, where)
 		}
 		st.placeExpr(c)
 	}
 	var found *plan.Refusal
-	tree.WalkMessages(node, func(m protoreflect.Message) bool {
+	tree.Walk(node, func(m protoreflect.Message) bool {
 		switch n := m.Interface().(type) {
 		case *pg_query.SelectStmt:
 			st.nameTargets(n.TargetList)

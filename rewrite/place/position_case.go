@@ -13,37 +13,37 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// choicesInSet is how many CASEs share a WITH query. Each row looks for its own there.
+// choicesInSet is the highest number of CASEs that share a WITH query. Each look-up reads that whole query.
 const choicesInSet = 24
 
-// choice is a CASE whose branches hold calls.
+// choice is a CASE whose branches hold calls. Which branch is taken stands in a row of a WITH query.
 type choice struct {
-	rows  string // the WITH query in which it is
+	rows  string // the name of the WITH query
 	n     int
-	write func(o *splice.Output) // an expression for the number of the branch
-	call  *call                  // the only one in its branches, in whose row it is instead
+	write func(o *splice.Output) // writes an expression for the number of the branch that is taken
+	call  *call                  // the only call in the branches, if there is only one: then the choice stands in the row of that call
 	at    int
 }
 
-// branch is a place in a CASE; the zero value is none.
+// branch is a branch of a CASE; the zero value stands for none.
 type branch struct {
 	of *choice
-	n  int // 0 is ELSE
+	n  int // counted from 1; 0 is ELSE
 }
 
-// look is a query for the branch that is taken.
+// look returns a query for the branch that is taken.
 func (k *choice) look() string {
 	return fmt.Sprintf("(select choice from %s where n = %d limit 1)", k.rows, k.n)
 }
 
-// harmless reports whether nothing of a branch can fail but its calls. The planner leaves a branch out, and computes
-// nothing of it, where its condition is false whatever happens. That cannot be seen any more when the condition has moved.
+// harmless reports whether nothing in a branch can fail but its calls. Where the planner sees that a condition is always
+// false, it leaves the branch out and computes nothing of it. It cannot see that once the condition has moved.
 func (st *statement) harmless(branch *pg_query.Node) bool {
 	if branch == nil {
 		return true
 	}
 	ok := true
-	tree.WalkMessages(branch.ProtoReflect(), func(m protoreflect.Message) bool {
+	tree.Walk(branch.ProtoReflect(), func(m protoreflect.Message) bool {
 		switch n := m.Interface().(type) {
 		case *pg_query.FuncCall:
 			if c := st.callOf(n); c != nil {
@@ -52,7 +52,7 @@ func (st *statement) harmless(branch *pg_query.Node) bool {
 			}
 			ok = ok && len(st.below(m)) > 0
 		case *pg_query.TypeCast:
-			k := n.Arg.GetAConst() // what the parser casts fails there
+			k := n.Arg.GetAConst() // a string is cast by the parser, and fails there in any case
 			ok = ok && (k != nil && k.GetSval() != nil || len(st.below(m)) > 0)
 		case *pg_query.Node, *pg_query.A_Const, *pg_query.ParamRef, *pg_query.String, *pg_query.TypeName, *pg_query.Integer, *pg_query.Boolean, *pg_query.Float:
 		default:
@@ -63,8 +63,8 @@ func (st *statement) harmless(branch *pg_query.Node) bool {
 	return ok
 }
 
-// cannotFail reports whether the call's arguments may be evaluated though its branch is not taken: they are literals
-// that the parser casts, or such that any cast takes. A number may be too great for its cast, so the plan holds for it only.
+// cannotFail reports whether the call's arguments may be evaluated though its branch is not taken: they are strings, which
+// the parser casts, or nothing that a cast can refuse. A number may be too great for its cast, so the plan is pinned to it.
 func (st *statement) cannotFail(c *call) bool {
 	for p, a := range c.args {
 		k := a.node.GetAConst()
@@ -78,13 +78,13 @@ func (st *statement) cannotFail(c *call) bool {
 	return !c.guarded && len(c.match.Readings) <= 1
 }
 
-// caseExpr places the calls in the branches of a CASE that is evaluated once. Its conditions move.
+// caseExpr places the calls in the branches of a CASE that is evaluated once. Its conditions move into a WITH query.
 func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx context) *plan.Refusal {
 	conditions := []*pg_query.Node{n.Arg}
 	for _, w := range n.Args {
 		conditions = append(conditions, w.GetCaseWhen().Expr)
 	}
-	if st.rows == nil || len(ctx.guards) > 0 || ctx.branch.of != nil || tree.Has(tree.IsAggregateNode, node) || tree.Has(st.isPrelude, node) ||
+	if st.rows == nil || len(ctx.guards) > 0 || ctx.branch.of != nil || tree.Has(tree.IsAggregate, node) || tree.Has(st.isPrelude, node) ||
 		st.anyBelow(conditions, func(c *call) bool { return c.match.Func.Effect != sqlfuncs.Reads }) {
 		return st.elsewhereNode(node, "CASE")
 	}
@@ -104,7 +104,7 @@ func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx con
 		return r
 	}
 	k := &choice{at: int(n.Location)}
-	if writes := st.writers(node); len(writes) == 1 && !tree.Has(tree.IsSubLink, results...) { // a subquery may have a point of its own
+	if writes := st.writers(node); len(writes) == 1 && !tree.Has(tree.IsSubLink, results...) { // which may have a point of its own
 		k.call = writes[0]
 	} else {
 		st.choose(k, ctx.point)
@@ -121,7 +121,7 @@ func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx con
 	return nil
 }
 
-// writeChoice writes the CASE with numbers in place of the branches.
+// writeChoice writes the CASE with the number of each branch in its place.
 func (st *statement) writeChoice(o *splice.Output, words tree.CaseWords) {
 	s := st.src
 	at := s.Toks[words.First].Start
@@ -137,8 +137,8 @@ func (st *statement) writeChoice(o *splice.Output, words tree.CaseWords) {
 	o.Write(" else 0 end", at)
 }
 
-// moveConditions puts the number of the branch in the place of the conditions. A CASE with one call moves altogether
-// into the look for its result, which finds the number in the same row; one that is nothing but the call is that look.
+// moveConditions puts the number of the branch that is taken in the place of the conditions. A CASE with one call becomes part
+// of the query for that call's result, whose row has the number, too; a CASE that is nothing but the call becomes that query.
 func (st *statement) moveConditions(node *pg_query.Node, k *choice, words tree.CaseWords) {
 	s, c, n := st.src, k.call, node.GetCaseExpr()
 	if c != nil && len(n.Args) == 1 && n.Defresult == nil && st.callOf(n.Args[0].GetCaseWhen().Result.GetFuncCall()) == c {
@@ -169,7 +169,7 @@ func (st *statement) moveConditions(node *pg_query.Node, k *choice, words tree.C
 	})
 }
 
-// choose gives a CASE a row among those of a point.
+// choose gives a CASE a row in a WITH query of a point.
 func (st *statement) choose(k *choice, p *point) {
 	at := st.rowsAt(p)
 	k.n = len(at.choices)%choicesInSet + 1

@@ -7,7 +7,7 @@ import (
 	"mbusproxy/rewrite/tree"
 )
 
-// container places the calls of a statement that may hold another.
+// container places the calls of a statement, which may hold another statement.
 func (st *statement) container(stmt *pg_query.Node, reg tree.Region) *plan.Refusal {
 	inner, at := stmt, reg
 	where := ""
@@ -52,7 +52,7 @@ func (st *statement) container(stmt *pg_query.Node, reg tree.Region) *plan.Refus
 	return st.top(inner, at)
 }
 
-// top places the calls of a statement that may carry a WITH clause of its own at the top.
+// top places the calls of a statement that may begin with a WITH clause.
 func (st *statement) top(stmt *pg_query.Node, reg tree.Region) *plan.Refusal {
 	if stmt == nil {
 		return nil
@@ -85,7 +85,7 @@ func (st *statement) top(stmt *pg_query.Node, reg tree.Region) *plan.Refusal {
 	return st.body(stmt, ctx, body)
 }
 
-// body places the calls of a statement without regard to its WITH clause.
+// body places the calls of a statement but for those in its WITH clause.
 func (st *statement) body(stmt *pg_query.Node, ctx context, reg tree.Region) *plan.Refusal {
 	switch n := stmt.Node.(type) {
 	case *pg_query.Node_SelectStmt:
@@ -122,6 +122,7 @@ func (st *statement) body(stmt *pg_query.Node, ctx context, reg tree.Region) *pl
 	return st.elsewhere(stmt.ProtoReflect(), "this statement")
 }
 
+// insert places the calls of an INSERT but for those in its WITH clause.
 func (st *statement) insert(n *pg_query.InsertStmt, ctx context, reg tree.Region) *plan.Refusal {
 	if r := first(
 		func() *plan.Refusal { return st.returning(n.ReturningList) },
@@ -160,7 +161,7 @@ func (st *statement) insert(n *pg_query.InsertStmt, ctx context, reg tree.Region
 	return st.selectBody(sel, ctx, at)
 }
 
-// returning deals with the calls in a RETURNING list.
+// returning places the calls in a RETURNING list.
 func (st *statement) returning(list []*pg_query.Node) *plan.Refusal {
 	r := st.elsewhereAll(list, "RETURNING")
 	st.nameTargets(list)

@@ -7,9 +7,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// expr places the calls in an expression that is evaluated once, as a whole. It goes down only
-// through nodes that evaluate all that is below them; below the others, calls with an effect are
-// refused.
+// expr places the calls in an expression that is evaluated once, as a whole. It goes down through nodes that evaluate all that
+// is below them. Below other nodes, calls with an effect are refused.
 func (st *statement) expr(n *pg_query.Node, ctx context) *plan.Refusal {
 	if n == nil || len(st.below(n.ProtoReflect())) == 0 {
 		return nil
@@ -59,7 +58,7 @@ func (st *statement) expr(n *pg_query.Node, ctx context) *plan.Refusal {
 		}
 		sel := v.SubLink.Subselect.GetSelectStmt()
 		if v.SubLink.SubLinkType == pg_query.SubLinkType_EXISTS_SUBLINK && sel != nil && st.valuesBelow(sel.TargetList) {
-			// Postgres does not look at what it selects, unless that is a set.
+			// Postgres does not evaluate what EXISTS selects, unless it is a set.
 			return st.elsewhereNode(n, "the target list of EXISTS")
 		}
 		switch v.SubLink.SubLinkType {
@@ -77,6 +76,7 @@ func (st *statement) expr(n *pg_query.Node, ctx context) *plan.Refusal {
 	return st.elsewhereNode(n, "such an expression")
 }
 
+// exprs is expr for several nodes.
 func (st *statement) exprs(ctx context, nodes ...*pg_query.Node) *plan.Refusal {
 	for _, n := range nodes {
 		if r := st.expr(n, ctx); r != nil {
@@ -86,7 +86,7 @@ func (st *statement) exprs(ctx context, nodes ...*pg_query.Node) *plan.Refusal {
 	return nil
 }
 
-// funcCall places the calls in the arguments of a function and, if it is ours, the function.
+// funcCall places the calls in the arguments of a function, and the call itself if it is one of ours.
 func (st *statement) funcCall(fc *pg_query.FuncCall, ctx context) *plan.Refusal {
 	c := st.callOf(fc)
 	if c == nil {

@@ -9,7 +9,7 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// rangeFunction places the calls of a function in FROM, or of a list of them (ROWS FROM).
+// rangeFunction places the calls of an item of FROM that is a function, or a list of functions (ROWS FROM).
 func (st *statement) rangeFunction(rf *pg_query.RangeFunction, ctx context) *plan.Refusal {
 	for i, item := range rf.Functions {
 		fn := item.GetList().GetItems()[0]
@@ -34,6 +34,7 @@ func (st *statement) rangeFunction(rf *pg_query.RangeFunction, ctx context) *pla
 	return nil
 }
 
+// functionInFrom places a call that is an item of FROM.
 func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx context) *plan.Refusal {
 	f := c.match.Func
 	if !f.Result.Composite() && rf.IsRowsfrom {
@@ -65,7 +66,8 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	return nil
 }
 
-// exprInFrom makes of expressions that serve calls in FROM what may stand there, under the calls' names.
+// exprInFrom turns the expressions that serve the calls of an item of FROM into what may stand in FROM, and gives them the
+// names that the calls had.
 func (st *statement) exprInFrom(rf *pg_query.RangeFunction) *plan.Refusal {
 	for i, item := range rf.Functions {
 		c := st.callOf(item.GetList().GetItems()[0].GetFuncCall())
@@ -85,8 +87,7 @@ func (st *statement) exprInFrom(rf *pg_query.RangeFunction) *plan.Refusal {
 	return nil
 }
 
-// wrapInFrom puts what serves a call in FROM into a function that changes nothing, for FROM takes
-// functions only.
+// wrapInFrom writes a function that changes nothing around what serves a call in FROM, where only functions may stand.
 func (st *statement) wrapInFrom(c *call) {
 	if c.wrapped {
 		return
@@ -105,7 +106,7 @@ func (st *statement) wrapInFrom(c *call) {
 	st.ed.Replace(c.Span, c.ref)
 }
 
-// nameFunction gives a function in FROM the alias that its name was.
+// nameFunction gives what serves a function in FROM the function's name as an alias.
 func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
 	if c.named {
 		return
@@ -134,6 +135,7 @@ func (st *statement) from(items []*pg_query.Node, ctx context) *plan.Refusal {
 	return nil
 }
 
+// fromItem places the calls in an item of FROM.
 func (st *statement) fromItem(n *pg_query.Node, ctx context) *plan.Refusal {
 	if len(st.below(n.ProtoReflect())) == 0 {
 		return nil
@@ -153,7 +155,7 @@ func (st *statement) fromItem(n *pg_query.Node, ctx context) *plan.Refusal {
 		} {
 			inner := ctx
 			if side.nullable {
-				// What matches nothing vanishes, and Postgres may not even look.
+				// If nothing matches its rows Postgres may not read them at all.
 				inner.refused = "the nullable side of an outer join"
 			}
 			if r := st.fromItem(side.item, inner); r != nil {

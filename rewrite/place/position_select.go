@@ -7,9 +7,8 @@ import (
 	"mbusproxy/rewrite/tree"
 )
 
-// selectBody places the calls of a SELECT or VALUES that is evaluated once; its WITH clause, if
-// any, is dealt with already. Such a SELECT can refer to no columns of a query around it, so its text
-// may move where its region is known.
+// selectBody places the calls of a SELECT or VALUES that is evaluated once, but for those in its WITH clause. Such a SELECT
+// refers to no columns of a query around it, so its text may move. reg is its region, if that is known.
 func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg tree.Region) *plan.Refusal {
 	if len(st.below(sel.ProtoReflect())) == 0 {
 		return nil
@@ -24,9 +23,10 @@ func (st *statement) selectBody(sel *pg_query.SelectStmt, ctx context, reg tree.
 	return st.plainSelect(sel, ctx, reg)
 }
 
+// setOperation places the calls of UNION, INTERSECT or EXCEPT.
 func (st *statement) setOperation(sel *pg_query.SelectStmt, ctx context) *plan.Refusal {
 	if sel.LimitCount != nil {
-		// Postgres stops at the limit and may never come to the second branch.
+		// Postgres stops at the limit, perhaps before the second branch.
 		ctx.refused = "a UNION, INTERSECT or EXCEPT with LIMIT"
 	}
 	for _, arm := range []*pg_query.SelectStmt{sel.Larg, sel.Rarg} {
@@ -40,6 +40,7 @@ func (st *statement) setOperation(sel *pg_query.SelectStmt, ctx context) *plan.R
 	return st.elsewhereAll(append(append([]*pg_query.Node{}, sel.SortClause...), sel.LimitCount, sel.LimitOffset), "ORDER BY or LIMIT")
 }
 
+// values places the calls of VALUES.
 func (st *statement) values(sel *pg_query.SelectStmt, ctx context) *plan.Refusal {
 	if sel.LimitCount != nil || sel.LimitOffset != nil {
 		ctx.refused = "VALUES with LIMIT"
@@ -54,6 +55,7 @@ func (st *statement) values(sel *pg_query.SelectStmt, ctx context) *plan.Refusal
 	return st.elsewhereAll(append(append([]*pg_query.Node{}, sel.SortClause...), sel.LimitCount, sel.LimitOffset), "ORDER BY or LIMIT")
 }
 
+// plainSelect places the calls of a SELECT that is neither.
 func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree.Region) *plan.Refusal {
 	inFrom := ctx
 	if st.writesBelow(sel.FromClause...) {
@@ -110,8 +112,7 @@ func (st *statement) subquery(sel *pg_query.SelectStmt, ctx context) *plan.Refus
 	return st.selectBody(sel, ctx, st.enclosing(sel))
 }
 
-// enclosing returns the region between the parentheses around a subquery, found by the first call
-// in it, or an unknown region.
+// enclosing returns the region between the parentheses around a subquery, or an unknown region.
 func (st *statement) enclosing(sel *pg_query.SelectStmt) tree.Region {
 	if sel.Op != pg_query.SetOperation_SETOP_NONE || len(sel.TargetList) == 0 {
 		return tree.Region{}

@@ -7,8 +7,7 @@ import (
 	"mbusproxy/rewrite/tree"
 )
 
-// with places the calls in the bodies of a WITH clause at the top of stmt. It returns the region
-// behind the clause.
+// with places the calls in the queries of the WITH clause of stmt, and returns the region behind the clause.
 func (st *statement) with(stmt *pg_query.Node, with *pg_query.WithClause, reg tree.Region) (body tree.Region, refusal *plan.Refusal) {
 	s := st.src
 	spans := make([]tree.Region, len(with.Ctes))
@@ -30,7 +29,7 @@ func (st *statement) with(stmt *pg_query.Node, with *pg_query.WithClause, reg tr
 			}
 			use := tree.UsageOf(stmt, with, i)
 			if !use.Reached {
-				// Postgres does not run it at all.
+				// Postgres does not run a SELECT that nothing reads.
 				return body, st.elsewhereNode(cte.Ctequery, "a WITH query that nothing refers to ("+cte.Ctename+")")
 			}
 			if main := stmt.GetSelectStmt(); main != nil && !use.Forced {
@@ -44,7 +43,7 @@ func (st *statement) with(stmt *pg_query.Node, with *pg_query.WithClause, reg tr
 	return body, nil
 }
 
-// cte places the calls in the body of one common table expression.
+// cte places the calls in one query of a WITH clause.
 func (st *statement) cte(query *pg_query.Node, ctx context, reg tree.Region) *plan.Refusal {
 	if sel := query.GetSelectStmt(); sel != nil && sel.WithClause != nil && st.writesBelow(query) {
 		return st.elsewhereNode(query, "a WITH query inside another")

@@ -61,7 +61,7 @@ func positionHint(c *call, where string) string {
 		form = fmt.Sprintf("select * from %s(…)", name)
 	}
 	switch {
-	case c.match.Func.Step:
+	case c.match.Func.Prelude:
 		return fmt.Sprintf("Call it in a statement of its own, for example: select %s(…).", name)
 	case where == placeView:
 		return "mbus4.create_view(qname, cname, viewname) makes a view over a queue that works without the proxy, too."

@@ -13,15 +13,12 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// A statement in which a call cannot be served inline is served in place: every call in it becomes one of
-// a volatile function in the database. All of them, so that the server alone decides in which order they
-// run and what one sees of another.
-
-// inPlace serves the calls of a statement that was refused for the place of one of them. It returns the
-// refusal where no function may stand there, either.
+// inPlace serves the calls of a statement in place, if one of them cannot be served inline: every call becomes one of a
+// volatile function in the database. All of them do, so that the server alone decides in which order they run and what one
+// sees of another. refusal is that of the call, and is returned if no function can serve the statement, either.
 func (st *statement) inPlace(stmt *pg_query.Node, refusal *plan.Refusal) *plan.Refusal {
 	for _, c := range st.calls {
-		if c.match.Func.Step {
+		if c.match.Func.Prelude {
 			return refusal
 		}
 	}
@@ -42,7 +39,7 @@ func (st *statement) inPlace(stmt *pg_query.Node, refusal *plan.Refusal) *plan.R
 		}
 	}
 	var found *plan.Refusal
-	tree.WalkMessages(stmt.ProtoReflect(), func(m protoreflect.Message) bool {
+	tree.Walk(stmt.ProtoReflect(), func(m protoreflect.Message) bool {
 		switch n := m.Interface().(type) {
 		case *pg_query.SelectStmt:
 			st.nameTargets(n.TargetList)
@@ -62,10 +59,10 @@ func (st *statement) inPlace(stmt *pg_query.Node, refusal *plan.Refusal) *plan.R
 	return found
 }
 
-// checkExpanded refuses (f()).*, which Postgres turns into a call for each column.
+// checkExpanded refuses (f()).*, for which Postgres calls f once for each column.
 func (st *statement) checkExpanded(stmt *pg_query.Node) *plan.Refusal {
 	var found *plan.Refusal
-	tree.WalkMessages(stmt.ProtoReflect(), func(m protoreflect.Message) bool {
+	tree.Walk(stmt.ProtoReflect(), func(m protoreflect.Message) bool {
 		ind, ok := m.Interface().(*pg_query.A_Indirection)
 		if !ok || found != nil || ind.Indirection[len(ind.Indirection)-1].GetAStar() == nil {
 			return found == nil
@@ -81,8 +78,8 @@ func (st *statement) checkExpanded(stmt *pg_query.Node) *plan.Refusal {
 	return found
 }
 
-// effectsBelow reports whether a call with an effect, or a set, stands in the arguments of c; what serves c
-// may hold its arguments twice, or in a subquery of its own.
+// effectsBelow reports whether a call with an effect, or a set, stands in the arguments of c. Then no expression can serve c,
+// for it may hold its arguments twice, or in a subquery of its own.
 func (st *statement) effectsBelow(c *call) bool {
 	if c.match.Func.Effect == sqlfuncs.Native {
 		return false
@@ -97,7 +94,7 @@ func (st *statement) effectsBelow(c *call) bool {
 	return false
 }
 
-// placeFunction serves a call by one of the function in the database.
+// placeFunction serves a call by a function in the database.
 func (st *statement) placeFunction(c *call) {
 	name := st.numberShared(c)
 	c.function = true
@@ -105,9 +102,9 @@ func (st *statement) placeFunction(c *call) {
 	st.ed.Add(c.Span, c.ref)
 }
 
-// sharedNumbers finds the calls that Postgres takes for one where it compares expressions: in ORDER BY,
-// GROUP BY, DISTINCT and the like. It must find them equal, so they have one number. The key is the
-// call's text without its literals, as plans are made for all texts that differ in those.
+// sharedNumbers finds the calls in ORDER BY, GROUP BY, DISTINCT and the like. Postgres compares them with other expressions of
+// the statement, and must find a call equal to one that is written in the same way, so the two share their number. The
+// key is the call's text without its literals, as plans are for all texts that differ in those only.
 func (st *statement) sharedNumbers(stmt *pg_query.Node) map[string]*call {
 	shared := map[string]*call{}
 	compared := func(lists ...[]*pg_query.Node) {
@@ -119,7 +116,7 @@ func (st *statement) sharedNumbers(stmt *pg_query.Node) map[string]*call {
 			}
 		}
 	}
-	tree.WalkMessages(stmt.ProtoReflect(), func(m protoreflect.Message) bool {
+	tree.Walk(stmt.ProtoReflect(), func(m protoreflect.Message) bool {
 		switch n := m.Interface().(type) {
 		case *pg_query.SelectStmt:
 			compared(n.SortClause, n.GroupClause, n.DistinctClause)
@@ -133,6 +130,7 @@ func (st *statement) sharedNumbers(stmt *pg_query.Node) map[string]*call {
 	return shared
 }
 
+// key returns the call's text without its literals.
 func (st *statement) key(c *call) string {
 	var words []string
 	for _, t := range st.src.Toks[st.src.At(c.Start):st.src.From(c.End)] {

@@ -14,9 +14,9 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// rowSet is a SELECT whose target list calls functions for each of its rows. Its text moves into a
-// WITH query that yields the rows with all that the calls and the outer list need; the calls work
-// on that set; and in the SELECT's place stands one that joins rows and results:
+// rowSet is a SELECT whose target list calls functions for each of its rows. Its text moves into a WITH query, which yields
+// the rows with all that the calls and the outer target list need. The calls work on those rows. In the SELECT's place stands
+// another, which joins rows and results:
 //
 //	with rows1 as (select pg_catalog.row_number() over () as n, s.* from (<the SELECT, calls replaced by null,
 //	               arguments added>) as s(h1, h2, …)),
@@ -27,18 +27,15 @@ type rowSet struct {
 	sel     *pg_query.SelectStmt
 	name    string
 	sp      lex.Span                 // of the SELECT
-	targets []lex.Span               // of the entries, aliases included
-	stars   []func(o *splice.Output) // for entries that are a row's *: writes the row; else nil
+	targets []lex.Span               // of the entries of the target list, with aliases
+	stars   []func(o *splice.Output) // for an entry that is a row's *, what writes the row; else nil
 	guards  []func(o *splice.Output) // of the context
-	hidden  []hiddenCol              // behind the targets
+	hidden  []func(o *splice.Output) // columns behind the targets that the client did not ask for
 	byText  map[string]int
-	lifted  bool    // the outer list refers to columns of the set
-	calls   []*call // placed, in order
+	lifted  bool    // whether the outer target list refers to columns of the rows
+	calls   []*call // in the order of placing
 	names   []string
 }
-
-// hiddenCol is a column of the row set that the client did not ask for.
-type hiddenCol struct{ emit func(o *splice.Output) }
 
 // hoist serves the calls in a target list that is evaluated for each row of a set.
 func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg tree.Region) *plan.Refusal {
@@ -80,11 +77,11 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg tree.Regio
 		}
 	}
 	if sets > 0 && (sel.LimitCount != nil || sel.LimitOffset != nil) {
-		// It would hold for the rows after the sets have multiplied them, and leave the rest unread.
+		// It holds for the rows after the set has multiplied them, and Postgres does not call for those that it does not read.
 		return refusePosition(rs.calls[0], "a target list with LIMIT or OFFSET over a set")
 	}
 	if c := st.nativeBelow(sel.TargetList...); c != nil && sets > 0 {
-		// Postgres evaluates it for each row of the set, the row set does once for the set.
+		// Postgres evaluates it for each row of the set, but in the WITH query it would be evaluated once for the set.
 		return refusePosition(c, "a target list with a set over the rows of FROM")
 	}
 	if sets > 1 {
@@ -94,7 +91,7 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg tree.Regio
 	return nil
 }
 
-// refuseWrites refuses the first call with an effect below nodes, placed or not.
+// refuseWrites returns the refusal of the first call with an effect below nodes, or nil. It may be placed already.
 func (st *statement) refuseWrites(nodes []*pg_query.Node, where string) *plan.Refusal {
 	for _, n := range nodes {
 		for _, c := range st.below(n.ProtoReflect()) {
@@ -121,7 +118,7 @@ func (rs *rowSet) unfit() string {
 	return ""
 }
 
-// split finds the texts of the entries of the target list.
+// split finds the spans of the entries of the target list.
 func (rs *rowSet) split(reg tree.Region) {
 	s := rs.st.src
 	i := s.At(int(rs.sel.TargetList[0].GetResTarget().Location))
@@ -137,7 +134,7 @@ func (rs *rowSet) split(reg tree.Region) {
 	}
 }
 
-// checkOrder refuses clauses that look at a call's result, which must be there before the call.
+// checkOrder refuses ORDER BY and GROUP BY that need the result of a call. They are evaluated with the rows, before the call.
 func (rs *rowSet) checkOrder() *plan.Refusal {
 	star := false
 	for _, t := range rs.sel.TargetList {
@@ -173,19 +170,19 @@ func (rs *rowSet) checkOrder() *plan.Refusal {
 	return nil
 }
 
-// column returns the reference to a hidden column that holds what emit writes. Columns with the
-// same key are one.
+// column returns a reference to a hidden column that holds what emit writes. Columns with the same key are one, unless it is
+// "".
 func (rs *rowSet) column(key string, emit func(o *splice.Output)) string {
 	i, ok := rs.byText[key]
 	if !ok || key == "" {
 		i = len(rs.hidden)
-		rs.hidden = append(rs.hidden, hiddenCol{emit})
+		rs.hidden = append(rs.hidden, emit)
 		rs.byText[key] = i
 	}
 	return rs.ref(len(rs.targets) + i)
 }
 
-// ref returns the reference to column i of the row set.
+// ref returns a reference to column i of the rows.
 func (rs *rowSet) ref(i int) string { return rs.name + ".h" + strconv.Itoa(i+1) }
 
 // writeRows writes the WITH query that yields the rows.
@@ -193,13 +190,13 @@ func (rs *rowSet) writeRows(o *splice.Output) {
 	st, at := rs.st, rs.sp.Start
 	keep, number := " as materialized (", "pg_catalog.row_number() over ()"
 	if rs.resultsOnly() {
-		keep = " as (" // read once, by the arguments of the one call
+		keep = " as (" // it is read only once, by the arguments of the one call
 		if rs.inOrder() {
 			number = "1::bigint"
 		}
 	}
 	o.Write(rs.name+keep+"select "+number+" as n, s.* from (", at)
-	st.ed.Copy(o, rs.sp.Start, rs.targets[0].Start) // SELECT and no call
+	st.ed.Copy(o, rs.sp.Start, rs.targets[0].Start) // the word SELECT
 	for i, t := range rs.sel.TargetList {
 		if i > 0 {
 			o.Write(", ", rs.targets[i].Start)
@@ -215,7 +212,7 @@ func (rs *rowSet) writeRows(o *splice.Output) {
 	}
 	for _, h := range rs.hidden {
 		o.Write(", ", at)
-		h.emit(o)
+		h(o)
 	}
 	last := rs.targets[len(rs.targets)-1].End
 	if last < rs.sp.End {
@@ -229,14 +226,11 @@ func (rs *rowSet) writeRows(o *splice.Output) {
 		o.Write("h"+strconv.Itoa(i+1), at)
 	}
 	o.Write(")", at)
-	for i, g := range rs.guards {
-		o.Write([]string{" where ", " and "}[min(i, 1)], at)
-		g(o)
-	}
+	writeGuards(o, rs.guards, at)
 	o.Write(")", at)
 }
 
-// resultsOnly reports whether the outer list needs nothing but the results of one call.
+// resultsOnly reports whether the outer target list needs nothing but the results of one call.
 func (rs *rowSet) resultsOnly() bool {
 	return len(rs.calls) == 1 && !rs.lifted && !slices.ContainsFunc(rs.sel.TargetList, func(n *pg_query.Node) bool {
 		t := n.GetResTarget()
@@ -249,7 +243,7 @@ func (rs *rowSet) inOrder() bool {
 	return rs.st.fragments.Shape(rs.calls[0].match.Func, rs.st.use(rs.calls[0], true)).InOrder
 }
 
-// writeOuter writes the SELECT that stands in the old one's place.
+// writeOuter writes the SELECT that stands in the place of the client's.
 func (rs *rowSet) writeOuter(o *splice.Output) {
 	st, at := rs.st, rs.sp.Start
 	o.Write("select ", at)
@@ -267,7 +261,7 @@ func (rs *rowSet) writeOuter(o *splice.Output) {
 		case rs.stars[i] != nil:
 			o.Write("("+rs.ref(i)+").*", rs.targets[i].Start)
 		case t.Val.GetAConst() != nil || t.Val.GetParamRef() != nil:
-			// Repeated, since a literal's type may still depend on where it goes.
+			// A literal is written again, since its type may depend on what the SELECT is for.
 			st.ed.Render(o, rs.targets[i])
 		default:
 			o.Write(rs.ref(i)+" as "+sqlfuncs.QuoteIdent(tree.ColumnName(t)), rs.targets[i].Start)

@@ -8,22 +8,21 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Fragments knows the SQL of each function. Package engine implements it.
+// Fragments has the SQL of the functions. Package engine/calls implements it.
 type Fragments interface {
 	Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) sqlfuncs.Fragment
-	// Shape says what such a fragment is like.
+	// Shape returns what must be known of a Fragment before it is made.
 	Shape(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Shape
-	// ImpliedArgs returns SQL for the implied parameters of a call by a family's name, such as
-	// consume_a_by_b: one expression for each, decided by the database where the name has several
-	// readings. mark is that of sqlfuncs.Names.
+	// ImpliedArgs returns the values of the implied parameters of a call by the name of a family, such as consume_a_by_b:
+	// an expression for each. Where the name can be read in several ways, the database decides. mark is sqlfuncs.Names.Mark.
 	ImpliedArgs(m sqlfuncs.Match, mark string) []string
-	// Guard returns a boolean expression that a call without the schema bears where it may no longer mean
-	// ours: it is true, or fails. The arguments are those of a Candidate, mark that of sqlfuncs.Names.
+	// Guard returns an expression for a call without the schema: it is true, or fails where the call no longer means a
+	// function of ours. The arguments are those of a detect.Candidate; mark is sqlfuncs.Names.Mark.
 	Guard(name string, args int, named []string, mark string) string
 }
 
-// placeOnce serves a call that is evaluated once: the work goes into common table expressions, and
-// a reference to their result stands where the call stood.
+// placeOnce serves a call that is evaluated once: WITH queries do the work, and a reference to their result stands where the
+// call stood.
 func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	if st.rows != nil {
 		return st.placeInRow(c, ctx)
@@ -40,10 +39,7 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 				o.Write(", ", c.Start)
 				st.writeArg(o, c, p)
 			}
-			for i, g := range ctx.guards {
-				o.Write([]string{" where ", " and "}[min(i, 1)], c.Start)
-				g(o)
-			}
+			writeGuards(o, ctx.guards, c.Start)
 		})
 		o.Write(", ", c.Start)
 		st.write(o, c, st.fragment(c, name, st.takesSet(c)).CTEs)
@@ -52,7 +48,8 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	return nil
 }
 
-// refer puts the reference to the call's result in the place of the call.
+// refer puts a reference to the call's result in its place. name is the WITH query that has the result, and may be followed by
+// clauses.
 func (st *statement) refer(c *call, name string) {
 	result := sqlfuncs.QuoteIdent(c.match.Func.Serves)
 	c.ref = func(o *splice.Output) {
@@ -65,9 +62,9 @@ func (st *statement) refer(c *call, name string) {
 	st.ed.Add(c.Span, c.ref)
 }
 
-// asRow is a cast of a subquery that serves a call to the type it has. In parentheses, as in
-// (mbus4.take('x')).nosuch, a bare subquery would take these for its own, and the server's error would point
-// at them instead of at the call.
+// asRow returns a cast to the type that a subquery for a call has anyhow, or "" if it yields no row. Without the cast,
+// in (mbus4.take('x')).nosuch the parentheses would be those of the subquery, and the server's error would point at them
+// instead of at the call.
 func (st *statement) asRow(c *call) string {
 	if !c.match.Func.Result.Composite() {
 		return ""
@@ -75,7 +72,8 @@ func (st *statement) asRow(c *call) string {
 	return "::" + c.match.Func.Result.SQL(st.env.HstoreSchema)
 }
 
-// writeArgs writes the expression that holds the arguments of c, one row for each evaluation.
+// writeArgs writes the WITH query that holds the arguments of c, with a row for each evaluation. selected writes the SELECT
+// behind its first word.
 func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected func(o *splice.Output)) {
 	o.Write(name+"_args(n", c.Start)
 	for _, p := range c.match.Func.Params {
@@ -86,15 +84,16 @@ func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected 
 	o.Write(")", c.Start)
 }
 
-// writeArg writes the value of a parameter, cast to its type. The first one bears the call's guard.
+// writeArg writes the value of a parameter, cast to its type. The first parameter bears the call's guard.
 func (st *statement) writeArg(o *splice.Output, c *call, p sqlfuncs.Param) {
-	if c.guarded && !c.match.Func.Step && p.Name == c.match.Func.Params[0].Name {
+	if c.guarded && !c.match.Func.Prelude && p.Name == c.match.Func.Params[0].Name {
 		st.writeGuarded(o, c, func() { st.writeValue(o, c, p) })
 		return
 	}
 	st.writeValue(o, c, p)
 }
 
+// writeValue writes the value of a parameter, cast to its type.
 func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 	cast := "::" + p.Type.SQL(st.env.HstoreSchema)
 	if a, given := c.args[p.Name]; given {
@@ -122,7 +121,8 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 	o.Write("null"+cast, c.Start)
 }
 
-// use is how a call uses its function, but for the condition.
+// use returns how a call uses its function, but for the condition. rows says that the call is evaluated once for each row of
+// its arguments.
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
 		Given: map[string]bool{}, Fixed: map[string]bool{}, Rows: rows,
@@ -140,7 +140,7 @@ func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	return use
 }
 
-// fragment is the SQL that serves a call; name is that of its last WITH query.
+// fragment returns the SQL that serves a call. name is that of its last WITH query, rows as in use.
 func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment {
 	use := st.use(c, rows)
 	use.Condition = st.condition(c)
@@ -150,6 +150,7 @@ func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment
 	return st.fragments.Fragment(c.match.Func, use, st.names(c, name))
 }
 
+// names returns the names that the SQL of a call has in it.
 func (st *statement) names(c *call, name string) sqlfuncs.Names {
 	return sqlfuncs.Names{
 		Call: name, Called: sqlfuncs.QuoteIdent(c.match.Name), Hstore: st.env.HstoreSchema,
@@ -157,20 +158,33 @@ func (st *statement) names(c *call, name string) sqlfuncs.Names {
 	}
 }
 
-// write writes SQL that serves a call, with its places.
+// write writes SQL that serves a call, with its arguments in their places.
 func (st *statement) write(o *splice.Output, c *call, text string) {
+	writePlaces(o, text, c.Start, func(param string) { st.writeArg(o, c, c.param(param)) })
+}
+
+// writePlaces writes SQL of a Fragments. What stands in the place of an argument, writeArg writes.
+func writePlaces(o *splice.Output, text string, at int, writeArg func(param string)) {
 	for {
 		before, param, after, found := sqlfuncs.CutPlace(text)
-		o.Write(before, c.Start)
+		o.Write(before, at)
 		switch {
 		case !found:
 			return
 		case param == "":
-			o.WriteSecret(c.Start)
+			o.WriteSecret(at)
 		default:
-			st.writeArg(o, c, c.param(param))
+			writeArg(param)
 		}
 		text = after
+	}
+}
+
+// writeGuards writes the guards of a context as the WHERE of a SELECT that has none.
+func writeGuards(o *splice.Output, guards []func(o *splice.Output), at int) {
+	for i, g := range guards {
+		o.Write([]string{" where ", " and "}[min(i, 1)], at)
+		g(o)
 	}
 }
 
@@ -181,9 +195,10 @@ func (st *statement) placeExpr(c *call) {
 	st.ed.Add(c.Span, c.ref)
 }
 
+// writeExpr writes the expression that serves a call.
 func (st *statement) writeExpr(o *splice.Output, c *call, name string) {
 	if bound := c.boundArgs(); len(bound) > 0 && !c.match.Func.Procedure {
-		// What a step is given must stay in the statement, or the server would not know of it.
+		// The server must find the parameters in the statement, though only the prelude statement uses their values.
 		o.Write("(case when pg_catalog.num_nonnulls(", c.Start)
 		for i, p := range bound {
 			if i > 0 {
@@ -201,6 +216,7 @@ func (st *statement) writeExpr(o *splice.Output, c *call, name string) {
 	st.writeBody(o, c, name)
 }
 
+// writeBody writes that expression without what stands around it.
 func (st *statement) writeBody(o *splice.Output, c *call, name string) {
 	if !c.function && !c.match.Func.Set {
 		defer func() { o.Write(st.asRow(c), c.Start) }()
@@ -208,5 +224,5 @@ func (st *statement) writeBody(o *splice.Output, c *call, name string) {
 	st.write(o, c, st.fragment(c, name, false).Expr)
 }
 
-// mark is what error markers hold of a call: its number in the text and the place of the secret.
+// mark returns what error markers hold of a call: its number in the text and the place of the secret.
 func mark(number int) string { return strconv.Itoa(number) + " " + sqlfuncs.SecretPlace }

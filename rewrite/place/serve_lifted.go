@@ -12,9 +12,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// lift prepares an expression with calls for evaluation on the row set: its columns become columns
-// of the set, its calls work on the set, innermost first. nested says that the expression is an
-// argument of such a call.
+// lift prepares an expression with calls for the outer target list: its columns become columns of the rows, and its calls,
+// innermost first, work on the rows. nested says that the expression is an argument of such a call.
 func (rs *rowSet) lift(n *pg_query.Node, ctx context, nested bool) *plan.Refusal {
 	st := rs.st
 	if n == nil {
@@ -38,7 +37,7 @@ func (rs *rowSet) lift(n *pg_query.Node, ctx context, nested bool) *plan.Refusal
 			return rs.placeCall(c, ctx, nested)
 		}
 		fc := v.FuncCall
-		if tree.IsAggregateNode(fc) || fc.AggDistinct || len(fc.AggOrder) > 0 {
+		if tree.IsAggregate(fc) || fc.AggDistinct || len(fc.AggOrder) > 0 {
 			return st.elsewhereNode(n, "an aggregate or window function over the rows of FROM")
 		}
 		return down(fc.Args...)
@@ -75,21 +74,21 @@ func (rs *rowSet) lift(n *pg_query.Node, ctx context, nested bool) *plan.Refusal
 	return st.elsewhereNode(n, "such an expression over the rows of FROM")
 }
 
-// liftColumns replaces the columns in an expression without such calls by columns of the row set.
-// Functions around them are evaluated on the set, too.
+// liftColumns makes the columns in an expression without calls columns of the rows. Functions around them are evaluated in
+// the outer target list.
 func (rs *rowSet) liftColumns(n *pg_query.Node) *plan.Refusal {
 	st := rs.st
 	beside := rs.sel.TargetList
 	switch {
 	case tree.Has(tree.IsSubLink, n):
 		return st.refuseWrites(beside, "an expression with a subquery over the rows of FROM")
-	case tree.Has(tree.IsAggregateNode, n):
+	case tree.Has(tree.IsAggregate, n):
 		return st.refuseWrites(beside, "an expression with an aggregate or window function")
 	case tree.Has(tree.IsStar, n):
 		return st.refuseWrites(beside, "an expression with a row's *")
 	}
 	s := st.src
-	tree.WalkMessages(n.ProtoReflect(), func(m protoreflect.Message) bool {
+	tree.Walk(n.ProtoReflect(), func(m protoreflect.Message) bool {
 		ref, ok := m.Interface().(*pg_query.ColumnRef)
 		if !ok {
 			return true
@@ -105,7 +104,7 @@ func (rs *rowSet) liftColumns(n *pg_query.Node) *plan.Refusal {
 	return st.elsewhereNode(n, "such an expression")
 }
 
-// placeCall serves one call on the row set.
+// placeCall serves one call on the rows.
 func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *plan.Refusal {
 	st := rs.st
 	if c.match.Func.Effect != sqlfuncs.Writes {
@@ -114,8 +113,8 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *plan.Refusal {
 	if nested && c.match.Func.Set {
 		return refusePosition(c, "the arguments of a call over the rows of FROM")
 	}
-	// Arguments without calls are columns of the set, already cast; the others are evaluated on
-	// the set and the results of the inner calls.
+	// Arguments without calls are columns of the rows, already cast. The others are evaluated with the rows and the results
+	// of the inner calls.
 	inner := len(rs.calls)
 	columns := make(map[string]string)
 	for i, a := range c.list {

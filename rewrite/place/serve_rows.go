@@ -14,71 +14,53 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// The server parses and plans the body of a function once for each place in the text that calls it, which takes it
-// ten to forty times as long as a call. So where many calls are served by functions, each of which is evaluated once
-// at most, they become the rows of a WITH query in which each function is called in one place:
+// The server parses and plans the body of a function once for each place in the text that calls it, and that takes ten to
+// forty times as long as the call itself. So many calls that are served by functions become the rows of a WITH query,
+// in which each function is called in one place, if each of them is evaluated once at most:
 //
 //	with r_args(n, f, b, w, h1, h2, …) as (values (1, 1, case when <a condition> then 1 else 0 end, 1, <arguments>), …),
 //	     r as materialized (select a.n, a.b, case when a.f = 1 and a.b = a.w then mbus4.at_post(a.h1, …) end as f1, … from r_args a)
 //	values ((select f1 from r where n = 1 limit 1)), ((select case b when 1 then … end from r where n = 2 limit 1)), …
 //
-// f says which function a row is for, w in which branch of a CASE the call stands, b which one is taken. Where several
-// branches hold calls, b is looked up in a WITH query k(n, choice). The rows are in the order of the text, and a scan
-// evaluates one after the other: so each function sees what those before it did, as if it stood where the call stands.
-// LIMIT 1 keeps scans from going further than they must.
+// f says which function the row is for, w in which branch of a CASE the call stands, and b which branch is taken. Where
+// several branches hold calls, b is looked up in a WITH query k(n, choice). The rows are in the order of the text, and a scan
+// evaluates one after the other. So each function sees what those before it have done, as if it stood where the call stands.
+// LIMIT 1 keeps scans from reading further than they must.
 //
-// What cannot stand in a row makes all calls of the statement functions where they stand.
+// If one of the calls cannot stand in a row, all calls of the statement are served by functions where they stand.
 
-// callRows is some of the calls of a statement, in the order of the text.
+// callRows are calls of a statement that share a WITH query, in the order of the text.
 type callRows struct {
 	st      *statement
 	name    string
 	calls   []*call
 	kinds   []int                      // of each, an index of exprs
-	guards  [][]func(o *splice.Output) // of the place of each
+	guards  [][]func(o *splice.Output) // of the position of each
 	branch  []branch
 	exprs   []rowExpr
 	columns []string // their types
 }
 
-// rowExpr is one of the functions, called for those rows that ask for it.
+// rowExpr is the call of one of the functions, for the rows that are for it.
 type rowExpr struct {
 	text    string
-	columns map[string]int // by parameter
+	columns map[string]int // of the arguments, by parameter
 }
 
-// write writes the function's call for a row of a.
-func (e rowExpr) write(o *splice.Output, at int) {
-	for text := e.text; ; {
-		before, param, after, found := sqlfuncs.CutPlace(text)
-		o.Write(before, at)
-		switch {
-		case !found:
-			return
-		case param == "":
-			o.WriteSecret(at)
-		default:
-			o.Write("a."+column(e.columns[param]), at)
-		}
-		text = after
-	}
-}
-
-// rowNames are the names for a function that is called for rows of a; a call's number stands in its row.
+// rowNames returns the names for a function that is called for rows of a. The number of a call stands in its row.
 func (st *statement) rowNames(c *call) sqlfuncs.Names {
 	names := st.names(c, "")
 	names.Number, names.Mark = "a.n", "'||a.n||' "+sqlfuncs.SecretPlace
 	return names
 }
 
-// pointRows is what a point has of both.
+// pointRows are the callRows and the choices of a point.
 type pointRows struct {
 	rows    []*callRows
 	choices []*choice
 }
 
-// inRows serves the calls of a statement by rows, each call by a function; or it returns a refusal, and the calls
-// are as before.
+// inRows serves the calls of a statement as rows, or returns a refusal.
 func (st *statement) inRows(stmt *pg_query.Node, reg tree.Region) *plan.Refusal {
 	st.unplace()
 	st.rows = map[*point]*pointRows{}
@@ -87,7 +69,7 @@ func (st *statement) inRows(stmt *pg_query.Node, reg tree.Region) *plan.Refusal 
 	return st.placeAll(stmt, reg)
 }
 
-// rowsAt returns what a point has, which may be nothing yet.
+// rowsAt returns the pointRows of a point, which it makes if need be.
 func (st *statement) rowsAt(p *point) *pointRows {
 	r := st.rows[p]
 	if r == nil {
@@ -98,11 +80,12 @@ func (st *statement) rowsAt(p *point) *pointRows {
 	return r
 }
 
-// placeInRow serves a call that is evaluated once, if it is come to.
+// placeInRow serves a call that is evaluated once at most.
 func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 	f := c.match.Func
-	// A call in the arguments of another would have to be in an earlier row than this, and behind those before it.
-	if f.Set || f.Step || len(f.Params) == 0 || len(c.boundArgs()) > 0 || tree.HasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) ||
+	// A call in the arguments of another would have to be in an earlier WITH query than that, and yet behind the calls before
+	// both.
+	if f.Set || f.Prelude || len(f.Params) == 0 || len(c.boundArgs()) > 0 || tree.HasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) ||
 		ctx.branch.of != nil && len(ctx.guards) > 0 {
 		return refusePosition(c, placeMany)
 	}
@@ -135,18 +118,18 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 	return nil
 }
 
-// choices reports whether any of the rows is in a branch.
+// choices reports whether any of the calls stands in a branch of a CASE.
 func (r *callRows) choices() bool {
 	return slices.ContainsFunc(r.branch, func(b branch) bool { return b.of != nil })
 }
 
-// kind returns the index of the function's expression. Functions share the columns of their arguments' types.
+// kind returns the index in exprs of a function's call. Functions share columns of the same type.
 func (r *callRows) kind(f *sqlfuncs.Func, text string) int {
 	if i := slices.IndexFunc(r.exprs, func(e rowExpr) bool { return e.text == text }); i >= 0 {
 		return i
 	}
 	e := rowExpr{text: text, columns: map[string]int{}}
-	from := map[string]int{} // by type, behind the columns that the function has
+	from := map[string]int{} // by type, the first column that the function has not taken yet
 	for _, p := range f.Params {
 		if !strings.Contains(text, sqlfuncs.ArgPlace(p.Name)) {
 			continue
@@ -163,9 +146,10 @@ func (r *callRows) kind(f *sqlfuncs.Func, text string) int {
 	return len(r.exprs) - 1
 }
 
-// column is the name of column i of the rows.
+// column returns the name of column i.
 func column(i int) string { return "h" + strconv.Itoa(i+1) }
 
+// write writes the WITH queries.
 func (r *pointRows) write(o *splice.Output) {
 	for i, k := range r.choices {
 		if i%choicesInSet == 0 {
@@ -188,6 +172,7 @@ func (r *pointRows) write(o *splice.Output) {
 	}
 }
 
+// write writes the two WITH queries of the rows.
 func (r *callRows) write(o *splice.Output) {
 	at, choices := r.calls[0].Start, r.choices()
 	o.Write(r.name+"_args(n, f", at)
@@ -198,10 +183,7 @@ func (r *callRows) write(o *splice.Output) {
 		o.Write(", "+column(i), at)
 	}
 	o.Write(") as (", at)
-	before, between, after := "values (", ", (", ")"
-	if slices.ContainsFunc(r.guards, func(g []func(*splice.Output)) bool { return len(g) > 0 }) {
-		before, between, after = "select ", " union all select ", ""
-	}
+	before, between, after := rowList(r.guards)
 	for i, c := range r.calls {
 		if i > 0 {
 			before = between
@@ -218,10 +200,7 @@ func (r *callRows) write(o *splice.Output) {
 			o.Write(", 0, 0", c.Start)
 		}
 		r.writeRow(o, i)
-		for j, g := range r.guards[i] {
-			o.Write([]string{" where ", " and "}[min(j, 1)], c.Start)
-			g(o)
-		}
+		writeGuards(o, r.guards[i], c.Start)
 		o.Write(after, c.Start)
 	}
 	o.Write("), "+r.name+" as materialized (select a.n", at)
@@ -232,7 +211,7 @@ func (r *callRows) write(o *splice.Output) {
 	}
 	for i, e := range r.exprs {
 		o.Write(fmt.Sprintf(", case when a.f = %d%s then ", i+1, taken), at)
-		e.write(o, at)
+		writePlaces(o, e.text, at, func(param string) { o.Write("a."+column(e.columns[param]), at) })
 		o.Write(" end as f"+strconv.Itoa(i+1), at)
 	}
 	o.Write(" from "+r.name+"_args a)", at)

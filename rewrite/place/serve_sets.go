@@ -17,37 +17,37 @@ import (
 //	with call1_args(n, <parameters>) as (values (1, …), (2, …), …), call1 as (<the fragment>)
 //	values ((select post from call1 where n = 1)), ((select post from call1 where n = 2)), …
 //
-// n is the call's number in the text. A call whose arguments hold another goes into a later set than that one.
-// Sets are small, for each look-up reads its set. What cannot stand in a set makes all calls of the statement
-// functions, as what cannot be inline does.
+// n is the call's number in the text. A call whose arguments hold another goes into a later set than that other. Sets are
+// small, since each look-up reads its whole set. If one of the calls cannot stand in a set, the statement is refused, and
+// then served in another way: see inRows and inPlace.
 const (
-	// fewCalls is up to how many calls of a statement have WITH queries of their own.
+	// fewCalls is the highest number of calls in a statement of which each has WITH queries of its own.
 	fewCalls = 8
-	// callsInSet is how many calls share theirs.
+	// callsInSet is the highest number of calls in a set.
 	callsInSet = 64
 )
 
-// placeMany names the place of a call that cannot stand in a set.
+// placeMany names the position of a call that cannot stand in a set.
 const placeMany = "a statement with so many calls"
 
-// callSet is the calls of a statement that share WITH queries.
+// callSet are calls of a statement that share WITH queries.
 type callSet struct {
 	st     *statement
 	fn     *sqlfuncs.Func
 	name   string
-	level  int // how many sets the arguments go through
+	level  int // 0, or more than those of the sets to which arguments refer
 	calls  []*call
-	guards [][]func(o *splice.Output) // of the place of each
+	guards [][]func(o *splice.Output) // of the position of each
 }
 
-// setKey is what calls of one set have in common.
+// setKey is what the calls of a set have in common.
 type setKey struct {
 	point  *point
 	serves string
 	level  int
 }
 
-// placeInSet serves a call that is evaluated once together with others.
+// placeInSet puts a call that is evaluated once into a set.
 func (st *statement) placeInSet(c *call, ctx context) *plan.Refusal {
 	if st.takesSet(c) || tree.HasOutside(st.isSet, c.list...) {
 		return refusePosition(c, placeMany)
@@ -81,14 +81,14 @@ func (st *statement) placeInSet(c *call, ctx context) *plan.Refusal {
 		set.name = name
 	}
 	set.calls, set.guards = append(set.calls, c), append(set.guards, ctx.guards)
-	// Something volatile, as the call was: else the planner takes UNION ALL for one table with many parts, in a time
-	// that grows with the square of their number.
+	// The reference is volatile, as the call was. Otherwise the planner takes a UNION ALL of such SELECTs for one table with
+	// many parts, and the time for that grows with the square of their number.
 	c.set, c.srf = set, c.match.Func.Set
 	st.refer(c, set.name+" where n = "+strconv.Itoa(c.number)+" and pg_catalog.clock_timestamp() is not null")
 	return nil
 }
 
-// writeSets writes the WITH queries of sets, those first to which the arguments of others refer.
+// writeSets writes the WITH queries of sets. Those to which the arguments of others refer come first.
 func (st *statement) writeSets(o *splice.Output, sets []*callSet) {
 	sets = slices.Clone(sets)
 	slices.SortStableFunc(sets, func(a, b *callSet) int { return a.level - b.level })
@@ -100,6 +100,16 @@ func (st *statement) writeSets(o *splice.Output, sets []*callSet) {
 	}
 }
 
+// rowList returns what stands before, between and after the rows of calls: VALUES, or where one of the calls has guards
+// UNION ALL, since rows of VALUES have no WHERE.
+func rowList(guards [][]func(o *splice.Output)) (before, between, after string) {
+	if slices.ContainsFunc(guards, func(g []func(*splice.Output)) bool { return len(g) > 0 }) {
+		return "select ", " union all select ", ""
+	}
+	return "values (", ", (", ")"
+}
+
+// write writes the WITH queries of the set.
 func (s *callSet) write(o *splice.Output) {
 	st, at := s.st, s.calls[0].Start
 	o.Write(s.name+"_args(n", at)
@@ -107,15 +117,11 @@ func (s *callSet) write(o *splice.Output) {
 		o.Write(", "+sqlfuncs.QuoteIdent(p.Name), at)
 	}
 	o.Write(") as (", at)
-	guarded := slices.ContainsFunc(s.guards, func(g []func(*splice.Output)) bool { return len(g) > 0 })
+	before, between, after := rowList(s.guards)
 	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: true, Numbered: true, Ordered: st.env.Ordered, Selective: st.env.Selective}
 	for i, c := range s.calls {
 		for p := range c.args {
 			use.Given[p] = true
-		}
-		before, between, after := "values (", ", (", ")"
-		if guarded {
-			before, between, after = "select ", " union all select ", ""
 		}
 		if i > 0 {
 			before = between
@@ -125,10 +131,7 @@ func (s *callSet) write(o *splice.Output) {
 			o.Write(", ", c.Start)
 			st.writeArg(o, c, c.param(p.Name))
 		}
-		for j, g := range s.guards[i] {
-			o.Write([]string{" where ", " and "}[min(j, 1)], c.Start)
-			g(o)
-		}
+		writeGuards(o, s.guards[i], c.Start)
 		o.Write(after, c.Start)
 	}
 	if use.Given["headers"] {

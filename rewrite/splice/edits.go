@@ -6,18 +6,16 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// edit replaces a span of the client's text. emit writes what comes instead. An edit of an empty
-// span inserts.
+// edit replaces a span of the client's text. emit writes what comes instead. An edit of an empty span inserts.
 type edit struct {
 	lex.Span
 	emit func(o *Output)
 }
 
-// NewEdits returns no edits of a client's text.
+// NewEdits returns a set without edits of a client's text.
 func NewEdits(text string) *Edits { return &Edits{text: text} }
 
-// Edits is a set of edits in which one may lie inside another; then the inner one takes effect only
-// where the outer one renders the inner's text.
+// Edits is a set of edits. One may lie inside another; then it takes effect only where the outer one renders its text.
 type Edits struct {
 	text   string
 	list   []edit
@@ -25,6 +23,7 @@ type Edits struct {
 	sorted []edit           // the list in the order of rendering; nil: to be made
 }
 
+// Add adds an edit that replaces a span by what emit writes.
 func (e *Edits) Add(sp lex.Span, emit func(o *Output)) {
 	if sp.Start < sp.End {
 		if e.at == nil {
@@ -35,10 +34,10 @@ func (e *Edits) Add(sp lex.Span, emit func(o *Output)) {
 	e.list, e.sorted = append(e.list, edit{sp, emit}), nil
 }
 
-// Mark returns what cut takes to come back to the edits that are there now.
+// Mark returns what to pass to Cut to come back to the edits that there are now.
 func (e *Edits) Mark() int { return len(e.list) }
 
-// Cut takes the edits back that were added when there were n.
+// Cut takes back the edits that were added since Mark returned n.
 func (e *Edits) Cut(n int) {
 	for _, d := range e.list[n:] {
 		if e.at[d.Span] >= n {
@@ -48,16 +47,15 @@ func (e *Edits) Cut(n int) {
 	e.list, e.sorted = e.list[:n], nil
 }
 
-// Replace changes what the edit of sp writes.
+// Replace changes what the edit of sp writes, if there is one.
 func (e *Edits) Replace(sp lex.Span, emit func(o *Output)) {
 	if i, ok := e.at[sp]; ok {
 		e.list[i].emit, e.sorted = emit, nil
 	}
 }
 
-// Extend makes the edit of sp reach up to end: it renders what lies between and then calls emit.
-// An insertion at end would do the same, but where an outer span ends there, too, it would be
-// unclear whether it lies inside.
+// Extend makes the edit of sp reach up to end: it renders what lies between and then calls emit. An insertion at end would do
+// the same, but where an outer span ends there, too, it would not be clear whether it lies inside.
 func (e *Edits) Extend(sp lex.Span, end int, emit func(o *Output)) {
 	i, ok := e.at[sp]
 	if !ok {
@@ -74,11 +72,11 @@ func (e *Edits) Extend(sp lex.Span, end int, emit func(o *Output)) {
 	e.at[wide], e.sorted = i, nil
 }
 
-// Insert adds text at byte pos; several at one place keep their order.
+// Insert adds an insertion at byte pos. Several at one place keep their order.
 func (e *Edits) Insert(pos int, emit func(o *Output)) { e.Add(lex.Span{Start: pos, End: pos}, emit) }
 
-// Render writes the client's text of sp with the edits inside it applied, those of all of sp
-// included: an edit must not render its own span.
+// Render writes the client's text of sp with the edits inside it, of which one may be of all of sp. So an edit must not render
+// its own span.
 func (e *Edits) Render(o *Output, sp lex.Span) {
 	if o.depth++; o.depth > maxDepth {
 		panic("rewrite: edits render each other")
@@ -102,7 +100,7 @@ func (e *Edits) Render(o *Output, sp lex.Span) {
 	e.Copy(o, pos, sp.End)
 }
 
-// sort makes sorted: outer edits first where they start together, insertions before what stands there.
+// sort makes sorted. Of edits that begin together, insertions come first, then outer edits before inner ones.
 func (e *Edits) sort() {
 	if e.sorted != nil {
 		return
@@ -120,14 +118,15 @@ func (e *Edits) sort() {
 	})
 }
 
-// from returns the first of the sorted edits that starts at pos or behind.
+// from returns the index of the first of the sorted edits that begins at pos or behind it.
 func (e *Edits) from(pos int) int { return e.sortedFrom(0, pos) }
 
-// sortedFrom returns how many of the sorted edits from i on start before pos.
+// sortedFrom returns how many of the sorted edits from i on begin before pos.
 func (e *Edits) sortedFrom(i, pos int) int {
 	return sort.Search(len(e.sorted)-i, func(k int) bool { return e.sorted[i+k].Start >= pos })
 }
 
+// Copy writes the client's text as it is.
 func (e *Edits) Copy(o *Output, from, to int) {
 	if from >= to {
 		return

@@ -6,27 +6,19 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// WriteSecret writes the place of the secret.
-func (o *Output) WriteSecret(anchor int) {
-	o.segs = append(o.segs, segment{out: o.b.Len(), in: anchor, secret: true})
-	o.b.WriteString(BlankSecret)
-	o.last = BlankSecret[SecretLen-1]
-}
-
-// Output is the rewritten text while it is built.
+// Output is what a Text is written to.
 type Output struct {
 	b     strings.Builder
 	segs  []segment
-	last  byte // the last one written
-	depth int  // of edits inside edits
+	last  byte // the last byte written
+	depth int  // how many edits are being written inside one another
 }
 
-// maxDepth bounds edits inside edits. Calls nest less deep in anything the parser takes; beyond it
-// the rewriter itself must be wrong, and a panic ends one session where endless recursion would end
-// the process.
+// maxDepth bounds edits inside edits. Calls nest less deep in anything that the parser takes. Beyond it whoever makes the edits
+// must be wrong, and a panic ends one session where endless recursion would end the process.
 const maxDepth = 10_000
 
-// Write adds text of our own that stands for the client's byte anchor.
+// Write adds text of ours that stands for the client's byte anchor.
 func (o *Output) Write(text string, anchor int) {
 	if text == "" {
 		return
@@ -35,6 +27,13 @@ func (o *Output) Write(text string, anchor int) {
 	o.separate(text)
 	o.b.WriteString(text)
 	o.last = text[len(text)-1]
+}
+
+// WriteSecret writes the place of the secret.
+func (o *Output) WriteSecret(anchor int) {
+	o.segs = append(o.segs, segment{out: o.b.Len(), in: anchor, secret: true})
+	o.b.WriteString(BlankSecret)
+	o.last = BlankSecret[SecretLen-1]
 }
 
 // Text returns what was written.

@@ -7,31 +7,28 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// A marker (see Markers) must not be believed because it looks like one: a message's data that a client casts
-// to integer may hold the same words. So it also holds a secret of the session, which nobody who writes such
-// data can know. It stands in no table and no function; what shows a statement's text (pg_stat_activity,
-// current_query(), logs) shows it to the session itself, to its role and to those who administrate the
-// server, and it is worth nothing in any other session.
+// The secret of a session proves that an error or notice is the engine's. Without it a marker (see package plan) might be the
+// data of a message that a client casts to integer. Nobody who writes such data can know the secret: it stands in no table and
+// no function. What shows the text of a statement (pg_stat_activity, current_query(), logs) shows it to the session, its role
+// and those who administrate the server, and in any other session it is worth nothing.
 //
-// Plans are shared between sessions, so a plan's text holds BlankSecret, of the same length, and the places
-// of it are segments of their own, which Plan.For fills.
+// Texts are shared between sessions, so they hold BlankSecret instead, in pieces of their own, and WithSecret replaces it.
 
 // SecretLen is the length of a secret in bytes.
 const SecretLen = 16
 
-// BlankSecret stands for the secret in the text of a plan that belongs to no session yet.
+// BlankSecret stands for the secret in a text that belongs to no session.
 const BlankSecret = "_session_secret_"
 
-// segment says where a piece of the rewritten text came from.
+// segment is a piece of a text.
 type segment struct {
-	out  int  // byte offset in the rewritten text
-	in   int  // byte offset in the client's text
-	copy bool // copied byte for byte; otherwise all of it stands for the client's byte `in`
-	// secret is set where the session's secret goes.
-	secret bool
+	out    int  // where it begins in the text
+	in     int  // where it comes from in the client's text
+	copy   bool // it is copied from there; otherwise it is ours and stands for the byte at in
+	secret bool // it is the place of the secret
 }
 
-// Text is a text that was put together from pieces, each of which knows where it came from. It is immutable.
+// Text is a text that was put together from pieces, each of which knows where it comes from. It is immutable.
 type Text struct {
 	SQL  string
 	segs []segment
@@ -51,11 +48,11 @@ func (t Text) startOf(i int) int {
 // segmentBytes is about what a segment takes, in bytes.
 const segmentBytes = 24
 
-// Size is about how many bytes the text takes.
+// Size returns about how many bytes the text takes.
 func (t Text) Size() int { return len(t.SQL) + segmentBytes*len(t.segs) }
 
-// Origin returns which byte of the client's text stands behind the one at off, and whether it was copied from there;
-// otherwise it is text of ours that stands for that byte.
+// Origin returns the byte of the client's text from which the byte at off was copied. If copied is false, the byte at off
+// is ours and stands for that byte.
 func (t Text) Origin(off int) (in int, copied bool) {
 	i := sort.Search(len(t.segs), func(i int) bool { return t.segs[i].out > off }) - 1
 	if i < 0 {
@@ -67,8 +64,8 @@ func (t Text) Origin(off int) (in int, copied bool) {
 	return t.segs[i].in, false
 }
 
-// Transfer makes the text for another client's text with the same skeleton from that for one. m maps places of the
-// one to places of the other.
+// Transfer returns the text that comes of another client's text with the same skeleton. m maps places of the client's text
+// to places of the other.
 func (t Text) Transfer(text string, m lex.Mover) Text {
 	var b strings.Builder
 	b.Grow(len(t.SQL))

@@ -6,14 +6,14 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// CaseWords are the tokens of a CASE: itself, those of its branches, END.
+// CaseWords are the indexes of a CASE's own tokens.
 type CaseWords struct {
-	First        int
+	First        int // CASE
 	Whens, Thens []int
-	End          int
+	End          int // END
 }
 
-// Branches finds the words of a CASE.
+// Branches finds the words of a CASE. It is false if they are not found.
 func (s *Source) Branches(n *pg_query.CaseExpr) (w CaseWords, ok bool) {
 	w.First = s.At(int(n.Location))
 	if s.Kind(w.First) != pg_query.Token_CASE {
@@ -25,7 +25,7 @@ func (s *Source) Branches(n *pg_query.CaseExpr) (w CaseWords, ok bool) {
 		switch k := s.Kind(i); {
 		case i < 0:
 			return w, false
-		case s.Kind(i-1) == tokDot: // a column of such a name
+		case s.Kind(i-1) == tokDot: // it is the name of a column
 		case k == pg_query.Token_CASE:
 			depth++
 		case depth > 0 && k == pg_query.Token_END_P:
@@ -42,7 +42,7 @@ func (s *Source) Branches(n *pg_query.CaseExpr) (w CaseWords, ok bool) {
 	}
 }
 
-// SplitArguments returns the texts between the commas of the parentheses open and end.
+// SplitArguments returns the spans of the arguments between the parentheses that are the tokens open and end.
 func (s *Source) SplitArguments(open, end int) []lex.Span {
 	if open+1 == end {
 		return nil
@@ -66,7 +66,7 @@ var clauseEnds = []pg_query.Token{
 	pg_query.Token_FOR, pg_query.Token_UNION, pg_query.Token_INTERSECT, pg_query.Token_EXCEPT, pg_query.Token_RETURNING,
 }
 
-// ClauseEnd returns the index of the token that ends the clause in whose middle token i lies.
+// ClauseEnd returns the index of the token behind the clause in which token i stands; end at most.
 func (s *Source) ClauseEnd(i, end int) int {
 	for {
 		j := s.Find(i, end, clauseEnds...)
@@ -82,7 +82,7 @@ func (s *Source) ClauseEnd(i, end int) int {
 	}
 }
 
-// Clause returns the text behind the keyword that opens a clause in reg.
+// Clause returns the span of a clause of reg without the keyword that opens it. It is false if there is none.
 func (s *Source) Clause(reg Region, keyword pg_query.Token) (lex.Span, bool) {
 	if !reg.Known() {
 		return lex.Span{}, false
@@ -95,7 +95,7 @@ func (s *Source) Clause(reg Region, keyword pg_query.Token) (lex.Span, bool) {
 	return s.Span(i+1, j), j > i+1
 }
 
-// Unwrap takes parentheses around all of reg off.
+// Unwrap returns reg without parentheses around all of it.
 func (s *Source) Unwrap(reg Region) Region {
 	for reg.Known() && s.Kind(reg.First) == TokOpen && s.Toks[reg.First].Match == reg.End-1 {
 		reg = Region{reg.First + 1, reg.End - 1}
@@ -103,8 +103,8 @@ func (s *Source) Unwrap(reg Region) Region {
 	return reg
 }
 
-// BehindQuery reports whether token i starts what may stand behind a query and belongs to the
-// statement around it: ON CONFLICT, WITH [NO] DATA, WITH CHECK OPTION.
+// BehindQuery reports whether token i begins what may stand behind a query and belongs to the statement around it: ON
+// CONFLICT, WITH [NO] DATA, WITH CHECK OPTION.
 func (s *Source) BehindQuery(i int) bool {
 	switch s.Kind(i) {
 	case pg_query.Token_ON:
@@ -118,7 +118,7 @@ func (s *Source) BehindQuery(i int) bool {
 	return false
 }
 
-// Explained returns where the statement behind EXPLAIN and its options starts.
+// Explained returns where the statement begins that an EXPLAIN explains. i is the token behind EXPLAIN.
 func (s *Source) Explained(i int) int {
 	if s.Kind(i) == TokOpen {
 		switch s.Kind(i + 1) {
@@ -133,7 +133,7 @@ func (s *Source) Explained(i int) int {
 	return i
 }
 
-// WithoutWithData cuts WITH [NO] DATA off the end of CREATE TABLE AS.
+// WithoutWithData returns the end of the query of a CREATE TABLE AS, without WITH [NO] DATA.
 func (s *Source) WithoutWithData(end int) int {
 	if s.Kind(end-1) != pg_query.Token_DATA_P {
 		return end
@@ -144,8 +144,7 @@ func (s *Source) WithoutWithData(end int) int {
 	return end - 2
 }
 
-// CTEBody returns the tokens between the parentheses of a common table expression, and the index
-// of the token behind it.
+// CTEBody returns the tokens of a query of a WITH clause between its parentheses, and the index of the token behind it.
 func (s *Source) CTEBody(cte *pg_query.CommonTableExpr) (body Region, next int) {
 	i := s.At(int(cte.Location)) + 1 // behind the name
 	for s.Kind(i) != pg_query.Token_AS {
@@ -156,7 +155,7 @@ func (s *Source) CTEBody(cte *pg_query.CommonTableExpr) (body Region, next int) 
 	}
 	body = Region{i + 1, s.Toks[i].Match}
 	next = s.Next(i)
-	// SEARCH and CYCLE belong to the expression.
+	// SEARCH and CYCLE belong to it.
 	for s.Kind(next) == pg_query.Token_SEARCH || s.Kind(next) == pg_query.Token_CYCLE {
 		next = s.Find(next+1, len(s.Toks), pg_query.Token_SELECT, pg_query.Token_INSERT, pg_query.Token_UPDATE,
 			pg_query.Token_DELETE_P, pg_query.Token_MERGE, pg_query.Token_VALUES, pg_query.Token_TABLE, TokComma,

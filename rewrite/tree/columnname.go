@@ -1,11 +1,13 @@
 package tree
 
 import (
+	"strings"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// ColumnName returns the name Postgres gives to a result column: the alias, or what
-// FigureColname in the server's parse_target.c makes of the expression.
+// ColumnName returns the name that Postgres gives to a column of a result: the alias, or what FigureColname in the server's
+// parse_target.c makes of the expression.
 func ColumnName(t *pg_query.ResTarget) string {
 	if t.Name != "" {
 		return t.Name
@@ -16,7 +18,7 @@ func ColumnName(t *pg_query.ResTarget) string {
 	return "?column?"
 }
 
-// figureColumn returns a name and how good it is: 0 none, 1 a type's name, 2 a real name.
+// figureColumn returns a name and its strength, as the server has it: 0 is none, 1 that of a type, 2 any other.
 func figureColumn(n *pg_query.Node) (name string, strength int) {
 	if n == nil {
 		return "", 0
@@ -96,7 +98,7 @@ func figureColumn(n *pg_query.Node) (name string, strength int) {
 	return "", 0
 }
 
-// LastName returns the last plain name of a list that may hold subscripts and stars.
+// LastName returns the last name in a list that may hold subscripts and stars, and its strength.
 func LastName(list []*pg_query.Node) (string, int) {
 	for i := len(list) - 1; i >= 0; i-- {
 		if s := list[i].GetString_(); s != nil {
@@ -106,54 +108,20 @@ func LastName(list []*pg_query.Node) (string, int) {
 	return "", 0
 }
 
+// sqlValueName returns the name of an SQLValueFunction such as current_date, with or without a precision.
 func sqlValueName(op pg_query.SQLValueFunctionOp) string {
-	switch op {
-	case pg_query.SQLValueFunctionOp_SVFOP_CURRENT_DATE:
-		return "current_date"
-	case pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIME, pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIME_N:
-		return "current_time"
-	case pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP, pg_query.SQLValueFunctionOp_SVFOP_CURRENT_TIMESTAMP_N:
-		return "current_timestamp"
-	case pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME, pg_query.SQLValueFunctionOp_SVFOP_LOCALTIME_N:
-		return "localtime"
-	case pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP, pg_query.SQLValueFunctionOp_SVFOP_LOCALTIMESTAMP_N:
-		return "localtimestamp"
-	case pg_query.SQLValueFunctionOp_SVFOP_CURRENT_ROLE:
-		return "current_role"
-	case pg_query.SQLValueFunctionOp_SVFOP_CURRENT_USER:
-		return "current_user"
-	case pg_query.SQLValueFunctionOp_SVFOP_USER:
-		return "user"
-	case pg_query.SQLValueFunctionOp_SVFOP_SESSION_USER:
-		return "session_user"
-	case pg_query.SQLValueFunctionOp_SVFOP_CURRENT_CATALOG:
-		return "current_catalog"
-	case pg_query.SQLValueFunctionOp_SVFOP_CURRENT_SCHEMA:
-		return "current_schema"
-	}
-	return "?column?"
+	return strings.TrimSuffix(strings.ToLower(strings.TrimPrefix(op.String(), "SVFOP_")), "_n")
 }
 
+// xmlName returns the name of an XmlExpr such as xmlconcat. IS DOCUMENT has none.
 func xmlName(op pg_query.XmlExprOp) (string, int) {
-	switch op {
-	case pg_query.XmlExprOp_IS_XMLCONCAT:
-		return "xmlconcat", 2
-	case pg_query.XmlExprOp_IS_XMLELEMENT:
-		return "xmlelement", 2
-	case pg_query.XmlExprOp_IS_XMLFOREST:
-		return "xmlforest", 2
-	case pg_query.XmlExprOp_IS_XMLPARSE:
-		return "xmlparse", 2
-	case pg_query.XmlExprOp_IS_XMLPI:
-		return "xmlpi", 2
-	case pg_query.XmlExprOp_IS_XMLROOT:
-		return "xmlroot", 2
-	case pg_query.XmlExprOp_IS_XMLSERIALIZE:
-		return "xmlserialize", 2
+	if name := strings.ToLower(strings.TrimPrefix(op.String(), "IS_")); strings.HasPrefix(name, "xml") {
+		return name, 2
 	}
 	return "", 0
 }
 
+// jsonName returns the name of a constructor or aggregate of JSON.
 func jsonName(n *pg_query.Node) (string, int) {
 	switch n.Node.(type) {
 	case *pg_query.Node_JsonObjectConstructor:

@@ -6,8 +6,8 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 )
 
-// Evaluates reports whether a statement evaluates its expressions itself; others keep them for later, and
-// what is kept must not hold anything of ours. bare says that they cannot hold subqueries.
+// Evaluates reports whether a statement evaluates its expressions itself. Others store them, and what is stored must not
+// hold anything of ours. bare says that the expressions cannot hold subqueries.
 func Evaluates(stmt *pg_query.Node) (bare, ok bool) {
 	switch n := stmt.GetNode().(type) {
 	case *pg_query.Node_SelectStmt, *pg_query.Node_InsertStmt, *pg_query.Node_UpdateStmt, *pg_query.Node_DeleteStmt, *pg_query.Node_MergeStmt:
@@ -33,14 +33,15 @@ func Evaluates(stmt *pg_query.Node) (bare, ok bool) {
 	return false, false
 }
 
-func IsAggregateNode(n any) bool {
+// IsAggregate reports whether a message is a call of an aggregate or window function.
+func IsAggregate(n any) bool {
 	fc, ok := n.(*pg_query.FuncCall)
-	return ok && (fc.Over != nil || fc.AggFilter != nil || fc.AggStar || isAggregate(fc))
+	return ok && (fc.Over != nil || fc.AggFilter != nil || fc.AggStar || namesAggregate(fc))
 }
 
-// isAggregate knows Postgres' own aggregates by name. A user's aggregate over a call is not seen
-// here: without GROUP BY its result is right all the same, with it the server reports an error.
-func isAggregate(fc *pg_query.FuncCall) bool {
+// namesAggregate knows the aggregates of Postgres by name. An aggregate of a user's over a call is not known: without GROUP BY
+// its result is right all the same, with GROUP BY the server reports an error.
+func namesAggregate(fc *pg_query.FuncCall) bool {
 	switch strings.ToLower(NameOf(fc.Funcname[len(fc.Funcname)-1])) {
 	case "count", "sum", "avg", "min", "max", "array_agg", "string_agg", "bool_and", "bool_or", "every", "any_value",
 		"json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "xmlagg", "bit_and", "bit_or", "bit_xor",
@@ -60,12 +61,12 @@ func IsExpressionOnly(s *pg_query.SelectStmt) bool {
 	return t.GetName() == "" && len(t.GetIndirection()) == 0 && !EndsInStar(t.GetVal())
 }
 
-// OnceOnly reports whether the target list is evaluated exactly once.
+// OnceOnly reports whether the target list of a SELECT is evaluated exactly once.
 func OnceOnly(sel *pg_query.SelectStmt) bool {
 	return len(sel.FromClause) == 0 && ClauseOf(sel) == ""
 }
 
-// ClauseOf names a clause that the SELECT has behind FROM, or DISTINCT, if any.
+// ClauseOf returns the name of a clause that the SELECT has behind FROM, or DISTINCT; "" if it has none of these.
 func ClauseOf(sel *pg_query.SelectStmt) string {
 	switch {
 	case len(sel.DistinctClause) > 0:
@@ -90,7 +91,7 @@ func ClauseOf(sel *pg_query.SelectStmt) string {
 	return ""
 }
 
-// RowName returns the name by which an item of FROM is referred to as a whole, or "".
+// RowName returns the name that stands for a whole row of an item of FROM, or "".
 func RowName(item *pg_query.Node) string {
 	switch v := item.Node.(type) {
 	case *pg_query.Node_RangeVar:

@@ -10,31 +10,32 @@ func RefersTo(n *pg_query.Node, name string) bool {
 	return n != nil && refersBelow(n.ProtoReflect(), name, nil)
 }
 
-// usage is how a WITH query is reached from the rest of its statement.
-type usage struct {
-	Reached bool // something that runs reads it; else Postgres does not run it
-	Forced  bool // a query that changes data reads it, which runs whatever the statement's own rows
+// Usage says how a WITH query is used by the rest of its statement.
+type Usage struct {
+	Reached bool // something that runs reads it; otherwise Postgres does not run it, if it is a SELECT
+	Forced  bool // a query that changes data reads it, which runs even if the statement itself reads no rows
 }
 
-// UsageOf finds out how query i of the clause is reached.
-func UsageOf(stmt *pg_query.Node, with *pg_query.WithClause, i int) usage {
+// UsageOf returns how query i of the WITH clause of stmt is used.
+func UsageOf(stmt *pg_query.Node, with *pg_query.WithClause, i int) Usage {
 	return usageVia(stmt, with, i, map[int]bool{})
 }
 
-func usageVia(stmt *pg_query.Node, with *pg_query.WithClause, i int, seen map[int]bool) usage {
+// usageVia is UsageOf without the queries that are seen.
+func usageVia(stmt *pg_query.Node, with *pg_query.WithClause, i int, seen map[int]bool) Usage {
 	if seen[i] {
-		return usage{}
+		return Usage{}
 	}
 	seen[i] = true
 	name := with.Ctes[i].GetCommonTableExpr().Ctename
-	u := usage{Reached: refersBelow(stmt.ProtoReflect(), name, with)}
+	u := Usage{Reached: refersBelow(stmt.ProtoReflect(), name, with)}
 	for j, n := range with.Ctes {
 		query := n.GetCommonTableExpr().Ctequery
 		if j == i || !RefersTo(query, name) {
 			continue
 		}
 		if query.GetSelectStmt() == nil {
-			return usage{Reached: true, Forced: true}
+			return Usage{Reached: true, Forced: true}
 		}
 		via := usageVia(stmt, with, j, seen)
 		u.Reached = u.Reached || via.Reached
@@ -43,9 +44,10 @@ func usageVia(stmt *pg_query.Node, with *pg_query.WithClause, i int, seen map[in
 	return u
 }
 
+// refersBelow is RefersTo but for what lies below a WITH clause.
 func refersBelow(m protoreflect.Message, name string, except *pg_query.WithClause) bool {
 	found := false
-	WalkMessages(m, func(m protoreflect.Message) bool {
+	Walk(m, func(m protoreflect.Message) bool {
 		switch n := m.Interface().(type) {
 		case *pg_query.WithClause:
 			return except == nil || n != except

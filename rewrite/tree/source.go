@@ -9,27 +9,28 @@ import (
 	"mbusproxy/rewrite/lex"
 )
 
-// Region is a range of tokens [first, end) of the client's text; none has end 0.
+// Region is a range of tokens [First, End). The zero value stands for a range that is not known.
 type Region struct{ First, End int }
 
+// Known reports whether the range is known.
 func (r Region) Known() bool { return r.End > 0 }
 
-// token is one lexical token of the client's text; offsets are bytes.
-type token struct {
+// Token is a token of the client's text; offsets are bytes.
+type Token struct {
 	kind       pg_query.Token
 	Start, End int
 	Match      int // index of the matching parenthesis or bracket, -1 for other tokens
 }
 
-// Source is the client's text together with its tokens (comments left out).
+// Source is a client's text with its tokens. Comments are none.
 type Source struct {
 	Text    string
 	Enc     lex.Encoding
 	Escapes bool // a backslash escapes in plain strings
-	Toks    []token
+	Toks    []Token
 }
 
-// Kinds of the single characters the scanner reports by their code.
+// Kinds of tokens that are single characters.
 const (
 	TokOpen      = pg_query.Token_ASCII_40
 	TokClose     = pg_query.Token_ASCII_41
@@ -41,14 +42,13 @@ const (
 	tokRBracket  = pg_query.Token_ASCII_93
 )
 
-// Scan reads the tokens of text. parsed is the text as the parser may see it: of the same length,
-// with bytes it cannot read replaced (see parseable).
+// Scan reads the tokens of a text. parsed is the text as the parser may see it, see lex.Encoding.Parseable.
 func Scan(text, parsed string, enc lex.Encoding, escapes bool) (*Source, error) {
 	res, err := pg_query.Scan(parsed)
 	if err != nil {
 		return nil, fmt.Errorf("scanning statement: %w", err)
 	}
-	s := &Source{Text: text, Enc: enc, Escapes: escapes, Toks: make([]token, 0, len(res.Tokens))}
+	s := &Source{Text: text, Enc: enc, Escapes: escapes, Toks: make([]Token, 0, len(res.Tokens))}
 	var open []int
 	for _, t := range res.Tokens {
 		switch t.Token {
@@ -56,7 +56,7 @@ func Scan(text, parsed string, enc lex.Encoding, escapes bool) (*Source, error) 
 			continue
 		}
 		i := len(s.Toks)
-		s.Toks = append(s.Toks, token{kind: t.Token, Start: int(t.Start), End: int(t.End), Match: -1})
+		s.Toks = append(s.Toks, Token{kind: t.Token, Start: int(t.Start), End: int(t.End), Match: -1})
 		switch t.Token {
 		case TokOpen, tokLBracket:
 			open = append(open, i)
@@ -72,7 +72,7 @@ func Scan(text, parsed string, enc lex.Encoding, escapes bool) (*Source, error) 
 	return s, nil
 }
 
-// At returns the index of the token that starts at byte pos, or -1.
+// At returns the index of the token that begins at byte pos, or -1.
 func (s *Source) At(pos int) int {
 	i := sort.Search(len(s.Toks), func(i int) bool { return s.Toks[i].Start >= pos })
 	if i < len(s.Toks) && s.Toks[i].Start == pos {
@@ -81,7 +81,7 @@ func (s *Source) At(pos int) int {
 	return -1
 }
 
-// From returns the index of the first token that starts at or behind byte pos.
+// From returns the index of the first token that begins at byte pos or behind it.
 func (s *Source) From(pos int) int {
 	return sort.Search(len(s.Toks), func(i int) bool { return s.Toks[i].Start >= pos })
 }
@@ -94,7 +94,7 @@ func (s *Source) Kind(i int) pg_query.Token {
 	return s.Toks[i].kind
 }
 
-// Next returns the index behind token i, jumping over a bracketed group that opens at i.
+// Next returns the index of the token behind token i, or if i opens a bracket, behind the bracket that closes it.
 func (s *Source) Next(i int) int {
 	if m := s.Toks[i].Match; m > i {
 		return m + 1
@@ -102,8 +102,8 @@ func (s *Source) Next(i int) int {
 	return i + 1
 }
 
-// Find returns the index of the first token in [i, end) that is one of kinds and lies in no
-// parentheses of its own, or -1.
+// Find returns the index of the first token in [i, end) that is one of kinds and stands in no bracket that opens there; or
+// -1.
 func (s *Source) Find(i, end int, kinds ...pg_query.Token) int {
 	for ; i < end && i < len(s.Toks); i = s.Next(i) {
 		for _, k := range kinds {
@@ -124,7 +124,7 @@ func (s *Source) Statement(raw *pg_query.RawStmt) Region {
 	return reg
 }
 
-// Span returns the span from token i up to (not including) token j.
+// Span returns the span of the tokens [i, j).
 func (s *Source) Span(i, j int) lex.Span {
 	return lex.Span{Start: s.Toks[i].Start, End: s.Toks[j-1].End}
 }

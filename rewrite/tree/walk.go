@@ -5,58 +5,53 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// WalkMessages visits m and all that it holds, parents first, in the order of the fields. It does
-// not go below a message for which visit returns false.
-func WalkMessages(m protoreflect.Message, visit func(protoreflect.Message) bool) {
-	if !visit(m) {
-		return
-	}
+// Children visits what m holds, in the order of the fields.
+func Children(m protoreflect.Message, visit func(protoreflect.Message)) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case fd.Kind() != protoreflect.MessageKind:
 		case fd.IsList():
 			l := v.List()
 			for i := 0; i < l.Len(); i++ {
-				WalkMessages(l.Get(i).Message(), visit)
+				visit(l.Get(i).Message())
 			}
 		default:
-			WalkMessages(v.Message(), visit)
+			visit(v.Message())
 		}
 		return true
 	})
 }
 
+// Walk visits m and all that lies below it, parents first. It does not go below a message for which visit returns false.
+func Walk(m protoreflect.Message, visit func(protoreflect.Message) bool) {
+	if visit(m) {
+		Children(m, func(child protoreflect.Message) { Walk(child, visit) })
+	}
+}
+
+// NameOf returns the name that a node is, or "".
 func NameOf(n *pg_query.Node) string { return n.GetString_().GetSval() }
 
 // Has reports whether test holds for a message below one of nodes.
 func Has(test func(any) bool, nodes ...*pg_query.Node) bool {
-	found := false
-	for _, n := range nodes {
-		if n == nil {
-			continue
-		}
-		WalkMessages(n.ProtoReflect(), func(m protoreflect.Message) bool {
-			found = found || test(m.Interface())
-			return !found
-		})
-	}
-	return found
+	return has(test, func(any) bool { return false }, nodes)
 }
 
-func IsColumnRef(n any) bool { _, ok := n.(*pg_query.ColumnRef); return ok }
-
-func IsSubLink(n any) bool { _, ok := n.(*pg_query.SubLink); return ok }
-
-// HasOutside is has without looking into subqueries, whose columns may be their own.
+// HasOutside is Has without subqueries, whose columns may be their own.
 func HasOutside(test func(any) bool, nodes ...*pg_query.Node) bool {
+	return has(test, IsSubLink, nodes)
+}
+
+// has reports whether test holds for a message below one of nodes. It does not look into those for which skip holds.
+func has(test, skip func(any) bool, nodes []*pg_query.Node) bool {
 	found := false
 	for _, n := range nodes {
 		if n == nil {
 			continue
 		}
-		WalkMessages(n.ProtoReflect(), func(m protoreflect.Message) bool {
+		Walk(n.ProtoReflect(), func(m protoreflect.Message) bool {
 			v := m.Interface()
-			if IsSubLink(v) {
+			if skip(v) {
 				return false
 			}
 			found = found || test(v)
@@ -66,6 +61,13 @@ func HasOutside(test func(any) bool, nodes ...*pg_query.Node) bool {
 	return found
 }
 
+// IsColumnRef reports whether a message is the name of a column.
+func IsColumnRef(n any) bool { _, ok := n.(*pg_query.ColumnRef); return ok }
+
+// IsSubLink reports whether a message is a subquery in an expression.
+func IsSubLink(n any) bool { _, ok := n.(*pg_query.SubLink); return ok }
+
+// IsStar reports whether a message is a *.
 func IsStar(n any) bool { _, ok := n.(*pg_query.A_Star); return ok }
 
 // EndsInStar reports whether an expression is expanded to the columns of a row.

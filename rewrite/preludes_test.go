@@ -13,10 +13,10 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-const preludeText = "select 'own step' ;; -- one\n do 'own step; 2';"
+const preludeText = "select 'own prelude' ;; -- one\n do 'own prelude; 2';"
 
-// checkWithPreludes checks that the text with its steps parses, and that the hidden statements are the
-// steps' own. The step of a procedure is seen: it stands for its statement.
+// checkWithPreludes checks that the text with its prelude statements parses, and that these are the hidden ones. That of a
+// procedure is seen, for it stands for its statement.
 func checkWithPreludes(t *testing.T, p *plan.Plan) {
 	t.Helper()
 	hidden := 0
@@ -31,7 +31,7 @@ func checkWithPreludes(t *testing.T, p *plan.Plan) {
 	q := p.WithPreludes(texts)
 	tree, err := pg_query.Parse(lex.UTF8.Parseable(q.SQL()))
 	if err != nil {
-		t.Errorf("with steps, %q does not parse: %v\n%s", p.ClientText(), err, q.SQL())
+		t.Errorf("with preludes, %q does not parse: %v\n%s", p.ClientText(), err, q.SQL())
 		return
 	}
 	var want []int
@@ -40,7 +40,7 @@ func checkWithPreludes(t *testing.T, p *plan.Plan) {
 		if raw.StmtLen > 0 {
 			text = text[:raw.StmtLen]
 		}
-		if strings.Contains(text, "own step") {
+		if strings.Contains(text, "own prelude") {
 			want = append(want, i)
 		}
 	}
@@ -67,7 +67,7 @@ func TestWithPreludes(t *testing.T) {
 			t.Errorf("hidden are %v, want %v", q.Hidden(), want)
 		}
 		if q.BindTime() || len(q.Preludes()) > 0 || len(p.Preludes()) != 3 {
-			t.Errorf("steps are left: %v", q.Preludes())
+			t.Errorf("preludes are left: %v", q.Preludes())
 		}
 		for in, out := range map[string]string{"wrong": "wrong", "mbus4.run_on_q": "do 'a'", "mbus4.run_q('2'": "'b;'"} {
 			rep := &plan.Report{Code: "42703", Position: len([]rune(q.SQL()[:strings.Index(q.SQL(), out)])) + 1}
@@ -85,11 +85,11 @@ func TestWithPreludes(t *testing.T) {
 func TestPreludePlan(t *testing.T) {
 	const sql = "select 'é', mbus4.run_on_q($1), mbus4.run_on_r($2)"
 	p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
-	steps := p.Preludes()
-	if got, want := steps[1].Args, (map[string]plan.Value{"qname": {Text: "r", Offset: 33}, "exec": {Param: 2, Offset: 48}}); !reflect.DeepEqual(got, want) {
+	preludes := p.Preludes()
+	if got, want := preludes[1].Args, (map[string]plan.Value{"qname": {Text: "r", Offset: 33}, "exec": {Param: 2, Offset: 48}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("arguments are %+v, want %+v", got, want)
 	}
-	q := plan.PreludePlan(p, steps[1].Call, "do 'x'")
+	q := plan.PreludePlan(p, preludes[1].Call, "do 'x'")
 	if q.SQL() != "do 'x'" || q.BindTime() || q.Hidden() != nil {
 		t.Errorf("gives %+v", q)
 	}
