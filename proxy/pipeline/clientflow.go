@@ -42,7 +42,8 @@ type ClientFlow struct {
 	probing  probing
 	// holding says whether the Rewriter has a statement of the session.
 	holding holding
-	// Terminated is set by the client's Terminate: what follows is not forwarded.
+	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
+	// forwarded.
 	Terminated bool
 	// Detached makes Feed stop with ErrNeedsRewriter before a message that the Rewriter or a bind-time plan is to be
 	// asked about, because that may take its time; aside is then that message and what follows.

@@ -18,7 +18,8 @@ const failingSQL = "select pg_catalog.int4 'refused by mbusproxy'"
 
 func (f *failure) SQL() string { return failingSQL }
 
-// EditReport leaves an error that has a reason of the server's own as it is.
+// EditReport puts the failure in the place of any ERROR, except the one which says that the transaction had failed before.
+// Notices, FATAL and PANIC stay.
 func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	if r.SeverityUnlocalized != "ERROR" || r.Code == codeFailedTransaction {
 		return false

@@ -92,8 +92,8 @@ type Plan interface {
 	// EndsTransaction reports whether the prelude statement may end the transaction, and with it the portal it
 	// belongs to, whose Bind is then sent again after it. It is only asked of bind-time plans.
 	EndsTransaction() bool
-	// AfterTransaction is called when a transaction ends in which the plan was executed, also if the transaction
-	// failed. It returns at once. It is only called for plans for which Signals is true.
+	// AfterTransaction is called when a transaction ends, committed or not, on the last plan that was executed in it and for
+	// which Signals is true; those executed before it are not told. It returns at once.
 	AfterTransaction()
 	// Signals reports whether AfterTransaction is to be called.
 	Signals() bool

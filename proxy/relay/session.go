@@ -84,7 +84,8 @@ func (s *Session) Abandon() {
 }
 
 // start runs the session; rest is what the server sent behind its first ReadyForQuery. Sessions.enter
-// has set running. ctx is for the Rewriter's calls and ends by s.cancel.
+// has set running. ctx is for the Rewriter's calls of a session with goroutines and ends by s.cancel; a loop makes one for
+// each call, see looped.cancelRewrite.
 func (s *Session) start(ctx context.Context, rest []byte) {
 	if s.looped != nil {
 		s.looped.start(rest)
