@@ -114,8 +114,8 @@ type details struct {
 	text     *text
 	unread   bool        // Query and Parse: the text was too long to be looked at
 	probe    *probe      // of a message of ours: its reply is the answer to this probe query
-	quiet    *probe      // of a message of ours: its error goes to this probe query, and not to the client
-	run      *preludeRun // of a message of ours: when it has run the prelude statement has
+	errorTo  *probe      // of a message of ours: its error is kept with this probe query, and not sent to the client
+	run      *preludeRun // of the Execute of a prelude statement: the try that its outcome settles
 	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
 	bindings []*binding  // that the request brings about, in order; nil nearly always
 }
@@ -183,7 +183,7 @@ func (d *details) size() int {
 func (r *request) hides(typ byte, done int) bool {
 	if r.hidden {
 		// The failure of a probe query stands for that of the Query it comes before, up to ReadyForQuery.
-		fails := typ == wire.MsgReadyForQuery && r.kind == kindQuery && r.details.probe.is() == pending && !r.details.probe.hushed
+		fails := typ == wire.MsgReadyForQuery && r.kind == kindQuery && r.details.probe.is() == pending && !r.details.probe.suppressed
 		return typ != wire.MsgErrorResponse && !fails
 	}
 	return typ == wire.MsgCommandComplete && r.kind == kindQuery && r.details != nil && slices.Contains(r.details.hide, done)

@@ -57,7 +57,7 @@ func (t *tracker) Backlog() Backlog {
 	if t.copies() { // the server sends nothing before the client has gone on
 		return Backlog{}
 	}
-	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Ends: t.queue.ends, skips: t.skips()}
+	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Flushing: t.queue.flushing, skips: t.skips()}
 }
 
 // desynced is the error of a reply that cannot be one to the request at the head of the queue.

@@ -31,8 +31,8 @@ func (s *Session) reportDown(e life.Event) {
 		defer s.mu.Unlock()
 		s.inbox.Collect(&s.Down)
 		return s.transition(e, life.Facts{
-			Served: !s.plain && s.Down.Idle(), Pending: s.waits,
-			CanSpeak: !s.plain && s.Down.AtBoundary(), Silent: s.Down.EndedSilently(), Provoked: s.provoked.Load(),
+			Served: !s.replication && s.Down.Idle(), Pending: s.waits,
+			CanSpeak: !s.replication && s.Down.AtBoundary(), Silent: s.Down.EndedSilently(), Provoked: s.provoked.Load(),
 		})
 	}())
 }

@@ -47,10 +47,10 @@ func (l *looped) clientStopped(err error) {
 func (l *looped) forward(batch []byte) {
 	s, out := l.session, &l.loop.out
 	var err error
-	if s.plain {
+	if s.replication {
 		out.Begin(batch)
 	} else {
-		err = s.Up.Feed(nil, s.Down.Backlog(), batch, out) //nolint:staticcheck // detached: nothing is called with it
+		err = s.Up.Feed(nil, s.Down.Backlog(), batch, out) //nolint:staticcheck // nonblocking: nothing is called with it
 	}
 	l.fed(err, out)
 	out.Free()
@@ -62,7 +62,7 @@ func (l *looped) forward(batch []byte) {
 // fed writes what a feed that returned err has left in out, and goes on with what it has set aside.
 func (l *looped) fed(err error, out *wire.Splicer) {
 	s := l.session
-	rewrite, full := errors.Is(err, pipeline.ErrNeedsRewriter), errors.Is(err, wire.ErrFull)
+	rewrite, full := errors.Is(err, pipeline.ErrMustWait), errors.Is(err, wire.ErrFull)
 	if err != nil && !rewrite && !full {
 		s.explain("client to server", err)
 		l.report(life.Cut)
@@ -72,7 +72,7 @@ func (l *looped) fed(err error, out *wire.Splicer) {
 		s.Up.TakeAside()
 		return
 	}
-	if !s.plain {
+	if !s.replication {
 		s.Down.Expect(&s.Up)
 	}
 	if s.Up.Terminated {
@@ -143,9 +143,9 @@ func (l *looped) rewrite() {
 					s.panicked("client to server", failed)
 				}
 			}()
-			s.Up.Detached = false
+			s.Up.Nonblocking = false
 			err = s.Up.Feed(ctx, before, batch, &out)
-			s.Up.Detached = true
+			s.Up.Nonblocking = true
 		}()
 		l.loop.post(func() {
 			l.rewriting, l.cancelRewrite = false, nil
@@ -192,7 +192,7 @@ func (l *looped) fromServer() {
 func (l *looped) deliver(batch []byte) {
 	s, out := l.session, &l.loop.out
 	var failed error
-	if s.plain {
+	if s.replication {
 		out.Begin(batch)
 	} else {
 		failed = s.Down.Feed(batch, out)

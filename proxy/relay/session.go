@@ -28,7 +28,7 @@ type Session struct {
 
 	pipeline.Flows         // Up belongs to the direction client -> server, Down to the other
 	looped         *looped // set when a loop moves the bytes, and then for the session's life; else nil
-	plain          bool    // replication: bytes are moved unseen
+	replication    bool    // a replication connection (startup parameter replication): its messages are not looked at
 
 	// life is where the session stands. In a loop it belongs to the loop's goroutine, else mu guards it.
 	life life.State
