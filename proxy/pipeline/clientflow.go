@@ -268,7 +268,7 @@ func (f *ClientFlow) forRewriter(frame []byte) bool {
 // maxCopyEnds is how many ends of COPY in a row are noted: more than statements of one Query take.
 const maxCopyEnds = 1024
 
-// push notes a message of the client.
+// push adds a request for a message of the client, and updates what depends on the order of messages.
 func (f *ClientFlow) push(kind requestKind, a *details) {
 	f.probing.note(kind)
 	if kind != copyEnd {
@@ -282,7 +282,6 @@ func (f *ClientFlow) push(kind requestKind, a *details) {
 	f.add(request{kind: kind, details: a})
 }
 
-// add adds a new request.
 func (f *ClientFlow) add(o request) {
 	if o.details != nil {
 		o.size = uint32(o.details.size())

@@ -111,7 +111,7 @@ func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
 	if !f.rewriter.MayHaveEffects(text) {
 		return nil, true
 	}
-	if f.bindTime == nil && f.varies(text) { // then it costs the places in reports only, which is no reason for a probe query
+	if f.bindTime == nil && f.varies(text) { // without it only error positions are lost, which is no reason for a probe query
 		return nil, false
 	}
 	effects, more := f.rewriter.Effects(f.context(false, nil), string(text))

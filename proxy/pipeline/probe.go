@@ -72,7 +72,7 @@ func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
 	f.probing.awaited, f.probing.answered = nil, p
 	select {
 	case <-p.known:
-		f.settled()
+		f.takeSettings()
 		return true
 	case <-ctx.Done():
 		return false
@@ -132,9 +132,9 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	if !ok || simple && len(rest) > 0 {
 		return nil // malformed: the server says so
 	}
-	held, letGo := f.holding.hold(ctx)
-	query := prober.Probe(held, f.context(simple, voids), string(text))
-	if f.probing.canceled = letGo(); f.probing.canceled || query == "" {
+	call, end := f.holding.begin(ctx)
+	query := prober.Probe(call, f.context(simple, voids), string(text))
+	if f.probing.canceled = end(); f.probing.canceled || query == "" {
 		return nil
 	}
 	return f.pose(query, simple, !simple && !f.probing.unsynced && !f.probing.copied)

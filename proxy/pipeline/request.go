@@ -44,7 +44,7 @@ func (k requestKind) String() string {
 	case copyEnd:
 		return "end of COPY"
 	default:
-		return "nothing"
+		return "none"
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Session) clientToServer(ctx context.Context) {
 	for {
 		batch, err := s.client.ReadBatch(framer)
 		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-			// letGo has woken it.
+			// stopBuffering has woken it.
 			_ = s.client.Socket.SetReadDeadline(time.Time{})
 			batch, err = nil, nil
 		}
@@ -151,7 +151,7 @@ func (s *Session) deliver(batch []byte, out *wire.Splicer) bool {
 		s.explain("server to client", fmt.Errorf("writing to client: %w", err))
 		s.report(life.Cut)
 	case failed != nil:
-		s.reportDown(life.OutOfStep)
+		s.reportDown(life.LostSync)
 	default:
 		return true
 	}

@@ -96,7 +96,7 @@ func (s *Session) start(ctx context.Context, rest []byte) {
 	go s.run("server to client", func() { s.serverToClient(rest) })
 }
 
-// run is one goroutine of the session.
+// run runs one direction in its own goroutine; a panic ends the session.
 func (s *Session) run(direction string, work func()) {
 	defer s.leave()
 	defer s.guard(direction)
@@ -120,9 +120,9 @@ func (s *Session) panicked(direction string, p any) {
 
 // explain logs why a direction ended when that is of interest.
 func (s *Session) explain(direction string, err error) {
-	if pipeline.IsOutOfStep(err) {
-		s.all.Counts.Desyncs.Add(1)
-		s.Log.Error("session closed: out of step with the server",
+	if pipeline.IsLostSync(err) {
+		s.all.Counts.LostSync.Add(1)
+		s.Log.Error("session closed: lost synchronization with the server",
 			zap.String("direction", direction), zap.Error(err))
 		return
 	}

@@ -43,7 +43,7 @@ type Sessions struct {
 
 // counters count what should not happen.
 type counters struct {
-	Panics, Desyncs atomic.Uint64
+	Panics, LostSync atomic.Uint64
 }
 
 // NewSessions has none yet. Without any loops each session has goroutines of its own.
@@ -123,7 +123,7 @@ func (s *Sessions) enter(sess *Session, cancel context.CancelFunc) bool {
 		return false
 	}
 	sess.cancel = cancel
-	sess.Share(s.Long, s.remembered, sess.letGo, sess.lookForClient)
+	sess.Share(s.Long, s.remembered, sess.stopBuffering, sess.lookForClient)
 	s.cancels.serve(sess.key, sess)
 	s.loops.take(sess)
 	sess.running.Store(2)

@@ -77,9 +77,9 @@ const (
 	ServerRefused
 	// ServerEnded comes at the end of the server's stream, or when reading from it has failed.
 	ServerEnded
-	// OutOfStep comes when the server has sent what cannot answer the outstanding requests. What it sent before is
+	// LostSync comes when the server has sent what cannot answer the outstanding requests. What it sent before is
 	// for the client.
-	OutOfStep
+	LostSync
 	// Drain comes when Shutdown has begun. In Draining it comes again whenever nothing may be outstanding any more.
 	Drain
 	// Expire comes when the time for draining is over.
@@ -96,7 +96,7 @@ const (
 )
 
 func (e Event) String() string {
-	return name(int(e), "ClientTerminated", "ClientEnded", "ClientLost", "ServerRefused", "ServerEnded", "OutOfStep",
+	return name(int(e), "ClientTerminated", "ClientEnded", "ClientLost", "ServerRefused", "ServerEnded", "LostSync",
 		"Drain", "Expire", "Delivered", "TimedOut", "LoopFailed", "Cut")
 }
 
@@ -196,7 +196,7 @@ func (s State) On(e Event, f Facts) (next State, do Actions) {
 			}
 			return s.deliver(do)
 		}
-	case OutOfStep:
+	case LostSync:
 		if s.ReadsServer() {
 			return s.deliver(StartTimer | s.shutServer())
 		}
