@@ -34,7 +34,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(kindQuery, a)
 		return nil
 	}
-	a.hide, a.tag = plan.Hidden(), plan.Tag()
+	a.hiddenTags, a.tag = plan.HiddenTags(), plan.Tag()
 	f.push(kindQuery, a)
 	return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0})
 }

@@ -31,7 +31,7 @@ func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-func (*failure) Hidden() []int         { return nil }
+func (*failure) HiddenTags() []int     { return nil }
 func (*failure) Tag() string           { return "" }
 func (*failure) BindTime() bool        { return false }
 func (*failure) EndsTransaction() bool { return false }

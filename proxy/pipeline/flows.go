@@ -14,8 +14,8 @@ type Flows struct {
 	settings atomic.Pointer[wire.Settings] // as last reported; Down writes, Up reads
 }
 
-// Facts is what startup has found out about a session.
-type Facts struct {
+// SessionInfo is what startup has found out about a session.
+type SessionInfo struct {
 	Rewriter       Rewriter // nil: bytes pass as they are
 	Secret         string   // StatementContext.Secret
 	User, Database string
@@ -24,7 +24,7 @@ type Facts struct {
 }
 
 // Begin is called once, before the first feed and before Share.
-func (f *Flows) Begin(l Facts) {
+func (f *Flows) Begin(l SessionInfo) {
 	f.settings.Store(&l.Settings)
 	f.Up = ClientFlow{
 		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names,

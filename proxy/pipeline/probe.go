@@ -30,10 +30,10 @@ type probing struct {
 	// unsynced says that messages of the extended protocol were sent and no Sync after them, copied that a CopyDone or CopyFail
 	// was sent and no Sync after it. If that COPY belongs to an Execute, the server has ignored the Syncs sent during it.
 	unsynced, copied bool
-	// awaited is the probe query under way for the message set aside. It becomes answered once its outcome is known, until
+	// underWay is the probe query for the message set aside. It becomes answered once its outcome is known, until
 	// that message is dealt with.
-	awaited, answered *probe
-	told              told
+	underWay, answered *probe
+	told               told
 	// canceled is set where the client has cancelled the statement during the call of Prober.Probe.
 	canceled bool
 }
@@ -65,11 +65,11 @@ func (p *probing) note(kind requestKind) {
 // awaitAnswer waits for the outcome of the probe query under way, if there is one; false means that the session
 // has ended.
 func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
-	p := f.probing.awaited
+	p := f.probing.underWay
 	if p == nil {
 		return true
 	}
-	f.probing.awaited, f.probing.answered = nil, p
+	f.probing.underWay, f.probing.answered = nil, p
 	select {
 	case <-p.known:
 		f.takeSettings()
@@ -143,7 +143,7 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 // pose returns the messages that run a probe query, and notes them. synced says that there is a Sync among them.
 func (f *ClientFlow) pose(query string, simple, synced bool) (messages []byte) {
 	p := &probe{outcome: newOutcome()}
-	f.probing.awaited = p
+	f.probing.underWay = p
 	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p}
 	if simple {
 		f.pushHidden(kindQuery, answered)
@@ -164,7 +164,7 @@ func (f *ClientFlow) pose(query string, simple, synced bool) (messages []byte) {
 // failAs returns messages at which the server fails, for which the client gets the error.
 func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
 	p := &probe{outcome: newOutcome()}
-	f.probing.awaited = p
+	f.probing.underWay = p
 	f.pushHidden(kindParse, &details{statement: f.ownName(), probe: p, instead: failure})
 	messages = wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return wire.AppendFrame(messages, wire.MsgFlush)

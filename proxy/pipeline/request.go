@@ -104,12 +104,12 @@ type request struct {
 
 // details are the fields of a request in a session that has had a Plan. They do not change once it is queued.
 type details struct {
-	plan      Plan   // of a Query, Parse or prelude statement; nil for none
-	hide      []int  // Plan.Hidden of a Query
-	tag       string // Plan.Tag of a Query
-	statement string // Parse, Bind, Describe and Close of a statement
-	portal    string // Bind, Execute, Describe and Close of a portal
-	ofPortal  bool   // Describe and Close: of a portal, not of a statement
+	plan       Plan   // of a Query, Parse or prelude statement; nil for none
+	hiddenTags []int  // Plan.HiddenTags of a Query
+	tag        string // Plan.Tag of a Query
+	statement  string // Parse, Bind, Describe and Close of a statement
+	portal     string // Bind, Execute, Describe and Close of a portal
+	ofPortal   bool   // Describe and Close: of a portal, not of a statement
 	// text is what is to be remembered of the text of a Parse. Of a Query it is used only to say that it was not read.
 	text     *text
 	unread   bool        // Query and Parse: the text was too long to be looked at
@@ -186,5 +186,5 @@ func (r *request) hides(typ byte, done int) bool {
 		fails := typ == wire.MsgReadyForQuery && r.kind == kindQuery && r.details.probe.is() == pending && !r.details.probe.suppressed
 		return typ != wire.MsgErrorResponse && !fails
 	}
-	return typ == wire.MsgCommandComplete && r.kind == kindQuery && r.details != nil && slices.Contains(r.details.hide, done)
+	return typ == wire.MsgCommandComplete && r.kind == kindQuery && r.details != nil && slices.Contains(r.details.hiddenTags, done)
 }

@@ -73,10 +73,10 @@ type Plan interface {
 	// the proper SQLSTATE, message and hint; it reports whether it changed anything. It is called
 	// for NoticeResponse too, which has the same fields.
 	EditReport(r *pgproto3.ErrorResponse) bool
-	// Hidden are the ordinals, ascending from 0, of the statements in the reply to a Query whose
+	// HiddenTags are the ordinals, ascending from 0, of the statements in the reply to a Query whose
 	// CommandComplete the client must not see, because they are ours. They return no rows. Only
 	// for plans of Query texts; nil nearly always.
-	Hidden() []int
+	HiddenTags() []int
 	// Tag is the command tag that the client gets for the one statement of a Query, where the
 	// server would give that of another; "" nearly always.
 	Tag() string

@@ -112,7 +112,7 @@ func (t *tracker) wantsTag() bool {
 		return true
 	}
 	h := t.upcoming()
-	return h != nil && h.details != nil && (h.details.outcomes() || len(h.details.hide) > 0 || h.details.tag != "")
+	return h != nil && h.details != nil && (h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
 }
 
 // Idle reports whether no request is outstanding and no transaction is open.

@@ -109,7 +109,7 @@ func lastMessage(do life.Actions) *fatal.Error {
 	case do.Has(life.SayShutdown):
 		return fatal.Shutdown()
 	case do.Has(life.SayServerEnded):
-		return fatal.ServerEnded()
+		return fatal.ServerClosed()
 	case do.Has(life.SayLoopFailed):
 		return fatal.LoopFailed()
 	}

@@ -62,7 +62,7 @@ const graceTime = time.Second
 const ExpireTime = 3 * graceTime
 
 // Connected is called when startup is over: c leads to the server, which has given the session this key, "" for none.
-func (s *Session) Connected(c *upstream.Connection, key wire.CancelKey, f pipeline.Facts) {
+func (s *Session) Connected(c *upstream.Connection, key wire.CancelKey, f pipeline.SessionInfo) {
 	s.server = c.Endpoint
 	s.Begin(f)
 	if key == "" {
