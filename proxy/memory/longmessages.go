@@ -7,7 +7,7 @@ import (
 
 // LongMessages is the memory that all sessions share for buffering long messages. Nobody waits for it: a message for which
 // there is none passes without being looked at. So that clients which never finish a message do not keep it for ever, the
-// session that has been buffering for longest must stop when there is too little.
+// session that has been buffering for longest, if for LongMessageStale at least, must stop when there is too little.
 type LongMessages struct {
 	mu   sync.Mutex
 	now  func() time.Time

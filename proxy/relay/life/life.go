@@ -167,7 +167,7 @@ func (s State) On(e Event, f Facts) (next State, do Actions) {
 		switch s {
 		case Relaying, Draining:
 			return Terminated, 0
-		case Delivering, Lingering: // neither driver reports it here, for both ask Forwards first; one need not
+		case Delivering, Lingering: // neither driver reports it here, for both ask Forwards first; a driver need not
 			return s, 0
 		}
 	case ClientEnded, ClientLost:
