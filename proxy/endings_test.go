@@ -100,7 +100,7 @@ func endingCases() map[string]endingCase {
 			reset(e.client.socket())
 			e.server.expect("(end)")
 		}},
-		"out of step": {client: answered + "closed", server: "(end)", outOfStep: true, play: func(e *ending) {
+		"lost synchronization": {client: answered + "closed", server: "(end)", lostSync: true, play: func(e *ending) {
 			e.client.send(proxytest.Query("select 1"))
 			e.server.expect("Query")
 			e.server.answer('I')
@@ -208,7 +208,7 @@ type endingCase struct {
 	play           func(e *ending)
 	client, server string
 	noServer       bool // it has closed
-	outOfStep      bool
+	lostSync       bool
 	change         func(*Config)
 	parameters     []string // of the startup packet
 }
@@ -232,8 +232,8 @@ func TestEndings(t *testing.T) {
 					}
 				}
 				e.gone()
-				if n := e.proxy.sessions.Counts.Desyncs.Swap(0); (n == 1) != c.outOfStep {
-					t.Errorf("%d sessions were out of step", n)
+				if n := e.proxy.sessions.Counts.LostSync.Swap(0); (n == 1) != c.lostSync {
+					t.Errorf("%d sessions lost synchronization", n)
 				}
 				if n := e.proxy.sessions.Counts.Panics.Load(); (n == 1) != (name == "panic") {
 					t.Errorf("%d panics", n)

@@ -103,7 +103,7 @@ func TestEndingsOfSlowClients(t *testing.T) {
 			_ = e.server.conn.Close()
 			<-time.After(span)
 		}},
-		"out of step": {all + "closed", proxytest.Patience, func(e *ending) {
+		"lost synchronization": {all + "closed", proxytest.Patience, func(e *ending) {
 			e.server.sayLong(&pgproto3.BindComplete{})
 			<-time.After(span)
 		}},
@@ -122,7 +122,7 @@ func TestEndingsOfSlowClients(t *testing.T) {
 				}
 				_ = e.client.conn.Close()
 				e.gone()
-				e.proxy.sessions.Counts.Desyncs.Store(0)
+				e.proxy.sessions.Counts.LostSync.Store(0)
 			})
 		}
 	}

@@ -346,7 +346,7 @@ func TestFaultsStartup(t *testing.T) {
 				p.Action, p.For = wiretest.Stall, 3*proxytest.Patience
 				ended, reached := reach(side, p, short)
 				if !reached {
-					_ = <-ended
+					<-ended //nolint:errcheck // that it has ended is all that counts
 					ended, reached = reach(side, p, long)
 				}
 				if !reached {
@@ -358,7 +358,7 @@ func TestFaultsStartup(t *testing.T) {
 				if b.proxy.sessions.Census().Known > 0 && way.loops == 0 && side == "client" && p.Direction == wiretest.Forward && p.Frame >= b.frames[side][0][wiretest.Forward]-1 {
 					missed++ // this time one record of TLS less came before the client's last word of startup
 					m.Cut()
-					_ = <-ended
+					<-ended //nolint:errcheck // that it has ended is all that counts
 					if err := b.quiet(); err != nil {
 						t.Errorf("%s's side: %v: %v", side, p, err)
 					}

@@ -232,8 +232,8 @@ func start(t *testing.T, way how, change func(*Config)) *running {
 			t.Error(err)
 		}
 		r.wait(t)
-		if n := s.sessions.Counts.Desyncs.Load(); n > 0 {
-			t.Errorf("%d sessions were out of step", n)
+		if n := s.sessions.Counts.LostSync.Load(); n > 0 {
+			t.Errorf("%d sessions lost synchronization", n)
 		}
 	})
 	return r

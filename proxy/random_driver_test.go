@@ -35,16 +35,16 @@ func TestRandomDriver(t *testing.T) {
 		for began := time.Now(); time.Since(began) < limit/2; seed++ {
 			sc := randomScript(rand.New(rand.NewPCG(seed, 3)), seed%2 == 1)
 			running = sc
-			play := func(s wiretest.Script) (want, got [][]byte, outOfStep bool) {
-				before := p.sessions.Counts.Desyncs.Load() + p.sessions.Counts.Panics.Load()
+			play := func(s wiretest.Script) (want, got [][]byte, lostSync bool) {
+				before := p.sessions.Counts.LostSync.Load() + p.sessions.Counts.Panics.Load()
 				want, got = perform(t, direct, s, seed), perform(t, p.addr, s, seed)
-				return want, got, p.sessions.Counts.Desyncs.Load()+p.sessions.Counts.Panics.Load() > before
+				return want, got, p.sessions.Counts.LostSync.Load()+p.sessions.Counts.Panics.Load() > before
 			}
 			want, got, lost := play(sc)
 			if wiretest.Difference(want, got, alike) >= 0 || lost {
 				show := func(s wiretest.Script) {
 					at := max(0, wiretest.Difference(want, got, alike))
-					t.Errorf("MBUS_RANDOM_SEED=%d:\n%s\nout of step: %v; the replies differ from the %dth on; direct:\n%s\nthrough the proxy:\n%s",
+					t.Errorf("MBUS_RANDOM_SEED=%d:\n%s\nlost synchronization: %v; the replies differ from the %dth on; direct:\n%s\nthrough the proxy:\n%s",
 						seed, s, lost, at, wiretest.Around(want, at), wiretest.Around(got, at))
 				}
 				show(sc)

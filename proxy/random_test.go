@@ -35,8 +35,8 @@ func TestRandomSequences(t *testing.T) {
 					seed, transcript(messages), want, got)
 				return
 			}
-			if n := p.sessions.Counts.Desyncs.Load(); n > 0 {
-				t.Fatalf("seed %d: out of step after\n%s\nreplies:\n%s", seed, transcript(messages), want)
+			if n := p.sessions.Counts.LostSync.Load(); n > 0 {
+				t.Fatalf("seed %d: lost synchronization after\n%s\nreplies:\n%s", seed, transcript(messages), want)
 			}
 		}
 	})

@@ -186,7 +186,7 @@ func TestPanicEndsOneSession(t *testing.T) {
 	})
 }
 
-func TestOutOfStepEndsTheSession(t *testing.T) {
+func TestLostSyncEndsTheSession(t *testing.T) {
 	server := proxytest.Pretend(t, func(c net.Conn) {
 		var b [512]byte
 		_, _ = c.Read(b[:])
@@ -206,8 +206,8 @@ func TestOutOfStepEndsTheSession(t *testing.T) {
 			t.Error(got)
 		}
 		proxytest.Eventually(t, "the session has ended", func() bool { return p.sessions.Census().Known == 0 })
-		if n := p.sessions.Counts.Desyncs.Swap(0); n != 1 {
-			t.Errorf("%d sessions counted as out of step", n)
+		if n := p.sessions.Counts.LostSync.Swap(0); n != 1 {
+			t.Errorf("%d sessions counted as having lost synchronization", n)
 		}
 	})
 }

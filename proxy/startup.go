@@ -136,7 +136,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 		sess.Abandon()
 		return nil, nil, err
 	}
-	sess.Connected(c, g.Key, pipeline.Facts{
+	sess.Connected(c, g.Key, pipeline.SessionInfo{
 		Rewriter: s.cfg.Rewriter, Secret: rand.Text()[:secretLen], User: params.User, Database: params.Database,
 		Settings: g.Settings, Txn: g.Txn,
 	})

@@ -44,8 +44,8 @@ func checkWithPreludes(t *testing.T, p *plan.Plan) {
 			want = append(want, i)
 		}
 	}
-	if !slices.Equal(q.Hidden(), want) || len(want) != hidden {
-		t.Errorf("hidden are %v of %s, want %v", q.Hidden(), q.SQL(), want)
+	if !slices.Equal(q.HiddenTags(), want) || len(want) != hidden {
+		t.Errorf("hidden are %v of %s, want %v", q.HiddenTags(), q.SQL(), want)
 	}
 	if got, want := q.Tag() != "", len(tree.Stmts) == 1 && p.EndsTransaction(); got != want {
 		t.Errorf("the tag of %s is %q", q.SQL(), q.Tag())
@@ -63,8 +63,8 @@ func TestWithPreludes(t *testing.T) {
 		if q.SQL() != want {
 			t.Fatalf("gives\n%s\nwant\n%s", q.SQL(), want)
 		}
-		if want := []int{1, 3, 4}; !slices.Equal(q.Hidden(), want) || p.Hidden() != nil {
-			t.Errorf("hidden are %v, want %v", q.Hidden(), want)
+		if want := []int{1, 3, 4}; !slices.Equal(q.HiddenTags(), want) || p.HiddenTags() != nil {
+			t.Errorf("hidden are %v, want %v", q.HiddenTags(), want)
 		}
 		if q.BindTime() || len(q.Preludes()) > 0 || len(p.Preludes()) != 3 {
 			t.Errorf("preludes are left: %v", q.Preludes())
@@ -90,7 +90,7 @@ func TestPreludePlan(t *testing.T) {
 		t.Errorf("arguments are %+v, want %+v", got, want)
 	}
 	q := plan.PreludePlan(p, preludes[1].Call, "do 'x'")
-	if q.SQL() != "do 'x'" || q.BindTime() || q.Hidden() != nil {
+	if q.SQL() != "do 'x'" || q.BindTime() || q.HiddenTags() != nil {
 		t.Errorf("gives %+v", q)
 	}
 	rep := &plan.Report{Code: "22P02", Message: `invalid input syntax for type integer: "mbus4-error 2 _session_secret_ 42704 no queue"`, Position: 3}

@@ -26,10 +26,10 @@ type Socket interface {
 // one other.
 type Endpoint struct {
 	Socket Socket          // owns the descriptor
-	raw    syscall.RawConn // of sock
+	raw    syscall.RawConn // of Socket
 	TLS    *tls.Conn       // nil: plaintext
-	thru   *tlsSocket      // under tls
-	Conn   net.Conn        // tls or sock
+	thru   *tlsSocket      // under TLS
+	Conn   net.Conn        // TLS or Socket
 
 	// certificate is the one shown to the peer, as DER; set by the handshake with a client.
 	certificate []byte
@@ -262,7 +262,7 @@ func (l *Endpoint) Dup() (fd int, err error) {
 	return fd, err
 }
 
-// ReadThrough has what is read of the peer's bytes, be it TLS or not, read through s, which wraps l.sock or is it.
+// ReadThrough has what is read of the peer's bytes, be it TLS or not, read through s, which is l.Socket or wraps it.
 func (l *Endpoint) ReadThrough(s Socket) {
 	if l.TLS == nil {
 		l.Conn = s

@@ -42,8 +42,8 @@ func Shutdown() *Error {
 	return &Error{Code: "57P01", Message: "terminating connection due to administrator command"}
 }
 
-// ServerEnded is for a server that ended without a word: killed, or its machine gone.
-func ServerEnded() *Error {
+// ServerClosed is for a server that ended without a word: killed, or its machine gone.
+func ServerClosed() *Error {
 	return &Error{
 		Code: "57P01", Message: "terminating connection because the Postgres server closed it unexpectedly",
 		hint: "In a moment you should be able to reconnect to the database and repeat your command.",

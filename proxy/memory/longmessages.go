@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// LongMessages is the memory that all sessions share for long messages that are gathered. Nobody waits for it: a
-// message for which there is none passes without being looked at. So that clients which never
-// finish a message do not keep it for ever, what was begun long ago is let go when there is too little.
+// LongMessages is the memory that all sessions share for buffering long messages. Nobody waits for it: a message for which
+// there is none passes without being looked at. So that clients which never finish a message do not keep it for ever, the
+// session that has been buffering for longest, if for LongMessageStale at least, must stop when there is too little.
 type LongMessages struct {
 	mu   sync.Mutex
 	now  func() time.Time
@@ -21,7 +21,7 @@ const (
 	LongMessagesTotal = 32 << 20
 	// LongMessageStep is how much is taken at a time.
 	LongMessageStep = 64 << 10
-	// LongMessageStale is the age from which on a gathering is let go where others need its memory.
+	// LongMessageStale is for how long a session may buffer one message where others need its memory.
 	LongMessageStale = 5 * time.Second
 )
 
@@ -30,8 +30,7 @@ func NewLongMessages(size int) *LongMessages {
 	return &LongMessages{now: time.Now, free: size, holders: make(map[*LongMessage]struct{})}
 }
 
-// Share is what the message of one session has of it. wake is called, by another session, when what is gathered is to be
-// let go.
+// Share returns the account of one session. wake is called, by another session, when this one must stop buffering.
 func (a *LongMessages) Share(wake func()) LongMessage { return LongMessage{all: a, wake: wake} }
 
 // SetClock has tests decide what is old.
@@ -48,16 +47,15 @@ func (a *LongMessages) Unused() int {
 	return a.free
 }
 
-// LongMessage is what one session has of it.
+// LongMessage is the account of one session.
 type LongMessage struct {
-	all *LongMessages // nil: there is no limit
-	// wake is called, by another session, when what is gathered is to be let go.
-	wake func()
+	all  *LongMessages // nil: there is no limit
+	wake func()        // see Share
 
 	// The rest is guarded by all.mu.
 	n     int // bytes
 	since time.Time
-	stale bool // it is to be let go
+	stale bool // the session must stop buffering
 }
 
 // Grow makes sure that the session has n bytes; false means that it does not get them.
@@ -74,7 +72,7 @@ func (g *LongMessage) Grow(n int) bool {
 	return ok
 }
 
-// take takes more bytes for g. Where there are too few it returns false, and a gathering to be woken.
+// take takes more bytes for g. Where there are too few it returns false, and a session to be woken, which must stop buffering.
 func (a *LongMessages) take(g *LongMessage, more int) (ok bool, old *LongMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,7 +100,7 @@ func (a *LongMessages) take(g *LongMessage, more int) (ok bool, old *LongMessage
 	return true, nil
 }
 
-// Revoked reports that what is gathered is to be let go.
+// Revoked reports whether the session must stop buffering.
 func (g *LongMessage) Revoked() bool {
 	if g.all == nil || g.n == 0 {
 		return false

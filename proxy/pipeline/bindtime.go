@@ -17,7 +17,7 @@ type bindTime struct {
 	awaited *outcome
 }
 
-// sent is called for each request.
+// sent keeps segment and unsynced up to date, for each request: a Sync begins a new segment.
 func (t *bindTime) sent(kind requestKind) {
 	switch {
 	case kind == kindSync:
@@ -40,7 +40,8 @@ func (t *bindTime) await(ctx context.Context) bool {
 	}
 }
 
-// followNames is called with each Plan of a Parse before the Parse is noted.
+// followNames begins to keep names with the session's first bind-time plan. It comes before the Parse is noted, so that the
+// name of this one is kept.
 func (f *ClientFlow) followNames(plan Plan) {
 	if f.bindTime == nil && plan != nil && plan.BindTime() {
 		f.bindTime = &bindTime{unsynced: true} // what was sent before is not known

@@ -42,27 +42,28 @@ type ClientFlow struct {
 	probing  probing
 	// holding says whether the Rewriter has a statement of the session.
 	holding holding
-	// Terminated is set by the client's Terminate: what follows is not forwarded.
+	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
+	// forwarded.
 	Terminated bool
-	// Detached makes Feed stop with ErrNeedsRewriter before a message that the Rewriter or a bind-time plan is to be
-	// asked about, because that may take its time; aside is then that message and what follows.
-	Detached bool
-	aside    []byte
+	// Nonblocking makes Feed return ErrMustWait instead of asking the Rewriter or a bind-time plan, which may take its time.
+	Nonblocking bool
+	// aside is what a feed that has stopped has not dealt with: a message, and what follows it.
+	aside []byte
 }
 
 // Backlog is what the server is known to be doing.
 type Backlog struct {
 	// Outstanding is the number of requests that it has not replied to, and size are their bytes.
 	Outstanding, size int
-	// Ends counts those of them that make the server send what it holds back.
-	Ends int
+	// Flushing is how many of them end with a flush by the server: Query, FunctionCall, Sync.
+	Flushing int
 	// skips says that the server ignores all up to the next Sync.
 	skips bool
 }
 
-// ErrNeedsRewriter is returned by Feed if Detached is set. It is also returned by any feed before a message that can be
-// looked at only when replies to what was sent before have come: then the next feed waits for them.
-var ErrNeedsRewriter = errors.New("statement is for the Rewriter")
+// ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a bind-time plan is to be asked
+// (only if Nonblocking is set), or replies to what was sent before have to come first. The next feed waits.
+var ErrMustWait = errors.New("message must wait")
 
 // requestsKeep is how many entries of ClientFlow.requests are kept between batches.
 const requestsKeep = 64
@@ -129,7 +130,7 @@ func (f *ClientFlow) Release() { f.buffered.Release() }
 // take deals with a message, or the head of one, that Next has returned with position pos. It returns the
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
-	wait := f.Detached && f.forRewriter(frame)
+	wait := f.Nonblocking && f.forRewriter(frame)
 	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
 			if !f.mustCut() {
@@ -140,14 +141,14 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 		if f.bindTime.awaited, err = f.unsettled(frame); err != nil {
 			return pos, err
 		}
-		wait = wait || f.bindTime.awaited != nil || f.Detached && f.asksPlan(frame)
+		wait = wait || f.bindTime.awaited != nil || f.Nonblocking && f.asksPlan(frame)
 	}
 	if wait {
 		f.aside = f.SetAside(buf, frame, pos, out)
-		return pos, ErrNeedsRewriter
+		return pos, ErrMustWait
 	}
 	if f.sendProbe(ctx, buf, frame, pos, out) {
-		return pos, ErrNeedsRewriter
+		return pos, ErrMustWait
 	}
 	failed, err := f.failedFor(frame)
 	if err != nil {
@@ -261,13 +262,13 @@ func (f *ClientFlow) forRewriter(frame []byte) bool {
 	if frame[0] != wire.MsgQuery && frame[0] != wire.MsgParse || !isWhole(frame) {
 		return false
 	}
-	return f.Detached && len(frame) > 2*wire.MaxNames || f.rewriter.Mentions(frame[wire.HeaderSize:])
+	return f.Nonblocking && len(frame) > 2*wire.MaxNames || f.rewriter.Mentions(frame[wire.HeaderSize:])
 }
 
 // maxCopyEnds is how many ends of COPY in a row are noted: more than statements of one Query take.
 const maxCopyEnds = 1024
 
-// push notes a message of the client.
+// push adds a request for a message of the client, and updates what depends on the order of messages.
 func (f *ClientFlow) push(kind requestKind, a *details) {
 	f.probing.note(kind)
 	if kind != copyEnd {
@@ -281,7 +282,6 @@ func (f *ClientFlow) push(kind requestKind, a *details) {
 	f.add(request{kind: kind, details: a})
 }
 
-// add adds a new request.
 func (f *ClientFlow) add(o request) {
 	if o.details != nil {
 		o.size = uint32(o.details.size())

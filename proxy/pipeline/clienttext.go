@@ -34,7 +34,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(kindQuery, a)
 		return nil
 	}
-	a.hide, a.tag = plan.Hidden(), plan.Tag()
+	a.hiddenTags, a.tag = plan.HiddenTags(), plan.Tag()
 	f.push(kindQuery, a)
 	return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0})
 }
@@ -111,7 +111,7 @@ func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
 	if !f.rewriter.MayHaveEffects(text) {
 		return nil, true
 	}
-	if f.bindTime == nil && f.varies(text) { // then it costs the places in reports only, which is no reason for a probe query
+	if f.bindTime == nil && f.varies(text) { // without it only error positions are lost, which is no reason for a probe query
 		return nil, false
 	}
 	effects, more := f.rewriter.Effects(f.context(false, nil), string(text))

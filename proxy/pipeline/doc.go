@@ -7,7 +7,7 @@
 //   - Each session has one queue of outstanding requests. ClientFlow.Feed collects the new ones; the relay queues them (Expect,
 //     [Inbox]) before it writes that Feed's output to the server.
 //   - A reply that fits none of the ways in which the replies so far can be read (there is nearly always one: reading.go) ends
-//     the session: see [IsOutOfStep].
+//     the session: see [IsLostSync].
 //   - Every byte goes on as it came, except: the text of a Query or Parse for which the Rewriter made a Plan; reports
 //     (ErrorResponse, NoticeResponse) that a Plan or the Rewriter changed; the command tag that a Plan promises; a message that is
 //     refused, in whose place the server gets one that fails; a Bind that is sent again behind a prelude statement that ended the transaction.

@@ -18,7 +18,8 @@ const failingSQL = "select pg_catalog.int4 'refused by mbusproxy'"
 
 func (f *failure) SQL() string { return failingSQL }
 
-// EditReport leaves an error that has a reason of the server's own as it is.
+// EditReport puts the failure in the place of any ERROR, except the one which says that the transaction had failed before.
+// Notices, FATAL and PANIC stay.
 func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	if r.SeverityUnlocalized != "ERROR" || r.Code == codeFailedTransaction {
 		return false
@@ -30,7 +31,7 @@ func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-func (*failure) Hidden() []int         { return nil }
+func (*failure) HiddenTags() []int     { return nil }
 func (*failure) Tag() string           { return "" }
 func (*failure) BindTime() bool        { return false }
 func (*failure) EndsTransaction() bool { return false }

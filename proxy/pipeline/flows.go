@@ -14,8 +14,8 @@ type Flows struct {
 	settings atomic.Pointer[wire.Settings] // as last reported; Down writes, Up reads
 }
 
-// Facts is what startup has found out about a session.
-type Facts struct {
+// SessionInfo is what startup has found out about a session.
+type SessionInfo struct {
 	Rewriter       Rewriter // nil: bytes pass as they are
 	Secret         string   // StatementContext.Secret
 	User, Database string
@@ -24,7 +24,7 @@ type Facts struct {
 }
 
 // Begin is called once, before the first feed and before Share.
-func (f *Flows) Begin(l Facts) {
+func (f *Flows) Begin(l SessionInfo) {
 	f.settings.Store(&l.Settings)
 	f.Up = ClientFlow{
 		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names,
@@ -34,10 +34,10 @@ func (f *Flows) Begin(l Facts) {
 }
 
 // Share is called once, before the first feed, with the memory that all sessions share: for long messages, and to remember
-// texts. letGo is called, by another session, when the long message being buffered is to be let go, and look from time
-// to time while the Rewriter has a statement, to end a session whose client is gone.
-func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, letGo, look func()) {
-	f.Up.buffered = long.Share(letGo)
+// texts. stopBuffering is called, by another session, when the long message being buffered is to be forwarded unread, and look
+// from time to time while the Rewriter has a statement, to end a session whose client is gone.
+func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, stopBuffering, look func()) {
+	f.Up.buffered = long.Share(stopBuffering)
 	f.Up.holding.look = look
 	f.Down.names.share(remembered)
 }

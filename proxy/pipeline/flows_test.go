@@ -49,7 +49,7 @@ func newFlow() *pipeline.ClientFlow { return &newFlows(proxytest.Marking{}).Up }
 
 func newFlows(r pipeline.Rewriter) *pipeline.Flows {
 	f := new(pipeline.Flows)
-	f.Begin(pipeline.Facts{Rewriter: r, Database: "postgres", Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'I'})
+	f.Begin(pipeline.SessionInfo{Rewriter: r, Database: "postgres", Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'I'})
 	return f
 }
 

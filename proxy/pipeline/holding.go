@@ -26,8 +26,8 @@ const lookEvery = time.Second
 // errCanceled is the cause with which the context of a Rewriter's call ends when the client cancels.
 var errCanceled = errors.New("canceling statement due to user request")
 
-// hold is called before the Rewriter gets a statement; letGo must be called after it. ctx is for the call.
-func (h *holding) hold(parent context.Context) (ctx context.Context, letGo func() (canceled bool)) {
+// begin is called before the Rewriter gets a statement; end must be called after it. ctx is for the call.
+func (h *holding) begin(parent context.Context) (ctx context.Context, end func() (canceled bool)) {
 	ctx, cancel := context.WithCancelCause(parent)
 	var looking *time.Timer
 	h.mu.Lock() // the timer's function takes it as well, and so sees looking
@@ -82,9 +82,9 @@ func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text st
 	if f.probing.canceled {
 		return canceled()
 	}
-	ctx, letGo := f.holding.hold(ctx)
+	ctx, end := f.holding.begin(ctx)
 	plan := f.rewriter.Rewrite(ctx, sc, text)
-	if letGo() {
+	if end() {
 		return canceled()
 	}
 	return plan
@@ -93,9 +93,9 @@ func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text st
 // prelude asks a bind-time plan for the prelude statement of a Bind. refused is what the Bind fails with if it is cancelled
 // meanwhile.
 func (f *ClientFlow) prelude(ctx context.Context, plan Plan, voids []int, values wire.Values) (prelude, refused Plan) {
-	ctx, letGo := f.holding.hold(ctx)
+	ctx, end := f.holding.begin(ctx)
 	prelude = plan.Prelude(ctx, f.context(false, voids), values)
-	if letGo() {
+	if end() {
 		return nil, canceled()
 	}
 	return prelude, nil

@@ -4,14 +4,15 @@ package pipeline
 // other way, where each direction has a goroutine of its own. Its owner guards it with a mutex. Where one goroutine serves both
 // directions there is no need of it.
 type Inbox struct {
-	entries []request
-	size    int // request.size of all
-	ends    int // entries of kinds that flush
+	entries  []request
+	size     int // request.size of all
+	flushing int // entries of kinds that flush
 	// known is the backlog without entries; copies says that the server takes the data of a COPY.
 	known  Backlog
 	copies bool
-	// skips says that the server skips what it is sent up to the next Sync, as far as can be told.
-	skips bool
+	// likelySkips says that the server skips up to a Sync that has not been sent yet, as far as can be told, so that probe queries
+	// are given up; see tracker.skipsOn. known.skips is the certain case, in which requests are not even queued.
+	likelySkips bool
 }
 
 // Empty reports whether there is nothing for Collect.
@@ -34,14 +35,15 @@ func (in *Inbox) Expect(f *ClientFlow) {
 func (in *Inbox) count(o *request) {
 	in.size += int(o.size)
 	if o.kind.flushes() {
-		in.ends++
+		in.flushing++
 	}
 }
 
-// ignored reports whether the server will not reply to a request, which is not to be queued then. It gives up the probe
-// queries among the requests that the server is going to skip.
+// ignored takes note of a request, and reports whether the server will not reply to it, so that it is not to be queued. A Sync
+// ends known.skips and likelySkips, the end of a COPY ends copies, and a probe query that will be skipped is settled as
+// undone.
 func (in *Inbox) ignored(o *request) bool {
-	in.skips = in.skips && giveUp(o)
+	in.likelySkips = in.likelySkips && giveUp(o)
 	switch o.kind {
 	case kindSync:
 		in.known.skips = false
@@ -55,20 +57,21 @@ func (in *Inbox) ignored(o *request) bool {
 // Backlog is the backlog with the entries.
 func (in *Inbox) Backlog() Backlog {
 	if in.copies {
-		return Backlog{Ends: in.ends}
+		return Backlog{Flushing: in.flushing}
 	}
 	now := in.known
 	now.Outstanding += len(in.entries)
 	now.size += in.size
-	now.Ends += in.ends
+	now.Flushing += in.flushing
 	return now
 }
 
-// Collect hands the entries over to f. A reply that was read before the call is to a request that was queued before it.
+// Collect moves the entries to f's queue. It is called after reading from the server: a request is put into the Inbox before it
+// is written, so the requests that the replies just read belong to are in the queue then.
 func (in *Inbox) Collect(f *serverFlow) {
 	f.queueUp(in.entries)
 	clear(in.entries)
-	in.size, in.ends = 0, 0
+	in.size, in.flushing = 0, 0
 	if cap(in.entries) > requestsKeep {
 		in.entries = nil
 	} else {
@@ -81,12 +84,12 @@ func (in *Inbox) Collect(f *serverFlow) {
 // a reply that will not come.
 func (in *Inbox) Publish(f *serverFlow) {
 	in.known, in.copies = f.Backlog(), f.copies()
-	in.skips = f.skipsOn()
-	if !in.skips && !in.known.skips && !in.copies {
+	in.likelySkips = f.skipsOn()
+	if !in.likelySkips && !in.known.skips && !in.copies {
 		return
 	}
 	kept := in.entries[:0]
-	in.size, in.ends = 0, 0
+	in.size, in.flushing = 0, 0
 	for i := range in.entries {
 		o := in.entries[i]
 		if in.ignored(&o) {

@@ -147,7 +147,7 @@ func (e *name) settle(b *binding, state outcomeState) {
 	}
 }
 
-// bind sets bound.
+// bind replaces the settled binding and keeps the count of bytes right.
 func (e *name) bind(b *binding) {
 	if e.bound != nil {
 		e.kept -= e.bound.size()

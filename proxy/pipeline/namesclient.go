@@ -77,7 +77,7 @@ func (n *names) rebindAny() {
 const (
 	maxStatements     = 1024      // named ones
 	maxStatementsSize = 512 << 10 // bytes of their texts
-	// MaxPreludes is how many portals with a prelude statement not known to have ended a session may have.
+	// MaxPreludes is how many portals with a prelude statement a session may have open, as far as the proxy knows.
 	MaxPreludes = 512
 	// maxAgain bounds what a session keeps of Binds to be sent again, in bytes.
 	maxAgain = wire.MaxText

@@ -92,7 +92,7 @@ func (n *names) replied(o *request, typ byte, tag string, certain bool) {
 			n.statements.setText("", nil)
 		}
 	}
-	b := a.awaited(typ, tag)
+	b := a.completedBy(typ, tag)
 	if typ == wire.MsgCommandComplete {
 		n.ran(o, b, tag)
 	}
@@ -106,8 +106,8 @@ func (n *names) replied(o *request, typ byte, tag string, certain bool) {
 	}
 }
 
-// awaited returns the first of the bindings that such a reply completes, or nil.
-func (a *details) awaited(typ byte, tag string) *binding {
+// completedBy returns the first of the bindings that such a reply completes, or nil.
+func (a *details) completedBy(typ byte, tag string) *binding {
 	for _, b := range a.bindings {
 		if b.is() == pending && b.doneBy(typ, tag) {
 			return b

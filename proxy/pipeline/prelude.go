@@ -25,17 +25,17 @@ func (f *ClientFlow) ownName() string {
 func (f *ClientFlow) runPrelude(portal []byte, b *binding) []byte {
 	ours := &details{plan: b.prelude}
 	out := wire.AppendFrame(nil, wire.MsgDescribe, []byte("P"), portal, []byte{0})
-	f.hide(kindDescribe, &details{portal: nameKey(portal), ofPortal: true})
+	f.pushHidden(kindDescribe, &details{portal: nameKey(portal), ofPortal: true})
 	out = f.runHidden(out, b.prelude.SQL(), ours, &details{plan: b.prelude, run: b.run})
 	if b.again != nil {
 		out = append(out, b.again...)
-		f.hide(kindBind, ours)
+		f.pushHidden(kindBind, ours)
 	}
 	return out
 }
 
-// hide notes a message of ours, the replies to which are not for the client.
-func (f *ClientFlow) hide(kind requestKind, a *details) {
+// pushHidden notes a message of ours; of its replies the client gets errors and notices only.
+func (f *ClientFlow) pushHidden(kind requestKind, a *details) {
 	if f.bindTime != nil {
 		f.bindTime.sent(kind)
 	}
@@ -47,16 +47,16 @@ func (f *ClientFlow) hide(kind requestKind, a *details) {
 func (f *ClientFlow) runHidden(out []byte, sql string, ours, run *details) []byte {
 	name := []byte(f.ownName() + "\x00")
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.hide(kindClose, ours)
+	f.pushHidden(kindClose, ours)
 	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0, 0, 0})
-	f.hide(kindParse, ours)
+	f.pushHidden(kindParse, ours)
 	out = wire.AppendFrame(out, wire.MsgBind, name, name, []byte{0, 0, 0, 0, 0, 0})
-	f.hide(kindBind, ours)
+	f.pushHidden(kindBind, ours)
 	out = wire.AppendFrame(out, wire.MsgExecute, name, []byte{0, 0, 0, 0})
-	f.hide(kindExecute, run)
+	f.pushHidden(kindExecute, run)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.hide(kindClose, ours)
+	f.pushHidden(kindClose, ours)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), name)
-	f.hide(kindClose, ours)
+	f.pushHidden(kindClose, ours)
 	return out
 }

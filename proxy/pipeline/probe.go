@@ -27,13 +27,13 @@ const codeFailedTransaction = "25P02" // in_failed_sql_transaction
 
 // probing is what a ClientFlow keeps of probe queries.
 type probing struct {
-	// unsynced is set while messages of the extended protocol have been sent without a Sync behind them, copied while the end of
-	// a COPY has: if the COPY belongs to an Execute, the server has ignored the Sync before it.
+	// unsynced says that messages of the extended protocol were sent and no Sync after them, copied that a CopyDone or CopyFail
+	// was sent and no Sync after it. If that COPY belongs to an Execute, the server has ignored the Syncs sent during it.
 	unsynced, copied bool
-	// awaited is the probe query under way for the message set aside. It becomes answered once its outcome is known, until
+	// underWay is the probe query for the message set aside. It becomes answered once its outcome is known, until
 	// that message is dealt with.
-	awaited, answered *probe
-	told              told
+	underWay, answered *probe
+	told               told
 	// canceled is set where the client has cancelled the statement during the call of Prober.Probe.
 	canceled bool
 }
@@ -42,9 +42,9 @@ type probing struct {
 type probe struct {
 	*outcome
 	// The direction server to client sets these before the outcome.
-	answer  string // what the query has returned
-	hushed  bool   // it failed, and the client was not told
-	failure []byte // the ErrorResponse of one that had a Sync of its own
+	answer     string // what the query has returned
+	suppressed bool   // it failed, and the client was not told
+	failure    []byte // the ErrorResponse of one that had a Sync of its own
 }
 
 // done is called when the message asked about has been dealt with.
@@ -65,14 +65,14 @@ func (p *probing) note(kind requestKind) {
 // awaitAnswer waits for the outcome of the probe query under way, if there is one; false means that the session
 // has ended.
 func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
-	p := f.probing.awaited
+	p := f.probing.underWay
 	if p == nil {
 		return true
 	}
-	f.probing.awaited, f.probing.answered = nil, p
+	f.probing.underWay, f.probing.answered = nil, p
 	select {
 	case <-p.known:
-		f.settled()
+		f.takeSettings()
 		return true
 	case <-ctx.Done():
 		return false
@@ -132,9 +132,9 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	if !ok || simple && len(rest) > 0 {
 		return nil // malformed: the server says so
 	}
-	held, letGo := f.holding.hold(ctx)
-	query := prober.Probe(held, f.context(simple, voids), string(text))
-	if f.probing.canceled = letGo(); f.probing.canceled || query == "" {
+	call, end := f.holding.begin(ctx)
+	query := prober.Probe(call, f.context(simple, voids), string(text))
+	if f.probing.canceled = end(); f.probing.canceled || query == "" {
 		return nil
 	}
 	return f.pose(query, simple, !simple && !f.probing.unsynced && !f.probing.copied)
@@ -143,29 +143,29 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 // pose returns the messages that run a probe query, and notes them. synced says that there is a Sync among them.
 func (f *ClientFlow) pose(query string, simple, synced bool) (messages []byte) {
 	p := &probe{outcome: newOutcome()}
-	f.probing.awaited = p
+	f.probing.underWay = p
 	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p}
 	if simple {
-		f.hide(kindQuery, answered)
+		f.pushHidden(kindQuery, answered)
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(query), []byte{0})
 	}
 	ours := &details{statement: f.ownName(), portal: f.ownName()}
 	if synced {
-		answered.quiet, ours.quiet = p, p
+		answered.errorTo, ours.errorTo = p, p
 	}
 	out := f.runHidden(nil, query, ours, answered)
 	if !synced {
 		return wire.AppendFrame(out, wire.MsgFlush)
 	}
-	f.hide(kindSync, ours)
+	f.pushHidden(kindSync, ours)
 	return wire.AppendFrame(out, wire.MsgSync)
 }
 
 // failAs returns messages at which the server fails, for which the client gets the error.
 func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
 	p := &probe{outcome: newOutcome()}
-	f.probing.awaited = p
-	f.hide(kindParse, &details{statement: f.ownName(), probe: p, instead: failure})
+	f.probing.underWay = p
+	f.pushHidden(kindParse, &details{statement: f.ownName(), probe: p, instead: failure})
 	messages = wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return wire.AppendFrame(messages, wire.MsgFlush)
 }
@@ -189,7 +189,7 @@ func (f *ClientFlow) failedFor(frame []byte) (failed bool, err error) {
 	case done:
 		return false, nil
 	case undone:
-		return !p.hushed, nil
+		return !p.suppressed, nil
 	}
 	return false, errUnclear
 }
@@ -220,7 +220,7 @@ func (d *details) failed(frame, edited []byte, kind requestKind) (replacement []
 	if d.instead != nil {
 		return d.instead, false
 	}
-	if d.quiet == nil && d.probe == nil {
+	if d.errorTo == nil && d.probe == nil {
 		return edited, false
 	}
 	var rep pgproto3.ErrorResponse
@@ -228,16 +228,17 @@ func (d *details) failed(frame, edited []byte, kind requestKind) (replacement []
 		return edited, false
 	}
 	switch {
-	case d.quiet == nil:
-		// The Query may be the one that ends the transaction.
-		d.probe.hushed = kind == kindQuery && rep.Code == codeFailedTransaction
-		return edited, d.probe.hushed
+	case d.errorTo == nil:
+		// In a failed transaction the probe query fails. The client's Query may be the ROLLBACK that ends it, so the client
+		// is not told, and its Query is sent.
+		d.probe.suppressed = kind == kindQuery && rep.Code == codeFailedTransaction
+		return edited, d.probe.suppressed
 	case rep.SeverityUnlocalized != "ERROR":
 		return edited, false // it ends the session
 	case edited != nil:
-		d.quiet.failure = edited
+		d.errorTo.failure = edited
 	default:
-		d.quiet.failure = slices.Clone(frame)
+		d.errorTo.failure = slices.Clone(frame)
 	}
 	return nil, true
 }

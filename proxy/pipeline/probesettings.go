@@ -69,8 +69,8 @@ func (f *ClientFlow) probeSettings(frame []byte) (messages []byte) {
 	return f.pose(settingsProbe, simple, !simple && !f.probing.unsynced && !f.probing.copied)
 }
 
-// settled takes the answer to settingsProbe. If that has failed, it is dealt with as any other probe query.
-func (f *ClientFlow) settled() {
+// takeSettings takes the answer to settingsProbe. If that has failed, it is dealt with as any other probe query.
+func (f *ClientFlow) takeSettings() {
 	p := &f.probing
 	if !p.told.asked {
 		return

@@ -44,7 +44,7 @@ func (k requestKind) String() string {
 	case copyEnd:
 		return "end of COPY"
 	default:
-		return "nothing"
+		return "none"
 	}
 }
 
@@ -104,18 +104,18 @@ type request struct {
 
 // details are the fields of a request in a session that has had a Plan. They do not change once it is queued.
 type details struct {
-	plan      Plan   // of a Query, Parse or prelude statement; nil for none
-	hide      []int  // Plan.Hidden of a Query
-	tag       string // Plan.Tag of a Query
-	statement string // Parse, Bind, Describe and Close of a statement
-	portal    string // Bind, Execute, Describe and Close of a portal
-	ofPortal  bool   // Describe and Close: of a portal, not of a statement
+	plan       Plan   // of a Query, Parse or prelude statement; nil for none
+	hiddenTags []int  // Plan.HiddenTags of a Query
+	tag        string // Plan.Tag of a Query
+	statement  string // Parse, Bind, Describe and Close of a statement
+	portal     string // Bind, Execute, Describe and Close of a portal
+	ofPortal   bool   // Describe and Close: of a portal, not of a statement
 	// text is what is to be remembered of the text of a Parse. Of a Query it is used only to say that it was not read.
 	text     *text
 	unread   bool        // Query and Parse: the text was too long to be looked at
 	probe    *probe      // of a message of ours: its reply is the answer to this probe query
-	quiet    *probe      // of a message of ours: its error goes to this probe query, and not to the client
-	run      *preludeRun // of a message of ours: when it has run the prelude statement has
+	errorTo  *probe      // of a message of ours: its error is kept with this probe query, and not sent to the client
+	run      *preludeRun // of the Execute of a prelude statement: the try that its outcome settles
 	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
 	bindings []*binding  // that the request brings about, in order; nil nearly always
 }
@@ -183,8 +183,8 @@ func (d *details) size() int {
 func (r *request) hides(typ byte, done int) bool {
 	if r.hidden {
 		// The failure of a probe query stands for that of the Query it comes before, up to ReadyForQuery.
-		fails := typ == wire.MsgReadyForQuery && r.kind == kindQuery && r.details.probe.is() == pending && !r.details.probe.hushed
+		fails := typ == wire.MsgReadyForQuery && r.kind == kindQuery && r.details.probe.is() == pending && !r.details.probe.suppressed
 		return typ != wire.MsgErrorResponse && !fails
 	}
-	return typ == wire.MsgCommandComplete && r.kind == kindQuery && r.details != nil && slices.Contains(r.details.hide, done)
+	return typ == wire.MsgCommandComplete && r.kind == kindQuery && r.details != nil && slices.Contains(r.details.hiddenTags, done)
 }

@@ -10,12 +10,12 @@ const (
 // requestQueue holds the outstanding requests in the order in which they were sent, as the command queue of libpq
 // does. It grows as needed and gives memory back when it is empty.
 type requestQueue struct {
-	entries []request // length is zero or a power of two
-	head    int
-	n       int
-	size    int // request.size of all
-	ends    int // entries of kinds that flush
-	copies  int // entries that are ends of COPY
+	entries  []request // length is zero or a power of two
+	head     int
+	n        int
+	size     int // request.size of all
+	flushing int // entries of kinds that flush
+	copies   int // entries that are ends of COPY
 }
 
 const (
@@ -43,7 +43,7 @@ func (q *requestQueue) count(r *request, n int) {
 	q.size += n * int(r.size)
 	switch {
 	case r.kind.flushes():
-		q.ends += n
+		q.flushing += n
 	case r.kind == copyEnd:
 		q.copies += n
 	}

@@ -73,10 +73,10 @@ type Plan interface {
 	// the proper SQLSTATE, message and hint; it reports whether it changed anything. It is called
 	// for NoticeResponse too, which has the same fields.
 	EditReport(r *pgproto3.ErrorResponse) bool
-	// Hidden are the ordinals, ascending from 0, of the statements in the reply to a Query whose
+	// HiddenTags are the ordinals, ascending from 0, of the statements in the reply to a Query whose
 	// CommandComplete the client must not see, because they are ours. They return no rows. Only
 	// for plans of Query texts; nil nearly always.
-	Hidden() []int
+	HiddenTags() []int
 	// Tag is the command tag that the client gets for the one statement of a Query, where the
 	// server would give that of another; "" nearly always.
 	Tag() string
@@ -92,8 +92,8 @@ type Plan interface {
 	// EndsTransaction reports whether the prelude statement may end the transaction, and with it the portal it
 	// belongs to, whose Bind is then sent again after it. It is only asked of bind-time plans.
 	EndsTransaction() bool
-	// AfterTransaction is called when a transaction ends in which the plan was executed, also if the transaction
-	// failed. It returns at once. It is only called for plans for which Signals is true.
+	// AfterTransaction is called when a transaction ends, committed or not, on the last plan that was executed in it and for
+	// which Signals is true; those executed before it are not told. It returns at once.
 	AfterTransaction()
 	// Signals reports whether AfterTransaction is to be called.
 	Signals() bool

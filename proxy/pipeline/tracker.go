@@ -13,7 +13,7 @@ import (
 // Nearly always the replies can be read in one way only. The exception is a COPY FROM STDIN that
 // fails while Syncs are under way: the server ignores those it reads while it copies and replies to
 // the others, and where it stood is not visible from outside. Then there are several readings;
-// each reply strikes out those it contradicts, and a session is out of step when none is left.
+// each reply strikes out those it contradicts, and the session has lost synchronization when none is left.
 type tracker struct {
 	queue requestQueue
 	// main is the likeliest reading, more are the others; usually there are none.
@@ -49,7 +49,7 @@ func (t *tracker) skips() bool {
 
 // copies reports whether it is certain that the server takes the data of a COPY FROM STDIN, the end of which has not
 // been sent. It ignores Syncs then, and a client may send any number of them. Those beyond maxOutstanding are not
-// queued: should the COPY fail before the server has read them, the session is out of step.
+// queued: should the COPY fail before the server has read them, the session loses synchronization.
 func (t *tracker) copies() bool { return t.main.copyIn && len(t.more) == 0 && t.queue.copies == 0 }
 
 // Backlog is what the server is known to be doing, as far as the client may have to wait for it.
@@ -57,23 +57,23 @@ func (t *tracker) Backlog() Backlog {
 	if t.copies() { // the server sends nothing before the client has gone on
 		return Backlog{}
 	}
-	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Ends: t.queue.ends, skips: t.skips()}
+	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Flushing: t.queue.flushing, skips: t.skips()}
 }
 
-// desynced is the error of a reply that cannot be one to the request at the head of the queue.
-type desynced struct {
+// lostSync is the error of a reply that cannot answer the oldest outstanding request.
+type lostSync struct {
 	typ  byte
 	head requestKind
 }
 
-func (d *desynced) Error() string {
-	return fmt.Sprintf("server sent %q while owing a reply to %s", d.typ, d.head)
+func (d *lostSync) Error() string {
+	return fmt.Sprintf("server sent %q while the oldest outstanding request is: %s", d.typ, d.head)
 }
 
-// IsOutOfStep reports whether an error of a feed means that the proxy has lost track of the session, or that a peer does not speak the
+// IsLostSync reports whether an error of a feed means that the proxy has lost synchronization, or that a peer does not speak the
 // protocol, rather than that a connection has ended.
-func IsOutOfStep(err error) bool {
-	return errors.As(err, new(*desynced)) || errors.Is(err, wire.ErrFraming) || errors.Is(err, errUnclear)
+func IsLostSync(err error) bool {
+	return errors.As(err, new(*lostSync)) || errors.Is(err, wire.ErrFraming) || errors.Is(err, errUnclear)
 }
 
 // head returns the request at which the main reading stands, or nil.
@@ -112,7 +112,7 @@ func (t *tracker) wantsTag() bool {
 		return true
 	}
 	h := t.upcoming()
-	return h != nil && h.details != nil && (h.details.outcomes() || len(h.details.hide) > 0 || h.details.tag != "")
+	return h != nil && h.details != nil && (h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
 }
 
 // Idle reports whether no request is outstanding and no transaction is open.
@@ -160,7 +160,7 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 		}
 	}
 	if !ok {
-		d := &desynced{typ: typ}
+		d := &lostSync{typ: typ}
 		if t.main.at < t.queue.n {
 			d.head = t.queue.at(t.main.at).kind
 		}

@@ -101,7 +101,7 @@ func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-// mustCut reports whether the message being buffered is to be let go, because there is no memory for it.
+// mustCut reports whether the message being buffered is to be forwarded unread, because there is no memory for it.
 func (f *ClientFlow) mustCut() bool {
 	n, need := f.Buffered()
 	if n == 0 || n <= wire.MaxNames && !f.buffered.Revoked() || need <= wire.MaxNames || f.buffered.Grow(n) {

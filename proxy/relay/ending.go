@@ -31,8 +31,8 @@ func (s *Session) reportDown(e life.Event) {
 		defer s.mu.Unlock()
 		s.inbox.Collect(&s.Down)
 		return s.transition(e, life.Facts{
-			Served: !s.plain && s.Down.Idle(), Pending: s.waits,
-			CanSpeak: !s.plain && s.Down.AtBoundary(), Silent: s.Down.EndedSilently(), Provoked: s.provoked.Load(),
+			Served: !s.replication && s.Down.Idle(), Pending: s.waits,
+			CanSpeak: !s.replication && s.Down.AtBoundary(), Silent: s.Down.EndedSilently(), Provoked: s.provoked.Load(),
 		})
 	}())
 }
@@ -109,7 +109,7 @@ func lastMessage(do life.Actions) *fatal.Error {
 	case do.Has(life.SayShutdown):
 		return fatal.Shutdown()
 	case do.Has(life.SayServerEnded):
-		return fatal.ServerEnded()
+		return fatal.ServerClosed()
 	case do.Has(life.SayLoopFailed):
 		return fatal.LoopFailed()
 	}

@@ -22,7 +22,7 @@ func (s *Session) clientToServer(ctx context.Context) {
 	for {
 		batch, err := s.client.ReadBatch(framer)
 		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-			// letGo has woken it.
+			// stopBuffering has woken it.
 			_ = s.client.Socket.SetReadDeadline(time.Time{})
 			batch, err = nil, nil
 		}
@@ -56,15 +56,15 @@ func (s *Session) clientToServer(ctx context.Context) {
 // forward feeds a batch and writes it to the server; what comes before the first statement for the
 // Rewriter does not wait for its answer. on is false when nothing more is to be forwarded.
 func (s *Session) forward(ctx context.Context, batch []byte, out *wire.Splicer) (on bool, err error) {
-	if s.plain {
+	if s.replication {
 		out.Begin(batch)
 		return s.expect(false) && s.toServer(out), nil
 	}
-	s.Up.Detached = true
+	s.Up.Nonblocking = true
 	for waited := false; ; waited = true {
 		err := s.Up.Feed(ctx, s.backlog(), batch, out)
 		full := errors.Is(err, wire.ErrFull)
-		if err != nil && !full && !errors.Is(err, pipeline.ErrNeedsRewriter) {
+		if err != nil && !full && !errors.Is(err, pipeline.ErrMustWait) {
 			return false, err
 		}
 		if !s.expect(err != nil) || !s.toServer(out) || s.Up.Terminated {
@@ -78,7 +78,7 @@ func (s *Session) forward(ctx context.Context, batch []byte, out *wire.Splicer) 
 			return true, nil
 		}
 		batch = s.Up.TakeAside()
-		s.Up.Detached = full
+		s.Up.Nonblocking = full
 		if full && !s.awaitRoom(ctx) {
 			return false, nil
 		}
@@ -134,7 +134,7 @@ func (s *Session) serverToClient(rest []byte) {
 // deliver forwards a batch to the client; false means that the session ends.
 func (s *Session) deliver(batch []byte, out *wire.Splicer) bool {
 	var failed error
-	if s.plain {
+	if s.replication {
 		out.Begin(batch)
 	} else {
 		s.collect()
@@ -151,7 +151,7 @@ func (s *Session) deliver(batch []byte, out *wire.Splicer) bool {
 		s.explain("server to client", fmt.Errorf("writing to client: %w", err))
 		s.report(life.Cut)
 	case failed != nil:
-		s.reportDown(life.OutOfStep)
+		s.reportDown(life.LostSync)
 	default:
 		return true
 	}

@@ -72,10 +72,10 @@ func (s *Session) publish() {
 	}
 }
 
-// letGo wakes clientToServer to let go what it has buffered of a long message.
-func (s *Session) letGo() {
+// stopBuffering wakes clientToServer, so that it forwards unread what it has buffered of a long message.
+func (s *Session) stopBuffering() {
 	if s.looped != nil {
-		s.looped.letGo()
+		s.looped.stopBuffering()
 		return
 	}
 	_ = s.client.Socket.SetReadDeadline(time.Unix(1, 0))

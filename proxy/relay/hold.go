@@ -7,8 +7,8 @@ import (
 	"mbusproxy/proxy/relay/life"
 )
 
-// cancelHeld cancels the statement of the session that the Rewriter has, if it is the one that runs. done means
-// that the server has nothing to do with the request.
+// cancelHeld cancels the statement of the session that the Rewriter has, if it is the one that runs. done means that the cancel
+// request must not go to the server: the statement was cancelled while the Rewriter had it, and nothing else is outstanding.
 //
 // While a Query or Sync is outstanding the server has not come to that statement. While other requests
 // are, it may still be busy, or may hold their replies back until Sync. Then it gets the cancel request as well: the
@@ -18,7 +18,7 @@ func (s *Session) cancelHeld(ctx context.Context) (done bool) {
 		return false
 	}
 	now, ok := s.serverBacklog(ctx)
-	return ok && now.Ends == 0 && s.Up.Interrupt() && now.Outstanding == 0
+	return ok && now.Flushing == 0 && s.Up.Interrupt() && now.Outstanding == 0
 }
 
 // serverBacklog is what the server is known to be doing.

@@ -46,7 +46,6 @@ const loopBuffer = 64 << 10
 // loopEvents is how many events one wait returns at most.
 const loopEvents = 128
 
-// newLoop starts a loop.
 func newLoop(log *zap.Logger, pool *wire.BufferPool) (*loop, error) {
 	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {

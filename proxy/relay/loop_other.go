@@ -27,6 +27,6 @@ type looped struct{}
 
 func (*looped) start([]byte)                 { panic("session in a loop on " + runtime.GOOS) }
 func (*looped) ask(life.Event)               {}
-func (*looped) letGo()                       {}
+func (*looped) stopBuffering()               {}
 func (*looped) tell(chan<- pipeline.Backlog) {}
 func (*looped) lookForClient()               {}

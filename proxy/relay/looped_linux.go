@@ -23,7 +23,7 @@ type loopedEnd struct {
 	shut bool
 }
 
-// looped is a session in a loop. All but start, ask, lookForClient, letGo and tell belongs to the loop's goroutine.
+// looped is a session in a loop. All but start, ask, lookForClient, stopBuffering and tell belongs to the loop's goroutine.
 type looped struct {
 	session *Session
 	loop    *loop
@@ -31,8 +31,8 @@ type looped struct {
 	server  loopedEnd
 	// rewriting is set while a goroutine owns Session.Up; see rewrite.
 	rewriting bool
-	// parked is what the client has sent and is to be fed when there is room in the request queue; nil: nothing.
-	parked []byte
+	// waiting is what the client has sent and is to be fed when there is room in the request queue; nil: nothing.
+	waiting []byte
 	// cancelRewrite ends the context of that goroutine's calls; nil when there is none.
 	cancelRewrite context.CancelFunc
 	// until is the end of the grace time; zero: it has not begun.
@@ -133,7 +133,7 @@ func (l *looped) watch() {
 }
 
 // waits reports whether messages of the client wait for the Rewriter, or for room in the request queue.
-func (l *looped) waits() bool { return l.rewriting || l.parked != nil }
+func (l *looped) waits() bool { return l.rewriting || l.waiting != nil }
 
 // want asks for input if read is set, and for room to write if something is unsent. A connection that
 // wants neither leaves the epoll instance, which would report its hang-up for ever.

@@ -49,8 +49,8 @@ func (l *looped) report(e life.Event) {
 func (l *looped) facts(e life.Event) life.Facts {
 	s := l.session
 	f := life.Facts{
-		Served: !s.plain && s.Down.Idle() && len(l.server.unsent) == 0, Pending: l.waits() || len(l.client.unsent) > 0,
-		CanSpeak: !s.plain && s.Down.AtBoundary(), Silent: s.Down.EndedSilently(), Provoked: s.provoked.Load(),
+		Served: !s.replication && s.Down.Idle() && len(l.server.unsent) == 0, Pending: l.waits() || len(l.client.unsent) > 0,
+		CanSpeak: !s.replication && s.Down.AtBoundary(), Silent: s.Down.EndedSilently(), Provoked: s.provoked.Load(),
 	}
 	if e == life.LoopFailed {
 		f.CanSpeak = f.CanSpeak && len(l.client.unsent) == 0 // nothing is sent later

@@ -47,10 +47,10 @@ func (l *looped) clientStopped(err error) {
 func (l *looped) forward(batch []byte) {
 	s, out := l.session, &l.loop.out
 	var err error
-	if s.plain {
+	if s.replication {
 		out.Begin(batch)
 	} else {
-		err = s.Up.Feed(nil, s.Down.Backlog(), batch, out) //nolint:staticcheck // detached: nothing is called with it
+		err = s.Up.Feed(nil, s.Down.Backlog(), batch, out) //nolint:staticcheck // nonblocking: nothing is called with it
 	}
 	l.fed(err, out)
 	out.Free()
@@ -62,7 +62,7 @@ func (l *looped) forward(batch []byte) {
 // fed writes what a feed that returned err has left in out, and goes on with what it has set aside.
 func (l *looped) fed(err error, out *wire.Splicer) {
 	s := l.session
-	rewrite, full := errors.Is(err, pipeline.ErrNeedsRewriter), errors.Is(err, wire.ErrFull)
+	rewrite, full := errors.Is(err, pipeline.ErrMustWait), errors.Is(err, wire.ErrFull)
 	if err != nil && !rewrite && !full {
 		s.explain("client to server", err)
 		l.report(life.Cut)
@@ -72,7 +72,7 @@ func (l *looped) fed(err error, out *wire.Splicer) {
 		s.Up.TakeAside()
 		return
 	}
-	if !s.plain {
+	if !s.replication {
 		s.Down.Expect(&s.Up)
 	}
 	if s.Up.Terminated {
@@ -88,8 +88,8 @@ func (l *looped) fed(err error, out *wire.Splicer) {
 	case rewrite:
 		l.rewrite() // that may begin with waiting for replies to what has just been sent
 	case full:
-		l.parked = s.Up.TakeAside()
-		l.loop.post(l.unpark) // perhaps there is room by now
+		l.waiting = s.Up.TakeAside()
+		l.loop.post(l.resume) // perhaps there is room by now
 	}
 	l.settle()
 }
@@ -101,22 +101,22 @@ func (l *looped) settle() {
 	}
 }
 
-// unpark goes on with what is parked if there is room in the request queue.
-func (l *looped) unpark() {
+// resume goes on with what is waiting if there is room in the request queue.
+func (l *looped) resume() {
 	s := l.session
-	if !s.life.Forwards() || l.parked == nil || l.rewriting || len(l.server.unsent) > 0 || !s.Down.Backlog().Roomy() {
+	if !s.life.Forwards() || l.waiting == nil || l.rewriting || len(l.server.unsent) > 0 || !s.Down.Backlog().Roomy() {
 		return
 	}
-	batch := l.parked
-	l.parked = nil
+	batch := l.waiting
+	l.waiting = nil
 	defer l.guard()
 	l.forward(batch)
 	l.goOnDraining()
 	l.watch()
 }
 
-// letGo has the loop let go what is buffered of the client's message.
-func (l *looped) letGo() {
+// stopBuffering has the loop forward unread what is buffered of the client's message.
+func (l *looped) stopBuffering() {
 	l.loop.post(func() {
 		if l.session.life.Forwards() && !l.rewriting && l.session.Up.Holds() {
 			defer l.guard()
@@ -143,9 +143,9 @@ func (l *looped) rewrite() {
 					s.panicked("client to server", failed)
 				}
 			}()
-			s.Up.Detached = false
+			s.Up.Nonblocking = false
 			err = s.Up.Feed(ctx, before, batch, &out)
-			s.Up.Detached = true
+			s.Up.Nonblocking = true
 		}()
 		l.loop.post(func() {
 			l.rewriting, l.cancelRewrite = false, nil
@@ -179,8 +179,8 @@ func (l *looped) fromServer() {
 		return
 	}
 	l.deliver(buf[:off+n])
-	if l.parked != nil {
-		l.unpark()
+	if l.waiting != nil {
+		l.resume()
 	}
 	l.goOnDraining()
 	if len(l.client.unsent) > 0 {
@@ -192,7 +192,7 @@ func (l *looped) fromServer() {
 func (l *looped) deliver(batch []byte) {
 	s, out := l.session, &l.loop.out
 	var failed error
-	if s.plain {
+	if s.replication {
 		out.Begin(batch)
 	} else {
 		failed = s.Down.Feed(batch, out)
@@ -206,7 +206,7 @@ func (l *looped) deliver(batch []byte) {
 	case !sent:
 		l.report(life.Cut)
 	case failed != nil:
-		l.report(life.OutOfStep)
+		l.report(life.LostSync)
 		l.watch()
 	}
 }
@@ -252,7 +252,7 @@ func (l *looped) flush(e *loopedEnd) {
 	e.unsent = nil
 	if e == &l.server {
 		l.settle()
-		l.unpark()
+		l.resume()
 	}
 	if e.shut {
 		l.shutdown(e)

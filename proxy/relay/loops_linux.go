@@ -72,7 +72,7 @@ func (l *loop) enter(s *Session) error {
 	s.client.Close()
 	s.server.Close()
 	s.client, s.server = nil, nil
-	s.Up.Detached = true
+	s.Up.Nonblocking = true
 	ls := &looped{session: s, loop: l}
 	ls.client = loopedEnd{looped: ls, fd: client}
 	ls.server = loopedEnd{looped: ls, fd: server}

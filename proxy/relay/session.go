@@ -28,7 +28,7 @@ type Session struct {
 
 	pipeline.Flows         // Up belongs to the direction client -> server, Down to the other
 	looped         *looped // set when a loop moves the bytes, and then for the session's life; else nil
-	plain          bool    // replication: bytes are moved unseen
+	replication    bool    // a replication connection (startup parameter replication): its messages are not looked at
 
 	// life is where the session stands. In a loop it belongs to the loop's goroutine, else mu guards it.
 	life life.State
@@ -62,7 +62,7 @@ const graceTime = time.Second
 const ExpireTime = 3 * graceTime
 
 // Connected is called when startup is over: c leads to the server, which has given the session this key, "" for none.
-func (s *Session) Connected(c *upstream.Connection, key wire.CancelKey, f pipeline.Facts) {
+func (s *Session) Connected(c *upstream.Connection, key wire.CancelKey, f pipeline.SessionInfo) {
 	s.server = c.Endpoint
 	s.Begin(f)
 	if key == "" {
@@ -84,7 +84,8 @@ func (s *Session) Abandon() {
 }
 
 // start runs the session; rest is what the server sent behind its first ReadyForQuery. Sessions.enter
-// has set running. ctx is for the Rewriter's calls and ends by s.cancel.
+// has set running. ctx is for the Rewriter's calls of a session with goroutines and ends by s.cancel; a loop makes one for
+// each call, see looped.cancelRewrite.
 func (s *Session) start(ctx context.Context, rest []byte) {
 	if s.looped != nil {
 		s.looped.start(rest)
@@ -95,7 +96,7 @@ func (s *Session) start(ctx context.Context, rest []byte) {
 	go s.run("server to client", func() { s.serverToClient(rest) })
 }
 
-// run is one goroutine of the session.
+// run runs one direction in its own goroutine; a panic ends the session.
 func (s *Session) run(direction string, work func()) {
 	defer s.leave()
 	defer s.guard(direction)
@@ -119,9 +120,9 @@ func (s *Session) panicked(direction string, p any) {
 
 // explain logs why a direction ended when that is of interest.
 func (s *Session) explain(direction string, err error) {
-	if pipeline.IsOutOfStep(err) {
-		s.all.Counts.Desyncs.Add(1)
-		s.Log.Error("session closed: out of step with the server",
+	if pipeline.IsLostSync(err) {
+		s.all.Counts.LostSync.Add(1)
+		s.Log.Error("session closed: lost synchronization with the server",
 			zap.String("direction", direction), zap.Error(err))
 		return
 	}

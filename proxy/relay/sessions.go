@@ -43,7 +43,7 @@ type Sessions struct {
 
 // counters count what should not happen.
 type counters struct {
-	Panics, Desyncs atomic.Uint64
+	Panics, LostSync atomic.Uint64
 }
 
 // NewSessions has none yet. Without any loops each session has goroutines of its own.
@@ -69,9 +69,10 @@ func (s *Sessions) Serve() error {
 	return nil
 }
 
-// Admit makes a session known that is to log in; there may be limit sessions, 0: any number. Whether it finds a place
-// is known when it has: until then it holds none, for anybody can come this far. plain: it is one of replication.
-func (s *Sessions) Admit(client *endpoint.Endpoint, plain bool, limit int) (*Session, error) {
+// Admit registers a session that is about to log in. It does not count against limit (0: there is none) until Count is called
+// after the login, for anybody can come this far. It fails if limit is reached already, or after End. replication: it is a
+// replication connection.
+func (s *Sessions) Admit(client *endpoint.Endpoint, replication bool, limit int) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending {
@@ -81,7 +82,7 @@ func (s *Sessions) Admit(client *endpoint.Endpoint, plain bool, limit int) (*Ses
 		return nil, fatal.TooManyClients()
 	}
 	s.lastID++
-	sess := &Session{all: s, client: client, plain: plain, Log: s.log.With(zap.Uint64("session", s.lastID))}
+	sess := &Session{all: s, client: client, replication: replication, Log: s.log.With(zap.Uint64("session", s.lastID))}
 	s.all[sess] = false
 	s.running.Add(1)
 	return sess, nil
@@ -122,7 +123,7 @@ func (s *Sessions) enter(sess *Session, cancel context.CancelFunc) bool {
 		return false
 	}
 	sess.cancel = cancel
-	sess.Share(s.Long, s.remembered, sess.letGo, sess.lookForClient)
+	sess.Share(s.Long, s.remembered, sess.stopBuffering, sess.lookForClient)
 	s.cancels.serve(sess.key, sess)
 	s.loops.take(sess)
 	sess.running.Store(2)

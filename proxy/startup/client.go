@@ -53,7 +53,7 @@ type Client struct {
 	end     context.CancelCauseFunc
 	dropped atomic.Bool // to make room
 
-	link *endpoint.Endpoint // set before the first Read
+	endpoint *endpoint.Endpoint // set before the first Read
 	// since is when the proxy began to wait for the client's bytes, in nanoseconds since 1970; 0: it does not wait.
 	since atomic.Int64
 	// packet is set when the startup packet has come. Owned by the goroutine of the startup, as is got.
@@ -63,7 +63,7 @@ type Client struct {
 	Asked bool
 }
 
-// New makes the startup of an accepted connection.
+// New returns the Client of an accepted connection. end ends the context of its startup.
 func New(conn net.Conn, end context.CancelCauseFunc) *Client {
 	s := &Client{end: end}
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
@@ -99,17 +99,17 @@ func (s *Client) silence(now time.Time) time.Duration {
 }
 
 // hasInput reports whether there are bytes of the client that were not read yet.
-func (s *Client) hasInput() bool { return s.link != nil && s.link.HasInput() }
+func (s *Client) hasInput() bool { return s.endpoint != nil && s.endpoint.HasInput() }
 
 // watched is a client's connection during startup: it notes when the proxy waits for the client, and bounds what comes
 // before the startup packet.
 type watched struct {
 	endpoint.Socket
-	startup *Client
+	client *Client
 }
 
 func (w watched) Read(b []byte) (int, error) {
-	s := w.startup
+	s := w.client
 	if !s.packet {
 		if s.got >= maxBeforePacket {
 			return 0, wire.ErrNotSpoken
@@ -125,9 +125,9 @@ func (w watched) Read(b []byte) (int, error) {
 
 // Watch makes l note in s when the proxy waits for the client.
 func (s *Client) Watch(l *endpoint.Endpoint) {
-	s.link = l
+	s.endpoint = l
 	l.ReadThrough(watched{l.Socket, s})
 }
 
 // Unwatch ends that.
-func (s *Client) Unwatch() { s.link.ReadThrough(s.link.Socket) }
+func (s *Client) Unwatch() { s.endpoint.ReadThrough(s.endpoint.Socket) }

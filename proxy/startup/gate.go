@@ -51,7 +51,7 @@ func newGate(room int, grace time.Duration, queue int) *Gate {
 	}
 }
 
-// Enter returns when s has a place, which it gives back with leave, or with an error that tells why it has none.
+// Enter waits until s has a place, which Leave gives back. An error says why it gets none.
 func (g *Gate) Enter(ctx context.Context, s *Client) error {
 	g.mu.Lock()
 	if len(g.members) < g.room && len(g.waiting) == 0 {

@@ -54,7 +54,6 @@ func Negotiate(ctx context.Context, l *endpoint.Endpoint, st *Client, conf *tls.
 	}
 }
 
-// answerSSL answers an SSLRequest.
 func answerSSL(ctx context.Context, l *endpoint.Endpoint, st *Client, conf *tls.Config) error {
 	if l.TLS != nil { // from the first byte on
 		return l.Write([]byte{'N'})

@@ -27,7 +27,7 @@ type Plan struct {
 	selectors []int         // of given
 	preludes  []preludeCall // in the order of the text
 	stmts     []Piece       // the statements that are not empty; only where something is given
-	hidden    []int         // see Hidden
+	hidden    []int         // see HiddenTags
 	prelude   int           // of a PreludePlan the number of the call; else 0
 	secret    string        // of the session; "" while the plan belongs to none
 }

@@ -90,9 +90,9 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 	return &q
 }
 
-// Hidden returns which statements of the text are prelude statements, whose replies are not for the client. Statements are
+// HiddenTags returns which statements of the text are prelude statements, whose replies are not for the client. Statements are
 // counted from 0 without empty ones, as the server counts them, which answers each with a CommandComplete.
-func (p *Plan) Hidden() []int { return p.hidden }
+func (p *Plan) HiddenTags() []int { return p.hidden }
 
 // PreludePlan returns the plan for a prelude statement that is sent on its own: text does the work of that call of p. Errors
 // of the engine in it point at the call, others nowhere.

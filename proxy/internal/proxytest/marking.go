@@ -93,7 +93,7 @@ func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse) bool {
 	return changed
 }
 
-func (p *markingPlan) Hidden() []int { return p.hidden }
+func (p *markingPlan) HiddenTags() []int { return p.hidden }
 
 func (p *markingPlan) BindTime() bool { return p.late }
 

@@ -63,8 +63,8 @@ type SteppingPlan struct {
 // SQL is the text itself.
 func (p *SteppingPlan) SQL() string { return p.Text }
 
-// Hidden are those of the mark.
-func (p *SteppingPlan) Hidden() []int { return p.hidden }
+// HiddenTags are those of the mark.
+func (p *SteppingPlan) HiddenTags() []int { return p.hidden }
 
 // BindTime reports whether there is a mark for it.
 func (p *SteppingPlan) BindTime() bool { return p.late }

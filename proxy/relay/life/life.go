@@ -77,9 +77,9 @@ const (
 	ServerRefused
 	// ServerEnded comes at the end of the server's stream, or when reading from it has failed.
 	ServerEnded
-	// OutOfStep comes when the server has sent what cannot answer the outstanding requests. What it sent before is
+	// LostSync comes when the server has sent what cannot answer the outstanding requests. What it sent before is
 	// for the client.
-	OutOfStep
+	LostSync
 	// Drain comes when Shutdown has begun. In Draining it comes again whenever nothing may be outstanding any more.
 	Drain
 	// Expire comes when the time for draining is over.
@@ -96,7 +96,7 @@ const (
 )
 
 func (e Event) String() string {
-	return name(int(e), "ClientTerminated", "ClientEnded", "ClientLost", "ServerRefused", "ServerEnded", "OutOfStep",
+	return name(int(e), "ClientTerminated", "ClientEnded", "ClientLost", "ServerRefused", "ServerEnded", "LostSync",
 		"Drain", "Expire", "Delivered", "TimedOut", "LoopFailed", "Cut")
 }
 
@@ -117,7 +117,8 @@ type Facts struct {
 	Provoked bool
 }
 
-// Actions are what the driver is to do, in the order of the constants.
+// Actions are what the driver is to do: StopRewriter and the timer first, then the last message to the client, Terminate before
+// ShutServer. ShutClient comes after the last message; a loop does it last of all, because it reports Delivered from within.
 type Actions uint16
 
 const (
@@ -135,7 +136,8 @@ const (
 	ShutClient
 	// Terminate sends the server a Terminate.
 	Terminate
-	// ShutServer half closes the connection to the server, behind all that is for it.
+	// ShutServer half closes the connection to the server. Where the server is not read any more, a loop first throws away
+	// what has not been sent to it.
 	ShutServer
 	// Close closes both connections.
 	Close
@@ -165,7 +167,7 @@ func (s State) On(e Event, f Facts) (next State, do Actions) {
 		switch s {
 		case Relaying, Draining:
 			return Terminated, 0
-		case Delivering, Lingering: // the other goroutine has ended the session meanwhile
+		case Delivering, Lingering: // neither driver reports it here, for both ask Forwards first; a driver need not
 			return s, 0
 		}
 	case ClientEnded, ClientLost:
@@ -194,7 +196,7 @@ func (s State) On(e Event, f Facts) (next State, do Actions) {
 			}
 			return s.deliver(do)
 		}
-	case OutOfStep:
+	case LostSync:
 		if s.ReadsServer() {
 			return s.deliver(StartTimer | s.shutServer())
 		}

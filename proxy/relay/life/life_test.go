@@ -18,7 +18,7 @@ Relaying
 	ServerEnded  speak -silent          Delivering: StopRewriter ShutClient
 	ServerEnded  speak silent provoked  Delivering: StopRewriter ShutClient
 	ServerEnded  speak silent -provoked Delivering: StopRewriter SayServerEnded ShutClient
-	OutOfStep                           Delivering: StopRewriter StartTimer ShutClient ShutServer
+	LostSync                            Delivering: StopRewriter StartTimer ShutClient ShutServer
 	Drain  -served                      Draining
 	Drain  served pending               Draining
 	Drain  served -pending -speak       Draining
@@ -43,7 +43,7 @@ Draining
 	ServerEnded  speak -silent          Delivering: StopRewriter ShutClient
 	ServerEnded  speak silent provoked  Delivering: StopRewriter ShutClient
 	ServerEnded  speak silent -provoked Delivering: StopRewriter SayServerEnded ShutClient
-	OutOfStep                           Delivering: StopRewriter StartTimer ShutClient ShutServer
+	LostSync                            Delivering: StopRewriter StartTimer ShutClient ShutServer
 	Drain  -served                      stays
 	Drain  served pending               stays
 	Drain  served -pending -speak       stays
@@ -65,7 +65,7 @@ Terminated
 	ClientLost                          HalfClosed
 	ServerRefused                       stays
 	ServerEnded                         Delivering: StopRewriter ShutClient
-	OutOfStep                           Delivering: StopRewriter StartTimer ShutClient ShutServer
+	LostSync                            Delivering: StopRewriter StartTimer ShutClient ShutServer
 	Drain                               stays
 	Expire served                       Delivering: StopRewriter StartTimer ShutClient ShutServer
 	Expire -served -speak               Delivering: StopRewriter StartTimer ShutClient ShutServer
@@ -85,7 +85,7 @@ Refused
 	ServerEnded  speak -silent          Delivering: StopRewriter ShutClient
 	ServerEnded  speak silent provoked  Delivering: StopRewriter ShutClient
 	ServerEnded  speak silent -provoked Delivering: StopRewriter SayServerEnded ShutClient
-	OutOfStep                           Delivering: StopRewriter StartTimer ShutClient ShutServer
+	LostSync                            Delivering: StopRewriter StartTimer ShutClient ShutServer
 	Drain                               stays
 	Expire -speak                       Delivering: StopRewriter StartTimer ShutClient ShutServer
 	Expire speak                        Delivering: StopRewriter StartTimer SayShutdown ShutClient ShutServer
@@ -100,7 +100,7 @@ HalfClosed
 	ClientLost                          impossible
 	ServerRefused                       stays
 	ServerEnded                         DeliveringHalfClosed: StopRewriter ShutClient
-	OutOfStep                           DeliveringHalfClosed: StopRewriter StartTimer ShutClient
+	LostSync                            DeliveringHalfClosed: StopRewriter StartTimer ShutClient
 	Drain                               stays
 	Expire served                       DeliveringHalfClosed: StopRewriter StartTimer ShutClient
 	Expire -served -speak               DeliveringHalfClosed: StopRewriter StartTimer ShutClient
@@ -117,7 +117,7 @@ Delivering
 	ClientLost                          DeliveringHalfClosed
 	ServerRefused                       stays
 	ServerEnded                         impossible
-	OutOfStep                           impossible
+	LostSync                            impossible
 	Drain                               stays
 	Expire                              Delivering: StartTimer
 	Delivered                           Lingering: StartTimer
@@ -130,7 +130,7 @@ DeliveringHalfClosed
 	ClientLost                          impossible
 	ServerRefused                       stays
 	ServerEnded                         impossible
-	OutOfStep                           impossible
+	LostSync                            impossible
 	Drain                               stays
 	Expire                              DeliveringHalfClosed: StartTimer
 	Delivered                           Closed: Close
@@ -143,7 +143,7 @@ Lingering
 	ClientLost                          Closed: Close
 	ServerRefused                       stays
 	ServerEnded                         impossible
-	OutOfStep                           impossible
+	LostSync                            impossible
 	Drain                               stays
 	Expire                              stays
 	Delivered                           impossible
@@ -156,7 +156,7 @@ Closed
 	ClientLost                          stays
 	ServerRefused                       stays
 	ServerEnded                         stays
-	OutOfStep                           stays
+	LostSync                            stays
 	Drain                               stays
 	Expire                              stays
 	Delivered                           stays

@@ -126,7 +126,7 @@ func (m *model) step(t *testing.T) {
 		m.pending = m.rnd.IntN(2) == 0
 	case 5: // the server's stream
 		if m.state.ReadsServer() && !m.delivering && m.rnd.IntN(4) == 0 {
-			m.report(t, []Event{ServerEnded, OutOfStep}[m.rnd.IntN(2)])
+			m.report(t, []Event{ServerEnded, LostSync}[m.rnd.IntN(2)])
 		}
 	case 6:
 		if m.delivering {
