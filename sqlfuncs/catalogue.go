@@ -24,7 +24,7 @@ var (
 	}
 )
 
-// functions lists everything that is served. Families come after the plain functions: an exact
+// functions lists the functions of the message bus; those of the work queue and the semaphore follow (workqueue.go, semaphore.go). Families come after the plain functions: an exact
 // name always wins over a family's reading of it.
 var functions = []*Func{
 	{

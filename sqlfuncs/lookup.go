@@ -33,7 +33,7 @@ func indexByName() map[string]*Func {
 	return m
 }
 
-// All returns the functions of the catalogue in the manual's order.
+// All returns the functions of the catalogue: the message bus, the work queue, the semaphore.
 func All() []*Func { return append([]*Func(nil), functions...) }
 
 // Lookup finds the function that a call of mbus4.<name> means. Names of queues are lower case, so

@@ -30,7 +30,7 @@ type ClientFlow struct {
 	copyEnds int
 	// buffered is the memory that a long message has while it is buffered.
 	buffered memory.LongMessage
-	// short is set while a message is looked at of which there was no memory to buffer more than the head.
+	// short means that of the message at hand only the head is buffered, for lack of memory.
 	short bool
 	// unread is the long message that passes without being read; nil nearly always.
 	unread *unread

@@ -4,15 +4,24 @@
 //
 // # Invariants
 //
-//   - Each session has one queue of outstanding requests. What a feed of the client's bytes adds is queued (Expect, [Inbox])
-//     before the bytes are written to the server.
-//   - A reply that cannot be one to the oldest outstanding request ends the session: see [IsOutOfStep].
-//   - Every byte goes on as it came, except the text of a Query or Parse for which the Rewriter made a Plan, and the reports
-//     (ErrorResponse, NoticeResponse) a Plan or the Rewriter changed. Besides, the statements that a Plan adds are sent, and
-//     what the server replies to them is taken out (prelude.go, probe.go, Plan.Hidden).
+//   - Each session has one queue of outstanding requests. ClientFlow.Feed collects the new ones; the relay queues them (Expect,
+//     [Inbox]) before it writes that Feed's output to the server.
+//   - A reply that fits none of the ways in which the replies so far can be read (there is nearly always one: reading.go) ends
+//     the session: see [IsOutOfStep].
+//   - Every byte goes on as it came, except: the text of a Query or Parse for which the Rewriter made a Plan; reports
+//     (ErrorResponse, NoticeResponse) that a Plan or the Rewriter changed; the command tag that a Plan promises; a message that is
+//     refused, in whose place the server gets one that fails; a Bind that is sent again behind a prelude statement that ended the transaction.
+//   - The proxy also sends statements of its own (prelude.go, probe.go) and, where too much is outstanding, a Flush. Of the replies to
+//     them the client sees nothing but errors and notices.
 //   - What a prepared statement or portal stands for is known in one table (names.go). Where it cannot be known, a statement that
 //     depends on it is refused, or the session ends.
 //   - Everything a client can make grow has a bound: outstanding requests, names, portals, texts.
+//
+// # Who owns what
+//
+// The direction client to server owns ClientFlow, the other the server's flow with the queue and its readings. Both use the
+// settings (an atomic pointer), the table of names (its mutex), and for each message that has to be waited for an outcome,
+// which is settled once.
 //
 // # What it refuses to know
 //

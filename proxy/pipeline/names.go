@@ -19,8 +19,8 @@ import (
 //     statements, and there are such only in sessions that have had a bind-time plan. The direction client to server adds
 //     a binding when it is sent, and the other settles it when the server has replied.
 //
-// A binding that takes a name away is noted to save memory only. To bind or execute a name that is not there is an error,
-// and then the server skips what belongs to it; so all that matters is what bound the name last.
+// A binding that takes a name away is noted to save memory only. Using a name that is not there fails and makes the
+// server skip the rest; so only the last binding of a name need be known.
 type names struct {
 	mu                  sync.Mutex // while it is held, only the mutex of the budget is locked
 	statements, portals nameTable

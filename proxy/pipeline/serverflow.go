@@ -74,7 +74,7 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 	f.latest = typ
 	switch typ {
 	case wire.MsgDataRow, wire.MsgCopyData:
-		// The bulk of what servers send: the queue is not looked at while the request at its head takes rows.
+		// The bulk of what servers send: of the queue only the head is looked at, as long as it takes rows.
 		if !f.takesRows() {
 			if typ == wire.MsgDataRow && f.probed() != nil && size <= maxAnswer {
 				return size

@@ -5,7 +5,7 @@
 //
 // # Goroutines
 //
-// These are all goroutines of the proxy, and what ends each. In this room:
+// These are the goroutines of this room, and what ends each:
 //
 //	loop.run                of each loop             Sessions.Close, once no session is left
 //	looped.rewrite          of a session in a loop,  the Rewriter's answer, for which it gets a context that ends
@@ -15,34 +15,31 @@
 //	                        in no loop               closed; it may be in the Rewriter as well
 //	Session.serverToClient  of a session that is     that nothing more comes from the server, or that both
 //	                        in no loop               connections are closed
-//	timers                  of the grace time        they run no longer than a transition of package life takes
+//	timers                  of the grace time        one for each session that ends; it reports life.TimedOut
 //
 // Both connections are closed by whoever makes the transition into life.Closed. A session that is in no loop is
 // forgotten when its last goroutine has ended; one of a loop at once.
 //
-// In the rest of proxy:
-//
-//	Server.accept           of each listener         Server.Shutdown or Close, which close the listeners
-//	the startup of a client (server.go)              that it has logged in or failed to; the startup timeout;
-//	                                                 Shutdown, Close
-//	Server.Shutdown's wait  (shutdown.go)            the end of the last startup and session
-//	Server.cancelAll        (cancel.go), at the end  the server's answer, or two seconds
-//	                        of a drain
-//	asking the hosts        (upstream/route.go)      their answers, or the end of the startup that asked
-//	timers                  pipeline/holding.go: whether the client of a statement with the Rewriter is there;
-//	                        startup/gate.go: who is to make room; auth/verifiers.go: what is forgotten.
-//	                        They run for a moment
+// All others of the program are in docs/tour.md.
 //
 // # Invariants
 //
 //   - One server connection per client connection, for the whole life of both.
-//   - What one connection has not taken keeps the other from being read; nothing else is stored.
-//   - A session that waits holds no buffer.
+//   - What one connection has not taken keeps the other from being read: at most one batch for each direction is stored,
+//     besides what docs/security.md bounds.
+//   - An idle session holds no buffer for reading.
 //   - A panic ends one session and is counted.
-//   - Each event of package life has one goroutine that reports it, see ending.go; only Cut comes from anywhere.
+//   - Each event of package life has one goroutine that reports it, see ending.go; Cut, TimedOut, Drain and Expire come
+//     from others.
+//
+// # Who owns what
+//
+// A session in a loop belongs to that loop's goroutine. While the Rewriter has a statement, the goroutine looped.rewrite owns the
+// session's ClientFlow, and the loop does not touch it; the rest stays the loop's. A session in no loop has one goroutine for each direction, which owns
+// that direction's flow and the reading from its connection; Session.mu guards what both need: the Inbox and the state of life.
 //
 // # What it refuses to know
 //
-// What messages mean (pipeline does), how a session ends (life does), and how sessions come about. Of ours it imports
-// these two, wire, fatal, memory, endpoint, and of upstream where a session's server is.
+// What messages mean (pipeline does), how a session ends (life does), and how sessions come about. Of upstream
+// it knows only where a session's server is.
 package relay

@@ -8,7 +8,7 @@ import (
 // ErrFraming is the error of a length no message can have.
 var ErrFraming = errors.New("message length out of range")
 
-// Framer finds messages in a stream that comes in batches. A batch is walked with next; a message
+// Framer finds messages in a stream that comes in batches. A batch is walked with Next; a message
 // goes on unseen unless its inspector wants (the head of) it in one piece.
 type Framer struct {
 	// left counts the bytes of the current message that still pass unseen; with dropping they go
@@ -30,19 +30,19 @@ type Framer struct {
 // Inspector decides which messages a framer gathers.
 type Inspector interface {
 	// Wants is called once for each message, when nothing more comes of the one before, and returns how
-	// many of its size bytes are to be gathered; 0: none, and drop: none, and the message is taken out.
+	// many of its size bytes are to be gathered; 0: none, and Drop: none, and the message is taken out.
 	Wants(typ byte, size int) int
 }
 
 // Answers of Inspector.Wants.
 const (
 	Drop = -1
-	// Pause stops next before the message with ErrFull; nothing of it is taken.
+	// Pause stops Next before the message with ErrFull; nothing of it is taken.
 	Pause = -2
 )
 
-// ErrFull is returned by next where the inspector takes no more messages for now.
-var ErrFull = errors.New("too much is owed by the server")
+// ErrFull is returned by Next where the inspector takes no more messages for now.
+var ErrFull = errors.New("too much is outstanding at the server")
 
 // Watcher sees the bytes of a message that passes.
 type Watcher interface{ Saw(b []byte) }

@@ -31,7 +31,7 @@ func (a *Splicer) Replace(start, end int, repl []byte) {
 // Truncate leaves out buf[stop:].
 func (a *Splicer) Truncate(stop int) { a.stop = stop }
 
-// Result returns what is to be written; it is valid until begin or free.
+// Result returns what is to be written; it is valid until Begin or Free.
 func (a *Splicer) Result() []byte {
 	rest := a.buf[min(a.from, a.stop):a.stop]
 	if len(a.made) == 0 {
@@ -41,7 +41,7 @@ func (a *Splicer) Result() []byte {
 	return a.made
 }
 
-// Free gives memory back; an assembly that waits holds none.
+// Free gives memory back; a Splicer that waits holds none.
 func (a *Splicer) Free() {
 	a.buf = nil
 	if a.made != nil {
