@@ -69,19 +69,18 @@ func (st *statement) indexCalls(stmt *pg_query.Node) {
 	}
 	st.many = st.effects() > fewCalls
 	st.subtrees = map[any]subtree{}
-	st.indexBelow(stmt.ProtoReflect())
-}
-
-// indexBelow notes which calls lie below m and below what it holds.
-func (st *statement) indexBelow(m protoreflect.Message) {
-	from := len(st.inTree)
-	if fc, ok := m.Interface().(*pg_query.FuncCall); ok {
-		if c := st.byLocation[fc.Location]; c != nil {
-			st.inTree = append(st.inTree, c)
+	var index func(protoreflect.Message)
+	index = func(m protoreflect.Message) {
+		from := len(st.inTree)
+		if fc, ok := m.Interface().(*pg_query.FuncCall); ok {
+			if c := st.byLocation[fc.Location]; c != nil {
+				st.inTree = append(st.inTree, c)
+			}
 		}
+		tree.Children(m, index)
+		st.subtrees[m.Interface()] = subtree{from, len(st.inTree)}
 	}
-	tree.Children(m, st.indexBelow)
-	st.subtrees[m.Interface()] = subtree{from, len(st.inTree)}
+	index(stmt.ProtoReflect())
 }
 
 // below returns the calls of the statement that lie below node.

@@ -24,9 +24,13 @@ func Children(m protoreflect.Message, visit func(protoreflect.Message)) {
 
 // Walk visits m and all that lies below it, parents first. It does not go below a message for which visit returns false.
 func Walk(m protoreflect.Message, visit func(protoreflect.Message) bool) {
-	if visit(m) {
-		Children(m, func(child protoreflect.Message) { Walk(child, visit) })
+	var walk func(protoreflect.Message)
+	walk = func(m protoreflect.Message) {
+		if visit(m) {
+			Children(m, walk)
+		}
 	}
+	walk(m)
 }
 
 // NameOf returns the name that a node is, or "".
