@@ -31,8 +31,8 @@ func (d *Database) Name() string { return d.installed.Database() }
 // NoteOrder tells that a message is about to be posted that may wait for others.
 func (d *Database) NoteOrder() { d.features.NoteOrdered() }
 
-// NoteSemaphores tells that a transaction that called functions of semaphores has committed: what it
-// made possible is granted at once. It does not wait.
+// NoteSemaphores tells that a transaction that called functions of semaphores has ended, committed or not: what it
+// may have made possible is granted at once. It does not wait.
 func (d *Database) NoteSemaphores() { d.granter.Note() }
 
 // EnsureSelector checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector

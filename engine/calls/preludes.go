@@ -69,8 +69,8 @@ func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 	}
 	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
 		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
-	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("step/buried", map[string]string{"Hstore": site.HstoreSchema}))
-	return t.fill("step/run_on", map[string]string{
+	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", map[string]string{"Hstore": site.HstoreSchema}))
+	return t.fill("prelude/run_on", map[string]string{
 		"Consume": consume,
 		"Exec":    sqlfuncs.QuoteLiteral(text),
 		"Bury":    bury,
@@ -92,7 +92,7 @@ func (t *Texts) processQueue(call PreludeCall) (string, error) {
 		}
 		values["Handler"] = sqlfuncs.QuoteLiteral(text)
 	}
-	return t.fill("step/process_queue", values), nil
+	return t.fill("prelude/process_queue", values), nil
 }
 
 // processID reads the number of a process as the server would read it.
@@ -145,7 +145,7 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 	post := t.statement(site, "post", "mbus4_call.post", storedMark, fmt.Sprintf("select 1::bigint, %s::text, $1, null::%s.hstore, %s, %s, %s, null::text", quoted, site.HstoreSchema,
 		or("properties", "null::"+site.HstoreSchema+".hstore"), or("delayed_until", "null::timestamp"), or("expires", "null::timestamp")))
 	sum := md5.Sum([]byte(view))
-	return t.fill("step/create_view", map[string]string{
+	return t.fill("prelude/create_view", map[string]string{
 		"Queue":       quoted,
 		"Consumer":    sqlfuncs.QuoteLiteral(consumer),
 		"NoQueue":     sqlfuncs.QuoteLiteral(fmt.Sprintf(`queue "%s" does not exist`, queue)),
@@ -162,10 +162,10 @@ func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
 // viewColumn is a column of a view: one of qt_model's.
 type viewColumn struct{ name, typ string }
 
-// storedMark is the mark of a call in a function or statement that belongs to no client's session and text.
+// storedMark is the mark in the functions of views and in the engine's own statements, which have neither number nor secret.
 const storedMark = "0"
 
-// mark is the call's in markers of errors.
+// mark is what stands in the marker of an error of this call: its number and the session's secret.
 func (c PreludeCall) mark() string { return strconv.Itoa(c.Number) + " " + c.Secret }
 
 // ownError is a regular expression for a message of the server's that quotes a marker of this session, with the
@@ -245,7 +245,7 @@ func (t *Texts) statement(site Site, serves, columns, mark, args string) string 
 	return t.whole(f, use, ownNames(mark, site.HstoreSchema), f.Params, columns, args)
 }
 
-// DoBlock makes one DO statement of the codes of prelude statements. Nothing of it stays in the database.
+// DoBlock joins the code of prelude statements into one DO statement. The block itself is not stored.
 func DoBlock(codes ...string) string {
 	code := strings.Join(codes, ";\n")
 	if len(codes) > 1 {

@@ -6,8 +6,8 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// shape is what of a call decides about the text that serves it. Each shape's template is filled in once, with places (see
-// sqlfuncs) for what else a call brings: its names and its Condition.
+// shape holds the properties of a call that choose the template and its branches. Calls of one shape share one filled-in
+// template; what differs between them (names, Condition) is left open as places, see sqlfuncs.
 type shape struct {
 	template    string
 	result      string // Func.Serves
@@ -48,7 +48,7 @@ func templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 	return f.Serves
 }
 
-// scope is what a template that serves a call may name: the fields of newScope, and in a part what With gives it.
+// scope holds what a template that serves a call may name: the values of newScope, and in a part what With adds.
 type scope map[string]any
 
 // Places of a call's names and its Condition; those of arguments and of the secret are package sqlfuncs's.
@@ -83,13 +83,13 @@ func newScope(s shape) scope {
 	}
 }
 
-// With is what a part of the text may name: the call, and what it is given, SQL by names and values in turn. What a part
-// around it was given it does not know.
+// With returns the scope for a template in sql/part: the call's values from newScope, plus given, a list of name, SQL, name,
+// SQL, … Values that were given to the part around it are not passed on.
 func (s scope) With(given ...string) scope {
 	p := newScope(shape{})
 	for name := range p {
 		if p[name] = s[name]; p[name] == nil {
-			delete(p, name) // none of a call's text: whoever names it is told
+			delete(p, name) // left out, so that a template that uses it fails (missingkey=error)
 		}
 	}
 	for i := 0; i+1 < len(given); i += 2 {

@@ -26,7 +26,8 @@ type variant struct {
 	ordered bool
 }
 
-// plainPost are the parameters that take several times longer when they are given.
+// plainPost are the parameters that the plain variant of post does not have, because a post that gives them takes several
+// times longer.
 var plainPost = []string{"headers", "iid"}
 
 // variants lists the functions for f, the plainest first.
@@ -76,7 +77,7 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 	}
 	call := sqlfuncs.Schema + "." + FunctionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "'"+names.Mark+"'"), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
-		return "coalesce(" + call + ", ''::pg_catalog.void)" // SQL gives null, all other languages do not
+		return "coalesce(" + call + ", ''::pg_catalog.void)" // a void function in SQL returns null, in any other language an empty void
 	}
 	return call
 }
@@ -122,7 +123,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string) Def
 	var body string
 	if f.Effect == sqlfuncs.Writes {
 		result := names.Call + "." + sqlfuncs.QuoteIdent(f.Serves)
-		if f.Set { // as one column a row is taken for a column of the set
+		if f.Set { // spread the row: returned as one column it would be taken for the first column of the result
 			result = "(" + result + ").*"
 		}
 		body = t.whole(f, use, names, params, result, strings.Join(values, ", "))

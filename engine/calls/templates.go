@@ -13,7 +13,8 @@ import (
 // and what several of them say is a file in sql/part. A template's name is its file's, without the extension, with the folder
 // before it unless that is part.
 //
-// What a file may name in {{…}} is in scope; what those in step, name and whole may, they say themselves.
+// What a file in sql itself and in part may name in {{…}} is in scope; those in part say what else they are given. For those
+// in prelude and whole see the call of fill that names the file; those in name say it themselves.
 //
 //go:embed sql
 var files embed.FS
@@ -37,7 +38,7 @@ func parseTemplates() *template.Template {
 			return fmt.Errorf("two files for %s", name)
 		}
 		text := comment.ReplaceAllString(string(b), "")
-		if !strings.HasPrefix(name, "step/") { // reports name the lines of a step
+		if !strings.HasPrefix(name, "prelude/") { // errors of PL/pgSQL name the lines of the block
 			text = strings.Join(strings.Fields(text), " ")
 		}
 		_, err = all.New(name).Parse(text)

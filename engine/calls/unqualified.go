@@ -15,7 +15,7 @@ type Unqualified struct {
 	Named []string // the names of those given by name
 }
 
-// values are what a template of sql/name says of the call.
+// values are what the templates name/ours and name/guard are filled in with.
 func (c Unqualified) values(mark string) map[string]string {
 	named := make([]string, len(c.Named))
 	for i, name := range c.Named {

@@ -14,7 +14,7 @@ const (
 	hintMargin    = 250 * time.Millisecond // how far hints stay behind what seems safe
 	leastRise     = time.Second            // a smaller rise where no message is live is not worth the WAL of a setval
 	hintSlack     = time.Millisecond       // below a live message, against rounding
-	hinterService = "hinter"               // the row of mbus4.service by which one Hinter leads
+	hinterService = "hinter"               // the row of mbus4.service by which one hinter leads
 	lowInterval   = 10 * time.Second       // between two looks below the hints
 )
 
@@ -31,8 +31,8 @@ const (
 //     may see locks. So messages still invisible belong to transactions that hold this lock, and
 //     are no older than the last time the holder was not yet seen among them.
 //
-// The floor is read before the messages, with a later snapshot for these: a transaction missing
-// among the holders by then is visible, and whoever comes later is above.
+// The floor is read first and the messages with a later snapshot: a transaction that held no lock at the first reading has
+// either ended, and its messages are visible, or posts later, above the floor.
 //
 // A clock set back, or sequences restored from a dump of a later moment, break that argument. So every ten seconds the hinter
 // looks below the hints and finds what is hidden.
@@ -46,13 +46,13 @@ type hinter struct {
 	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
 	low   time.Time       // when to look below the hints again
 
-	// What was seen of the lock's holders; stays valid, if ever more cautious, while others lead.
-	readAt  int64            // server's clock of the last reading, 0: never
-	floor   int64            // as it came out of it
+	// What the last reading of the lock's holders gave. It remains correct, only lower than need be, while another hinter
+	// leads. Times are in microseconds since 1970.
+	readAt  int64            // the server's clock when it was made, 0: never
+	floor   int64            // the result of that reading
 	holders map[string]int64 // by virtual transaction: nothing of theirs is older
 }
 
-// newHinter makes a hinter.
 func newHinter() *hinter { return &hinter{margin: hintMargin, leastRise: leastRise} }
 
 // Tick raises the hints to what is safe, and lowers them where they are wrong. It does nothing while
@@ -148,7 +148,7 @@ func (h *hinter) readFloor(ctx context.Context, conn *pgx.Conn) (now int64, err 
 		switch {
 		case known:
 		case one.pid == 0:
-			since = h.floor // it bore another name before, or was not there
+			since = h.floor // PREPARE gave it a new virtual transaction, so it may have posted before the last reading
 		default:
 			since = max(h.readAt, begins[one.pid])
 		}
@@ -286,7 +286,7 @@ func (h *hinter) set(ctx context.Context, conn *pgx.Conn, to searches) error {
 	return nil
 }
 
-// searches are ranges of time, in microseconds since 1970, by slot.
+// searches are, by slot, ranges of time in microseconds since 1970; for set, lows are the new hints and highs are not used.
 type searches struct {
 	slots       []int32
 	lows, highs []int64

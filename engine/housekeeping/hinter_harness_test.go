@@ -26,16 +26,16 @@ order by available_at, id
 limit 1
 for update skip locked`
 
-// queue is a queue with one consumer in a database with its Hinter.
+// queue is a queue with one consumer in a database with its hinter.
 type queue struct {
 	database string
 	consumer int
 	conn     *pgx.Conn // autocommit
 	hinter   *hinter
-	hinting  *pgx.Conn // the Hinter's
+	hinting  *pgx.Conn // the hinter's
 }
 
-// newQueue makes a queue. Its Hinter keeps no margin and does not look below the hints: what it hides
+// newQueue makes a queue. Its hinter keeps no margin and does not look below the hints: what it hides
 // stays hidden.
 func newQueue(t *testing.T) *queue {
 	t.Helper()
@@ -53,7 +53,7 @@ func (q *queue) newHinter(t *testing.T, dsn string) {
 	if err := admin.Settle(enginetest.Context(t), q.hinting, admin.ServiceLockWait); err != nil {
 		t.Fatal(err)
 	}
-	enginetest.Eventually(t, "the new Hinter leads", func() bool { // the server may not have seen the old one go
+	enginetest.Eventually(t, "the new hinter leads", func() bool { // the server may not have seen the old one go
 		q.tick(t)
 		return q.hinter.leads == q.hinting
 	})
@@ -93,7 +93,7 @@ func (q *queue) hint(t *testing.T) int64 {
 		"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0)", q.consumer%schema.HintSlots))
 }
 
-// busy posts and consumes, with the Hinter at work, until the hint would have risen far beyond the
+// busy posts and consumes, with the hinter at work, until the hint would have risen far beyond the
 // beginning if it could.
 func (q *queue) busy(t *testing.T, round string) {
 	t.Helper()

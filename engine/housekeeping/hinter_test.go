@@ -79,7 +79,7 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 			},
 			commit: "commit",
 		},
-		"prepared while the Hinter looks": {
+		"prepared while the hinter looks": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
 				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")
@@ -99,7 +99,7 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 			},
 			commit: "commit prepared 'unseen'",
 		},
-		"another Hinter takes over": {
+		"another hinter takes over": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
 				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")
@@ -110,7 +110,7 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 			},
 			commit: "commit",
 		},
-		"another Hinter that may not see activity": {
+		"another hinter that may not see activity": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
 				dsn := enginetest.PlainOwner(t, q.database)
 				enginetest.Exec(t, poster, "begin")
@@ -121,7 +121,7 @@ func TestHintWaitsForOpenPoster(t *testing.T) {
 			},
 			commit: "commit",
 		},
-		"another Hinter finds it prepared": {
+		"another hinter finds it prepared": {
 			post: func(t *testing.T, q *queue, poster *pgx.Conn) {
 				enginetest.Exec(t, poster, "begin")
 				q.post(t, poster, "late")

@@ -27,7 +27,6 @@ type releaser struct {
 	from string // the iid after which the next turn looks
 }
 
-// newReleaser makes a releaser.
 func newReleaser() *releaser { return &releaser{} }
 
 // released is what one turn of a releaser did.
@@ -36,8 +35,8 @@ type released struct {
 	Waiting bool // there are messages that wait
 }
 
-// Each iid that is waited for, one index probe each, and whether somebody is still to get it. (Why not
-// simply EXISTS: see is_msg_exists.sql.)
+// For each iid that is waited for (one index probe each): whether it is gone, that is, nobody is still to get it. (Why not
+// simply EXISTS of undelivered: see is_msg_exists.sql.)
 const waitedForSQL = `
 with recursive d (dep, n) as (
 	(select dep, 1 from mbus4.waiting where dep > $1 order by dep limit 1)

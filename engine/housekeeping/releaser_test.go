@@ -112,7 +112,7 @@ insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_i
 	}
 }
 
-// Whatever ANALYZE saw, and however many messages wait for one, the Releaser finds its way by indexes.
+// Whatever ANALYZE saw, and however many messages wait for one, the releaser finds its way by indexes.
 func TestReleaserPlans(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)

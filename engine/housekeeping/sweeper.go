@@ -17,7 +17,6 @@ type sweeper struct {
 	Now func() time.Time // nil: the server's clock
 }
 
-// newSweeper makes a sweeper with the server's clock.
 func newSweeper() *sweeper { return &sweeper{} }
 
 // Sweep removes everything that is to be removed now and gives the number of rows.

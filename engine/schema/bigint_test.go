@@ -53,7 +53,7 @@ func TestIDsBeyondInt(t *testing.T) {
 	want("m2", "select iid from mbus4.at_dyn_consume('q', 't.data->''n'' = ''2''', 'default', '1')")
 	want("m1 m3", "select string_agg(iid, ' ') from mbus4.at_consumen('q', 'default', 2, '1')")
 	want("2", "select (data->'n') from mbus4.at_consume('q', 'default', '1')")
-	enginetest.Eventually(t, "the Releaser wakes what waited", func() bool {
+	enginetest.Eventually(t, "the releaser wakes what waited", func() bool {
 		return enginetest.One[bool](t, conn, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id and c.queue = 'q' where m.iid = 'm4' and m.available_at < 'infinity')")
 	})
 	enginetest.Eventually(t, "a hint rises", func() bool {

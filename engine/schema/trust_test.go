@@ -277,7 +277,7 @@ func everything(t *testing.T, name, adminDSN string) {
 	if got := enginetest.One[string](t, client, "select iid || (headers operator(public.->) 'destination'::text) from mbus4.at_consume('q', 'default', '1')"); got != "firstq" {
 		t.Errorf("consumed %s", got)
 	}
-	enginetest.Eventually(t, "the Releaser wakes what waited", func() bool {
+	enginetest.Eventually(t, "the releaser wakes what waited", func() bool {
 		return enginetest.One[bool](t, client, "select not exists (select from mbus4.waiting)")
 	})
 	if got := enginetest.One[string](t, client, "select iid from mbus4.at_dyn_consume('q', 't.iid = ''then''', 'default', '1')"); got != "then" {

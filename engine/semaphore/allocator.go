@@ -73,7 +73,6 @@ type allocator struct {
 	quietFrom time.Time // last change seen or made
 }
 
-// newAllocator makes an allocator.
 func newAllocator(hstoreSchema string, f *schema.Features, interval time.Duration) *allocator {
 	g := &allocator{texts: calls.New(), hstore: hstoreSchema, features: f, interval: interval}
 	g.forget()
@@ -193,7 +192,7 @@ func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out 
 func (g *allocator) settleFront(f *front) {
 	s := f.slots
 	s.busy = f.refused
-	if f.closed || len(f.refused) > 0 {
+	if f.skipped || len(f.refused) > 0 {
 		g.busy[f.id] = time.Now().Add(busyInterval)
 	}
 	if len(f.refused) > 0 && f.given > 0 {

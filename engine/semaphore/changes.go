@@ -56,7 +56,7 @@ func (g *allocator) follow(ctx context.Context, conn *pgx.Conn) (entries int, er
 				return nil
 			}
 			if priority != nil {
-				s.raise(place{*priority, *arrival})
+				s.startAt(place{*priority, *arrival})
 			}
 			switch {
 			case task == nil:

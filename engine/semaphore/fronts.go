@@ -14,13 +14,13 @@ type front struct {
 	slots      *slots
 	active     int
 	tryRelease int
-	scanned    []slotTask     // the first ones that wait from the floor on, in order
-	fresh      []slotTask     // and of those before it
-	waiting    []slotTask     // both, in order, but for those that were locked
-	whole      bool           // there are no others
+	scanned    []slotTask     // the first tasks that wait from the floor on, in order
+	fresh      []slotTask     // waiting tasks before the floor
+	waiting    []slotTask     // fresh and scanned in order, without those whose rows were locked in the last turn
+	whole      bool           // scanned holds all waiting tasks from the floor on
 	given      int            // how many of waiting get a slot
 	refused    map[int64]bool // tasks whose rows were locked, or gone, in this turn
-	closed     bool           // the semaphore's own row was locked, or has changed
+	skipped    bool           // the semaphore's own row was locked or has changed, so nothing was done
 }
 
 // arrange puts the waiting tasks together and takes out those that were locked.
@@ -58,6 +58,8 @@ func (f *front) displaces(next int) bool {
 	return f.waiting[next].priority > last.priority
 }
 
+// Here, in frontsSQL and in rivalsSQL semaphore_id is compared negated, as it stands in the indexes semaphore_task_running and
+// semaphore_task_wait: so the planner cannot choose the primary key, by which it would read all tasks of a semaphore.
 const loadRunningSQL = `
 select q.id, t.task_id, t.priority, t.arrival, t.status = 'TRY_RELEASE'
 from unnest($1::int[]) q (id)

@@ -1,7 +1,7 @@
 -- What the orders $1 to $5 change, with an event for each. Nobody is granted anything while the limits of the
 -- semaphore change, or have changed: the row is locked, so a new limit comes after what was granted under
--- the old one. Rows that others hold are passed over. Columns are those of the arguments of the Post, the engine's own way
--- of posting.
+-- the old one. Rows that others hold are passed over. The columns are the parameters of the function post, see
+-- calls.Texts.Posting.
 with mbus4_locked as materialized (
     select s.id, s.key
     from unnest($1::int[], $2::int[]) q (id, active)

@@ -42,7 +42,7 @@ type Granter struct {
 	bell      bell
 
 	exist  atomic.Bool  // there are semaphores
-	noted  atomic.Bool  // somebody here has committed a change since the last turn
+	noted  atomic.Bool  // a transaction of this proxy that may have changed semaphores has ended since the last turn
 	usedAt atomic.Int64 // when the keeper last found the database in use, in nanoseconds since 1970
 	busyAt time.Time    // when something last happened; of run
 }
@@ -64,8 +64,8 @@ func (s *Granter) Stop() { s.service.Stop() }
 // Done is closed when granting has ended: by Stop, or because the database is gone.
 func (s *Granter) Done() <-chan struct{} { return s.service.Done() }
 
-// Note tells that a transaction that called functions of semaphores has committed: what it made possible is granted at
-// once. It does not wait.
+// Note tells that a transaction that called functions of semaphores has ended, committed or not: what it may have made
+// possible is granted at once. It does not wait.
 func (s *Granter) Note() {
 	s.exist.Store(true)
 	s.noted.Store(true)
@@ -88,7 +88,6 @@ func (s *Granter) inUse() bool {
 	return time.Since(time.Unix(0, s.usedAt.Load())) < usedFor
 }
 
-// run grants until ctx ends.
 func (s *Granter) run(ctx context.Context) {
 	backoff := grantFirstBackoff
 	for ctx.Err() == nil {

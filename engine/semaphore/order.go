@@ -50,9 +50,9 @@ func (t slotTask) compare(u slotTask) int {
 type slots struct {
 	running []slotTask      // all that are ACQUIRED or TRY_RELEASE, in order
 	places  map[int64]place // of those, by task
-	// floor: no task that waits stands before it, but for fresh ones and those the changes will tell of.
-	// Between it and a better task that came later lie, under an old snapshot, the index entries of all
-	// that were granted meanwhile: so such tasks are not looked for, but remembered.
+	// floor is the place where the scan for waiting tasks starts. Waiting tasks before it are in fresh, or in changes not
+	// read yet. They are remembered, not searched for: starting at an earlier place would walk the dead index entries of
+	// all tasks granted since, which an old snapshot keeps.
 	floor place
 	fresh map[int64]place // tasks before floor that wait, or did
 	busy  map[int64]bool  // tasks whose rows others had locked in the last turn
@@ -76,12 +76,13 @@ func (s *slots) wait(id int64, at place) {
 				first = p
 			}
 		}
-		s.raise(first)
+		s.startAt(first)
 	}
 }
 
-// raise notes that tasks wait from that place on.
-func (s *slots) raise(from place) {
+// startAt moves floor to an earlier place, because a task waits there, and forgets the fresh tasks that the scan now
+// finds. It does nothing where floor is no later already.
+func (s *slots) startAt(from place) {
 	if from.compare(s.floor) >= 0 {
 		return
 	}
@@ -124,8 +125,8 @@ func (s *slots) remove(id int64) {
 //   - As many as are too many are asked to leave, from the tail.
 //   - One more is asked for each waiting task of a greater priority than that one's, but none of the first
 //     active - tryRelease. Equal priorities displace nobody.
-//   - Nobody is asked twice, and whoever was asked and is still expected to leave counts: one that has
-//     since got a greater priority than all that wait is not.
+//   - A task that was asked before, or whose row is locked, is not asked again and counts as leaving, unless it has a slot
+//     within active and its priority is now at least that of the first waiting task.
 func decide(active, tryRelease int, running, waiting []slotTask, busy map[int64]bool) (grant, ask []slotTask) {
 	if free := active - len(running); free > 0 {
 		return waiting[:min(free, len(waiting))], nil

@@ -101,7 +101,7 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 		f := o.fronts[id]
 		switch {
 		case done[id] == nil:
-			f.closed = true
+			f.skipped = true
 		case !done[id][o.tasks[i]]:
 			if f.refused == nil {
 				f.refused = map[int64]bool{}

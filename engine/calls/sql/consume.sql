@@ -1,5 +1,5 @@
 -- At most amt messages, the longest deliverable first. The scan starts at the consumer's hint: what
--- lies below it is gone, though an old snapshot may keep its index entries (see Hinter). An array of
+-- lies below it is gone, though an old snapshot may keep its index entries (see engine/housekeeping/hinter.go). An array of
 -- row addresses keeps the planner from guessing how many there are. The conditions are written so that
 -- it takes most rows in the range for matches: else it fetches and sorts a whole backlog (see
 -- TestConsumePlanIsStable).

@@ -1,5 +1,5 @@
 -- Old code gives the consumer first: it is read that way when only the second argument names a queue.
--- The selector's row is there already (see Selectors).
+-- The selector's row is there already: see engine/selectors.
 {{.Call}}_asked as materialized (
     select a.n, q.id as queue_id, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id, s.headers, s.properties, s.data, a.noindex,
            coalesce(q.name, pg_catalog.format('mbus4-error {{.Mark}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,

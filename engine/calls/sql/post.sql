@@ -1,10 +1,14 @@
--- One row for each consumer of the queue that selects the message. A message that no consumer wants is
--- not stored, but its iid is given all the same. nextval comes before the clock: from then on the Hinter
--- knows of the message. The headers that are not the caller's follow from the row when it is read, and
--- so does the iid, unless it does not fit (see migrations/0003_iids.sql). Expressions of one list are
--- evaluated in its order. That the queue exists is checked where it is done, not where the result is read,
--- for nobody may read it. The time is turned into a number of microseconds by floating point where
--- that is exact, which is cheaper.
+-- Posts a message: stores one row for each consumer of the queue that selects it, and returns its iid. A message that no
+-- consumer wants is not stored, but its iid is returned all the same.
+--
+-- nextval comes before the clock: from then on the hinter knows of the message (engine/housekeeping/hinter.go). The
+-- expressions of one select list are evaluated in its order. The headers that are not the caller's follow from the row when
+-- it is read, and so does the iid, unless it does not fit (see migrations/0003_iids.sql).
+--
+-- That the queue exists is checked in _posted, which the insert reads, and not in the last query: the client's statement need
+-- not read the iid, and the error would not be raised then.
+--
+-- Microseconds are computed in floating point where that is exact, because it is cheaper.
 {{- $queue := "a.qname"}}
 {{- if and .Rows .FixesQueue}}{{$queue = .Arg "qname"}}{{end}}
 {{- $lookup := and .Rows (not .FixesQueue)}}

@@ -1,2 +1,2 @@
--- What is left to call when the step has done the work; see step/process_queue.sql.
+-- What is left to call when the prelude statement has done the work; see prelude/process_queue.sql.
 mbus4.queue_processed({{.Arg "current_process_id"}}, {{.Arg "handler"}})

@@ -1,7 +1,7 @@
 -- Part of the calls that remove messages (_taken): what waited for these only is woken, a few at most;
--- the Releaser does the rest. Nearly always nothing waits, which one probe of an index for each message
+-- the releaser (engine/housekeeping/releaser.go) does the rest. Nearly always nothing waits, which one probe of an index for each message
 -- says: it is ordered and limited so that no statistics can make the planner read the table instead.
--- nextval comes before the clock and tells the Hinter that a message appears.
+-- nextval comes before the clock and tells the hinter that a message appears.
 {{.Call}}_woken as (
     update mbus4.message m
     set available_at = case when pg_catalog.nextval('mbus4.message_id') > 0
