@@ -70,7 +70,7 @@ var databases atomic.Int32
 // Context ends with the test, or when something hangs.
 func Context(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
