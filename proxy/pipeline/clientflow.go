@@ -192,53 +192,28 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		}
 		f.before.skips = false
 	}
-	switch typ {
-	case wire.MsgCopyDone, wire.MsgCopyFail:
+	if typ == wire.MsgCopyDone || typ == wire.MsgCopyFail {
 		f.push(copyEnd, nil)
 		return 0
-	case wire.MsgQuery, wire.MsgParse, wire.MsgBind, wire.MsgDescribe, wire.MsgExecute, wire.MsgClose, wire.MsgSync, wire.MsgFunctionCall:
-		if f.full() {
-			return wire.Pause
-		}
-	default:
+	}
+	kind := kindOf(typ)
+	if kind == 0 {
 		return 0
 	}
-	switch typ {
-	case wire.MsgQuery:
-		if f.rewriter != nil {
-			return wantsText(size)
-		}
-		f.push(kindQuery, nil)
-	case wire.MsgParse:
-		if f.rewriter != nil {
-			return wantsText(size)
-		}
-		f.push(kindParse, nil)
-	case wire.MsgBind:
-		if f.planned {
-			return min(size, wire.MaxNames)
-		}
-		f.push(kindBind, nil)
-	case wire.MsgDescribe:
-		if f.planned {
-			return min(size, wire.MaxNames)
-		}
-		f.push(kindDescribe, nil)
-	case wire.MsgExecute:
-		if f.planned {
-			return min(size, wire.MaxNames)
-		}
-		f.push(kindExecute, nil)
-	case wire.MsgClose:
-		if f.planned {
-			return min(size, wire.MaxNames)
-		}
-		f.push(kindClose, nil)
-	case wire.MsgSync:
-		f.push(kindSync, nil)
-	case wire.MsgFunctionCall:
-		f.push(kindFunctionCall, nil)
+	if f.full() {
+		return wire.Pause
 	}
+	switch kind {
+	case kindQuery, kindParse:
+		if f.rewriter != nil {
+			return wantsText(size)
+		}
+	case kindBind, kindDescribe, kindExecute, kindClose:
+		if f.planned {
+			return min(size, wire.MaxNames)
+		}
+	}
+	f.push(kind, nil)
 	return 0
 }
 

@@ -23,6 +23,30 @@ const (
 	copyEnd
 )
 
+// kindOf returns the kind of request that a message of the client is; 0: none.
+func kindOf(typ byte) requestKind {
+	switch typ {
+	case wire.MsgQuery:
+		return kindQuery
+	case wire.MsgFunctionCall:
+		return kindFunctionCall
+	case wire.MsgParse:
+		return kindParse
+	case wire.MsgBind:
+		return kindBind
+	case wire.MsgDescribe:
+		return kindDescribe
+	case wire.MsgExecute:
+		return kindExecute
+	case wire.MsgClose:
+		return kindClose
+	case wire.MsgSync:
+		return kindSync
+	default:
+		return 0
+	}
+}
+
 func (k requestKind) String() string {
 	switch k {
 	case kindQuery:
