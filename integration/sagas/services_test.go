@@ -60,15 +60,12 @@ func (s *saga) serve(t *testing.T, cfg tour.Config, prefixes ...string) {
 		}
 	}
 	cfg.Tune = func(name string, c *pgx.ConnConfig) {
-		dial := c.DialFunc
-		c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dial(ctx, network, address)
-			if tcp, ok := conn.(*net.TCPConn); ok {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.sockets[name] = tcp
-			}
-			return conn, err
+		// Not DialFunc: pgx dials with it for requests to cancel as well.
+		c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.sockets[name] = conn.Conn().(*net.TCPConn)
+			return nil
 		}
 	}
 	ctx, stop := context.WithCancel(harness.Context(t))
