@@ -134,7 +134,7 @@ func (in Installation) check(want int) error {
 		return &refusal.Error{
 			Code:    refusal.NotInRequiredState,
 			Message: fmt.Sprintf("schema mbus4 of database %q was made by a mbusproxy from before its first release", in.database),
-			Hint: "Consume what it still holds with that program, then drop the schemas mbus4 and mbus4_views; mbusproxy has not touched them.",
+			Hint:    "Consume what it still holds with that program, then drop the schemas mbus4 and mbus4_views; mbusproxy has not touched them.",
 		}
 	case in.version > want:
 		return &refusal.Error{
