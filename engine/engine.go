@@ -24,7 +24,7 @@ const codeShuttingDown = "57P01"
 const (
 	defaultSweepInterval = 5 * time.Second
 	failureMemory        = time.Second      // how long a database that failed is not tried again
-	openTimeout          = 30 * time.Second // one attempt: connecting, waiting for another proxy's migration, migrating
+	openTimeout          = 30 * time.Second // one attempt: connecting, waiting for another proxy's upgrade, upgrading
 )
 
 // Options configures an Engine.

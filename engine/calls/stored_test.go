@@ -82,16 +82,16 @@ var evaluations = []evaluated{
 
 const fill = `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
 	select n, c.id, '2020-01-01', '2020-01-01', 'i' || n, {hstore}.hstore('n', n::text)
-	from generate_series(1, 3) n, mbus4.consumer c where c.queue = 'q'`
+	from generate_series(1, 3) n, mbus4.consumer c where c.qname = 'q'`
 
 const semaphoreRow = `with s as (insert into mbus4.semaphore (id, key) values (77, 'k') returning id)
 	insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select id, 4, 1, -1 from s`
 
 // state is all that the calls change, but for what is another value each time.
 const state = `select concat_ws(' / ',
-	(select string_agg(format('%s %s %s', q.name, q.kind, q.consumers_cnt), ',' order by q.name) from mbus4.queue q),
-	(select string_agg(format('%s %s %s %s', c.queue, c.name, c.target, c.selector_id), ',' order by c.queue, c.name) from mbus4.consumer c),
-	(select string_agg(format('%s %s %s %s', c.queue, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
+	(select string_agg(format('%s %s %s', q.qname, q.kind, q.consumers_cnt), ',' order by q.qname) from mbus4.queue q),
+	(select string_agg(format('%s %s %s %s', c.qname, c.name, c.target, c.selector_id), ',' order by c.qname, c.name) from mbus4.consumer c),
+	(select string_agg(format('%s %s %s %s', c.qname, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
 	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
 	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),
 	(select string_agg(s::text, ',' order by s.id) from mbus4.semaphore s),
@@ -111,8 +111,8 @@ func TestFunctions(t *testing.T) {
 		if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil || len(res.Warnings) > 0 {
 			t.Fatalf("%+v, %v", res, err)
 		}
-		enginetest.Exec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
-		enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name in ('q', 'r')")
+		enginetest.Exec(t, conn, "insert into mbus4.queue (qname, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
+		enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, qname, name) select id, qname, 'default' from mbus4.queue where qname in ('q', 'r')")
 		texts := calls.New()
 		missing := map[string]bool{}
 		for _, d := range texts.Definitions(schema) {

@@ -19,6 +19,7 @@ type Installation struct {
 	role         string // the engine's own
 	schema       bool   // a schema mbus4 exists
 	foreign      bool   // a schema mbus4 exists that is not ours
+	unreleased   bool   // it was made by a program from before the first release
 	version      int    // 0: nothing installed
 	hstoreSchema string // quoted where needed; "": the extension is not there
 	owner        string // of the schema
@@ -47,6 +48,7 @@ select d.oid, d.datname::text, current_user::text,
            exists (select from pg_catalog.pg_class where relnamespace = n.oid and relname <> 'upgrade_lock')
            or exists (select from pg_catalog.pg_proc where pronamespace = n.oid)
            or exists (select from pg_catalog.pg_type where typnamespace = n.oid and typname not in ('upgrade_lock', '_upgrade_lock'))),
+       v.oid is not null and not exists (select from pg_catalog.pg_attribute where attrelid = v.oid and attname = 'oldest'),
        v.oid is not null,
        coalesce((select pg_catalog.quote_ident(hn.nspname) from pg_catalog.pg_extension e
                  join pg_catalog.pg_namespace hn on hn.oid = e.extnamespace
@@ -75,7 +77,7 @@ func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	if in.granted, err = granted(ctx, conn); err != nil {
 		return in, err
 	}
-	if in.usable && in.version >= selectorRowsVersion {
+	if in.usable {
 		if in.stale, err = selectors.Stale(ctx, conn, in.major); err != nil {
 			return in, err
 		}
@@ -89,7 +91,7 @@ func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	var in Installation
 	var versioned, readable bool
-	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign,
+	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign, &in.unreleased,
 		&versioned, &in.hstoreSchema, &in.owner, &readable, &in.major)
 	if err != nil {
 		return in, fmt.Errorf("looking for schema mbus4: %w", err)
@@ -100,7 +102,7 @@ func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	if err := checkTrust(ctx, conn, &in); err != nil {
 		return in, err
 	}
-	if !versioned {
+	if !versioned || in.unreleased {
 		return in, nil
 	}
 	if !readable {
@@ -127,6 +129,12 @@ func (in Installation) check(want int) error {
 			Message: fmt.Sprintf("schema mbus4 of database %q was not made by mbusproxy", in.database),
 			Hint: "Another message bus (mbus4 in PL/pgSQL?) is installed there. Consume what it still holds, " +
 				"then drop or rename the schema; mbusproxy has not touched it.",
+		}
+	case in.unreleased:
+		return &refusal.Error{
+			Code:    refusal.NotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q was made by a mbusproxy from before its first release", in.database),
+			Hint:    "Consume what it still holds with that program, then drop the schemas mbus4 and mbus4_views; mbusproxy has not touched them.",
 		}
 	case in.version > want:
 		return &refusal.Error{

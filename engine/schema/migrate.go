@@ -19,15 +19,21 @@ import (
 	"mbusproxy/rewrite/parse"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
+// The schema's first version is made by the files in baseline, in the order of their names and in one transaction. Each later
+// version is made by one step: steps/<version>_<what>.sql, beginning with 0002.
+
+//go:embed baseline/*.sql
+var baselineFiles embed.FS
+
+//go:embed steps/*.sql
+var stepFiles embed.FS
 
 // HintSlots is the number of hint sequences; consumers share them by id modulo this number. The
-// calls' SQL knows the number too: changing it is a migration.
+// calls' SQL knows the number too: changing it is a step.
 const HintSlots = 128
 
-// selectorRowsVersion is the version of the schema from which on selectors are rows.
-const selectorRowsVersion = 13
+// baselineVersion is the version of the schema that baseline makes.
+const baselineVersion = 1
 
 // Result says what Init did.
 type Result struct {
@@ -38,45 +44,49 @@ type Result struct {
 	Warnings     []string // what could not be done and is not vital
 }
 
-// migration is one numbered change of the schema.
-type migration struct {
+// step is one numbered change of the schema.
+type step struct {
 	version int
 	name    string // of its file, for messages
 	text    string // a text/template of several statements
-	// after does what SQL alone cannot, in the migration's transaction; nil: nothing.
-	after func(ctx context.Context, tx pgx.Tx, in *Installation, res *Result) error
 }
 
-// migrations lists all migrations in order. The files are named <version>_<what>.sql, without gaps. how is for the one that
-// compiles selectors.
-func migrations(how Options) ([]migration, error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
+// allSteps lists the steps in order, the baseline first.
+func allSteps() ([]step, error) {
+	var baseline strings.Builder
+	names, err := fs.Glob(baselineFiles, "baseline/*.sql") // sorted
 	if err != nil {
-		return nil, fmt.Errorf("listing migrations: %w", err)
+		return nil, fmt.Errorf("listing the baseline: %w", err)
 	}
-	steps := make([]migration, 0, len(names))
+	for _, name := range names {
+		text, err := baselineFiles.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		baseline.Write(text)
+	}
+	steps := []step{{version: baselineVersion, name: "baseline", text: baseline.String()}}
+	names, err = fs.Glob(stepFiles, "steps/*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("listing steps: %w", err)
+	}
 	for i, name := range names {
-		base := strings.TrimPrefix(name, "migrations/")
+		base := strings.TrimPrefix(name, "steps/")
 		number, _, _ := strings.Cut(base, "_")
 		version, err := strconv.Atoi(number)
-		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("migration %s: want the number %04d", base, i+1)
+		if err != nil || version != baselineVersion+1+i {
+			return nil, fmt.Errorf("step %s: want the number %04d", base, baselineVersion+1+i)
 		}
-		text, err := migrationFiles.ReadFile(name)
+		text, err := stepFiles.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("reading migration %s: %w", base, err)
+			return nil, fmt.Errorf("reading step %s: %w", base, err)
 		}
-		steps = append(steps, migration{version: version, name: base, text: string(text)})
-	}
-	steps[selectorRowsVersion-1].after = func(ctx context.Context, tx pgx.Tx, in *Installation, res *Result) error {
-		warnings, err := selectors.MakeRows(ctx, tx, how.compiling(in))
-		res.Warnings = append(res.Warnings, warnings...)
-		return err
+		steps = append(steps, step{version: version, name: base, text: string(text)})
 	}
 	return steps, nil
 }
 
-// templateData is what migrations and grants may refer to.
+// templateData is what steps and grants may refer to.
 type templateData struct {
 	Hstore string // quoted
 	Slots  []int
@@ -112,7 +122,7 @@ func (p Options) compiling(in *Installation) selectors.Compiling {
 // Prepare brings the database conn is connected to up to this program's schema, or with NoInit
 // only checks that it has it. Any number may run at once.
 func Prepare(ctx context.Context, conn *pgx.Conn, how Options, log *zap.Logger) (Installation, Result, error) {
-	steps, err := migrations(how)
+	steps, err := allSteps()
 	if err != nil {
 		return Installation{}, Result{}, err
 	}
@@ -173,9 +183,9 @@ func (in Installation) checkWithoutInit(want int) error {
 	return nil
 }
 
-// upgrade runs the missing migrations, each in its own transaction, and grants what is missing. Any number of
+// upgrade runs the missing steps, each in its own transaction, and grants what is missing. Any number of
 // proxies may do so at once: the transactions take turns, and each looks first what others have done.
-func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *Installation, res *Result, log *zap.Logger) error {
+func upgrade(ctx context.Context, conn *pgx.Conn, steps []step, in *Installation, res *Result, log *zap.Logger) error {
 	if err := bootstrap(ctx, conn, in); err != nil {
 		return err
 	}
@@ -195,11 +205,11 @@ func upgrade(ctx context.Context, conn *pgx.Conn, steps []migration, in *Install
 		}
 		ran := false
 		err := inTurn(ctx, conn, func(tx pgx.Tx) (err error) {
-			ran, err = runMigration(ctx, tx, step, in, res)
+			ran, err = runStep(ctx, tx, step, in)
 			return err
 		})
 		if err != nil {
-			return refusal.Wrap("installing migration "+step.name+" of schema mbus4", err)
+			return refusal.Wrap("installing step "+step.name+" of schema mbus4", err)
 		}
 		res.After = max(res.After, step.version)
 		if ran {
@@ -237,8 +247,8 @@ func inTurn(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
 	})
 }
 
-// runMigration runs a migration unless that has been done, and reports whether it ran.
-func runMigration(ctx context.Context, tx pgx.Tx, step migration, in *Installation, res *Result) (ran bool, err error) {
+// runStep runs a step unless that has been done, and reports whether it ran.
+func runStep(ctx context.Context, tx pgx.Tx, step step, in *Installation) (ran bool, err error) {
 	var done bool
 	if err := tx.QueryRow(ctx, `select pg_catalog.to_regclass('mbus4.schema_version') is not null`).Scan(&done); err != nil {
 		return false, fmt.Errorf("looking for schema mbus4: %w", err)
@@ -270,12 +280,7 @@ func runMigration(ctx context.Context, tx pgx.Tx, step migration, in *Installati
 		}
 		return false, err
 	}
-	if step.after != nil {
-		if err := step.after(ctx, tx, in, res); err != nil {
-			return false, err
-		}
-	}
-	_, err = tx.Exec(ctx, `insert into mbus4.schema_version (version, program) values ($1, $2)`, step.version, program())
+	_, err = tx.Exec(ctx, `insert into mbus4.schema_version (version, oldest, program) values ($1, $2, $3)`, step.version, baselineVersion, program())
 	return err == nil, err
 }
 

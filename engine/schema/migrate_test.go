@@ -66,7 +66,7 @@ func TestInitAtOnce(t *testing.T) {
 func TestInitRefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)
-	enginetest.Exec(t, enginetest.Connect(t, name), "insert into mbus4.schema_version (version, program) values (99, 'later')")
+	enginetest.Exec(t, enginetest.Connect(t, name), "insert into mbus4.schema_version (version, oldest, program) values (99, 99, 'later')")
 	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name))
 	e := enginetest.Refused(t, err, "55000")
 	if !strings.Contains(e.Message, "version 99") || !strings.Contains(e.Message, fmt.Sprint("version ", enginetest.Newest)) || e.Hint == "" {

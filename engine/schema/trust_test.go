@@ -132,7 +132,7 @@ func TestDefaultPrivileges(t *testing.T) {
 				"create trigger t before insert on mbus4.message for each row execute function s.f()",
 				"create table s.t (id bigint references mbus4.queue)",
 				"create function mbus4.f() returns int language sql as 'select 1'",
-				"insert into mbus4.queue (name, consumers_cnt) values ('x', 1)",
+				"insert into mbus4.queue (qname, consumers_cnt) values ('x', 1)",
 				"select setval('mbus4.hint_0', 1)",
 				"select from mbus4.service for update",
 				"truncate mbus4.message",
@@ -288,7 +288,7 @@ func everything(t *testing.T, name, adminDSN string) {
 	enginetest.Exec(t, client, "select mbus4.at_semaphore_enqueue('s', 1, 1, '1')")
 	db.NoteSemaphores()
 	enginetest.Eventually(t, "the task gets a slot, of which is told", func() bool {
-		return enginetest.One[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'r' and m.data operator(public.->) 'event'::text = 'Acquired')")
+		return enginetest.One[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'r' and m.data operator(public.->) 'event'::text = 'Acquired')")
 	})
 	enginetest.Eventually(t, "all is swept", func() bool {
 		return enginetest.One[bool](t, client, "select not exists (select from mbus4.view_insert) and not exists (select from mbus4.message where expires < now())")

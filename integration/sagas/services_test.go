@@ -120,7 +120,7 @@ func (s *saga) await(t *testing.T, id int64) tour.Report {
 	defer cancel()
 	r, err := tour.Await(ctx, s.conn, id)
 	if err != nil {
-		t.Fatalf("%v\n%+v\n%s", harness.Describe(err), r, s.ask(t, "select m.iid, m.available_at, c.queue, m.after from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id"))
+		t.Fatalf("%v\n%+v\n%s", harness.Describe(err), r, s.ask(t, "select m.iid, m.available_at, c.qname, m.after from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id"))
 	}
 	return r
 }

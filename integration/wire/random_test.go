@@ -81,7 +81,7 @@ func (s randomSide) play(t *testing.T, script wiretest.Script, seed uint64) [][]
 	replies := wiretest.Play(w.Hijacked.Conn, script, rand.New(rand.NewPCG(seed, 6)))
 	_ = w.Hijacked.Conn.Close()
 	harness.AwaitBackendGone(t, s.server, w.Hijacked.PID)
-	left := harness.Ask(t, s.server, `select c.queue, c.name, m.iid, m.data from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id
+	left := harness.Ask(t, s.server, `select c.qname, c.name, m.iid, m.data from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id
 		order by 1, 2, 3; select * from done order by 1, 2`)
 	last := len(replies) - 1
 	replies[last] = append(replies[last], "\n"+left...)

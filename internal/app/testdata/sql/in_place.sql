@@ -25,7 +25,7 @@ create or replace function mbus4.at_post(
                             (
                                 select pg_catalog.array_agg(c.id::bigint)
                                 from mbus4.consumer c
-                                where c.queue = z.queue
+                                where c.qname = z.queue
                                     and c.target is null
                                     and c.selector_id is not null
                                     and not c.general
@@ -103,7 +103,7 @@ create or replace function mbus4.at_post(
                         pg_catalog.clock_timestamp() as added,
                         case
                             when r.consumers is not null
-                                or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                 then pg_catalog.lower(a.qname)
                             else pg_catalog.format(
                                 ''mbus4-error ''||$6||'' 42704 queue %s does not exist'',
@@ -120,7 +120,7 @@ create or replace function mbus4.at_post(
                             pg_catalog.bool_or(c.target is null and c.general) as general,
                             pg_catalog.bool_or(c.target is not null) as routed
                         from mbus4.consumer c
-                        where c.queue = pg_catalog.lower(a.qname)
+                        where c.qname = pg_catalog.lower(a.qname)
                     ) r on true
                     offset 0
                 ) x
@@ -156,7 +156,7 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             ''mbus4-error ''||$3||'' 42704 queue "%s" has no consumer %s'',
                             a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
@@ -171,16 +171,16 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
-            c.queue,
+            c.qname as queue,
             public.hstore(
                 array[
-                    ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.queue, ''destination'', c.queue, ''seenby'',
+                    ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore(''destination''::text, c.queue) as destination
+            public.hstore(''destination''::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
     mbus4_call_taken as (
         delete from mbus4.message m

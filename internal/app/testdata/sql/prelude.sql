@@ -27,7 +27,7 @@ begin
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -42,17 +42,17 @@ begin
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
-            c.queue,
+            c.qname as queue,
             public.hstore(
                 array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
                     'seenby',
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore('destination'::text, c.queue) as destination
+            public.hstore('destination'::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -173,7 +173,7 @@ begin
                             select a.n,
                                 pg_catalog.nextval('mbus4.message_id') as id,
                                 case
-                                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                         then pg_catalog.lower(a.qname)
                                     else pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -234,7 +234,7 @@ begin
                             when exists (
                                 select
                                 from mbus4.consumer c
-                                where c.queue = p.queue and c.target is null and c.selector_id is not null
+                                where c.qname = p.queue and c.target is null and c.selector_id is not null
                             )
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
@@ -255,11 +255,11 @@ begin
                         end as selecting
                         offset 0
                     ) s
-                    join mbus4.consumer c on c.queue = p.queue
+                    join mbus4.consumer c on c.qname = p.queue
                         and c.target is null
                         and (c.selector_id is null or c.id = any(s.selecting))
                     union all (
-                        select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1
+                        select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1
                     )
                 ) r on true
             ),
@@ -343,7 +343,7 @@ begin
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -358,17 +358,17 @@ begin
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
-            c.queue,
+            c.qname as queue,
             public.hstore(
                 array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
                     'seenby',
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore('destination'::text, c.queue) as destination
+            public.hstore('destination'::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -489,7 +489,7 @@ begin
                             select a.n,
                                 pg_catalog.nextval('mbus4.message_id') as id,
                                 case
-                                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                         then pg_catalog.lower(a.qname)
                                     else pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -550,7 +550,7 @@ begin
                             when exists (
                                 select
                                 from mbus4.consumer c
-                                where c.queue = p.queue and c.target is null and c.selector_id is not null
+                                where c.qname = p.queue and c.target is null and c.selector_id is not null
                             )
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
@@ -571,11 +571,11 @@ begin
                         end as selecting
                         offset 0
                     ) s
-                    join mbus4.consumer c on c.queue = p.queue
+                    join mbus4.consumer c on c.qname = p.queue
                         and c.target is null
                         and (c.selector_id is null or c.id = any(s.selecting))
                     union all (
-                        select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1
+                        select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1
                     )
                 ) r on true
             ),
@@ -638,11 +638,11 @@ select mbus4.create_view('orders')
 ---- unprepared
 do $mbus4$
 begin
-    if not exists (select from mbus4.queue q where q.name = 'orders') then
+    if not exists (select from mbus4.queue q where q.qname = 'orders') then
         raise exception using errcode = '42704',
         message = 'queue "orders" does not exist',
         hint = 'Create it with mbus4.create_queue(qname, ncons).';
-    elsif not exists (select from mbus4.consumer c where c.queue = 'orders' and c.name = 'default') then
+    elsif not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default') then
         raise exception using errcode = '42704',
         message = 'queue "orders" has no consumer "default"',
         hint = 'Create it with mbus4.create_consumer(qname, cname).';
@@ -656,7 +656,7 @@ begin
                 c.id,
                 (
                     case
-                        when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.format(
                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
                             )
@@ -668,16 +668,16 @@ begin
                 pg_catalog.to_timestamp(
                     coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
                 ) as low,
-                c.queue,
+                c.qname as queue,
                 public.hstore(
                     array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.queue, ''destination'', c.queue, ''seenby'',
+                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                public.hstore(''destination''::text, c.queue) as destination
+                public.hstore(''destination''::text, c.qname) as destination
             from mbus4_call_args a
-            left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         ),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -771,7 +771,7 @@ begin
                         select a.n,
                             pg_catalog.nextval(''mbus4.message_id'') as id,
                             case
-                                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                     then pg_catalog.lower(a.qname)
                                 else pg_catalog.format(
                                     ''mbus4-error 0 42704 queue %s does not exist'',
@@ -827,7 +827,7 @@ begin
                 from (
                     select case
                         when exists (
-                            select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null
+                            select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null
                         )
                             then mbus4.selecting_consumers(
                                 p.queue, false,
@@ -847,8 +847,8 @@ begin
                     end as selecting
                     offset 0
                 ) s
-                join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+                join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
+                union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
             ) r on true
         ),
         mbus4_call_expired as (
@@ -907,11 +907,11 @@ select (''::pg_catalog.void) as "create_view"
 -- whenever it is bound:
 do $mbus4$
 begin
-    if not exists (select from mbus4.queue q where q.name = 'orders') then
+    if not exists (select from mbus4.queue q where q.qname = 'orders') then
         raise exception using errcode = '42704',
         message = 'queue "orders" does not exist',
         hint = 'Create it with mbus4.create_queue(qname, ncons).';
-    elsif not exists (select from mbus4.consumer c where c.queue = 'orders' and c.name = 'default') then
+    elsif not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default') then
         raise exception using errcode = '42704',
         message = 'queue "orders" has no consumer "default"',
         hint = 'Create it with mbus4.create_consumer(qname, cname).';
@@ -925,7 +925,7 @@ begin
                 c.id,
                 (
                     case
-                        when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.format(
                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
                             )
@@ -937,16 +937,16 @@ begin
                 pg_catalog.to_timestamp(
                     coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
                 ) as low,
-                c.queue,
+                c.qname as queue,
                 public.hstore(
                     array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.queue, ''destination'', c.queue, ''seenby'',
+                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                public.hstore(''destination''::text, c.queue) as destination
+                public.hstore(''destination''::text, c.qname) as destination
             from mbus4_call_args a
-            left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         ),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -1040,7 +1040,7 @@ begin
                         select a.n,
                             pg_catalog.nextval(''mbus4.message_id'') as id,
                             case
-                                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                     then pg_catalog.lower(a.qname)
                                 else pg_catalog.format(
                                     ''mbus4-error 0 42704 queue %s does not exist'',
@@ -1096,7 +1096,7 @@ begin
                 from (
                     select case
                         when exists (
-                            select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null
+                            select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null
                         )
                             then mbus4.selecting_consumers(
                                 p.queue, false,
@@ -1116,8 +1116,8 @@ begin
                     end as selecting
                     offset 0
                 ) s
-                join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+                join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
+                union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
             ) r on true
         ),
         mbus4_call_expired as (
