@@ -85,6 +85,7 @@ func TestCompatibilityAmounts(t *testing.T) {
 			alike("", "select mbus4.create_queue('w', 1)"),
 			alike("w.1\nw.2\nw.3\nw.4\nw.5\nw.6", "select mbus4.post('w', hstore('n', i::text), iid => 'w.' || i) from generate_series(1, 6) i"),
 			alike("", "select iid from mbus4.consume('w') where data->'n' = '4'"),
+			alike("", "select iid from mbus4.consume('w') limit 0"), // which runs nothing
 			alike("w.2", "select iid from mbus4.consumen_w_by_default(3) limit 1"),
 			alike("w.5\nw.6", "select iid from mbus4.consumen_w_by_default(9)"),
 		}},

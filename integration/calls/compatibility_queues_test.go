@@ -152,6 +152,10 @@ func TestCompatibilityTables(t *testing.T) {
 			alike("c|q|true|t", "select name, qname, selector, added is not null from mbus4.consumer where name = 'c'"),
 			alike("default|q", "select name, qname from mbus4.consumer where qname = 'q' and name = 'default'"),
 			alike("q|r|true", "select src, dst, selector from mbus4.trigger"),
+			unlike("c default|1", "c default|0", `select string_agg(name, ' ' order by name) filter (where name in ('c', 'default')),
+				count(*) filter (where name not in ('c', 'default')) from mbus4.consumer where qname = 'q'`),
+			unlike("∅", "1=1", "select selector from mbus4.consumer where qname = 'q' and name = 'default'"),
+			unlike("dmq q r semaphore_events", "q r", "select string_agg(qname, ' ' order by qname) from mbus4.queue"),
 		}},
 		{"dmq", []step{
 			alike("dmq.1", "select mbus4.post_dmq('n=>1', 'h=>1', 'p=>1', '2999-01-01', '2998-01-01', 'dmq.1')"),
@@ -240,4 +244,17 @@ func TestCompatibilityReplyToNobody(t *testing.T) {
 		s.Want(t, "f", "select mbus4.peek_requests()")
 		s.Want(t, "0", "select count(*) from mbus4.message")
 	})
+}
+
+// Calls inside functions of the database's own.
+func TestCompatibilityBodies(t *testing.T) {
+	runScenarios(t, []scenario{{"refused there", []step{
+		alike("", "select mbus4.create_queue('q', 1)"),
+		alike("", "create function posts() returns text language plpgsql as $$begin return mbus4.post('q', '', iid => 'q.1'); end$$"),
+		unlike("error 42883", "q.1", "select posts()"),
+		unlike("error 42883", "", "do $$begin perform mbus4.post('q', '', iid => 'q.2'); end$$"),
+		unlike("error 42883", "", "create function in_sql() returns text language sql as $$select mbus4.post('q', '', iid => 'q.3')$$"),
+		alike("", "select mbus4.create_run_function('q')"),
+		unlike("", "q.1\nq.2", "select iid from mbus4.consumen_q_by_default(9)"),
+	}}})
 }
