@@ -66,6 +66,19 @@ func TestCompatibilityConsumedRows(t *testing.T) {
 			alike("", "select mbus4.create_consumer('strict', 'e', $$delayed_until is not null and 0 <> all(received)$$)"),
 			alike("e.1", "select mbus4.post('e', '', iid => 'e.1')"),
 			alike("e.1", "select iid from mbus4.consumen_e_by_strict(1)"),
+			alike("e.1", "select iid from mbus4.take('e.1')"),
+		}},
+		{"times without end", []step{
+			alike("", "select mbus4.create_queue('g', 1)"),
+			alike("g.2", "select mbus4.post('g', '', delayed_until => 'infinity', iid => 'g.2')"),
+			alike("g.3", "select mbus4.post('g', '', delayed_until => '-infinity', expires => 'infinity', iid => 'g.3')"),
+			alike("g.3|-infinity|infinity", "select iid, delayed_until, expires from mbus4.consumen_g_by_default(9)"),
+			alike("g.2|infinity", "select iid, delayed_until from mbus4.take('g.2')"),
+		}},
+		{"columns of the call itself", []step{
+			alike("g.4\ng.5", "select mbus4.post('g', '', iid => 'g.' || i) from generate_series(4, 5) i"),
+			alike("g.4", "select iid from (select (mbus4.consume('g')).*) m"),
+			alike("g.5", "select (mbus4.take(i)).iid from unnest(array['g.5']) i"),
 		}},
 	})
 }
@@ -152,6 +165,8 @@ func TestCompatibilityOneMessage(t *testing.T) {
 			alike("∅", "select iid from mbus4.take('m.9')"),
 			unlike("∅", "error 20000", "select iid from mbus4.take('nowhere.9')"),
 			unlike("∅", "error 20000", "select iid from mbus4.take(null)"),
+			unlike("∅", "(,,,,,,,,)", "select mbus4.take('m.9')"),
+			alike("t", "select mbus4.take('m.9') is null"),
 			alike("∅", "select iid from mbus4.take_from_m_by_default('m.9')"),
 			alike("∅", "select iid from mbus4.take_from_m_by_default(null)"),
 		}},

@@ -70,6 +70,8 @@ func TestCompatibilityConsumers(t *testing.T) {
 			alike("", "select mbus4.create_consumer('bare', 's', $$data->'n' = '1'$$)"),
 			alike("", "select mbus4.create_consumer('t', 's', $$t.data->'n' = '1'$$, true)"),
 			unlike("", "error 42P01", "select mbus4.create_consumer('t2', 's', $$t.data->'n' = '1'$$)"),
+			unlike("error 42883", "", "select mbus4.create_consumer('share', 's', 'hashtext(iid) % 2 = 0', true)"),
+			unlike("error 42704", "", "select mbus4.create_consumer('json', 's', $$(data->'j')::json->>'a' = '1'$$, true)"),
 			unlike("error 42P17", "", "select mbus4.create_consumer('who', 's', $$data->'n' = current_user$$, true)"),
 			alike("error 42P17", "select mbus4.create_consumer('now', 's', 'delayed_until < now()')"),
 			alike("error 42601", "select mbus4.create_consumer('no', 's', 'not sql at all')"),
@@ -186,6 +188,10 @@ func TestCompatibilityTables(t *testing.T) {
 			unlike("error 42883", "", "select mbus4.run_trigger('rows', 'a=>1')"),
 			unlike("error 42883", "{}", "select mbus4.build_rows_record_consumer_list(null::mbus4.qt_model)"),
 			unlike("error 42883", "t", "select mbus4.trigger_q_to_r(null::mbus4.qt_model)"),
+		}},
+		{"the catalogue knows no calls", []step{
+			unlike("0", "1", "select count(*) from pg_proc where proname = 'post_rows'"),
+			unlike("error 42883", "", "grant execute on function mbus4.post_rows(hstore, hstore, hstore, timestamp, timestamp, text) to public"),
 		}},
 	})
 }
