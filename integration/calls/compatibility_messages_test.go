@@ -27,6 +27,13 @@ func TestCompatibilityHeaders(t *testing.T) {
 			alike("h.5", "select mbus4.post('h', 'a=>1', 'consume_after=>NULL', iid => 'h.5')"),
 			alike("h.5", "select iid from mbus4.consume('h')"),
 		}},
+		{"in two time zones", []step{
+			alike("", "set timezone = 'Asia/Tokyo'"),
+			alike("h.7", "select mbus4.post('h', 'a=>1', iid => 'h.7')"),
+			alike("", "set timezone = 'UTC'"),
+			unlike("h.7|t", "", "select iid, headers->'enqueue_time' = added::text from mbus4.consume('h')"),
+			unlike("∅", "h.7", "select iid from mbus4.take('h.7')"),
+		}},
 		{"of the functions for one message", []step{
 			alike("h.6", "select mbus4.post('h', 'a=>1', iid => 'h.6')"),
 			unlike("h", "∅", "select headers->'destination' from mbus4.peek('h.6')"),
@@ -117,6 +124,7 @@ func TestCompatibilityIdentities(t *testing.T) {
 		{"fresh ones", []step{
 			alike("", "select mbus4.create_queue('i', 1)"),
 			alike("t", `select mbus4.generate_new_msgiid('anything') ~ '^anything\..*[0-9]$'`),
+			alike("∅", `select mbus4.generate_new_msgiid(null)`),
 			alike("t", `select mbus4.post('i', '') ~ '^i\..*[0-9]$'`),
 			unlike("f", "t", `select mbus4.post('i', '') ~ '^i\.[0-9]+$'`),
 			alike("t", `select mbus4.post('dmq', 'a=>1') ~ '^dmq\..*'`),

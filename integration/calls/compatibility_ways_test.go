@@ -66,6 +66,7 @@ func TestCompatibilityTemporary(t *testing.T) {
 			alike("2|t|t|t", "select data->'n', headers->'tempq' = q, delayed_until is not null, 0 <> all(received) from mine, mbus4.consume_temp(q)"),
 			alike("", "select iid from mine, mbus4.consume_temp(q)"),
 			unlike("error 42704", "", "select iid from mbus4.consume_temp(null)"),
+			unlike("error 42704", "", "select iid from mbus4.consume('temp.never')"),
 		}},
 		{"delay and expiry", []step{
 			alike("t", "select mbus4.post(q, 'n=>1', delayed_until => '2999-01-01') is not null from mine"),
@@ -109,6 +110,12 @@ func TestCompatibilityTriggers(t *testing.T) {
 			alike("6", "select data->'n' from mbus4.consume('d')"),
 			alike("true", "select headers->'Redeploy' from mbus4.take('s.3')"),
 		}},
+		{"delay and expiry", []step{
+			alike("s.9", "select mbus4.post('s', 'n=>9', delayed_until => '2999-01-01', expires => '2999-01-02', iid => 's.9')"),
+			unlike("", "9", "select data->'n' from mbus4.consume('d')"),
+			alike("s.9", "select iid from mbus4.take('s.9')"),
+			unlike("t", "f", "select mbus4.peek_d()"),
+		}},
 		{"a chain", []step{
 			alike("", "select mbus4.create_queue('e', 1)"),
 			alike("", "select mbus4.create_trigger('d', 'e')"),
@@ -131,6 +138,7 @@ func TestCompatibilityTriggers(t *testing.T) {
 		}},
 		{"what is not there", []step{
 			alike("", "select mbus4.drop_trigger('no', 'such')"),
+			alike("", "select mbus4.drop_trigger(null, null)"),
 			alike("", "select mbus4.create_trigger('e', 'nowhere')"),
 			unlike("t", "error P0001", "select mbus4.post('e', '') is not null"),
 			alike("", "select mbus4.drop_trigger('e', 'nowhere')"),
