@@ -234,6 +234,13 @@ func TestCompatibilityOrder(t *testing.T) {
 			alike("second.4", `select mbus4.post('second', '', 'consume_after=>"{}"', iid => 'second.4')`),
 			unlike("second.4", "", "select iid from mbus4.consume('second')"),
 		}},
+		{"by when a message is due", []step{
+			alike("", "select mbus4.create_queue('due', 1)"),
+			alike("due.1", "select mbus4.post('due', '', delayed_until => (clock_timestamp() + '2 s')::timestamp, iid => 'due.1')"),
+			alike("due.2", "select mbus4.post('due', '', iid => 'due.2')"),
+			eventually("select (mbus4.peek('due.1')).delayed_until < now()::timestamp"),
+			unlike("due.2\ndue.1", "due.1\ndue.2", "select iid from mbus4.consumen_due_by_default(9)"),
+		}},
 		{"for what has expired", []step{
 			alike("first.2", "select mbus4.post('first', '', expires => '2001-01-01', iid => 'first.2')"),
 			alike("second.5", `select mbus4.post('second', '', 'consume_after=>"{first.2}"', iid => 'second.5')`),
