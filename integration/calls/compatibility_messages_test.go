@@ -12,7 +12,11 @@ func TestCompatibilityHeaders(t *testing.T) {
 			alike("destination destination_queue enqueue_time own seenby source_db|h|h|t|t|t|t",
 				`select (select string_agg(k, ' ' order by k) from skeys(headers) k), headers->'destination', headers->'destination_queue',
 				headers->'source_db' = current_database(), (headers->'seenby')::text[] = array[current_database()::text],
-				headers->'enqueue_time' ~ `+local+`, headers->'enqueue_time' = added::text from mbus4.consume('h')`),
+				headers->'enqueue_time' ~ `+local+`, (headers->'enqueue_time')::timestamp = added from mbus4.consume('h')`),
+		}},
+		{"the text of a time", []step{ // one in ten ends in a zero, which is not written
+			alike("100", "select count(mbus4.post('h', '', iid => 'h.t' || i)) from generate_series(1, 100) i"),
+			alike("0", "select count(*) from mbus4.consumen_h_by_default(100) where headers->'enqueue_time' <> added::text"),
 		}},
 		{"what the caller gave", []step{
 			alike("h.2", `select mbus4.post('h', 'a=>1', 'enqueue_time=>x, source_db=>y, destination_queue=>z, destination=>w, seenby=>"{p}"', iid => 'h.2')`),
@@ -31,7 +35,7 @@ func TestCompatibilityHeaders(t *testing.T) {
 			alike("", "set timezone = 'Asia/Tokyo'"),
 			alike("h.7", "select mbus4.post('h', 'a=>1', iid => 'h.7')"),
 			alike("", "set timezone = 'UTC'"),
-			unlike("h.7|t", "", "select iid, headers->'enqueue_time' = added::text from mbus4.consume('h')"),
+			unlike("h.7|t", "", "select iid, (headers->'enqueue_time')::timestamp = added from mbus4.consume('h')"),
 			unlike("∅", "h.7", "select iid from mbus4.take('h.7')"),
 		}},
 		{"of the functions for one message", []step{
