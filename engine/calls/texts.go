@@ -24,7 +24,7 @@ type Texts struct {
 // is a broken build.
 func New() *Texts {
 	t := &Texts{templates: parseTemplates()}
-	template.Must(t.templates.New("readme").Parse(sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text"))
+	template.Must(t.templates.New("readme").Parse("(select " + sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text as {{.Called}})"))
 	return t
 }
 
