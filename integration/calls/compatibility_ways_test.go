@@ -35,6 +35,12 @@ func TestCompatibilityDMQ(t *testing.T) {
 			alike("", "select iid from mbus4.consume_dmq()"),
 			eventually("select exists (select from mbus4.consume('r'))"),
 		}},
+		{"what is posted to it", []step{
+			alike("d.4", "select mbus4.post_dmq('n=>1', 'destination=>elsewhere', iid => 'd.4')"),
+			alike("elsewhere", "select headers->'destination' from mbus4.consume_dmq()"),
+			alike("d.5", "select mbus4.post_dmq('n=>1', iid => 'd.5')"),
+			unlike("dmq|t", "∅|∅", "select headers->'destination_queue', headers->'source_db' = current_database() from mbus4.consume_dmq()"),
+		}},
 		{"taking from it", []step{
 			alike("q.5", "select mbus4.post('dmq', 'n=>1', iid => 'q.5')"),
 			alike("error 23505", "select mbus4.post('dmq', 'n=>1', iid => 'q.5')"),
