@@ -11,6 +11,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/engine/calls"
 	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/schema"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -101,21 +102,21 @@ const state = `select concat_ws(' / ',
 // state as the text that serves the call inline, whatever the search_path is.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
-	for _, schema := range []string{"public", `"Odd ""one"`} {
+	for _, hstoreSchema := range []string{"public", `"Odd ""one"`} {
 		name := enginetest.NewDatabase(t)
 		conn, notices := enginetest.ConnectListening(t, name)
-		if schema != "public" {
-			enginetest.Exec(t, conn, "create schema "+schema)
+		if hstoreSchema != "public" {
+			enginetest.Exec(t, conn, "create schema "+hstoreSchema)
 		}
-		enginetest.Exec(t, conn, "create extension hstore schema "+schema)
-		if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil || len(res.Warnings) > 0 {
+		enginetest.Exec(t, conn, "create extension hstore schema "+hstoreSchema)
+		if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{}); err != nil || len(res.Warnings) > 0 {
 			t.Fatalf("%+v, %v", res, err)
 		}
 		enginetest.Exec(t, conn, "insert into mbus4.queue (qname, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
 		enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, qname, name) select id, qname, 'default' from mbus4.queue where qname in ('q', 'r')")
 		texts := calls.New()
 		missing := map[string]bool{}
-		for _, d := range texts.Definitions(schema) {
+		for _, d := range texts.Definitions(hstoreSchema) {
 			missing[d.Name] = true
 			if strings.Contains(strings.NewReplacer(`E' \t'`, "", `E' \t\r\n'`, "").Replace(d.Create), `\`) {
 				t.Errorf("%s depends on standard_conforming_strings", d.Name)
@@ -137,11 +138,11 @@ func TestFunctions(t *testing.T) {
 			if e.serves == "post" {
 				params = enginetest.PlainPost(t)
 			}
-			inline := evaluate(t, conn, notices, e, schema, enginetest.Inline(texts, f, params, waking, schema, e.args))
+			inline := evaluate(t, conn, notices, e, hstoreSchema, enginetest.Inline(texts, f, params, waking, hstoreSchema, e.args))
 			args := strings.TrimPrefix(e.args+", '7'", ", ")
 			call := callInPlace(texts, f, params, waking, args)
-			function := evaluate(t, conn, notices, e, schema, "select f from "+call+" f")
-			listed := evaluate(t, conn, notices, e, schema, "select "+call)
+			function := evaluate(t, conn, notices, e, hstoreSchema, "select f from "+call+" f")
+			listed := evaluate(t, conn, notices, e, hstoreSchema, "select "+call)
 			if f.Result.Composite() { // in FROM, null is a row of nulls
 				function = strings.ReplaceAll(function, "(,,,,,,,,)", "<nil>")
 			}
