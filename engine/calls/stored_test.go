@@ -117,7 +117,7 @@ func TestFunctions(t *testing.T) {
 		texts := calls.New()
 		missing := map[string]bool{}
 		for _, d := range texts.Definitions(hstoreSchema) {
-			missing[d.Name] = true
+			missing[d.Name[:strings.LastIndexByte(d.Name, '_')]] = true // without the hash
 			if strings.Contains(strings.NewReplacer(`E' \t'`, "", `E' \t\r\n'`, "").Replace(d.Create), `\`) {
 				t.Errorf("%s depends on standard_conforming_strings", d.Name)
 			}
@@ -149,7 +149,7 @@ func TestFunctions(t *testing.T) {
 			if e.serves == "create_run_function" { // inline, it is a function that gives null
 				inline = strings.ReplaceAll(inline, "<nil>", "")
 			}
-			if !strings.Contains(call, "at_"+e.serves+"(") {
+			if !strings.Contains(call, "at_"+e.serves+"_") {
 				t.Errorf("%s is called as %s", e.serves, call)
 			}
 			if function != inline || listed != inline {
