@@ -140,7 +140,7 @@ func TestFunctions(t *testing.T) {
 			}
 			inline := evaluate(t, conn, notices, e, hstoreSchema, enginetest.Inline(texts, f, params, waking, hstoreSchema, e.args))
 			args := strings.TrimPrefix(e.args+", '7'", ", ")
-			call := callInPlace(texts, f, params, waking, args)
+			call := callInPlace(texts, f, params, waking, hstoreSchema, args)
 			function := evaluate(t, conn, notices, e, hstoreSchema, "select f from "+call+" f")
 			listed := evaluate(t, conn, notices, e, hstoreSchema, "select "+call)
 			if f.Result.Composite() { // in FROM, null is a row of nulls
@@ -163,12 +163,12 @@ func TestFunctions(t *testing.T) {
 }
 
 // callInPlace is the expression that calls the function.
-func callInPlace(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
+func callInPlace(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
 	given := map[string]bool{}
 	for _, p := range params {
 		given[p.Name] = true
 	}
-	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}, sqlfuncs.Names{Mark: "7"}).Expr
+	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}, sqlfuncs.Names{Mark: "7", Hstore: hstoreSchema}).Expr
 	open, end := strings.IndexByte(expr, '('), strings.IndexByte(expr, ')')
 	if f.Result == sqlfuncs.Void {
 		open += 1 + strings.IndexByte(expr[open+1:], '(')
