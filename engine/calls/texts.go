@@ -18,6 +18,7 @@ var readme string
 type Texts struct {
 	templates *template.Template
 	filled    sync.Map // pieces by shape; a few MiB at most
+	hashes    sync.Map // of the definitions of functions, by the first halves of their names
 }
 
 // New returns the SQL of all calls. It panics when a file is missing from the program, which

@@ -14,6 +14,7 @@ import (
 	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/selector"
 	"mbusproxy/sqlfuncs"
@@ -285,7 +286,7 @@ func TestSelectorsAreMadeAgain(t *testing.T) {
 	use("g", good)
 	use("b", bad)
 	enginetest.Exec(t, conn, "update mbus4.selector set major = 9")
-	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name))
+	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
 	var refused *refusal.Error
 	if !asRefusal(err, &refused) || !strings.Contains(err.Error(), "queue dmq, consumer b: the selector mine(t.iid) is refused") {
 		t.Fatalf("got %v", err)
@@ -296,7 +297,7 @@ func TestSelectorsAreMadeAgain(t *testing.T) {
 	if _, err := served.Open(t, engine.Options{NoInit: true}).Database(enginetest.Context(t), name); !asRefusal(err, &refused) || !strings.Contains(refused.Hint, "mbusproxy init") {
 		t.Errorf("with --no-init: %v", err)
 	}
-	res, err := engine.InitDisablingSelectors(enginetest.Context(t), enginetest.DSN(name))
+	res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{DisableBadSelectors: true})
 	if err != nil || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "consumer b") {
 		t.Fatalf("%+v, %v", res, err)
 	}
