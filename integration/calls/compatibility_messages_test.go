@@ -38,6 +38,12 @@ func TestCompatibilityHeaders(t *testing.T) {
 			unlike("h.7|t", "", "select iid, (headers->'enqueue_time')::timestamp = added from mbus4.consume('h')"),
 			unlike("∅", "h.7", "select iid from mbus4.take('h.7')"),
 		}},
+		{"in another DateStyle", []step{
+			alike("", "set datestyle = 'German'"),
+			alike("h.8", "select mbus4.post('h', 'a=>1', iid => 'h.8')"),
+			unlike("t", "f", "select headers->'enqueue_time' ~ "+local+" from mbus4.consume('h')"),
+			alike("", "set datestyle = 'ISO'"),
+		}},
 		{"of the functions for one message", []step{
 			alike("h.6", "select mbus4.post('h', 'a=>1', iid => 'h.6')"),
 			unlike("h", "∅", "select headers->'destination' from mbus4.peek('h.6')"),
