@@ -43,7 +43,9 @@ type Func struct {
 	Pattern string // for families such as post_<q>: the prefix "post_"; else ""
 	By      bool   // the family's name holds a consumer as well: consume_<q>_by_<c>
 	Params  []Param
-	Implied int // how many leading Params the family's name gives rather than the caller
+	Implied int // how many leading Params the name gives rather than the caller
+	// Implies are the values that the name of a plain function gives to its Implied parameters.
+	Implies []string
 	Result  Type
 	Set     bool // returns a set
 	Effect  Effect

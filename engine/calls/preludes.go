@@ -59,20 +59,20 @@ func (t *Texts) prelude(site Site, call PreludeCall) (string, error) {
 }
 
 func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
-	exec := call.Args["exec"]
-	if exec == nil {
-		return "", &refusal.Error{Code: refusal.NullValue, Message: "the statement to run must not be null"}
-	}
-	text, err := call.Rewrite(*exec)
-	if err != nil {
-		return "", err
+	exec := "null::text"
+	if given := call.Args["exec"]; given != nil {
+		text, err := call.Rewrite(*given)
+		if err != nil {
+			return "", err
+		}
+		exec = sqlfuncs.QuoteLiteral(text)
 	}
 	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
 		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
 	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", map[string]string{"Hstore": site.HstoreSchema}))
 	return t.fill("prelude/run_on", map[string]string{
 		"Consume": consume,
-		"Exec":    sqlfuncs.QuoteLiteral(text),
+		"Exec":    exec,
 		"Bury":    bury,
 		"Call":    strconv.Itoa(call.Number),
 		"Error":   call.ownError(),

@@ -64,13 +64,17 @@ type Definition struct {
 
 // functionCall is the expression that calls the function.
 func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) string {
-	if f.Serves == "dyn_consume" && !use.Given["selector"] {
-		match, _ := sqlfuncs.Lookup("consume") // its parameters are among the other's
-		f = match.Func
+	serves := f.Serves
+	if serves == "dyn_consume" && !use.Given["selector"] {
+		serves = "consume" // its parameters are among the other's
+	}
+	params := f.Params
+	if match, ok := sqlfuncs.Lookup(serves); ok && match.Func.Serves == serves {
+		f, params = match.Func, match.Func.Params // of the function that is made: a name that implies some may have another order
 	}
 	v := t.variant(f, use)
-	args := make([]string, 0, len(f.Params)+1)
-	for _, p := range f.Params {
+	args := make([]string, 0, len(params)+1)
+	for _, p := range params {
 		if !slices.Contains(v.without, p.Name) {
 			args = append(args, names.Argument(p.Name))
 		}

@@ -51,7 +51,7 @@ var evaluations = []evaluated{
 	{"peek", "'gone'", fill},
 	{"is_msg_exists", "'i2'", fill},
 	{"generate_new_msgiid", "'q'", ""},
-	{"generate_new_msgiid", "'nowhere'", ""},
+	{"generate_new_msgiid", "null", ""},
 	{"create_trigger", "'q', 'r', null", ""},
 	{"create_trigger", "'q', 'q', null", ""},
 	{"drop_trigger", "'q', 'nowhere'", ""},

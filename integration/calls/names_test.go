@@ -42,8 +42,6 @@ func TestUnknownNames(t *testing.T) {
 				"select * from mbus4.consumen($1)",
 				"select * from mbus4.consumen('q', $1, 1)",
 				"select (mbus4.consume($1)).iid",
-				"select mbus4.get_iid($1)",
-				"select mbus4.generate_new_msgiid($1)",
 				"select mbus4.drop_queue($1)",
 				"select mbus4.create_consumer($1, 'c')",
 				"select mbus4.drop_consumer('q', $1)",

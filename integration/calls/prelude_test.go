@@ -43,8 +43,8 @@ func TestFunctionDropTrigger(t *testing.T) {
 			gives(" > a:b a:c", "select mbus4.drop_trigger(dst => $2, src => $1)", "a", "nowhere"),
 			gives(" > a:c a:nowhere", "select mbus4.drop_trigger('a', dst := $1)", "b"),
 			gives("\n > a:nowhere", "select mbus4.drop_trigger('a', x) from unnest(array['b', 'c']) x"),
-			fails("42704", `there is no trigger from "b" to "a"`, "select mbus4.drop_trigger($1, $2)", "b", "a"),
-			fails("42704", "there is no trigger from null", "select mbus4.drop_trigger($1, 'b')", nil),
+			gives(" > a:b a:c a:nowhere", "select mbus4.drop_trigger($1, $2)", "b", "a"),
+			gives(" > a:b a:c a:nowhere", "select mbus4.drop_trigger($1, 'b')", nil),
 			fails("42883", "mbus4.drop_trigger(src text, dst text) returns void", "select mbus4.drop_trigger('a')"),
 			fails("42883", "mbus4.drop_trigger(src text", "select mbus4.drop_trigger('a', 'b', 'c')"),
 			fails("42883", "mbus4.drop_trigger(src text", "select mbus4.drop_trigger('a', queue => 'b')"),
@@ -71,7 +71,7 @@ func TestFunctionCreateTemporaryConsumer(t *testing.T) {
 	callTable{
 		queues: []string{"q"},
 		setup:  "create table t (name text); insert into t values ('q'), ('dmq')",
-		effect: `select string_agg(concat_ws(':', queue, left(target, 5), selector), ' ' order by queue)
+		effect: `select string_agg(concat_ws(':', qname, left(target, 5), selector), ' ' order by qname)
 			from mbus4.consumer c where target is not null and exists (select from mbus4.queue q where q.qname = c.target)`,
 		columns: "left text",
 		cases: []callCase{
@@ -129,7 +129,7 @@ func TestFunctionRunOn(t *testing.T) {
 					gives("3|0 > ∅", call+"q('select 1'), mbus4."+name+"q('select 1')"),
 					fails("0A000", "must be known before the statement runs", call+"q('select ' || '1')"),
 					fails("0A000", "cannot be called in", "select mbus4."+name+"q(t.exec) from t"),
-					fails("22004", "must not be null", call+"q($1)", nil),
+					gives("0 > ∅", call+"q($1)", nil),
 					fails("42704", `queue "nowhere" does not exist`, call+"nowhere('select 1')"),
 					fails("42883", signature, call+"q()"),
 					fails("42883", signature, call+"q('select 1', 2)"),

@@ -185,7 +185,6 @@ func TestTriggerDrop(t *testing.T) {
 			s.Want(t, "", "select mbus4.create_trigger($1, $2)", c[:2]...)
 		}
 		s.Want(t, "", "select mbus4.drop_trigger('b', 'c')")
-		s.Refused(t, "42704", "select mbus4.drop_trigger('b', 'c')")
 		s.Want(t, "t", "select mbus4.post('a', 'n=>1') is not null")
 		s.Want(t, "a:1 b:1", everywhere)
 		s.Want(t, "", "select mbus4.create_trigger('b', 'c')")

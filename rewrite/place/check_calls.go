@@ -13,6 +13,21 @@ import (
 
 const codeWrongObjectType = "42809"
 
+// checkStored refuses all calls of a statement that stores its expressions: what serves a call must not get into the database,
+// whatever the call does.
+func (st *statement) checkStored(stmt *pg_query.Node) *plan.Refusal {
+	if _, ok := tree.Evaluates(stmt); ok {
+		return nil
+	}
+	if explained := stmt.GetExplainStmt().GetQuery(); explained != nil {
+		stmt = explained
+	}
+	if stmt.GetViewStmt() != nil || stmt.GetCreateTableAsStmt() != nil {
+		return refusePosition(st.calls[0], placeView)
+	}
+	return refusePosition(st.calls[0], "this statement")
+}
+
 // checkProcedures refuses functions in CALL and procedures anywhere else, as Postgres does.
 func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
 	called := stmt.GetCallStmt().GetFunccall()

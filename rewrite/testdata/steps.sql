@@ -142,7 +142,7 @@ error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in DECLARE CURSOR
 
 create view v as select mbus4.run_on_q('x')
 ----
-error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in this statement
+error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in a view
   hint: Call it in a statement of its own, for example: select mbus4.run_on_q(…).
 
 with r as (select mbus4.run_on_q('x') n) select n from r

@@ -1,5 +1,6 @@
 -- Takes up to 100 messages and runs a statement for each, with the message for $1. What fails is undone
--- and its message goes to dmq, under its iid, so that who waits for it goes on waiting.
+-- and its message goes to dmq, under its iid, so that who waits for it goes on waiting. What succeeds is counted. A
+-- statement that is null fails for every message.
 --
 -- A statement also fails by what deferred constraints find wrong with it: they are checked behind each, and
 -- that is undone, for it is the only way to leave them as deferred as they were. Where they found something
@@ -23,7 +24,6 @@ begin
         end;
     end if;
     for mbus4_message in {{.Consume}} loop
-        mbus4_done := mbus4_done + 1;
         begin
             execute {{.Exec}} using mbus4_message;
             if mbus4_checked then
@@ -38,6 +38,7 @@ begin
                     end if;
                 end;
             end if;
+            mbus4_done := mbus4_done + 1;
         exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(pg_catalog.substring(mbus4_error, {{.Error}}), mbus4_error);

@@ -201,13 +201,7 @@ select (
 select mbus4.get_iid('orders')
 ----
 select (
-    (
-        select coalesce(
-            (select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)),
-            pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-            )::int::text
-        )
-        from (select ('orders')::pg_catalog.text as qname) a
-    ) || '.' || pg_catalog.current_database() || '.' || pg_catalog.nextval('mbus4.message_id')
+    pg_catalog.lower(('orders')::pg_catalog.text) || '.' || pg_catalog.current_database() || '.' || pg_catalog.nextval(
+        'mbus4.message_id'
+    )
 ) as "get_iid"

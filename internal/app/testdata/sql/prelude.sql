@@ -103,7 +103,6 @@ begin
     select (mbus4_call.consumen).*
     from mbus4_call
     loop
-        mbus4_done := mbus4_done + 1;
         begin
             execute 'insert into done select ($1).iid' using mbus4_message;
             if mbus4_checked then
@@ -118,6 +117,7 @@ begin
                     end if;
                 end;
             end if;
+            mbus4_done := mbus4_done + 1;
         exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(
@@ -419,7 +419,6 @@ begin
     select (mbus4_call.consumen).*
     from mbus4_call
     loop
-        mbus4_done := mbus4_done + 1;
         begin
             execute 'insert into done select ($1).iid' using mbus4_message;
             if mbus4_checked then
@@ -434,6 +433,7 @@ begin
                     end if;
                 end;
             end if;
+            mbus4_done := mbus4_done + 1;
         exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(

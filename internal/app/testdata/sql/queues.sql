@@ -349,24 +349,8 @@ with mbus4_call1_args(n, "src", "dst") as (select 1::bigint, ('orders')::pg_cata
 mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_args a
     where c.qname = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
-    returning a.n
 ),
-mbus4_call1_checked as materialized (
-    select a.n
-    from mbus4_call1_args a
-    where exists (select from mbus4_call1_dropped c where c.n = a.n)
-        or pg_catalog.format(
-            'mbus4-error 1 _session_secret_ 42704 there is no trigger from %s to %s',
-            coalesce('"' || a.src || '"', 'null'), coalesce('"' || a.dst || '"', 'null')
-        )::int = 0
-),
-mbus4_call1_enforced as (
-    insert into mbus4.consumer (qname, name)
-    select null, null
-    from mbus4_call1_checked
-    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
-),
-mbus4_call1 as (select r.n, ''::void as drop_trigger from mbus4_call1_checked r)
+mbus4_call1 as (select a.n, ''::void as drop_trigger from mbus4_call1_args a)
 select (select "drop_trigger" as "drop_trigger" from mbus4_call1)
 
 select mbus4.clear_queue_orders()
