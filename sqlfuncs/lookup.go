@@ -39,7 +39,7 @@ func All() []*Func { return append([]*Func(nil), functions...) }
 // Lookup finds the function that a call of mbus4.<name> means. Names of queues are lower case, so
 // the case of a quoted name does not matter.
 func Lookup(name string) (Match, bool) {
-	name = strings.ToLower(name)
+	name = Fold(name)
 	if f, ok := byName[name]; ok {
 		match := Match{Func: f, Name: name}
 		if f.Implied > 0 {

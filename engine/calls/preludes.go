@@ -111,7 +111,7 @@ func processID(text *string) (int64, error) {
 }
 
 func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
-	queue, consumer := strings.ToLower(call.text("qname")), strings.ToLower(call.text("cname"))
+	queue, consumer := sqlfuncs.Fold(call.text("qname")), sqlfuncs.Fold(call.text("cname"))
 	view, err := call.viewName(queue)
 	if err != nil {
 		return "", err
@@ -221,7 +221,7 @@ func identifier(s string) string {
 	if strings.HasPrefix(s, `"`) {
 		return s
 	}
-	return sqlfuncs.QuoteIdent(strings.ToLower(s))
+	return sqlfuncs.QuoteIdent(sqlfuncs.Fold(s))
 }
 
 // isTrue reads a boolean literal as Postgres does. The abbreviations nobody writes, such as o for on, are left out.

@@ -3,7 +3,6 @@ package place
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -87,7 +86,7 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 
 // paramNamed returns the parameter with that name, in any case, or nil.
 func paramNamed(params []sqlfuncs.Param, name string) *sqlfuncs.Param {
-	name = strings.ToLower(name)
+	name = sqlfuncs.Fold(name)
 	for i := range params {
 		if params[i].Name == name || (params[i].Alias != "" && params[i].Alias == name) {
 			return &params[i]

@@ -57,7 +57,7 @@ func (st *statement) refer(c *call, name string) {
 			o.Write("pg_catalog.unnest(array(select "+result+" from "+name+"))", c.Start)
 			return
 		}
-		o.Write("(select "+result+" as "+sqlfuncs.QuoteIdent(c.match.Name)+" from "+name+")"+st.asRow(c), c.Start)
+		o.Write("(select "+result+" as "+c.identifier()+" from "+name+")"+st.asRow(c), c.Start)
 	}
 	st.ed.Add(c.Span, c.ref)
 }
@@ -153,7 +153,7 @@ func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment
 // names returns the names that the SQL of a call has in it.
 func (st *statement) names(c *call, name string) sqlfuncs.Names {
 	return sqlfuncs.Names{
-		Call: name, Called: sqlfuncs.QuoteIdent(c.match.Name), Hstore: st.env.HstoreSchema,
+		Call: name, Called: c.identifier(), Hstore: st.env.HstoreSchema,
 		Number: strconv.Itoa(c.number), Mark: mark(c.number),
 	}
 }
