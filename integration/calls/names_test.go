@@ -237,6 +237,13 @@ func TestNamesAreFoldedAlike(t *testing.T) {
 				s.Want(t, "m", "select iid from mbus4.\"CONSUME_I_KILO_BY_Default\"()")
 				s.Want(t, "0", "select mbus4.estimated_messages('I_KILO')")
 				s.Want(t, "t", "select mbus4.get_iid('I_KILO') like 'i\\_kilo.%'")
+				// What a call returns has no collation that would be in the way of another.
+				for _, call := range []string{"mbus4.get_iid('I_kilo')", "mbus4.post('I_kilo', '')", "mbus4.post('I_kilo', '', 'h=>1')"} {
+					s.Want(t, "t", "select 'a' < "+call+" collate \"POSIX\"")
+					s.Want(t, "t", "select 'a' collate \"POSIX\" < "+call)
+				}
+				s.Want(t, "4", "select count(*) from mbus4.consumen('I_KILO', 'default', 9)")
+				s.Want(t, "4", "select count(*) from mbus4.consumen('I_KILO', 'Is', 9)")
 				if name != "utf8" && name != "icu" {
 					continue
 				}

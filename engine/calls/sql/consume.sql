@@ -15,7 +15,7 @@
                'seenby', array[pg_catalog.current_database()::text]::text]) as headers,
            {{.Hstore}}.hstore('destination'::text, c.qname) as destination
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 {{.Call}}_taken as (
     delete from mbus4.message m

@@ -13,7 +13,7 @@
     left join lateral (
         select q.id, q.qname, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
+        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
         order by x.place
         limit 1
     ) q on true

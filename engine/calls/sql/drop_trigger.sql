@@ -2,7 +2,7 @@
 {{.Call}}_dropped as (
     delete from mbus4.consumer c
     using {{.Call}}_args a
-    where c.qname = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
+    where c.qname = pg_catalog.lower(a.src collate "C") and c.target = pg_catalog.lower(a.dst collate "C")
 ),
 {{.Call}} as (
     select a.n, ''::void as drop_trigger from {{.Call}}_args a

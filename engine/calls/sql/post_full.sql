@@ -19,8 +19,8 @@
                    end as headers
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id,
-                       case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
-                            else {{template "no_queue" .With "Args" "a" "Queue" "pg_catalog.lower(a.qname)"}}::text
+                       case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) then pg_catalog.lower(a.qname collate "C")
+                            else {{template "no_queue" .With "Args" "a" "Queue" `pg_catalog.lower(a.qname collate "C")`}}::text
                        end as queue,
                        a.iid as given,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.headers as caller,

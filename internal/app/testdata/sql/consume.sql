@@ -7,7 +7,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -31,7 +31,8 @@ mbus4_call1_consumer as materialized (
         ) as headers,
         public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -91,7 +92,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -115,7 +116,8 @@ mbus4_call1_consumer as materialized (
         ) as headers,
         public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -174,7 +176,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -198,7 +200,8 @@ mbus4_call1_consumer as materialized (
         ) as headers,
         public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -277,7 +280,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -301,7 +304,8 @@ mbus4_call1_consumer as materialized (
         ) as headers,
         public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -366,7 +370,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -378,7 +382,8 @@ mbus4_call1_consumer as materialized (
             )::int
         ) as id
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt) as amt, pg_catalog.clock_timestamp() as now,

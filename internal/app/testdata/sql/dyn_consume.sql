@@ -9,7 +9,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -33,7 +33,8 @@ mbus4_call1_consumer as materialized (
         ) as headers,
         public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -128,7 +129,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -145,7 +146,8 @@ mbus4_call1_consumer as materialized (
             ) as low,
             c.qname as queue, a.selector
         from mbus4_call1_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+            and c.name = pg_catalog.lower(a.cname collate "C")
         offset 0
     ) k
 ),
@@ -269,7 +271,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -282,7 +284,8 @@ mbus4_call1_consumer as materialized (
         ) as id,
         coalesce(a.selector, '') as selector
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,

@@ -103,14 +103,14 @@ create or replace function mbus4.at_post(
                         pg_catalog.clock_timestamp() as added,
                         case
                             when r.consumers is not null
-                                or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                then pg_catalog.lower(a.qname)
+                                or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                then pg_catalog.lower(a.qname collate "C")
                             else pg_catalog.format(
                                 ''mbus4-error ''||$6||'' 42704 queue %s does not exist'',
-                                coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
+                                coalesce(''"'' || pg_catalog.lower(a.qname collate "C") || ''"'', ''null'')
                             )::int::text
                         end as queue,
-                        (pg_catalog.lower(a.qname) || ''.'' || pg_catalog.current_database() || ''.'') as prefix,
+                        (pg_catalog.lower(a.qname collate "C") || ''.'' || pg_catalog.current_database() || ''.'') as prefix,
                         a.delayed_until::timestamptz as delayed_until,
                         a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                     from mbus4_call_args a
@@ -120,7 +120,7 @@ create or replace function mbus4.at_post(
                             pg_catalog.bool_or(c.target is null and c.general) as general,
                             pg_catalog.bool_or(c.target is not null) as routed
                         from mbus4.consumer c
-                        where c.qname = pg_catalog.lower(a.qname)
+                        where c.qname = pg_catalog.lower(a.qname collate "C")
                     ) r on true
                     offset 0
                 ) x
@@ -156,7 +156,7 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             ''mbus4-error ''||$3||'' 42704 queue "%s" has no consumer %s'',
                             a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
@@ -180,7 +180,8 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
             ) as headers,
             public.hstore(''destination''::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+            and c.name = pg_catalog.lower(a.cname collate "C")
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
