@@ -62,7 +62,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -74,7 +74,8 @@ mbus4_call1_consumer as materialized (
             )::int
         ) as id
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken_by_iid as (
     delete from mbus4.message m using mbus4_call1_consumer k
@@ -194,14 +195,14 @@ select (
             where c.qname = a.qname
         )
     end as "peek_orders"
-    from (select pg_catalog.lower(('orders')::pg_catalog.text) as qname, null::pg_catalog.text as msgid) a
+    from (select pg_catalog.lower(('orders')::pg_catalog.text collate "C") as qname, null::pg_catalog.text as msgid) a
 )
 
 # A new iid.
 select mbus4.get_iid('orders')
 ----
 select (
-    pg_catalog.lower(('orders')::pg_catalog.text) || '.' || pg_catalog.current_database() || '.' || pg_catalog.nextval(
-        'mbus4.message_id'
-    )
+    pg_catalog.translate(('orders')::pg_catalog.text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') || (
+        '.' || pg_catalog.current_database() || '.'
+    ) || pg_catalog.nextval('mbus4.message_id')
 ) as "get_iid"

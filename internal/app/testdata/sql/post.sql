@@ -30,14 +30,14 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -47,7 +47,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -108,11 +108,11 @@ mbus4_call1_posted as materialized (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     case
-                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
                     a.iid as given,
@@ -328,14 +328,14 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -345,7 +345,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -396,14 +396,16 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (select pg_catalog.lower(('orders')::pg_catalog.text) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (
+                        select pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.'
+                    ) as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -413,7 +415,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(('orders')::pg_catalog.text)
+                    where c.qname = pg_catalog.lower(('orders')::pg_catalog.text collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -453,7 +455,7 @@ mbus4_call1_subscribers as materialized (
         pg_catalog.bool_or(c.target is null and c.general) as general,
         pg_catalog.bool_or(c.target is not null) as routed
     from mbus4.consumer c
-    where c.qname = any(array(select pg_catalog.lower(a.qname) from mbus4_call1_args a group by 1))
+    where c.qname = any(array(select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a group by 1))
     group by c.qname
 ),
 mbus4_call1_posted as materialized (
@@ -481,18 +483,20 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
-                left join lateral (select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname) offset 0) r on true
+                left join lateral (
+                    select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C") offset 0
+                ) r on true
                 offset 0
             ) x
         ) y
@@ -543,14 +547,14 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -560,7 +564,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -604,14 +608,14 @@ mbus4_call2_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 2 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call2_args a
@@ -621,7 +625,7 @@ mbus4_call2_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -686,7 +690,7 @@ mbus4_call1_subscribers as materialized (
         pg_catalog.bool_or(c.target is null and c.general) as general,
         pg_catalog.bool_or(c.target is not null) as routed
     from mbus4.consumer c
-    where c.qname = any(array(select pg_catalog.lower(a.qname) from mbus4_call1_args a group by 1))
+    where c.qname = any(array(select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a group by 1))
     group by c.qname
 ),
 mbus4_call1_posted as materialized (
@@ -714,18 +718,20 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error '||a.n||' _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
-                left join lateral (select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname) offset 0) r on true
+                left join lateral (
+                    select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C") offset 0
+                ) r on true
                 offset 0
             ) x
         ) y

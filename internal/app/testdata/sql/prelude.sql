@@ -27,7 +27,7 @@ begin
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -52,7 +52,8 @@ begin
             ) as headers,
             public.hstore('destination'::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+            and c.name = pg_catalog.lower(a.cname collate "C")
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -173,11 +174,11 @@ begin
                             select a.n,
                                 pg_catalog.nextval('mbus4.message_id') as id,
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                        then pg_catalog.lower(a.qname)
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        then pg_catalog.lower(a.qname collate "C")
                                     else pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                        coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                                        coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                                     )::int::text
                                 end as queue,
                                 a.iid as given,
@@ -343,7 +344,7 @@ begin
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -368,7 +369,8 @@ begin
             ) as headers,
             public.hstore('destination'::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+            and c.name = pg_catalog.lower(a.cname collate "C")
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -489,11 +491,11 @@ begin
                             select a.n,
                                 pg_catalog.nextval('mbus4.message_id') as id,
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                        then pg_catalog.lower(a.qname)
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        then pg_catalog.lower(a.qname collate "C")
                                     else pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                        coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                                        coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                                     )::int::text
                                 end as queue,
                                 a.iid as given,
@@ -656,7 +658,7 @@ begin
                 c.id,
                 (
                     case
-                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                             then pg_catalog.format(
                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
                             )
@@ -677,7 +679,8 @@ begin
                 ) as headers,
                 public.hstore(''destination''::text, c.qname) as destination
             from mbus4_call_args a
-            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
         ),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -771,11 +774,11 @@ begin
                         select a.n,
                             pg_catalog.nextval(''mbus4.message_id'') as id,
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                    then pg_catalog.lower(a.qname)
+                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                    then pg_catalog.lower(a.qname collate "C")
                                 else pg_catalog.format(
                                     ''mbus4-error 0 42704 queue %s does not exist'',
-                                    coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
+                                    coalesce(''"'' || pg_catalog.lower(a.qname collate "C") || ''"'', ''null'')
                                 )::int::text
                             end as queue,
                             a.iid as given,
@@ -925,7 +928,7 @@ begin
                 c.id,
                 (
                     case
-                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                             then pg_catalog.format(
                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
                             )
@@ -946,7 +949,8 @@ begin
                 ) as headers,
                 public.hstore(''destination''::text, c.qname) as destination
             from mbus4_call_args a
-            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
         ),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -1040,11 +1044,11 @@ begin
                         select a.n,
                             pg_catalog.nextval(''mbus4.message_id'') as id,
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                    then pg_catalog.lower(a.qname)
+                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                    then pg_catalog.lower(a.qname collate "C")
                                 else pg_catalog.format(
                                     ''mbus4-error 0 42704 queue %s does not exist'',
-                                    coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
+                                    coalesce(''"'' || pg_catalog.lower(a.qname collate "C") || ''"'', ''null'')
                                 )::int::text
                             end as queue,
                             a.iid as given,

@@ -64,9 +64,9 @@ select mbus4.drop_queue('orders')
 with mbus4_call1_args(n, "qname") as (select 1::bigint, ('orders')::pg_catalog.text),
 mbus4_call1_dropped as (
     delete from mbus4.queue q using mbus4_call1_args a
-    where q.qname = pg_catalog.lower(a.qname)
+    where q.qname = pg_catalog.lower(a.qname collate "C")
         and case
-            when q.qname = pg_catalog.lower(a.qname)
+            when q.qname = pg_catalog.lower(a.qname collate "C")
                 and q.qname in ('dmq', 'semaphore_events')
                 then pg_catalog.format(
                     'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname
@@ -134,7 +134,7 @@ mbus4_call1_asked as materialized (
     left join lateral (
         select q.id, q.qname, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
+        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
         order by x.place
         limit 1
     ) q on true
@@ -192,17 +192,17 @@ mbus4_call1_asked as materialized (
     cross join lateral (
         select x.qname, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        left join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
+        left join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
         order by q.id is null, x.place
         limit 1
     ) x
 ),
 mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_asked v
-    where c.qname = pg_catalog.lower(v.qname)
-        and c.name = pg_catalog.lower(v.cname)
+    where c.qname = pg_catalog.lower(v.qname collate "C")
+        and c.name = pg_catalog.lower(v.cname collate "C")
         and case
-            when c.qname = pg_catalog.lower(v.qname)
+            when c.qname = pg_catalog.lower(v.qname collate "C")
                 and c.qname = 'dmq'
                 then pg_catalog.format(
                     'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and keeps its consumer', c.qname
@@ -217,7 +217,7 @@ mbus4_call1_checked as materialized (
     where exists (select from mbus4_call1_dropped c where c.n = v.n)
         or (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(v.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(v.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         v.qname, coalesce('"' || v.cname || '"', 'null')
@@ -243,14 +243,17 @@ with mbus4_call1_args(n, "src", "dst", "selector") as (
     select 1::bigint, ('orders')::pg_catalog.text, ('copies')::pg_catalog.text, null::pg_catalog.text
 ),
 mbus4_call1_asked as materialized (
-    select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector,
+    select a.n,
+        pg_catalog.lower(a.src collate "C") as src,
+        pg_catalog.lower(a.dst collate "C") as dst,
+        a.selector,
         case
             when pg_catalog.btrim(a.selector, E' \t\r\n') <> ''
                 then coalesce(s.id, mbus4.no_selector('1 _session_secret_', a.selector))
         end as selector_id,
         s.headers, s.properties, s.data,
-        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.src)) as src_id,
-        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.dst)) as dst_id,
+        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.src collate "C")) as src_id,
+        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.dst collate "C")) as dst_id,
         case
             when a.src is null
                 or a.dst is null
@@ -259,7 +262,7 @@ mbus4_call1_asked as materialized (
                 )::int
             when exists (
                 with recursive onward (queue) as (
-                    select pg_catalog.lower(a.dst) collate "C"
+                    select pg_catalog.lower(a.dst collate "C") collate "C"
                     union
                     select c.target
                     from onward o
@@ -267,11 +270,11 @@ mbus4_call1_asked as materialized (
                 )
                 select
                 from onward o
-                where o.queue = pg_catalog.lower(a.src)
+                where o.queue = pg_catalog.lower(a.src collate "C")
             )
                 then pg_catalog.format(
                     'mbus4-error 1 _session_secret_ 42P17 Loop detected: what is posted to "%s" would come back to it',
-                    pg_catalog.lower(a.src)
+                    pg_catalog.lower(a.src collate "C")
                 )::int
         end as ok
     from mbus4_call1_args a
@@ -348,7 +351,7 @@ select mbus4.drop_trigger('orders', 'copies')
 with mbus4_call1_args(n, "src", "dst") as (select 1::bigint, ('orders')::pg_catalog.text, ('copies')::pg_catalog.text),
 mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_args a
-    where c.qname = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
+    where c.qname = pg_catalog.lower(a.src collate "C") and c.target = pg_catalog.lower(a.dst collate "C")
 ),
 mbus4_call1 as (select a.n, ''::void as drop_trigger from mbus4_call1_args a)
 select (select "drop_trigger" as "drop_trigger" from mbus4_call1)
@@ -366,7 +369,7 @@ mbus4_call1_removed as (
                 and x.consumer_id in (
                     select c.id
                     from mbus4.consumer c
-                    join mbus4_call1_args a on c.qname = pg_catalog.lower(a.qname)
+                    join mbus4_call1_args a on c.qname = pg_catalog.lower(a.qname collate "C")
                     where c.qname <> 'dmq'
                 )
             for update skip locked
@@ -376,7 +379,7 @@ mbus4_call1_removed as (
 mbus4_call1_checked as materialized (
     select a.n
     from mbus4_call1_args a
-    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
         or pg_catalog.format(
             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
         )::int = 0
@@ -425,7 +428,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -449,7 +452,8 @@ mbus4_call1_consumer as materialized (
         ) as headers,
         public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
