@@ -9,7 +9,7 @@ var (
 
 	pSource    = Param{Name: "src", Type: Text}
 	pTarget    = Param{Name: "dst", Type: Text}
-	pStatement = Param{Name: "exec", Type: Text}
+	pStatement = Param{Name: "exec", Type: Text, Computed: true}
 
 	// postParams are shared by post and post_<q>; qname comes from the name in the latter.
 	postParams = append([]Param{pQueue}, messageParams...)

@@ -27,6 +27,8 @@ type Param struct {
 	Type     Type
 	Optional bool
 	Default  string // the value when omitted, as text; "" with Optional means null
+	// Computed says, of a parameter of a function with a Prelude, that its prelude statement can evaluate the argument.
+	Computed bool
 }
 
 // Shown is the name that the manual and messages use.

@@ -180,7 +180,6 @@ func TestRunRefusedPositions(t *testing.T) {
 		"prepare p as select mbus4.run_on_q('select 1')",
 		"declare c cursor for select mbus4.run_on_q('select 1')",
 		"copy (select mbus4.run_on_q('select 1')) to stdout",
-		"select mbus4.run_on_q('select ' || 1)",
 		"select mbus4.run_on_q('select 1'), generate_series(1, 2)",
 		"select mbus4.run_on_q('select 1') union select 1",
 	}

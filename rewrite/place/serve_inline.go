@@ -3,6 +3,7 @@ package place
 import (
 	"strconv"
 
+	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/splice"
 	"mbusproxy/sqlfuncs"
@@ -100,6 +101,10 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 		before, after := "(", ")"
 		if c.mayProject() && p.Type == sqlfuncs.Text {
 			before, after = plan.NoRow+"((", "), '')"
+		}
+		if c.values[p.Name].Computed != (lex.Span{}) {
+			// The prelude statement has evaluated it. The planner sees that here it need not be.
+			before, after = "(case when true then null else (", ") end)"
 		}
 		o.Write(before, a.Start)
 		st.ed.Render(o, a.Span)

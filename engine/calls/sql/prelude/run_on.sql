@@ -6,6 +6,7 @@
 -- that is undone, for it is the only way to leave them as deferred as they were. Where they found something
 -- before the first message, no message is to blame, and they are left to the commit.
 declare
+    mbus4_text text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
     mbus4_error text;
@@ -13,6 +14,7 @@ declare
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
+    {{.Text}}
     if mbus4_checked then
         begin
             mbus4_checked := false;
@@ -25,7 +27,7 @@ begin
     end if;
     for mbus4_message in {{.Consume}} loop
         begin
-            execute {{.Exec}} using mbus4_message;
+            execute mbus4_text using mbus4_message;
             if mbus4_checked then
                 begin
                     mbus4_sound := false;

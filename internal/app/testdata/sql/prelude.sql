@@ -3,6 +3,7 @@ select mbus4.run_on_orders('insert into done select ($1).iid')
 ---- unprepared
 do $mbus4$
 declare
+    mbus4_text text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
     mbus4_error text;
@@ -10,6 +11,7 @@ declare
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
+    mbus4_text := 'insert into done select ($1).iid';
     if mbus4_checked then
         begin
             mbus4_checked := false;
@@ -105,7 +107,7 @@ begin
     from mbus4_call
     loop
         begin
-            execute 'insert into done select ($1).iid' using mbus4_message;
+            execute mbus4_text using mbus4_message;
             if mbus4_checked then
                 begin
                     mbus4_sound := false;
@@ -320,6 +322,7 @@ select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "r
 -- whenever it is bound:
 do $mbus4$
 declare
+    mbus4_text text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
     mbus4_error text;
@@ -327,6 +330,7 @@ declare
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
+    mbus4_text := 'insert into done select ($1).iid';
     if mbus4_checked then
         begin
             mbus4_checked := false;
@@ -422,7 +426,7 @@ begin
     from mbus4_call
     loop
         begin
-            execute 'insert into done select ($1).iid' using mbus4_message;
+            execute mbus4_text using mbus4_message;
             if mbus4_checked then
                 begin
                     mbus4_sound := false;
