@@ -2,7 +2,7 @@
 -- lies below it is gone, though an old snapshot may keep its index entries (see engine/housekeeping/hinter.go). An array of
 -- row addresses keeps the planner from guessing how many there are. The conditions are written so that
 -- it takes most rows in the range for matches: else it fetches and sorts a whole backlog (see
--- TestConsumePlanIsStable).
+-- TestConsumePlanIsStable). What lies in dmq keeps the destination with which it came: see part/shown_headers.sql.
 {{- $queue := print "(select k.queue from " .Call "_consumer k)"}}
 {{- $now := print "(select k.now from " .Call "_consumer k)"}}
 {{.Call}}_consumer as materialized (
@@ -13,7 +13,7 @@
            c.qname as queue,
            {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
                'seenby', array[pg_catalog.current_database()::text]::text]) as headers,
-           {{.Hstore}}.hstore('destination'::text, c.qname) as destination
+           case when c.qname <> 'dmq' then {{.Hstore}}.hstore('destination'::text, c.qname) end as destination
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -37,11 +37,12 @@
 {{if .Ordered}}{{template "wake" .}}{{end}}
 {{.Call}} as (
     select 1::bigint as n,
-           row(d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+           row(d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
                case when d.headers is null
-                   then k.headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('enqueue_time'::text, d.added::text)
-                   else k.headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('enqueue_time'::text, d.added::text)
-                       operator({{.Hstore}}.||) d.headers operator({{.Hstore}}.||) k.destination
+                   then k.headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('enqueue_time'::text, {{template "time" .With "Time" "d.added"}})
+                   else k.headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('enqueue_time'::text, {{template "time" .With "Time" "d.added"}})
+                       operator({{.Hstore}}.||) d.headers operator({{.Hstore}}.||) coalesce(k.destination, {{.Hstore}}.hstore('destination'::text,
+                           coalesce(d.headers operator({{.Hstore}}.->) 'destination'::text, k.queue)))
                end,
                d.properties, d.data)::mbus4.qt_model as {{.Result}}
     from {{.Call}}_taken d, {{.Call}}_consumer k
