@@ -13,7 +13,7 @@
            c.qname as queue,
            {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
                'seenby', array[pg_catalog.current_database()::text]::text]) as headers,
-           case when c.qname <> 'dmq' then {{.Hstore}}.hstore('destination'::text, c.qname) end as destination
+           case when c.qname = 'dmq' then '' else {{.Hstore}}.hstore('destination'::text, c.qname) end as destination
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -41,8 +41,7 @@
                case when d.headers is null
                    then k.headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('enqueue_time'::text, {{template "time" .With "Time" "d.added"}})
                    else k.headers operator({{.Hstore}}.||) {{.Hstore}}.hstore('enqueue_time'::text, {{template "time" .With "Time" "d.added"}})
-                       operator({{.Hstore}}.||) d.headers operator({{.Hstore}}.||) coalesce(k.destination, {{.Hstore}}.hstore('destination'::text,
-                           coalesce(d.headers operator({{.Hstore}}.->) 'destination'::text, k.queue)))
+                       operator({{.Hstore}}.||) d.headers operator({{.Hstore}}.||) k.destination
                end,
                d.properties, d.data)::mbus4.qt_model as {{.Result}}
     from {{.Call}}_taken d, {{.Call}}_consumer k

@@ -63,6 +63,6 @@ language sql stable
 as $$
     select mbus4.base_headers($1, $2)
                operator({{.Hstore}}.||) coalesce($3, '')
-               operator({{.Hstore}}.||) {{.Hstore}}.hstore('destination',
-                   case when $1 = 'dmq' then coalesce($3 operator({{.Hstore}}.->) 'destination', $1) else $1 end)
+               operator({{.Hstore}}.||) case when $1 = 'dmq' and {{.Hstore}}.exist($3, 'destination') then ''
+                                             else {{.Hstore}}.hstore('destination', $1) end
 $$;

@@ -29,7 +29,7 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -44,7 +44,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -66,11 +66,17 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -113,7 +119,7 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -128,7 +134,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -150,11 +156,17 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -196,7 +208,7 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -211,7 +223,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -250,11 +262,17 @@ mbus4_call1_woken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -299,7 +317,7 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -314,7 +332,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -336,11 +354,17 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -399,7 +423,7 @@ mbus4_call1_chosen as materialized (
             and m.available_at <= t.now
             and (
                 case
-                    when m.expires <= t.now then null
+                    when m.expires <= t.now and m.consumer_id <> 1 then null
                     when m.after is not null and mbus4.any_undelivered(m.after) then null
                     else 0
                 end
@@ -433,16 +457,20 @@ mbus4_call1 as (
                 d.iid,
                 r.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
             ),
-            d.delayed_until, d.expires, d.received,
+            coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             public.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time', d.added::text
+                    'enqueue_time',
+                    pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
                 ]
             )
                 operator(public.||) coalesce(d.headers, '')
-                operator(public.||) public.hstore('destination'::text, r.queue),
+                operator(public.||) case
+                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                    else public.hstore('destination'::text, r.queue)
+                end,
             d.properties, d.data
         )::mbus4.qt_model as consume,
         d.place as o

@@ -39,7 +39,8 @@ create or replace function mbus4.at_post(
                                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
                                                         z.queue, ''seenby'',
                                                         array[pg_catalog.current_database()::text]::text,
-                                                        ''enqueue_time'', z.added::text
+                                                        ''enqueue_time'',
+                                                        pg_catalog.to_char(z.added, ''YYYY-MM-DD HH24:MI:SS.US'')
                                                     ]
                                                 )
                                             )
@@ -51,13 +52,14 @@ create or replace function mbus4.at_post(
                                     then mbus4.general_consumers(
                                         z.queue, false,
                                         row(
-                                            z.id, z.added, z.iid, z.delayed_until, z.expires, null,
+                                            z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, ''{}'',
                                             public.hstore(
                                                 array[
                                                     ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue,
                                                     ''seenby'',
                                                     array[pg_catalog.current_database()::text]::text,
-                                                    ''enqueue_time'', z.added::text
+                                                    ''enqueue_time'',
+                                                    pg_catalog.to_char(z.added, ''YYYY-MM-DD HH24:MI:SS.US'')
                                                 ]
                                             )
                                                 operator(public.||) coalesce(null::public.hstore, ''''),
@@ -74,18 +76,19 @@ create or replace function mbus4.at_post(
                     then mbus4.forward(
                         z.queue,
                         row(
-                            z.id, z.added, z.iid, z.delayed_until, z.expires, null,
+                            z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, ''{}'',
                             public.hstore(
                                 array[
                                     ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue, ''seenby'',
                                     array[pg_catalog.current_database()::text]::text,
-                                    ''enqueue_time'', z.added::text
+                                    ''enqueue_time'',
+                                    pg_catalog.to_char(z.added, ''YYYY-MM-DD HH24:MI:SS.US'')
                                 ]
                             )
                                 operator(public.||) coalesce(null::public.hstore, ''''),
                             z.properties, z.data
                         )::mbus4.qt_model,
-                        z.delayed_until, z.expires, null
+                        null, z.delayed_until, z.expires, null
                     )
             end as copies
         from (
@@ -96,7 +99,7 @@ create or replace function mbus4.at_post(
                     else ''''
                 end || y.id as iid
             from (
-                select x.*, greatest(x.delayed_until, x.added) as at
+                select x.*, case when x.delayed_until > x.added and x.queue <> ''dmq'' then x.delayed_until else x.added end as at
                 from (
                     select a.n,
                         pg_catalog.nextval(''mbus4.message_id'') as id,
@@ -104,6 +107,7 @@ create or replace function mbus4.at_post(
                         case
                             when r.consumers is not null
                                 or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                                or pg_catalog.starts_with(pg_catalog.lower(a.qname), ''temp.'')
                                 then pg_catalog.lower(a.qname)
                             else pg_catalog.format(
                                 ''mbus4-error ''||$6||'' 42704 queue %s does not exist'',
@@ -178,7 +182,7 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore(''destination''::text, c.qname) as destination
+            case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
@@ -193,7 +197,7 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
                     and x.available_at <= (select k.now from mbus4_call_consumer k)
                     and (
                         case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                             when x.after is not null and mbus4.any_undelivered(x.after) then null
                             else 0
                         end
@@ -232,11 +236,17 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
                 case
-                    when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                    when d.headers is null
+                        then k.headers
+                            operator(public.||) public.hstore(
+                                ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                            )
                     else k.headers
-                        operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        operator(public.||) public.hstore(
+                            ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                        )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
                 end,

@@ -50,7 +50,7 @@ begin
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore('destination'::text, c.qname) as destination
+            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
@@ -65,7 +65,7 @@ begin
                     and x.available_at <= (select k.now from mbus4_call_consumer k)
                     and (
                         case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                             when x.after is not null and mbus4.any_undelivered(x.after) then null
                             else 0
                         end
@@ -87,11 +87,17 @@ begin
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
                 case
-                    when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    when d.headers is null
+                        then k.headers
+                            operator(public.||) public.hstore(
+                                'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            )
                     else k.headers
-                        operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
                 end,
@@ -125,14 +131,15 @@ begin
             );
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
-                    ((mbus4_message).headers operator(public.-) 'destination'::text)
+                    (mbus4_message).headers
                         operator(public.||) public.hstore(
                             array[
-                                'dmq.added', pg_catalog.clock_timestamp()::text, 'dmq.error', mbus4_error, 'seenby',
-                                pg_catalog.trim_array(((mbus4_message).headers operator(public.->) 'seenby'::text)::text[], 1)::text
+                                'dmq.added',
+                                pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'),
+                                'dmq.error', mbus4_error
                             ]
                         ),
-                    (mbus4_message).properties, null::timestamp, null::timestamp, (mbus4_message).iid
+                    (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
             mbus4_call_posted as materialized (
                 select y.*,
@@ -140,54 +147,61 @@ begin
                     case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
                 from (
                     select x.*,
-                        greatest(x.delayed_until, x.added) as at,
                         coalesce(
                             x.given,
                             case
-                                when greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                                when x.at >= '2200-01-01Z'
                                     or pg_catalog.cardinality(x.wanted) > 0
                                     then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
                                 else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                                    extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
+                                    extract(epoch from x.at) * 1000000
                                 )::bigint || x.id
                             end
                         ) as iid,
                         x.given is not null
-                            or greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                            or x.at >= '2200-01-01Z'
                             or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
                     from (
-                        select w.*, pg_catalog.clock_timestamp() as added,
-                            case
-                                when w.caller operator(public.->) 'seenby'::text is null
-                                    then w.caller operator(public.-) 'seenby'::text
-                                else w.caller
-                                    operator(public.||) public.hstore(
-                                        'seenby'::text,
-                                        pg_catalog.array_append(
-                                            (w.caller operator(public.->) 'seenby'::text)::text[],
-                                            pg_catalog.current_database()::text
-                                        )::text
-                                    )
-                            end as headers
+                        select v.*,
+                            case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
                         from (
-                            select a.n,
-                                pg_catalog.nextval('mbus4.message_id') as id,
+                            select w.*, pg_catalog.clock_timestamp() as added,
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                        then pg_catalog.lower(a.qname)
-                                    else pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                        coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
-                                    )::int::text
-                                end as queue,
-                                a.iid as given,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.headers as caller,
-                                (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
-                                a.properties, a.data
-                            from mbus4_call_args a
+                                    when w.caller operator(public.->) 'seenby'::text is null
+                                        then w.caller operator(public.-) 'seenby'::text
+                                    when w.queue = 'dmq' then w.caller
+                                    else w.caller
+                                        operator(public.||) public.hstore(
+                                            'seenby'::text,
+                                            pg_catalog.array_append(
+                                                (w.caller operator(public.->) 'seenby'::text)::text[],
+                                                pg_catalog.current_database()::text
+                                            )::text
+                                        )
+                                end as headers
+                            from (
+                                select a.n,
+                                    pg_catalog.nextval('mbus4.message_id') as id,
+                                    case
+                                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname), 'temp.')
+                                            then pg_catalog.lower(a.qname)
+                                        else pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                                        )::int::text
+                                    end as queue,
+                                    a.iid as given,
+                                    a.delayed_until::timestamptz as delayed_until,
+                                    a.expires::timestamptz as expires, a.headers as caller,
+                                    (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                    (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
+                                    a.properties, a.data
+                                from mbus4_call_args a
+                                offset 0
+                            ) w
                             offset 0
-                        ) w
+                        ) v
                         offset 0
                     ) x
                     offset 0
@@ -211,19 +225,20 @@ begin
                             then mbus4.forward(
                                 p.queue,
                                 row(
-                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                                     public.hstore(
                                         array[
                                             'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
                                             'seenby',
                                             array[pg_catalog.current_database()::text]::text,
-                                            'enqueue_time', p.added::text
+                                            'enqueue_time',
+                                            pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''),
                                     p.properties, p.data
                                 )::mbus4.qt_model,
-                                p.delayed_until, p.expires, p.after
+                                p.headers, p.delayed_until, p.expires, p.after
                             )
                     end as copies
                 from mbus4_call_posted p
@@ -239,13 +254,14 @@ begin
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
                                     row(
-                                        p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                                         public.hstore(
                                             array[
                                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
                                                 'seenby',
                                                 array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time', p.added::text
+                                                'enqueue_time',
+                                                pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
                                             ]
                                         )
                                             operator(public.||) coalesce(p.headers, ''),
@@ -259,13 +275,16 @@ begin
                         and c.target is null
                         and (c.selector_id is null or c.id = any(s.selecting))
                     union all (
-                        select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1
+                        select null, c.target
+                        from mbus4.consumer c
+                        where c.qname = p.queue and c.target is not null and p.redeployed is not true
+                        limit 1
                     )
                 ) r on true
             ),
             mbus4_call_expired as (
                 delete from mbus4.message m using mbus4_call_subscribed w
-                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
                 returning m.id
             ),
             mbus4_call_stored as (
@@ -366,7 +385,7 @@ begin
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore('destination'::text, c.qname) as destination
+            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
@@ -381,7 +400,7 @@ begin
                     and x.available_at <= (select k.now from mbus4_call_consumer k)
                     and (
                         case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                             when x.after is not null and mbus4.any_undelivered(x.after) then null
                             else 0
                         end
@@ -403,11 +422,17 @@ begin
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
                 case
-                    when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    when d.headers is null
+                        then k.headers
+                            operator(public.||) public.hstore(
+                                'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            )
                     else k.headers
-                        operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
                 end,
@@ -441,14 +466,15 @@ begin
             );
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
-                    ((mbus4_message).headers operator(public.-) 'destination'::text)
+                    (mbus4_message).headers
                         operator(public.||) public.hstore(
                             array[
-                                'dmq.added', pg_catalog.clock_timestamp()::text, 'dmq.error', mbus4_error, 'seenby',
-                                pg_catalog.trim_array(((mbus4_message).headers operator(public.->) 'seenby'::text)::text[], 1)::text
+                                'dmq.added',
+                                pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'),
+                                'dmq.error', mbus4_error
                             ]
                         ),
-                    (mbus4_message).properties, null::timestamp, null::timestamp, (mbus4_message).iid
+                    (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
             mbus4_call_posted as materialized (
                 select y.*,
@@ -456,54 +482,61 @@ begin
                     case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
                 from (
                     select x.*,
-                        greatest(x.delayed_until, x.added) as at,
                         coalesce(
                             x.given,
                             case
-                                when greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                                when x.at >= '2200-01-01Z'
                                     or pg_catalog.cardinality(x.wanted) > 0
                                     then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
                                 else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                                    extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
+                                    extract(epoch from x.at) * 1000000
                                 )::bigint || x.id
                             end
                         ) as iid,
                         x.given is not null
-                            or greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                            or x.at >= '2200-01-01Z'
                             or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
                     from (
-                        select w.*, pg_catalog.clock_timestamp() as added,
-                            case
-                                when w.caller operator(public.->) 'seenby'::text is null
-                                    then w.caller operator(public.-) 'seenby'::text
-                                else w.caller
-                                    operator(public.||) public.hstore(
-                                        'seenby'::text,
-                                        pg_catalog.array_append(
-                                            (w.caller operator(public.->) 'seenby'::text)::text[],
-                                            pg_catalog.current_database()::text
-                                        )::text
-                                    )
-                            end as headers
+                        select v.*,
+                            case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
                         from (
-                            select a.n,
-                                pg_catalog.nextval('mbus4.message_id') as id,
+                            select w.*, pg_catalog.clock_timestamp() as added,
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                        then pg_catalog.lower(a.qname)
-                                    else pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                        coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
-                                    )::int::text
-                                end as queue,
-                                a.iid as given,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.headers as caller,
-                                (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
-                                a.properties, a.data
-                            from mbus4_call_args a
+                                    when w.caller operator(public.->) 'seenby'::text is null
+                                        then w.caller operator(public.-) 'seenby'::text
+                                    when w.queue = 'dmq' then w.caller
+                                    else w.caller
+                                        operator(public.||) public.hstore(
+                                            'seenby'::text,
+                                            pg_catalog.array_append(
+                                                (w.caller operator(public.->) 'seenby'::text)::text[],
+                                                pg_catalog.current_database()::text
+                                            )::text
+                                        )
+                                end as headers
+                            from (
+                                select a.n,
+                                    pg_catalog.nextval('mbus4.message_id') as id,
+                                    case
+                                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname), 'temp.')
+                                            then pg_catalog.lower(a.qname)
+                                        else pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                                        )::int::text
+                                    end as queue,
+                                    a.iid as given,
+                                    a.delayed_until::timestamptz as delayed_until,
+                                    a.expires::timestamptz as expires, a.headers as caller,
+                                    (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                    (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
+                                    a.properties, a.data
+                                from mbus4_call_args a
+                                offset 0
+                            ) w
                             offset 0
-                        ) w
+                        ) v
                         offset 0
                     ) x
                     offset 0
@@ -527,19 +560,20 @@ begin
                             then mbus4.forward(
                                 p.queue,
                                 row(
-                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                                     public.hstore(
                                         array[
                                             'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
                                             'seenby',
                                             array[pg_catalog.current_database()::text]::text,
-                                            'enqueue_time', p.added::text
+                                            'enqueue_time',
+                                            pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''),
                                     p.properties, p.data
                                 )::mbus4.qt_model,
-                                p.delayed_until, p.expires, p.after
+                                p.headers, p.delayed_until, p.expires, p.after
                             )
                     end as copies
                 from mbus4_call_posted p
@@ -555,13 +589,14 @@ begin
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
                                     row(
-                                        p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                                         public.hstore(
                                             array[
                                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
                                                 'seenby',
                                                 array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time', p.added::text
+                                                'enqueue_time',
+                                                pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
                                             ]
                                         )
                                             operator(public.||) coalesce(p.headers, ''),
@@ -575,13 +610,16 @@ begin
                         and c.target is null
                         and (c.selector_id is null or c.id = any(s.selecting))
                     union all (
-                        select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1
+                        select null, c.target
+                        from mbus4.consumer c
+                        where c.qname = p.queue and c.target is not null and p.redeployed is not true
+                        limit 1
                     )
                 ) r on true
             ),
             mbus4_call_expired as (
                 delete from mbus4.message m using mbus4_call_subscribed w
-                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
                 returning m.id
             ),
             mbus4_call_stored as (
@@ -675,7 +713,7 @@ begin
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                public.hstore(''destination''::text, c.qname) as destination
+                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         ),
@@ -690,7 +728,7 @@ begin
                         and x.available_at <= (select k.now from mbus4_call_consumer k)
                         and (
                             case
-                                when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                                when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                                 when x.after is not null and mbus4.any_undelivered(x.after) then null
                                 else 0
                             end
@@ -712,11 +750,17 @@ begin
         mbus4_call as (
             select 1::bigint as n,
                 row(
-                    d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                    d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
                     case
-                        when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        when d.headers is null
+                            then k.headers
+                                operator(public.||) public.hstore(
+                                    ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                )
                         else k.headers
-                            operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                            operator(public.||) public.hstore(
+                                ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                            )
                             operator(public.||) d.headers
                             operator(public.||) k.destination
                     end,
@@ -740,52 +784,54 @@ begin
                 case when y.queue <> ''dmq'' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
             from (
                 select x.*,
-                    greatest(x.delayed_until, x.added) as at,
                     coalesce(
                         x.given,
                         case
-                            when greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
+                            when x.at >= ''2200-01-01Z''
                                 or pg_catalog.cardinality(x.wanted) > 0
                                 then x.queue || ''.'' || pg_catalog.current_database() || ''.'' || x.id
-                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (
-                                extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
-                            )::bigint || x.id
+                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (extract(epoch from x.at) * 1000000)::bigint || x.id
                         end
                     ) as iid,
-                    x.given is not null
-                        or greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
-                        or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                    x.given is not null or x.at >= ''2200-01-01Z'' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
                 from (
-                    select w.*, pg_catalog.clock_timestamp() as added,
-                        case
-                            when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
-                            else w.caller
-                                operator(public.||) public.hstore(
-                                    ''seenby''::text,
-                                    pg_catalog.array_append(
-                                        (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
-                                    )::text
-                                )
-                        end as headers
+                    select v.*, case when v.delayed_until > v.added and v.queue <> ''dmq'' then v.delayed_until else v.added end as at
                     from (
-                        select a.n,
-                            pg_catalog.nextval(''mbus4.message_id'') as id,
+                        select w.*, pg_catalog.clock_timestamp() as added,
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                    then pg_catalog.lower(a.qname)
-                                else pg_catalog.format(
-                                    ''mbus4-error 0 42704 queue %s does not exist'',
-                                    coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
-                                )::int::text
-                            end as queue,
-                            a.iid as given,
-                            a.delayed_until::timestamptz as delayed_until,
-                            a.expires::timestamptz as expires, a.headers as caller,
-                            (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
-                            a.properties, a.data
-                        from mbus4_call_args a
+                                when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
+                                when w.queue = ''dmq'' then w.caller
+                                else w.caller
+                                    operator(public.||) public.hstore(
+                                        ''seenby''::text,
+                                        pg_catalog.array_append(
+                                            (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
+                                        )::text
+                                    )
+                            end as headers
+                        from (
+                            select a.n,
+                                pg_catalog.nextval(''mbus4.message_id'') as id,
+                                case
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                                        or pg_catalog.starts_with(pg_catalog.lower(a.qname), ''temp.'')
+                                        then pg_catalog.lower(a.qname)
+                                    else pg_catalog.format(
+                                        ''mbus4-error 0 42704 queue %s does not exist'',
+                                        coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
+                                    )::int::text
+                                end as queue,
+                                a.iid as given,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.headers as caller,
+                                (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
+                                (a.headers operator(public.->) ''Redeploy''::text)::boolean as redeployed,
+                                a.properties, a.data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
                         offset 0
-                    ) w
+                    ) v
                     offset 0
                 ) x
                 offset 0
@@ -807,18 +853,19 @@ begin
                         then mbus4.forward(
                             p.queue,
                             row(
-                                p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
                                 public.hstore(
                                     array[
                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                         array[pg_catalog.current_database()::text]::text,
-                                        ''enqueue_time'', p.added::text
+                                        ''enqueue_time'',
+                                        pg_catalog.to_char(p.added, ''YYYY-MM-DD HH24:MI:SS.US'')
                                     ]
                                 )
                                     operator(public.||) coalesce(p.headers, ''''),
                                 p.properties, p.data
                             )::mbus4.qt_model,
-                            p.delayed_until, p.expires, p.after
+                            p.headers, p.delayed_until, p.expires, p.after
                         )
                 end as copies
             from mbus4_call_posted p
@@ -832,12 +879,13 @@ begin
                             then mbus4.selecting_consumers(
                                 p.queue, false,
                                 row(
-                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
                                     public.hstore(
                                         array[
                                             ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                             array[pg_catalog.current_database()::text]::text,
-                                            ''enqueue_time'', p.added::text
+                                            ''enqueue_time'',
+                                            pg_catalog.to_char(p.added, ''YYYY-MM-DD HH24:MI:SS.US'')
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''''),
@@ -848,12 +896,17 @@ begin
                     offset 0
                 ) s
                 join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
+                union all (
+                    select null, c.target
+                    from mbus4.consumer c
+                    where c.qname = p.queue and c.target is not null and p.redeployed is not true
+                    limit 1
+                )
             ) r on true
         ),
         mbus4_call_expired as (
             delete from mbus4.message m using mbus4_call_subscribed w
-            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
             returning m.id
         ),
         mbus4_call_stored as (
@@ -944,7 +997,7 @@ begin
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                public.hstore(''destination''::text, c.qname) as destination
+                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         ),
@@ -959,7 +1012,7 @@ begin
                         and x.available_at <= (select k.now from mbus4_call_consumer k)
                         and (
                             case
-                                when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                                when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                                 when x.after is not null and mbus4.any_undelivered(x.after) then null
                                 else 0
                             end
@@ -981,11 +1034,17 @@ begin
         mbus4_call as (
             select 1::bigint as n,
                 row(
-                    d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                    d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
                     case
-                        when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        when d.headers is null
+                            then k.headers
+                                operator(public.||) public.hstore(
+                                    ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                )
                         else k.headers
-                            operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                            operator(public.||) public.hstore(
+                                ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                            )
                             operator(public.||) d.headers
                             operator(public.||) k.destination
                     end,
@@ -1009,52 +1068,54 @@ begin
                 case when y.queue <> ''dmq'' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
             from (
                 select x.*,
-                    greatest(x.delayed_until, x.added) as at,
                     coalesce(
                         x.given,
                         case
-                            when greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
+                            when x.at >= ''2200-01-01Z''
                                 or pg_catalog.cardinality(x.wanted) > 0
                                 then x.queue || ''.'' || pg_catalog.current_database() || ''.'' || x.id
-                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (
-                                extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
-                            )::bigint || x.id
+                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (extract(epoch from x.at) * 1000000)::bigint || x.id
                         end
                     ) as iid,
-                    x.given is not null
-                        or greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
-                        or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                    x.given is not null or x.at >= ''2200-01-01Z'' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
                 from (
-                    select w.*, pg_catalog.clock_timestamp() as added,
-                        case
-                            when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
-                            else w.caller
-                                operator(public.||) public.hstore(
-                                    ''seenby''::text,
-                                    pg_catalog.array_append(
-                                        (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
-                                    )::text
-                                )
-                        end as headers
+                    select v.*, case when v.delayed_until > v.added and v.queue <> ''dmq'' then v.delayed_until else v.added end as at
                     from (
-                        select a.n,
-                            pg_catalog.nextval(''mbus4.message_id'') as id,
+                        select w.*, pg_catalog.clock_timestamp() as added,
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                    then pg_catalog.lower(a.qname)
-                                else pg_catalog.format(
-                                    ''mbus4-error 0 42704 queue %s does not exist'',
-                                    coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
-                                )::int::text
-                            end as queue,
-                            a.iid as given,
-                            a.delayed_until::timestamptz as delayed_until,
-                            a.expires::timestamptz as expires, a.headers as caller,
-                            (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
-                            a.properties, a.data
-                        from mbus4_call_args a
+                                when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
+                                when w.queue = ''dmq'' then w.caller
+                                else w.caller
+                                    operator(public.||) public.hstore(
+                                        ''seenby''::text,
+                                        pg_catalog.array_append(
+                                            (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
+                                        )::text
+                                    )
+                            end as headers
+                        from (
+                            select a.n,
+                                pg_catalog.nextval(''mbus4.message_id'') as id,
+                                case
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                                        or pg_catalog.starts_with(pg_catalog.lower(a.qname), ''temp.'')
+                                        then pg_catalog.lower(a.qname)
+                                    else pg_catalog.format(
+                                        ''mbus4-error 0 42704 queue %s does not exist'',
+                                        coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
+                                    )::int::text
+                                end as queue,
+                                a.iid as given,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.headers as caller,
+                                (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
+                                (a.headers operator(public.->) ''Redeploy''::text)::boolean as redeployed,
+                                a.properties, a.data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
                         offset 0
-                    ) w
+                    ) v
                     offset 0
                 ) x
                 offset 0
@@ -1076,18 +1137,19 @@ begin
                         then mbus4.forward(
                             p.queue,
                             row(
-                                p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
                                 public.hstore(
                                     array[
                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                         array[pg_catalog.current_database()::text]::text,
-                                        ''enqueue_time'', p.added::text
+                                        ''enqueue_time'',
+                                        pg_catalog.to_char(p.added, ''YYYY-MM-DD HH24:MI:SS.US'')
                                     ]
                                 )
                                     operator(public.||) coalesce(p.headers, ''''),
                                 p.properties, p.data
                             )::mbus4.qt_model,
-                            p.delayed_until, p.expires, p.after
+                            p.headers, p.delayed_until, p.expires, p.after
                         )
                 end as copies
             from mbus4_call_posted p
@@ -1101,12 +1163,13 @@ begin
                             then mbus4.selecting_consumers(
                                 p.queue, false,
                                 row(
-                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
                                     public.hstore(
                                         array[
                                             ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                             array[pg_catalog.current_database()::text]::text,
-                                            ''enqueue_time'', p.added::text
+                                            ''enqueue_time'',
+                                            pg_catalog.to_char(p.added, ''YYYY-MM-DD HH24:MI:SS.US'')
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''''),
@@ -1117,12 +1180,17 @@ begin
                     offset 0
                 ) s
                 join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
+                union all (
+                    select null, c.target
+                    from mbus4.consumer c
+                    where c.qname = p.queue and c.target is not null and p.redeployed is not true
+                    limit 1
+                )
             ) r on true
         ),
         mbus4_call_expired as (
             delete from mbus4.message m using mbus4_call_subscribed w
-            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
             returning m.id
         ),
         mbus4_call_stored as (
