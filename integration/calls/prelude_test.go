@@ -71,7 +71,7 @@ func TestFunctionCreateTemporaryConsumer(t *testing.T) {
 	callTable{
 		queues: []string{"q"},
 		setup:  "create table t (name text); insert into t values ('q'), ('dmq')",
-		effect: `select string_agg(concat_ws(':', queue, left(target, 5), selector), ' ' order by queue)
+		effect: `select string_agg(concat_ws(':', qname, left(target, 5), selector), ' ' order by qname)
 			from mbus4.consumer c where target is not null and exists (select from mbus4.queue q where q.qname = c.target)`,
 		columns: "left text",
 		cases: []callCase{

@@ -47,14 +47,21 @@ as $$
     select coalesce($1, $2 || '.' || pg_catalog.current_database() || '.' || (extract(epoch from $3) * 1000000)::bigint || $4)
 $$;
 
--- The headers that follow from the row. The time is local, as its other times are, but not in the session's DateStyle, for
--- the text may be read in another session.
+-- A time as a text for headers: see part/time.sql of package calls.
+create function mbus4.time_text(at timestamp) returns text
+language sql stable
+as $$
+    select case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then $1::text
+                else pg_catalog.rtrim(pg_catalog.rtrim(pg_catalog.to_char($1, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.') end
+$$;
+
+-- The headers that follow from the row.
 create function mbus4.base_headers(queue text, added timestamptz) returns {{.Hstore}}.hstore
 language sql stable
 as $$
     select {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', $1,
                'seenby', array[pg_catalog.current_database()::text]::text,
-               'enqueue_time', pg_catalog.to_char($2, 'YYYY-MM-DD HH24:MI:SS.US')])
+               'enqueue_time', mbus4.time_text($2::timestamp)])
 $$;
 
 -- The queue that the message comes from is its destination; what lies in dmq keeps the one with which it came, if any.

@@ -29,7 +29,8 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -54,8 +55,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -71,11 +73,23 @@ mbus4_call1 as (
                 when d.headers is null
                     then k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         )
                 else k.headers
                     operator(public.||) public.hstore(
-                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
                     )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
@@ -119,7 +133,8 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -144,8 +159,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -161,11 +177,23 @@ mbus4_call1 as (
                 when d.headers is null
                     then k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         )
                 else k.headers
                     operator(public.||) public.hstore(
-                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
                     )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
@@ -208,7 +236,8 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -233,8 +262,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -267,11 +297,23 @@ mbus4_call1 as (
                 when d.headers is null
                     then k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         )
                 else k.headers
                     operator(public.||) public.hstore(
-                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
                     )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
@@ -317,7 +359,8 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -342,8 +385,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -359,11 +403,23 @@ mbus4_call1 as (
                 when d.headers is null
                     then k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         )
                 else k.headers
                     operator(public.||) public.hstore(
-                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
                     )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
@@ -463,7 +519,12 @@ mbus4_call1 as (
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
                     'enqueue_time',
-                    pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else pg_catalog.rtrim(
+                            pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                        )
+                    end
                 ]
             )
                 operator(public.||) coalesce(d.headers, '')

@@ -31,7 +31,8 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -70,7 +71,16 @@ mbus4_call1_taken as (
                                     'seenby',
                                     array[pg_catalog.current_database()::text]::text,
                                     'enqueue_time',
-                                    pg_catalog.to_char(x.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                            then x.added::timestamp::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(
+                                                pg_catalog.to_char(x.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
+                                            ),
+                                            '.'
+                                        )
+                                    end
                                 ]
                             )
                                 operator(public.||) coalesce(x.headers, '')
@@ -86,8 +96,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -103,11 +114,23 @@ mbus4_call1 as (
                 when d.headers is null
                     then k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         )
                 else k.headers
                     operator(public.||) public.hstore(
-                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
                     )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
@@ -251,7 +274,12 @@ mbus4_call1 as (
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
                     'enqueue_time',
-                    pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else pg_catalog.rtrim(
+                            pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                        )
+                    end
                 ]
             )
                 operator(public.||) coalesce(d.headers, '')
@@ -390,7 +418,12 @@ mbus4_call1 as (
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
                     'enqueue_time',
-                    pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else pg_catalog.rtrim(
+                            pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                        )
+                    end
                 ]
             )
                 operator(public.||) coalesce(d.headers, '')

@@ -40,7 +40,19 @@ create or replace function mbus4.at_post(
                                                         z.queue, ''seenby'',
                                                         array[pg_catalog.current_database()::text]::text,
                                                         ''enqueue_time'',
-                                                        pg_catalog.to_char(z.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                                        case
+                                                            when pg_catalog.starts_with(
+                                                                pg_catalog.current_setting(''datestyle''), ''ISO''
+                                                            )
+                                                                then z.added::timestamp::text
+                                                            else pg_catalog.rtrim(
+                                                                pg_catalog.rtrim(
+                                                                    pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''),
+                                                                    ''0''
+                                                                ),
+                                                                ''.''
+                                                            )
+                                                        end
                                                     ]
                                                 )
                                             )
@@ -59,7 +71,17 @@ create or replace function mbus4.at_post(
                                                     ''seenby'',
                                                     array[pg_catalog.current_database()::text]::text,
                                                     ''enqueue_time'',
-                                                    pg_catalog.to_char(z.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                                    case
+                                                        when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                            then z.added::timestamp::text
+                                                        else pg_catalog.rtrim(
+                                                            pg_catalog.rtrim(
+                                                                pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''),
+                                                                ''0''
+                                                            ),
+                                                            ''.''
+                                                        )
+                                                    end
                                                 ]
                                             )
                                                 operator(public.||) coalesce(null::public.hstore, ''''),
@@ -82,7 +104,14 @@ create or replace function mbus4.at_post(
                                     ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue, ''seenby'',
                                     array[pg_catalog.current_database()::text]::text,
                                     ''enqueue_time'',
-                                    pg_catalog.to_char(z.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                            then z.added::timestamp::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
+                                            ''.''
+                                        )
+                                    end
                                 ]
                             )
                                 operator(public.||) coalesce(null::public.hstore, ''''),
@@ -182,7 +211,8 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination
+            case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+            pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
@@ -207,8 +237,9 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
                 for update skip locked
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-            m.data,
+        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+            m.delayed_until::timestamp as delayed_until,
+            m.expires, m.received, m.headers, m.properties, m.data,
             coalesce(
                 m.iid,
                 (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
@@ -241,11 +272,23 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
                     when d.headers is null
                         then k.headers
                             operator(public.||) public.hstore(
-                                ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                ''enqueue_time''::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                    )
+                                end
                             )
                     else k.headers
                         operator(public.||) public.hstore(
-                            ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                            ''enqueue_time''::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                )
+                            end
                         )
                         operator(public.||) d.headers
                         operator(public.||) k.destination

@@ -39,7 +39,13 @@ mbus4_call1 as (
                         'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
                         array[pg_catalog.current_database()::text]::text,
                         'enqueue_time',
-                        pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
                     ]
                 )
                     operator(public.||) coalesce(d.headers, '')
@@ -124,7 +130,13 @@ mbus4_call1 as (
                             'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                             array[pg_catalog.current_database()::text]::text,
                             'enqueue_time',
-                            pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                    then d.added::timestamp::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         ]
                     )
                         operator(public.||) coalesce(d.headers, '')
@@ -158,7 +170,12 @@ select (
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
                     'enqueue_time',
-                    pg_catalog.to_char(m.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
+                        else pg_catalog.rtrim(
+                            pg_catalog.rtrim(pg_catalog.to_char(m.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                        )
+                    end
                 ]
             )
                 operator(public.||) coalesce(m.headers, '')

@@ -153,7 +153,14 @@ mbus4_call1_subscribed as materialized (
                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue, 'seenby',
                                 array[pg_catalog.current_database()::text]::text,
                                 'enqueue_time',
-                                pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then p.added::timestamp::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'),
+                                        '.'
+                                    )
+                                end
                             ]
                         )
                             operator(public.||) coalesce(p.headers, ''),
@@ -179,7 +186,16 @@ mbus4_call1_subscribed as materialized (
                                     'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue, 'seenby',
                                     array[pg_catalog.current_database()::text]::text,
                                     'enqueue_time',
-                                    pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                            then p.added::timestamp::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(
+                                                pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
+                                            ),
+                                            '.'
+                                        )
+                                    end
                                 ]
                             )
                                 operator(public.||) coalesce(p.headers, ''),
@@ -275,7 +291,19 @@ mbus4_call1_posted as materialized (
                                                     z.queue, 'seenby',
                                                     array[pg_catalog.current_database()::text]::text,
                                                     'enqueue_time',
-                                                    pg_catalog.to_char(z.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                                    case
+                                                        when pg_catalog.starts_with(
+                                                            pg_catalog.current_setting('datestyle'), 'ISO'
+                                                        )
+                                                            then z.added::timestamp::text
+                                                        else pg_catalog.rtrim(
+                                                            pg_catalog.rtrim(
+                                                                pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
+                                                                '0'
+                                                            ),
+                                                            '.'
+                                                        )
+                                                    end
                                                 ]
                                             )
                                         )
@@ -294,7 +322,17 @@ mbus4_call1_posted as materialized (
                                                 'seenby',
                                                 array[pg_catalog.current_database()::text]::text,
                                                 'enqueue_time',
-                                                pg_catalog.to_char(z.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                                case
+                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                        then z.added::timestamp::text
+                                                    else pg_catalog.rtrim(
+                                                        pg_catalog.rtrim(
+                                                            pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
+                                                            '0'
+                                                        ),
+                                                        '.'
+                                                    )
+                                                end
                                             ]
                                         )
                                             operator(public.||) coalesce(null::public.hstore, ''),
@@ -317,7 +355,14 @@ mbus4_call1_posted as materialized (
                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', z.queue, 'seenby',
                                 array[pg_catalog.current_database()::text]::text,
                                 'enqueue_time',
-                                pg_catalog.to_char(z.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then z.added::timestamp::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'),
+                                        '.'
+                                    )
+                                end
                             ]
                         )
                             operator(public.||) coalesce(null::public.hstore, ''),

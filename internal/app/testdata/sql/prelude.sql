@@ -50,7 +50,8 @@ begin
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
+            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
@@ -75,8 +76,9 @@ begin
                 for update skip locked
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-            m.data,
+        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+            m.delayed_until::timestamp as delayed_until,
+            m.expires, m.received, m.headers, m.properties, m.data,
             coalesce(
                 m.iid,
                 (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -92,11 +94,23 @@ begin
                     when d.headers is null
                         then k.headers
                             operator(public.||) public.hstore(
-                                'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                'enqueue_time'::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                    )
+                                end
                             )
                     else k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
@@ -133,11 +147,7 @@ begin
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
                     (mbus4_message).headers
                         operator(public.||) public.hstore(
-                            array[
-                                'dmq.added',
-                                pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'),
-                                'dmq.error', mbus4_error
-                            ]
+                            array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
@@ -232,7 +242,16 @@ begin
                                             'seenby',
                                             array[pg_catalog.current_database()::text]::text,
                                             'enqueue_time',
-                                            pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                    then p.added::timestamp::text
+                                                else pg_catalog.rtrim(
+                                                    pg_catalog.rtrim(
+                                                        pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
+                                                    ),
+                                                    '.'
+                                                )
+                                            end
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''),
@@ -261,7 +280,17 @@ begin
                                                 'seenby',
                                                 array[pg_catalog.current_database()::text]::text,
                                                 'enqueue_time',
-                                                pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                                case
+                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                        then p.added::timestamp::text
+                                                    else pg_catalog.rtrim(
+                                                        pg_catalog.rtrim(
+                                                            pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
+                                                            '0'
+                                                        ),
+                                                        '.'
+                                                    )
+                                                end
                                             ]
                                         )
                                             operator(public.||) coalesce(p.headers, ''),
@@ -385,7 +414,8 @@ begin
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
+            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
@@ -410,8 +440,9 @@ begin
                 for update skip locked
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-            m.data,
+        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+            m.delayed_until::timestamp as delayed_until,
+            m.expires, m.received, m.headers, m.properties, m.data,
             coalesce(
                 m.iid,
                 (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -427,11 +458,23 @@ begin
                     when d.headers is null
                         then k.headers
                             operator(public.||) public.hstore(
-                                'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                'enqueue_time'::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                    )
+                                end
                             )
                     else k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
@@ -468,11 +511,7 @@ begin
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
                     (mbus4_message).headers
                         operator(public.||) public.hstore(
-                            array[
-                                'dmq.added',
-                                pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'),
-                                'dmq.error', mbus4_error
-                            ]
+                            array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
@@ -567,7 +606,16 @@ begin
                                             'seenby',
                                             array[pg_catalog.current_database()::text]::text,
                                             'enqueue_time',
-                                            pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                    then p.added::timestamp::text
+                                                else pg_catalog.rtrim(
+                                                    pg_catalog.rtrim(
+                                                        pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
+                                                    ),
+                                                    '.'
+                                                )
+                                            end
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''),
@@ -596,7 +644,17 @@ begin
                                                 'seenby',
                                                 array[pg_catalog.current_database()::text]::text,
                                                 'enqueue_time',
-                                                pg_catalog.to_char(p.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                                                case
+                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                        then p.added::timestamp::text
+                                                    else pg_catalog.rtrim(
+                                                        pg_catalog.rtrim(
+                                                            pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
+                                                            '0'
+                                                        ),
+                                                        '.'
+                                                    )
+                                                end
                                             ]
                                         )
                                             operator(public.||) coalesce(p.headers, ''),
@@ -713,7 +771,8 @@ begin
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination
+                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+                pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         ),
@@ -738,8 +797,9 @@ begin
                     for update skip locked
                 )
             )
-            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-                m.data,
+            returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+                m.delayed_until::timestamp as delayed_until,
+                m.expires, m.received, m.headers, m.properties, m.data,
                 coalesce(
                     m.iid,
                     (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
@@ -755,11 +815,23 @@ begin
                         when d.headers is null
                             then k.headers
                                 operator(public.||) public.hstore(
-                                    ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                    ''enqueue_time''::text,
+                                    case
+                                        when k.iso then d.added::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                        )
+                                    end
                                 )
                         else k.headers
                             operator(public.||) public.hstore(
-                                ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                ''enqueue_time''::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                    )
+                                end
                             )
                             operator(public.||) d.headers
                             operator(public.||) k.destination
@@ -859,7 +931,14 @@ begin
                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                         array[pg_catalog.current_database()::text]::text,
                                         ''enqueue_time'',
-                                        pg_catalog.to_char(p.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                then p.added::timestamp::text
+                                            else pg_catalog.rtrim(
+                                                pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
+                                                ''.''
+                                            )
+                                        end
                                     ]
                                 )
                                     operator(public.||) coalesce(p.headers, ''''),
@@ -885,7 +964,16 @@ begin
                                             ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                             array[pg_catalog.current_database()::text]::text,
                                             ''enqueue_time'',
-                                            pg_catalog.to_char(p.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                    then p.added::timestamp::text
+                                                else pg_catalog.rtrim(
+                                                    pg_catalog.rtrim(
+                                                        pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''
+                                                    ),
+                                                    ''.''
+                                                )
+                                            end
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''''),
@@ -997,7 +1085,8 @@ begin
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination
+                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+                pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         ),
@@ -1022,8 +1111,9 @@ begin
                     for update skip locked
                 )
             )
-            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-                m.data,
+            returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+                m.delayed_until::timestamp as delayed_until,
+                m.expires, m.received, m.headers, m.properties, m.data,
                 coalesce(
                     m.iid,
                     (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
@@ -1039,11 +1129,23 @@ begin
                         when d.headers is null
                             then k.headers
                                 operator(public.||) public.hstore(
-                                    ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                    ''enqueue_time''::text,
+                                    case
+                                        when k.iso then d.added::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                        )
+                                    end
                                 )
                         else k.headers
                             operator(public.||) public.hstore(
-                                ''enqueue_time''::text, pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                ''enqueue_time''::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                    )
+                                end
                             )
                             operator(public.||) d.headers
                             operator(public.||) k.destination
@@ -1143,7 +1245,14 @@ begin
                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                         array[pg_catalog.current_database()::text]::text,
                                         ''enqueue_time'',
-                                        pg_catalog.to_char(p.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                then p.added::timestamp::text
+                                            else pg_catalog.rtrim(
+                                                pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
+                                                ''.''
+                                            )
+                                        end
                                     ]
                                 )
                                     operator(public.||) coalesce(p.headers, ''''),
@@ -1169,7 +1278,16 @@ begin
                                             ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                             array[pg_catalog.current_database()::text]::text,
                                             ''enqueue_time'',
-                                            pg_catalog.to_char(p.added, ''YYYY-MM-DD HH24:MI:SS.US'')
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                    then p.added::timestamp::text
+                                                else pg_catalog.rtrim(
+                                                    pg_catalog.rtrim(
+                                                        pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''
+                                                    ),
+                                                    ''.''
+                                                )
+                                            end
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''''),

@@ -140,8 +140,8 @@ mbus4_call1_asked as materialized (
     ) q on true
     where case
         when pg_catalog.lower(a.qname) <> pg_catalog.lower(a.cname)
-            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname))
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname) and q.kind <> 'dmq')
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname) and q.kind <> 'dmq')
             then pg_catalog.format(
                 'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer(''%s'', ''%s'') may mean either order: both are queues',
                 pg_catalog.lower(a.qname), pg_catalog.lower(a.cname)
@@ -208,8 +208,8 @@ mbus4_call1_asked as materialized (
     ) x
     where case
         when pg_catalog.lower(a.qname) <> pg_catalog.lower(a.cname)
-            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname))
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname) and q.kind <> 'dmq')
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname) and q.kind <> 'dmq')
             then pg_catalog.format(
                 'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer(''%s'', ''%s'') may mean either order: both are queues',
                 pg_catalog.lower(a.qname), pg_catalog.lower(a.cname)
@@ -484,7 +484,8 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
@@ -509,8 +510,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -526,11 +528,23 @@ mbus4_call1 as (
                 when d.headers is null
                     then k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         )
                 else k.headers
                     operator(public.||) public.hstore(
-                        'enqueue_time'::text, pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US')
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
                     )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
