@@ -33,14 +33,14 @@ var functions = []*Func{
 	},
 	{Name: "drop_queue", Params: []Param{pQueue}, Result: Void, Effect: Writes},
 	{
-		Name: "create_consumer", Result: Void, Effect: Writes, Selector: "selector",
+		Name: "create_consumer", Result: Void, Effect: Writes, Selector: "selector", EitherOrder: true,
 		Params: []Param{
 			pQueue, pConsumer,
 			{Name: "selector", Alias: "p_selector", Type: Text, Optional: true},
 			{Name: "noindex", Type: Boolean, Optional: true, Default: "false"},
 		},
 	},
-	{Name: "drop_consumer", Params: []Param{pQueue, pConsumer}, Result: Void, Effect: Writes},
+	{Name: "drop_consumer", Params: []Param{pQueue, pConsumer}, Result: Void, Effect: Writes, EitherOrder: true},
 	{Name: "post", Params: postParams, Result: Text, Effect: Writes},
 	{
 		Name: "post_temp", Serves: "post", Result: Text, Effect: Writes,

@@ -60,6 +60,9 @@ type Func struct {
 	// Condition is the name of the parameter that holds an SQL expression over t, a message, which
 	// may become part of the statement where it is a literal; or "".
 	Condition string
+	// EitherOrder says that the first two parameters, a queue and a consumer, come in the other order in calls of old
+	// programs: where both are given by position, the call is read the way in which one of them names a queue.
+	EitherOrder bool
 	// Prelude says that a prelude statement does the work, before the statement that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
 	Prelude bool

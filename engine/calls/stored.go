@@ -24,6 +24,7 @@ type variant struct {
 	suffix  string   // of the name
 	without []string // parameters that it does not have
 	ordered bool
+	either  bool // the order of the first two arguments
 }
 
 // plainPost are the parameters that the plain variant of post does not have, because a post that gives them takes several
@@ -35,6 +36,8 @@ func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	switch {
 	case f.Serves == "post":
 		return []variant{{without: plainPost}, {suffix: "_full"}}
+	case f.EitherOrder:
+		return []variant{{}, {suffix: "_either", either: true}}
 	case t.wakes(f):
 		return []variant{{}, {suffix: "_waking", ordered: true}}
 	}
@@ -45,7 +48,7 @@ func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 func (t *Texts) variant(f *sqlfuncs.Func, use sqlfuncs.Use) variant {
 	var fit []variant
 	for _, v := range t.variants(f) {
-		if !slices.ContainsFunc(v.without, func(p string) bool { return use.Given[p] }) {
+		if v.either == use.EitherOrder && !slices.ContainsFunc(v.without, func(p string) bool { return use.Given[p] }) {
 			fit = append(fit, v)
 		}
 	}
@@ -123,7 +126,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string) Def
 		Mark:   "'||" + mark + "||'",
 		Arg:    func(param string) string { return args[param] },
 	}
-	use := sqlfuncs.Use{Given: given, Ordered: v.ordered, Selective: true}
+	use := sqlfuncs.Use{Given: given, EitherOrder: v.either, Ordered: v.ordered, Selective: true}
 	var body string
 	if f.Effect == sqlfuncs.Writes {
 		result := names.Call + "." + sqlfuncs.QuoteIdent(f.Serves)

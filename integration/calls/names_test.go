@@ -20,11 +20,13 @@ func TestNameRules(t *testing.T) {
 			s.Refused(t, "42602", "select mbus4.create_consumer('q', $1)", name)
 		}
 		for _, name := range good {
-			s.Want(t, "", "select mbus4.create_queue($1, 1)", name)
 			s.Want(t, "", "select mbus4.create_consumer('q', $1)", name)
+			s.Want(t, "", "select mbus4.drop_consumer('q', $1)", name)
+			s.Want(t, "", "select mbus4.create_queue($1, 1)", name)
+			s.Want(t, "", "select mbus4.create_consumer('q', cname => $1)", name)
 			s.Want(t, "i", "select mbus4.post($1, 'a=>1', iid => 'i')", name)
 			s.Want(t, "i", "select iid from mbus4.consume($1)", name)
-			s.Want(t, "", "select mbus4.drop_consumer('q', $1)", name)
+			s.Want(t, "", "select mbus4.drop_consumer($1, qname => 'q')", name)
 			s.Want(t, "", "select mbus4.drop_queue($1)", name)
 		}
 	})

@@ -44,9 +44,9 @@ func TestRunError(t *testing.T) {
 			harness.Want(t, conn, "1 3", doneNow)
 			harness.Want(t, conn, "f|t", "select mbus4.is_msg_exists('m1'), mbus4.is_msg_exists('m2')")
 			harness.Want(t, conn, "0", "select mbus4."+name+"($1)", c.exec)
-			harness.Want(t, conn, `m2|"n"=>"2"|"p"=>"1"|h|q|dmq|{`+database+`}|t|`+c.message,
+			harness.Want(t, conn, `m2|"n"=>"2"|"p"=>"1"|h|q|q|{`+database+`}|t|`+c.message,
 				`select iid, data, properties, headers->'own', headers->'destination_queue', headers->'destination', headers->'seenby',
-					(headers->'dmq.added')::timestamptz between now() - interval '1 min' and now(), headers->'dmq.error' from mbus4.consume('dmq')`)
+					(headers->'dmq.added')::timestamp between localtimestamp - interval '1 min' and localtimestamp, headers->'dmq.error' from mbus4.consume('dmq')`)
 			harness.Await(t, conn, 20*time.Second, "select exists (select from mbus4.consume('q'))")
 		})
 	}

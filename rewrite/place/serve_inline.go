@@ -130,7 +130,7 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 // its arguments.
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
-		Given: map[string]bool{}, Fixed: map[string]bool{}, Rows: rows,
+		Given: map[string]bool{}, Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
 		Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: c.function,
 	}
 	for p := range c.args {

@@ -99,7 +99,9 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 		rows = &callRows{st: st, name: name}
 		at.rows = append(at.rows, rows)
 	}
-	use := sqlfuncs.Use{Given: map[string]bool{}, Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: true, Numbered: true}
+	use := sqlfuncs.Use{
+		Given: map[string]bool{}, EitherOrder: c.eitherOrder(), Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: true, Numbered: true,
+	}
 	for p := range c.args {
 		use.Given[p] = true
 	}

@@ -1,14 +1,16 @@
--- What only this consumer was waiting for becomes unreachable at once; the sweeper removes it.
+-- What only this consumer was waiting for becomes unreachable at once; the sweeper removes it. Old code gives the consumer first:
+-- see create_consumer.sql.
 {{.Call}}_asked as materialized (
     select a.n, x.qname, x.cname
     from {{.Call}}_args a
     cross join lateral (
         select x.qname, x.cname
-        from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
+        from (values (1, a.qname, a.cname){{if .EitherOrder}}, (2, a.cname, a.qname){{end}}) x (place, qname, cname)
         left join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
         order by q.id is null, x.place
         limit 1
     ) x
+    {{if .EitherOrder}}where {{template "either_order" .With "Function" "drop_consumer" "Args" "a"}}{{end}}
 ),
 {{.Call}}_dropped as (
     delete from mbus4.consumer c

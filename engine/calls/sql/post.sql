@@ -29,10 +29,11 @@
                                      when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
                                      else '' end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, {{template "available" .With "Row" "x"}} as at
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
-                       case when r.consumers is not null or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) then pg_catalog.lower(a.qname collate "C")
+                       case when r.consumers is not null or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                 or {{template "temporary" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} then pg_catalog.lower(a.qname collate "C")
                             else {{template "no_queue" .With "Args" "a" "Queue" `pg_catalog.lower(a.qname collate "C")`}}::text
                        end as queue,
                        ({{if and .Rows .FixesQueue}}select {{end}}pg_catalog.lower({{$queue}} collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,

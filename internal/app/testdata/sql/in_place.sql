@@ -39,7 +39,20 @@ create or replace function mbus4.at_post(
                                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
                                                         z.queue, ''seenby'',
                                                         array[pg_catalog.current_database()::text]::text,
-                                                        ''enqueue_time'', z.added::text
+                                                        ''enqueue_time'',
+                                                        case
+                                                            when pg_catalog.starts_with(
+                                                                pg_catalog.current_setting(''datestyle''), ''ISO''
+                                                            )
+                                                                then z.added::timestamp::text
+                                                            else pg_catalog.rtrim(
+                                                                pg_catalog.rtrim(
+                                                                    pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''),
+                                                                    ''0''
+                                                                ),
+                                                                ''.''
+                                                            )
+                                                        end
                                                     ]
                                                 )
                                             )
@@ -51,13 +64,24 @@ create or replace function mbus4.at_post(
                                     then mbus4.general_consumers(
                                         z.queue, false,
                                         row(
-                                            z.id, z.added, z.iid, z.delayed_until, z.expires, null,
+                                            z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, ''{}'',
                                             public.hstore(
                                                 array[
                                                     ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue,
                                                     ''seenby'',
                                                     array[pg_catalog.current_database()::text]::text,
-                                                    ''enqueue_time'', z.added::text
+                                                    ''enqueue_time'',
+                                                    case
+                                                        when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                            then z.added::timestamp::text
+                                                        else pg_catalog.rtrim(
+                                                            pg_catalog.rtrim(
+                                                                pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''),
+                                                                ''0''
+                                                            ),
+                                                            ''.''
+                                                        )
+                                                    end
                                                 ]
                                             )
                                                 operator(public.||) coalesce(null::public.hstore, ''''),
@@ -74,18 +98,26 @@ create or replace function mbus4.at_post(
                     then mbus4.forward(
                         z.queue,
                         row(
-                            z.id, z.added, z.iid, z.delayed_until, z.expires, null,
+                            z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, ''{}'',
                             public.hstore(
                                 array[
                                     ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue, ''seenby'',
                                     array[pg_catalog.current_database()::text]::text,
-                                    ''enqueue_time'', z.added::text
+                                    ''enqueue_time'',
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                            then z.added::timestamp::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
+                                            ''.''
+                                        )
+                                    end
                                 ]
                             )
                                 operator(public.||) coalesce(null::public.hstore, ''''),
                             z.properties, z.data
                         )::mbus4.qt_model,
-                        z.delayed_until, z.expires, null
+                        null, z.delayed_until, z.expires, null
                     )
             end as copies
         from (
@@ -96,7 +128,7 @@ create or replace function mbus4.at_post(
                     else ''''
                 end || y.id as iid
             from (
-                select x.*, greatest(x.delayed_until, x.added) as at
+                select x.*, case when x.delayed_until > x.added and x.queue <> ''dmq'' then x.delayed_until else x.added end as at
                 from (
                     select a.n,
                         pg_catalog.nextval(''mbus4.message_id'') as id,
@@ -104,6 +136,7 @@ create or replace function mbus4.at_post(
                         case
                             when r.consumers is not null
                                 or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
                                 then pg_catalog.lower(a.qname collate "C")
                             else pg_catalog.format(
                                 ''mbus4-error ''||$6||'' 42704 queue %s does not exist'',
@@ -178,7 +211,8 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore(''destination''::text, c.qname) as destination
+            case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+            pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
             and c.name = pg_catalog.lower(a.cname collate "C")
@@ -194,7 +228,7 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
                     and x.available_at <= (select k.now from mbus4_call_consumer k)
                     and (
                         case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                             when x.after is not null and mbus4.any_undelivered(x.after) then null
                             else 0
                         end
@@ -204,8 +238,9 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
                 for update skip locked
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-            m.data,
+        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+            m.delayed_until::timestamp as delayed_until,
+            m.expires, m.received, m.headers, m.properties, m.data,
             coalesce(
                 m.iid,
                 (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
@@ -233,11 +268,29 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
                 case
-                    when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                    when d.headers is null
+                        then k.headers
+                            operator(public.||) public.hstore(
+                                ''enqueue_time''::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                    )
+                                end
+                            )
                     else k.headers
-                        operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        operator(public.||) public.hstore(
+                            ''enqueue_time''::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                )
+                            end
+                        )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
                 end,

@@ -138,6 +138,16 @@ mbus4_call1_asked as materialized (
         order by x.place
         limit 1
     ) q on true
+    where case
+        when pg_catalog.lower(a.qname collate "C") <> pg_catalog.lower(a.cname collate "C")
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
+            then pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer(''%s'', ''%s'') may mean either order: both are queues',
+                pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+            )::int = 0
+        else true
+    end
 ),
 mbus4_call1_created as (
     insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data)
@@ -196,6 +206,16 @@ mbus4_call1_asked as materialized (
         order by q.id is null, x.place
         limit 1
     ) x
+    where case
+        when pg_catalog.lower(a.qname collate "C") <> pg_catalog.lower(a.cname collate "C")
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
+            then pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer(''%s'', ''%s'') may mean either order: both are queues',
+                pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+            )::int = 0
+        else true
+    end
 ),
 mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_asked v
@@ -366,6 +386,7 @@ mbus4_call1_removed as (
             select x.ctid
             from mbus4.message x
             where x.expires <= (select pg_catalog.clock_timestamp())
+                and x.consumer_id <> 1
                 and x.consumer_id in (
                     select c.id
                     from mbus4.consumer c
@@ -450,7 +471,8 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -466,7 +488,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -476,8 +498,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -488,11 +511,29 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,

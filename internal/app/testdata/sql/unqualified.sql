@@ -58,7 +58,7 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
@@ -66,6 +66,7 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -204,7 +205,7 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
@@ -212,6 +213,7 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
