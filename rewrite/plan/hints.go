@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 
 	"mbusproxy/sqlfuncs"
@@ -21,10 +23,17 @@ const semaphoreHint = "Create it with mbus4.semaphore_get_or_create(key)."
 const changedHint = "The search_path, or what is in it, has changed since the statement was read. Write the schema, prepare the statement again, " +
 	"or send it in a message of its own."
 
+// eitherOrder matches the message of 42725 where each of two arguments may be the queue: the function, and both.
+var eitherOrder = regexp.MustCompile(`^(mbus4\.[a-z_]+)\('([^']*)', '([^']*)'\) may mean either order`)
+
 // hintFor returns the hint of an error that the engine raises.
 func hintFor(code, message string) string {
 	if code == "42725" && strings.Contains(message, " no longer means ") {
 		return changedHint
+	}
+	if m := eitherOrder.FindStringSubmatch(message); code == "42725" && m != nil {
+		return fmt.Sprintf(`Name the arguments: %[1]s(qname => '%[2]s', cname => '%[3]s') is about consumer "%[3]s" of queue "%[2]s", `+
+			`%[1]s(qname => '%[3]s', cname => '%[2]s') about consumer "%[2]s" of queue "%[3]s".`, m[1], m[2], m[3])
 	}
 	if code == "42704" && strings.HasPrefix(message, "semaphore ") {
 		return semaphoreHint
