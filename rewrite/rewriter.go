@@ -68,7 +68,7 @@ func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
 // Rewrite returns the plan for a text, which may hold several statements. It returns nil for a text that is to be forwarded
 // as it is: it holds no call, or it does not parse, and then the server's error is the right one.
 //
-// env is called only for a text that holds a call, or names a table of the schema, which it may create. A
+// env is called only for a text that holds a call, or names a table or another function of the schema, which it may create. A
 // text that is too much for the parser is refused, and so is one for whose turn at the parser ctx does not last.
 func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
 	enc := lex.EncodingOf(session.Encoding)
@@ -91,13 +91,13 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 			return plan.Refuse(*parserRefusal(err))
 		}
 		if !doc.HasCalls() {
-			known = &cached{tables: doc.UsesTables()}
+			known = &cached{schema: doc.UsesSchema()}
 			r.cache.put(key, known)
 		}
 	}
 	if known != nil && !known.calls {
 		doc.Release() // env may take its time
-		if known.tables {
+		if known.schema {
 			_, _ = env() // where that fails the server says what is missing
 		}
 		return nil

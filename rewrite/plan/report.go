@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mbusproxy/rewrite/lex"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -16,6 +17,7 @@ const (
 	codeUndefinedSchema     = "3F000"
 	codeNoRights            = "42501"
 	codeCannotCoerce        = "42846"
+	codeUndefinedObject     = "42704"
 	codeUndefinedFunction   = "42883"
 	codeFeatureNotSupported = "0A000"
 )
@@ -70,12 +72,9 @@ func (p *Plan) EditReport(r *Report) bool {
 				return true
 			}
 		}
-		if call, ok := editMarker(r, p.secretOr()); ok {
-			if p.prelude > 0 {
-				call = p.prelude
-			}
-			if call >= 1 && call <= len(p.calls) {
-				r.Position = p.enc.CharPosition(p.client, p.calls[call-1].Start)
+		if call, ok := editMarker(r, p.secretOr(), p.site); ok {
+			if c := p.site(call); c != nil {
+				r.Position = p.enc.CharPosition(p.client, c.Start)
 			}
 			return true
 		}
@@ -89,17 +88,44 @@ func (p *Plan) EditReport(r *Report) bool {
 		r.Hint = "Posting and consuming takes membership in the role mbus4_user, creating and dropping in mbus4_admin: grant mbus4_user to …"
 	}
 	if r.Position == 0 {
+		for i := range p.calls {
+			hinted = hinted || editHstore(r, &p.calls[i], "")
+		}
 		return hinted
 	}
 	if p.prelude > 0 {
 		r.Position = 0 // nothing of the text is the client's
 		return true
 	}
-	if in, own := p.ownText(r.Position); own {
+	in, own := p.ownText(r.Position)
+	if own {
 		p.explain(r, p.callAround(in))
+	} else if given, ok := p.literalAt(in); ok {
+		editHstore(r, p.callAround(in), given)
 	}
 	r.Position = p.clientPosition(r.Position)
 	return true
+}
+
+// site returns the call of that number, or of the prelude statement that the plan is for; nil where there is none.
+func (p *Plan) site(call int) *callSite {
+	if p.prelude > 0 {
+		call = p.prelude
+	}
+	if call < 1 || call > len(p.calls) {
+		return nil
+	}
+	return &p.calls[call-1]
+}
+
+// literalAt returns what the string literal says that begins at a byte of the client's text.
+func (p *Plan) literalAt(in int) (string, bool) {
+	l := lex.Lexer{Text: p.enc.Parseable(p.client[in:]), Escapes: p.escapes}
+	t := l.Next()
+	if t.Kind != lex.String && t.Kind != lex.Prefixed {
+		return "", false
+	}
+	return lex.DecodeLiteral(p.client[in+t.Start:in+t.End], p.enc, p.escapes)
 }
 
 // explain says in the client's terms what the server found wrong with the text that serves c.
@@ -111,6 +137,9 @@ func (p *Plan) explain(r *Report, c *callSite) {
 		r.Code, r.Detail = codeUndefinedFunction, r.Message
 		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
 		r.Hint = "The " + RoutineKind(c.fn) + " is " + c.fn.Signature(c.name) + "."
+		if strings.Contains(r.Detail, "json") && strings.Contains(r.Detail, "hstore") {
+			r.Hint += " Of JSON " + jsonHint
+		}
 	case r.Code == codeUndefinedFunction && strings.Contains(r.Message, NoRow):
 		// The argument of a call without the schema is no text, but perhaps a row: see NoRow.
 		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"

@@ -84,32 +84,32 @@ error 42883 at "mbus4.post_q": function mbus4.post_q() does not exist
 create table d (x text default mbus4.post('q', ''))
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 create index on t ((mbus4.post('q', '')))
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 alter table t add check (mbus4.post('q', '') is not null)
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 create function f() returns text begin atomic select mbus4.post('q', ''); end
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 create rule r as on insert to t do also select mbus4.post('q', '')
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 explain create materialized view v as select mbus4.post('q', '')
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 # a call for each column
 select (mbus4.take(x)).* from t where mbus4.post('q', '') is not null
