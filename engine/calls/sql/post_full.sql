@@ -15,7 +15,7 @@
             select w.*, pg_catalog.clock_timestamp() as added,
                    case when w.caller operator({{.Hstore}}.->) 'seenby'::text is null then w.caller operator({{.Hstore}}.-) 'seenby'::text
                         else w.caller operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text,
-                            pg_catalog.array_append((w.caller operator({{.Hstore}}.->) 'seenby'::text)::text[], pg_catalog.current_database()::text)::text)
+                            pg_catalog.array_append({{template "header_array" .With "Row" "w" "Headers" "w.caller" "Header" "seenby"}}, pg_catalog.current_database()::text)::text)
                    end as headers
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id,
@@ -24,7 +24,7 @@
                        end as queue,
                        a.iid as given,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.headers as caller,
-                       (a.headers operator({{.Hstore}}.->) 'consume_after'::text)::text[] as wanted, a.properties, a.data
+                       {{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}} as wanted, a.properties, a.data
                 from {{.Call}}_args a
                 offset 0
             ) w
