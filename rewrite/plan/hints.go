@@ -16,7 +16,10 @@ const changedHint = "The search_path, or what is in it, has changed since the st
 func hintFor(code, message string, c *callSite) string {
 	switch code {
 	case codeInvalidText:
-		return "Write it with braces, for example hstore('consume_after', '{iid1,iid2}') or hstore('consume_after', array[$1]::text)."
+		if strings.HasPrefix(message, "the header seenby ") {
+			return "Write it with braces, for example hstore('seenby', '{db1,db2}')."
+		}
+		return bracesHint
 	case "22023":
 		if strings.HasPrefix(message, "the number of consumers ") {
 			return "It is kept for others to read and limits nothing; 1 will do."
@@ -51,7 +54,7 @@ func hintFor(code, message string, c *callSite) string {
 			return "Consume from it as that: mbus4.consume('dmq'). For copies of what comes to it, make a queue and mbus4.create_trigger('dmq', …)."
 		}
 	case "42P17":
-		return "Select it with mbus4.create_consumer instead, or drop a trigger on the way back: mbus4.drop_trigger(src, dst)."
+		return "A trigger must not lead back to a queue that feeds it; mbus4.drop_trigger(src, dst) takes one away."
 	case "54000":
 		return "Temporary consumers go with the sessions that made them; those of a session that is still needed can be made once and kept."
 	}
@@ -178,7 +181,7 @@ func editHstore(r *Report, c *callSite, given string) bool {
 	}
 	switch {
 	case r.File == fileArrays && r.Code == codeInvalidText && given == "":
-		r.Hint = "The headers consume_after and seenby are arrays. " + hintFor(codeInvalidText, "", nil)
+		r.Hint = "The headers consume_after and seenby are arrays. " + bracesHint
 	case r.File != fileHstore:
 		return false
 	case given == "":
@@ -192,6 +195,7 @@ func editHstore(r *Report, c *callSite, given string) bool {
 }
 
 const (
+	bracesHint = "Write it with braces, for example hstore('consume_after', '{iid1,iid2}') or hstore('consume_after', array[$1]::text)."
 	hstoreHint = "Data, headers and properties are of type hstore: write 'a=>1, b=>2' or hstore('a', '1')."
 	jsonHint   = "make one value, hstore('json', '{…}'), or one for each key: (select hstore(array_agg(key), array_agg(value)) from jsonb_each_text('{…}'))."
 )
