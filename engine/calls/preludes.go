@@ -61,7 +61,7 @@ func (t *Texts) prelude(site Site, call PreludeCall) (string, error) {
 func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 	exec := call.Args["exec"]
 	if exec == nil {
-		return "", &refusal.Error{Code: refusal.NullValue, Message: "the statement to run must not be null"}
+		return "", &refusal.Error{Code: refusal.NullValue, Message: "the statement to run must not be null", Hint: "Give it as exec, for example 'insert into done select ($1).data'."}
 	}
 	text, err := call.Rewrite(*exec)
 	if err != nil {
@@ -95,17 +95,19 @@ func (t *Texts) processQueue(call PreludeCall) (string, error) {
 	return t.fill("prelude/process_queue", values), nil
 }
 
+const processHint = "Give the number by which this process is known to the queue, for example pg_backend_pid()."
+
 // processID reads the number of a process as the server would read it.
 func processID(text *string) (int64, error) {
 	if text == nil {
-		return 0, &refusal.Error{Code: refusal.NullValue, Message: "the process must not be null"}
+		return 0, &refusal.Error{Code: refusal.NullValue, Message: "the process must not be null", Hint: processHint}
 	}
 	process, err := strconv.ParseInt(strings.TrimSpace(*text), 10, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, &refusal.Error{Code: "22003", Message: fmt.Sprintf("value %q is out of range for type integer", *text)}
+		return 0, &refusal.Error{Code: "22003", Message: fmt.Sprintf("value %q is out of range for type integer", *text), Hint: processHint}
 	case err != nil:
-		return 0, &refusal.Error{Code: refusal.InvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text)}
+		return 0, &refusal.Error{Code: refusal.InvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text), Hint: processHint}
 	}
 	return process, nil
 }
@@ -191,7 +193,7 @@ func (c PreludeCall) viewName(queue string) (string, error) {
 			schema = "public"
 		}
 		if given == "" {
-			return "", &refusal.Error{Code: refusal.NullValue, Message: "the view must have a name"}
+			return "", &refusal.Error{Code: refusal.NullValue, Message: "the view must have a name", Hint: "Give it as viewname."}
 		}
 		return sqlfuncs.QuoteIdent(schema) + "." + sqlfuncs.QuoteIdent(given), nil
 	}

@@ -183,6 +183,25 @@ func TestErrorsOfHeaders(t *testing.T) {
 	})
 }
 
+// Spans of time where points in time belong.
+func TestErrorsOfTimes(t *testing.T) {
+	t.Parallel()
+	const form = "now() + interval '1 hour'"
+	inTransactions(t, []string{"q"}, "", []wrong{
+		in("22007", "invalid input syntax for type timestamp", form, "select mbus4.post('q', 'a=>1', delayed_until => '1 hour')"),
+		in("22008", "out of range", "datestyle", "select mbus4.post('q', 'a=>1', expires => '2030-13-31')"),
+		in("22007", "invalid input syntax for type date", "", "select mbus4.post('q', hstore('on', 'x'::date::text))"),
+		in("42883", "mbus4.post does not exist with these arguments", form, "select mbus4.post('q', 'a=>1', delayed_until => interval '1 hour')"),
+	})
+	conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t, "q"))
+	if report := harness.Refusal(t, conn, "22007", "select mbus4.post($1, '', delayed_until => $2)", "q", "1 hour"); !strings.Contains(report.Hint, form) {
+		t.Errorf("as a parameter: hint %q", report.Hint)
+	}
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "t", "select mbus4.post('q', '', delayed_until => now() + interval '1 hour', expires => '2230-12-31 23:59') is not null")
+	})
+}
+
 // Functions there are not.
 func TestErrorsOfUnknownFunctions(t *testing.T) {
 	t.Parallel()
@@ -282,15 +301,15 @@ func TestErrorsOfCalls(t *testing.T) {
 		in("42809", "mbus4.post(…) is not a procedure", "use SELECT", "call mbus4.post('q', '')"),
 		in("2D000", "invalid transaction termination", "outside a transaction block", "call mbus4.process_queue(1)"),
 		in("0A000", "argument selector of mbus4.create_consumer must be known before the statement runs", "literal or as a bind parameter", "select mbus4.create_consumer('q', 'c', x) from (values ('true')) v (x)"),
-		in("22004", "the statement to run must not be null", "", "select mbus4.run_on_q(null)"),
-		in("22004", "the view must have a name", "", "select mbus4.create_view_prop('q', 'default', 'public', null)"),
+		in("22004", "the statement to run must not be null", "exec", "select mbus4.run_on_q(null)"),
+		in("22004", "the view must have a name", "viewname", "select mbus4.create_view_prop('q', 'default', 'public', null)"),
 		in("42602", `"a.b.c" is not a valid name for a view`, "schema.name", "select mbus4.create_view('q', 'default', 'a.b.c')"),
 		in("0A000", "a statement given to a call cannot itself hold calls that take a statement of their own", "in a statement of the client", "select mbus4.run_on_q('select mbus4.run_on_q(''select 1'')')"),
 		in("0A000", "mbus4.consume cannot be called in a view", "mbus4.create_view(", "create view v as select * from mbus4.consume('q')"),
 		in("0A000", "mbus4.run_on_q cannot be called in CASE", "statement of its own", "select case when true then mbus4.run_on_q('select 1') end"),
 		in("22004", "the key of a semaphore must not be null", "", "select mbus4.semaphore_get_or_create(null)"),
 		in("22023", "the key of a semaphore has 1 to 1000 bytes, not 0", "", "select mbus4.semaphore_get_or_create('')"),
-		in("22004", "the process must not be null", "", "select mbus4.get_next_message(null)"),
+		in("22004", "the process must not be null", "pg_backend_pid()", "select mbus4.get_next_message(null)"),
 	})
 	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		s.Want(t, "i", "select mbus4.post('q', '', iid => 'i')")

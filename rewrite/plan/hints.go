@@ -20,6 +20,10 @@ func hintFor(code, message string, c *callSite) string {
 			return "Write it with braces, for example hstore('seenby', '{db1,db2}')."
 		}
 		return bracesHint
+	case "22004":
+		if strings.HasPrefix(message, "the process ") {
+			return "Give the number by which this process is known to the queue, for example pg_backend_pid()."
+		}
 	case "22023":
 		if strings.HasPrefix(message, "the number of consumers ") {
 			return "It is kept for others to read and limits nothing; 1 will do."
@@ -113,6 +117,7 @@ const (
 	fileRights    = "aclchk.c"
 	fileHstore    = "hstore_io.c"  // reads hstores
 	fileArrays    = "arrayfuncs.c" // reads arrays
+	fileTimes     = "datetime.c"   // reads times
 )
 
 // editUnseen adds a hint to an error about a call that the proxy did not see, since it stands in a function, say, or is
@@ -173,15 +178,17 @@ func MissingFunction(r *Report) (name string, ok bool) {
 	return strings.TrimFunc(name, func(c rune) bool { return c > 0x7f || c == '"' }), called
 }
 
-// editHstore adds a hint to an error of the server about what should be an hstore, or an array in one, and is given to c.
-// given is the literal, or "" where it is not known.
-func editHstore(r *Report, c *callSite, given string) bool {
+// editArgument adds a hint to an error of the server about a value that is given to c, which cannot be read as an hstore,
+// as an array in one, or as a time. given is the literal, or "" where it is not known.
+func editArgument(r *Report, c *callSite, given string) bool {
 	if c == nil || r.Hint != "" || !slices.ContainsFunc(c.fn.Params, func(p sqlfuncs.Param) bool { return p.Type == sqlfuncs.Hstore }) {
 		return false
 	}
 	switch {
 	case r.File == fileArrays && r.Code == codeInvalidText && given == "":
 		r.Hint = "The headers consume_after and seenby are arrays. " + bracesHint
+	case r.File == fileTimes && strings.Contains(r.Message, "timestamp"):
+		r.Hint = timeHint
 	case r.File != fileHstore:
 		return false
 	case given == "":
@@ -198,4 +205,5 @@ const (
 	bracesHint = "Write it with braces, for example hstore('consume_after', '{iid1,iid2}') or hstore('consume_after', array[$1]::text)."
 	hstoreHint = "Data, headers and properties are of type hstore: write 'a=>1, b=>2' or hstore('a', '1')."
 	jsonHint   = "make one value, hstore('json', '{…}'), or one for each key: (select hstore(array_agg(key), array_agg(value)) from jsonb_each_text('{…}'))."
+	timeHint   = "delayed_until and expires are points in time: write '2030-12-31 23:59' or now() + interval '1 hour'."
 )

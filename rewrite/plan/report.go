@@ -89,7 +89,7 @@ func (p *Plan) EditReport(r *Report) bool {
 	}
 	if r.Position == 0 {
 		for i := range p.calls {
-			hinted = hinted || editHstore(r, &p.calls[i], "")
+			hinted = hinted || editArgument(r, &p.calls[i], "")
 		}
 		return hinted
 	}
@@ -101,7 +101,7 @@ func (p *Plan) EditReport(r *Report) bool {
 	if own {
 		p.explain(r, p.callAround(in))
 	} else if given, ok := p.literalAt(in); ok {
-		editHstore(r, p.callAround(in), given)
+		editArgument(r, p.callAround(in), given)
 	}
 	r.Position = p.clientPosition(r.Position)
 	return true
@@ -137,8 +137,11 @@ func (p *Plan) explain(r *Report, c *callSite) {
 		r.Code, r.Detail = codeUndefinedFunction, r.Message
 		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
 		r.Hint = "The " + RoutineKind(c.fn) + " is " + c.fn.Signature(c.name) + "."
-		if strings.Contains(r.Detail, "json") && strings.Contains(r.Detail, "hstore") {
+		switch { // types have the same name in every language
+		case strings.Contains(r.Detail, "json") && strings.Contains(r.Detail, "hstore"):
 			r.Hint += " Of JSON " + jsonHint
+		case strings.Contains(r.Detail, "interval") && strings.Contains(r.Detail, "timestamp"):
+			r.Hint += " " + timeHint
 		}
 	case r.Code == codeUndefinedFunction && strings.Contains(r.Message, NoRow):
 		// The argument of a call without the schema is no text, but perhaps a row: see NoRow.
