@@ -33,6 +33,7 @@ type cacheKey struct {
 type cached struct {
 	calls    bool     // whether the texts hold calls; if not, they are forwarded
 	schema   bool     // whether texts without calls use tables or functions of the schema, which must exist then
+	body     bool     // whether texts without calls have a plan of plan.ForwardBody
 	env      plan.Env // for which the plan was made
 	plan     *plan.Plan
 	literals []lex.Literal // of the plan's text

@@ -121,8 +121,9 @@ const (
 )
 
 // editUnseen adds a hint to an error about a call that the proxy did not see, since it stands in a function, say, or is
-// of a function that there is not; or about a function in the database that serves calls and is missing.
-func editUnseen(r *Report) bool {
+// of a function that there is not; or about a function in the database that serves calls and is missing. body says that the
+// text creates a function.
+func editUnseen(r *Report, body bool) bool {
 	if r.Code == codeUndefinedSchema {
 		if r.File != fileSchemas || !strings.Contains(r.Message, sqlfuncs.Schema) {
 			return false
@@ -140,13 +141,16 @@ func editUnseen(r *Report) bool {
 		return true
 	}
 	match, known := sqlfuncs.Lookup(name)
+	inside := body || r.Where != ""
 	switch {
-	case !known && r.Where == "":
-		r.Hint = sqlfuncs.Unknown(name)
-	case !known:
+	case known && inside:
+		r.Hint = unseenHint + StoredHint(match.Func)
+	case known:
+		return false // it is about a name of the client's own that has a dot in it
+	case inside:
 		r.Hint = sqlfuncs.Unknown(name) + " " + unseenHint
 	default:
-		r.Hint = unseenHint + StoredHint(match.Func)
+		r.Hint = sqlfuncs.Unknown(name)
 	}
 	return true
 }

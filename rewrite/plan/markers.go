@@ -26,7 +26,7 @@ func EditReport(r *Report, secret string) bool {
 			return true
 		}
 	}
-	return editNotice(r, secret) || editUnseen(r)
+	return editNotice(r, secret) || editUnseen(r, false)
 }
 
 // stored matches the first line of a report's context where it names a function of ours that is stored in the database:

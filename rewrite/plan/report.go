@@ -63,6 +63,12 @@ type Report struct {
 // EditReport turns a report about the server's text into one about the client's text, and reports whether it changed
 // anything.
 func (p *Plan) EditReport(r *Report) bool {
+	if p.forwarded {
+		if r.Position > 0 && editUnseen(r, true) {
+			return true
+		}
+		return EditReport(r, p.secretOr())
+	}
 	if r.Code == codeInvalidText {
 		if i, ok := marked(r.Message, refusalMarker); ok {
 			number, secret, _ := strings.Cut(i, " ")
@@ -82,7 +88,7 @@ func (p *Plan) EditReport(r *Report) bool {
 	if editNotice(r, p.secretOr()) || p.editTermination(r) || p.editPrelude(r) {
 		return true
 	}
-	hinted := editUnseen(r)
+	hinted := editUnseen(r, r.Code == codeUndefinedFunction && p.createsBody())
 	if r.Code == codeNoRights && r.Hint == "" && r.File == fileRights && aboutSchema(r.Message) && !p.reads(r.Message) {
 		hinted = true
 		r.Hint = "Posting and consuming takes membership in the role mbus4_user, creating and dropping in mbus4_admin: grant mbus4_user to …"
