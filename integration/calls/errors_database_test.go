@@ -1,0 +1,55 @@
+package calls
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
+)
+
+// Databases that cannot be served: each call says why, and what to do.
+func TestErrorsOfDatabases(t *testing.T) {
+	t.Parallel()
+	told := harness.NewProxy(t, "--no-init").Endpoint
+	const call = "select mbus4.create_queue('r', 1)"
+	wants := func(report *pgconn.PgError, message, hint string) {
+		t.Helper()
+		if !strings.Contains(report.Message, message) || !strings.Contains(report.Hint, hint) {
+			t.Errorf("%s: %s; want hint %s", message, harness.Describe(report), hint)
+		}
+	}
+	empty := harness.NewDatabase(t)
+	wants(harness.Refusal(t, harness.Connect(t, told, empty), "3F000", call), `database "`+empty+`" has no schema mbus4`, "mbusproxy init")
+
+	direct := harness.Connect(t, harness.Direct(), empty)
+	harness.Ask(t, direct, "begin; create schema mbus4")
+	client := harness.Connect(t, harness.Proxied(), empty)
+	wants(harness.Refusal(t, client, "55P03", call), "is being created in database \""+empty+"\" by a transaction that is still open", "pg_stat_activity")
+	harness.Ask(t, direct, "rollback")
+
+	foreign := harness.NewDatabase(t)
+	harness.Ask(t, harness.Connect(t, harness.Direct(), foreign), "create schema mbus4; create table mbus4.theirs (a int)")
+	wants(harness.Refusal(t, harness.Connect(t, harness.Proxied(), foreign), "55000", call), "was not made by mbusproxy", "Another message bus")
+
+	damaged := harness.NewQueueDatabase(t, "q")
+	harness.Ask(t, harness.Connect(t, harness.Direct(), damaged), "drop extension hstore cascade")
+	wants(harness.Refusal(t, harness.Connect(t, told, damaged), "42704", call), "extension hstore has gone", "restore the database")
+
+	old := harness.NewQueueDatabase(t, "q")
+	harness.Ask(t, harness.Connect(t, harness.Proxied(), old), "select mbus4.create_consumer('q', 'c', 'id > 1')")
+	harness.Ask(t, harness.Connect(t, harness.Direct(), old), "update mbus4.selector set version = 0")
+	wants(harness.Refusal(t, harness.Connect(t, told, old), "55000", call), "compiled by an older program", "mbusproxy init")
+}
+
+// A selector in an alphabet whose bytes are not known to be what the server reads.
+func TestErrorsOfSelectorsInEncodings(t *testing.T) {
+	t.Parallel()
+	conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t, "q"))
+	harness.Ask(t, conn, "set client_encoding = LATIN1")
+	report := harness.Refusal(t, conn, "22021", "select mbus4.create_consumer('q', 'c', 'iid = ''\xe9''')")
+	if !strings.Contains(report.Message, "it holds characters other than ASCII") || !strings.Contains(report.Hint, "client_encoding") {
+		t.Error(harness.Describe(report))
+	}
+}
