@@ -57,7 +57,7 @@ func TestUpgradeMovesSelectors(t *testing.T) {
 		enginetest.One[string](t, conn, `select p.oid::regproc::text from pg_proc p where proname like 'selector\_%' limit 1`)+`(t)`)
 
 	var refused *refusal.Error
-	if _, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "--disable-bad-selectors") {
+	if _, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); !errors.As(err, &refused) || refused.Code != refusal.NotInRequiredState || !strings.Contains(refused.Hint, "--disable-bad-selectors") {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{"queue q, consumer bad: ", "queue q, consumer worse: ", "queue q, trigger to r: ", "(t.data->'a')::public.dom > 0"} {

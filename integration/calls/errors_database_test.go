@@ -53,3 +53,16 @@ func TestErrorsOfSelectorsInEncodings(t *testing.T) {
 		t.Error(harness.Describe(report))
 	}
 }
+
+// A selector is removed between when it was checked and when the statement comes to the call.
+func TestErrorsOfSelectorsRemoved(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, "prepare late as select mbus4.create_consumer('q', 'c', 'id > 1')")
+	harness.Ask(t, harness.Connect(t, harness.Direct(), database), "delete from mbus4.selector")
+	if report := harness.Refusal(t, conn, "0A000", "execute late"); !strings.Contains(report.Message, "the selector id > 1 was not checked") {
+		t.Error(harness.Describe(report))
+	}
+	harness.Ask(t, conn, "deallocate late; select mbus4.create_consumer('q', 'c', 'id > 1')")
+}

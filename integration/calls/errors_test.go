@@ -15,7 +15,7 @@ import (
 type wrong struct {
 	sql     string
 	args    []any
-	code    string // "" where versions of the server differ
+	code    string // several where versions of the server differ
 	message string
 	hint    string // "" for none
 }
@@ -31,7 +31,7 @@ func inTransactions(t *testing.T, queues []string, setup string, cases []wrong) 
 			switch {
 			case !errors.As(err, &report):
 				t.Errorf("%s %v: got %q, %v; want %s", c.sql, c.args, got, err, c.message)
-			case c.code != "" && report.Code != c.code, !strings.Contains(report.Message, c.message), !strings.Contains(report.Hint, c.hint), c.hint == "" && report.Hint != "":
+			case !strings.Contains(c.code, report.Code), !strings.Contains(report.Message, c.message), !strings.Contains(report.Hint, c.hint), c.hint == "" && report.Hint != "":
 				t.Errorf("%s %v: %s\nwant %s %s, hint %q", c.sql, c.args, harness.Describe(err), c.code, c.message, c.hint)
 			}
 			harness.Ask(t, s.Conn, "rollback")
@@ -48,6 +48,8 @@ const (
 	json  = "looks like JSON"
 	pairs = "write 'a=>1, b=>2' or hstore('a', '1')"
 	none  = "JSON is none"
+
+	noHstore = "42601 or, up to 15, XX000"
 )
 
 // JSON, or nothing that is a hstore at all, where a hstore belongs. A literal is looked at; of a parameter only the server
@@ -55,14 +57,14 @@ const (
 func TestErrorsOfJSON(t *testing.T) {
 	t.Parallel()
 	inTransactions(t, []string{"q"}, "create table j (t text, d jsonb); insert into j values ('{\"a\": 1}', '{\"a\": 1}');", []wrong{
-		in("", "", json, `select mbus4.post('q', '{"a":1}')`),
-		in("", "", json, `select mbus4.post('q', '{"a": 1, "b": [2]}')`),
-		in("", "", json, `select mbus4.post('q', E' \n[ "a" ]')`),
-		in("", "", json, `select mbus4.post('q', $j${"a": 1}$j$::hstore)`),
-		in("", "", json, `select mbus4.post_q('a=>1', headers => '{"a": 1}')`),
-		in("", "", pairs, `select mbus4.post('q', 'hello')`),
-		in("", "", json, `with m as (select mbus4.post('q', '{"a": 1}')) table m`),
-		in("", "", none, `select mbus4.post('q', t::hstore) from j`),
+		in(noHstore, "", json, `select mbus4.post('q', '{"a":1}')`),
+		in(noHstore, "", json, `select mbus4.post('q', '{"a": 1, "b": [2]}')`),
+		in(noHstore, "", json, `select mbus4.post('q', E' \n[ "a" ]')`),
+		in(noHstore, "", json, `select mbus4.post('q', $j${"a": 1}$j$::hstore)`),
+		in(noHstore, "", json, `select mbus4.post_q('a=>1', headers => '{"a": 1}')`),
+		in(noHstore, "", pairs, `select mbus4.post('q', 'hello')`),
+		in(noHstore, "", json, `with m as (select mbus4.post('q', '{"a": 1}')) table m`),
+		in(noHstore, "", none, `select mbus4.post('q', t::hstore) from j`),
 		in("42883", "mbus4.post does not exist with these arguments", "jsonb_each_text", `select mbus4.post('q', '{"a": 1}'::jsonb)`),
 		in("42883", "mbus4.post does not exist with these arguments", "jsonb_each_text", `select mbus4.post('q', d) from j`),
 	})

@@ -1,323 +1,248 @@
 package docs
 
 import (
+	"fmt"
 	"go/ast"
-	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
 
-// open stands in a shape for what differs from error to error.
-const open = "…"
-
-// raised is an error that the program can raise: its SQLSTATE, "" where that is another's or there is none, and the shape
-// of its message.
-type raised struct{ code, shape string }
-
-// errorScan finds what the sources raise.
-type errorScan struct {
-	consts map[string]string // of all packages, by their name
-	// values are the shapes that Go gives to the places {{.Name}} of SQL templates.
-	values map[string][]string
-	found  map[raised]string // where one of them stands
-	// unread are messages that could not be read.
-	unread []string
+// errorRow is a row of docs/errors.md.
+type errorRow struct {
+	section  string
+	texts    []string
+	codes    []string
+	tests    []string
+	postgres bool // the test compares with Postgres, whose words these are
 }
 
-// errorTypes are the types that errors have, and the fields of message and SQLSTATE.
-var errorTypes = map[string][2]string{
-	"Error":      {"Message", "Code"},
-	"Refusal":    {"Message", "Code"},
-	"LimitError": {"Message", "Code"},
-	"failure":    {"message", "code"},
-	"usageError": {"message", ""},
-}
+var (
+	cell     = regexp.MustCompile(`\s*\|\s*`)
+	sqlstate = regexp.MustCompile(`\b[0-9A-Z]{5}\b`)
+)
 
-// errorMakers are functions that make errors of what they are given: which argument is the message, and which the SQLSTATE.
-// They are told apart by how many arguments a call has at least.
-var errorMakers = map[string]struct{ args, message, code int }{
-	"refuse": {4, 3, 1},  // package selector
-	"misuse": {1, 0, -1}, // cmd/mbusproxy
-}
-
-// notOurs are folders whose errors no client and no operator sees.
-var notOurs = []string{"bench", "examples", "integration", "internal/wiretest", "internal/docs"}
-
-func scanErrors(t *testing.T) *errorScan {
+// errorRows reads the tables of docs/errors.md.
+func errorRows(t *testing.T, text string) (rows []errorRow) {
 	t.Helper()
-	s := &errorScan{consts: map[string]string{}, values: map[string][]string{}, found: map[raised]string{}}
-	var sources []source
-	for _, src := range theTree(t).sources {
-		if strings.HasSuffix(src.file, "_test.go") || slices.ContainsFunc(notOurs, func(dir string) bool { return strings.HasPrefix(src.file, dir+"/") }) {
+	section := ""
+	for _, line := range strings.Split(text, "\n") {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			section = heading
+		}
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| you see") {
 			continue
 		}
-		sources = append(sources, src)
-		s.readConsts(src)
-	}
-	for _, src := range sources {
-		s.scanGo(src)
-	}
-	err := filepath.WalkDir(filepath.Join(root, "engine"), func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(file, ".sql") {
-			return err
+		cells := cell.Split(strings.Trim(line, "| "), -1)
+		row := errorRow{section: section, postgres: strings.Contains(line, "words of Postgres")}
+		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
+			row.texts = append(row.texts, m[1])
 		}
-		text, err := os.ReadFile(file)
-		s.scanSQL(filepath.ToSlash(file), string(text))
-		return err
-	})
+		row.codes = sqlstate.FindAllString(cells[1], -1)
+		for _, m := range quoted.FindAllStringSubmatch(cells[len(cells)-1], -1) {
+			row.tests = append(row.tests, m[1])
+		}
+		if len(row.texts) == 0 || len(row.tests) == 0 {
+			t.Errorf("a row without text or test: %s", line)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// servers is the section on messages that are the server's, which stand in no source of ours.
+const servers = "What the server says, with a hint of ours"
+
+// pattern matches what a shape stands for.
+func (s *errorScan) pattern(shape string) *regexp.Regexp {
+	p := s.patterns[shape]
+	if p == nil {
+		p = regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(shape), open, ".+") + "$")
+		s.patterns[shape] = p
+	}
+	return p
+}
+
+// covers reports whether a row is about an error.
+func (s *errorScan) covers(row errorRow, r raised) bool {
+	if row.section == servers || r.code != "" && len(row.codes) > 0 && !slices.Contains(row.codes, r.code) {
+		return false
+	}
+	return slices.ContainsFunc(row.texts, func(text string) bool { return s.sameShape(text, r.shape) })
+}
+
+// sameShape compares the text of a row with the shape of an error. Either may have a name where the other has …; what is
+// fixed in the error's must be enough to know it by.
+func (s *errorScan) sameShape(text, shape string) bool {
+	fixed := len(strings.ReplaceAll(shape, open, ""))
+	return s.pattern(text).MatchString(shape) || fixed >= 15 && s.pattern(shape).MatchString(text)
+}
+
+// handed are places where an error is made of another's message, which is looked at where it comes from.
+var handed = []string{
+	"cmd/mbusproxy/flags.go",       // what package flag says, in our words
+	"engine/semaphore/calls.go",    // what a call says
+	"selector/error.go",            // refuse itself
+	"internal/app/errors.go",       // what the engine says
+	"internal/app/run.go",          // what package proxy says of its Config
+	"rewrite/place/check_calls.go", // a closure, whose calls are read
+}
+
+// check returns what of the sources the rows lack, and what of the rows the sources.
+func (s *errorScan) check(rows []errorRow) (problems []string) {
+	for _, where := range s.unread {
+		if !slices.ContainsFunc(handed, func(file string) bool { return strings.Contains(where, "/"+file) }) {
+			problems = append(problems, where+": the message of this error cannot be read")
+		}
+	}
+	for r, where := range s.found {
+		if !slices.ContainsFunc(rows, func(row errorRow) bool { return s.covers(row, r) }) {
+			problems = append(problems, fmt.Sprintf("no row for: %s %s (%s)", r.code, r.shape, where))
+		}
+	}
+	for _, row := range rows {
+		for _, what := range s.gone(row) {
+			problems = append(problems, fmt.Sprintf("%q, %s: %s", row.texts[0], strings.Join(row.codes, ", "), what))
+		}
+	}
+	return problems
+}
+
+// TestErrorsAreDocumented holds docs/errors.md to the sources, both ways, and to its tests.
+func TestErrorsAreDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "docs", "errors.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	s, rows := scanErrors(t), errorRows(t, string(text))
+	if len(rows) < 80 || len(s.found) < 200 {
+		t.Fatalf("%d rows, %d errors: something is not read", len(rows), len(s.found))
+	}
+	for _, problem := range s.check(rows) {
+		t.Error("docs/errors.md: " + problem)
+	}
+	for _, row := range rows {
+		for _, test := range row.tests {
+			if !row.postgres && !s.meets(t, test, row) {
+				t.Errorf("docs/errors.md: %q: %s knows neither the text nor the SQLSTATE", row.texts[0], test)
+			}
+		}
+	}
+
+	// That it finds what is wrong: some error has no other row than this one, and what nothing raises shows.
+	only := map[int]bool{}
+	for r := range s.found {
+		var about []int
+		for i, row := range rows {
+			if s.covers(row, r) {
+				about = append(about, i)
+			}
+		}
+		if len(about) == 1 {
+			only[about[0]] = true
+		}
+	}
+	for i, row := range rows {
+		if row.section != servers && !only[i] && !slices.Contains(twice, row.texts[0]) {
+			t.Errorf("docs/errors.md: nobody would miss the row of %q, %v", row.texts[0], row.codes)
+		}
+	}
+	for _, row := range []errorRow{{texts: []string{"the moon is full"}}, {texts: []string{`queue "…" does not exist`}, codes: []string{"42704", "XX000"}}} {
+		if len(s.check(append(slices.Clone(rows), row))) == 0 {
+			t.Errorf("a row that is wrong is not found: %v", row)
+		}
+	}
+	if test := "TestNamesAndLinksExist"; s.meets(t, test, errorRow{texts: []string{"the moon is full and nobody knows"}, codes: []string{"0L" + "000"}}) {
+		t.Errorf("%s is taken for a test of an error", test)
+	}
 }
 
-func (s *errorScan) readConsts(src source) {
-	ast.Inspect(src.syntax, func(n ast.Node) bool {
-		v, ok := n.(*ast.ValueSpec)
-		if !ok {
+// gone returns what of a row no source raises.
+func (s *errorScan) gone(row errorRow) (problems []string) {
+	if row.section == servers {
+		return nil
+	}
+	codes := slices.Clone(row.codes)
+	for _, text := range row.texts {
+		found := false
+		for r := range s.found {
+			if s.covers(errorRow{texts: []string{text}, codes: row.codes}, r) {
+				found = true
+				codes = slices.DeleteFunc(codes, func(code string) bool { return r.code == code || r.code == "" })
+			}
+		}
+		if !found && !slices.ContainsFunc(elsewhere, func(p *regexp.Regexp) bool { return p.MatchString(text) }) {
+			problems = append(problems, "nothing raises "+text)
+		}
+	}
+	for _, code := range codes {
+		problems = append(problems, "nothing raises it with "+code)
+	}
+	return problems
+}
+
+// twice are texts that package selector says, too, and so stand in two sections.
+var twice = []string{`value "…" is out of range for type integer`, `invalid input syntax for type integer: "…"`}
+
+// elsewhere are texts that are put together: see wording in cmd/mbusproxy.
+var elsewhere = []*regexp.Regexp{regexp.MustCompile("^unknown flag --…$"), regexp.MustCompile("^the flag --… needs a value$")}
+
+// meets reports whether the file of a test, or what lies in the folder testdata beside it, knows the error of a row.
+func (s *errorScan) meets(t *testing.T, test string, row errorRow) bool {
+	t.Helper()
+	for _, src := range theTree(t).sources {
+		if !strings.HasSuffix(src.file, "_test.go") || !slices.ContainsFunc(src.syntax.Decls, func(d ast.Decl) bool {
+			f, ok := d.(*ast.FuncDecl)
+			return ok && f.Name.Name == test
+		}) {
+			continue
+		}
+		files := []string{filepath.Join(root, src.file)}
+		more, err := filepath.Glob(filepath.Join(root, path.Dir(src.file), "testdata", "*.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range append(files, more...) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Error(err)
+			}
+			if s.known(row, string(text)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var twoWords = regexp.MustCompile(`[\w-]+ [\w-]+`)
+
+// known reports whether a text has the SQLSTATE of a row, or its name, or the message's longest part; where there is no
+// SQLSTATE, two words of one of the row's messages.
+func (s *errorScan) known(row errorRow, text string) bool {
+	for _, code := range row.codes {
+		if strings.Contains(text, code) {
 			return true
 		}
-		for i, name := range v.Names {
-			if i < len(v.Values) {
-				if l, ok := v.Values[i].(*ast.BasicLit); ok && l.Kind == token.STRING {
-					s.consts[name.Name], _ = strconv.Unquote(l.Value)
-				}
+		for name, value := range s.consts {
+			if value == code && strings.Contains(text, name) {
+				return true
 			}
 		}
-		return true
-	})
-}
-
-// add notes an error of which several shapes may be possible.
-func (s *errorScan) add(src source, at ast.Node, code string, shapes []string) {
-	where := src.set.Position(at.Pos()).String()
-	if len(shapes) == 0 {
-		s.unread = append(s.unread, where)
 	}
-	for _, shape := range shapes {
-		s.found[raised{code, shape}] = where
-	}
-}
-
-func (s *errorScan) scanGo(src source) {
-	for _, d := range src.syntax.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil {
-			continue
-		}
-		assigned := assignments(f)
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.CompositeLit:
-				s.literal(src, n, assigned)
-			case *ast.CallExpr:
-				s.call(src, n, assigned)
-			case *ast.AssignStmt:
-				for i, l := range n.Lhs {
-					if sel, ok := l.(*ast.SelectorExpr); ok && sel.Sel.Name == "Message" && len(n.Rhs) == len(n.Lhs) {
-						if shapes := s.shapes(n.Rhs[i], nil); len(shapes) > 0 && shapes[0] != open {
-							s.add(src, n, "42883", shapes) // package rewrite/plan, which says it in the place of the server
-						}
-					}
-				}
-			}
+	for _, shape := range row.texts {
+		longest := slices.MaxFunc(strings.Split(shape, open), func(a, b string) int { return len(a) - len(b) })
+		if longest = strings.Trim(longest, ` "`); len(longest) >= 15 && strings.Contains(text, longest) {
 			return true
-		})
-	}
-}
-
-// assignments collects what a function assigns to its variables.
-func assignments(f *ast.FuncDecl) map[string][]ast.Expr {
-	m := map[string][]ast.Expr{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if a, ok := n.(*ast.AssignStmt); ok && len(a.Lhs) == len(a.Rhs) && a.Tok != token.ADD_ASSIGN {
-			for i, l := range a.Lhs {
-				if id, ok := l.(*ast.Ident); ok {
-					m[id.Name] = append(m[id.Name], a.Rhs[i])
-				}
-			}
 		}
-		return true
-	})
-	return m
-}
-
-func (s *errorScan) literal(src source, n *ast.CompositeLit, assigned map[string][]ast.Expr) {
-	for _, e := range n.Elts { // values of templates
-		kv, ok := e.(*ast.KeyValueExpr)
-		if !ok {
-			continue
-		}
-		if l, ok := kv.Key.(*ast.BasicLit); ok && l.Kind == token.STRING {
-			name, _ := strconv.Unquote(l.Value)
-			s.values[name] = append(s.values[name], s.shapes(kv.Value, assigned)...)
+		if len(row.codes) == 0 && slices.ContainsFunc(twoWords.FindAllString(shape, -1), func(two string) bool { return strings.Contains(text, two) }) {
+			return true
 		}
 	}
-	fields, ok := errorTypes[typeName(n.Type)]
-	if !ok {
-		return
-	}
-	var message ast.Expr
-	code := ""
-	for _, e := range n.Elts {
-		kv, ok := e.(*ast.KeyValueExpr)
-		if !ok {
-			return
-		}
-		switch kv.Key.(*ast.Ident).Name {
-		case fields[0]:
-			message = kv.Value
-		case fields[1]:
-			code = s.code(kv.Value)
-		}
-	}
-	if id, ok := message.(*ast.Ident); ok && assigned[id.Name] == nil {
-		return // a parameter, or a variable of a closure: who gives it is looked at
-	}
-	if _, ok := message.(*ast.SelectorExpr); ok || message == nil {
-		return // another error's
-	}
-	s.add(src, n, code, s.shapes(message, assigned))
-}
-
-func typeName(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	}
-	return ""
-}
-
-func (s *errorScan) code(e ast.Expr) string {
-	if l, ok := e.(*ast.BasicLit); ok {
-		code, _ := strconv.Unquote(l.Value)
-		return code
-	}
-	return s.consts[typeName(e)]
-}
-
-func (s *errorScan) call(src source, n *ast.CallExpr, assigned map[string][]ast.Expr) {
-	name := typeName(n.Fun)
-	switch {
-	case name == "refuse" && path.Dir(src.file) == "selector" && len(n.Args) == 1: // of the reader of regular expressions
-		s.add(src, n, "2201B", s.shapes(n.Args[0], assigned))
-		return
-	case name == "refuse" && src.file == "rewrite/place/check_calls.go":
-		s.add(src, n, "42809", s.shapes(n.Args[0], assigned))
-		return
-	}
-	if m, ok := errorMakers[name]; ok && len(n.Args) >= m.args {
-		code := ""
-		if m.code >= 0 {
-			code = s.code(n.Args[m.code])
-		}
-		s.add(src, n, code, s.shapes(n.Args[m.message], assigned))
-	}
-}
-
-// shapes returns what a string expression can be.
-func (s *errorScan) shapes(e ast.Expr, assigned map[string][]ast.Expr) (out []string) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		text, err := strconv.Unquote(e.Value)
-		if err == nil {
-			out = []string{shapeOf(text)}
-		}
-	case *ast.Ident:
-		if c, ok := s.consts[e.Name]; ok {
-			return []string{shapeOf(c)}
-		}
-		for _, a := range assigned[e.Name] {
-			out = append(out, s.shapes(a, nil)...)
-		}
-	case *ast.BinaryExpr:
-		left, right := s.shapes(e.X, assigned), s.shapes(e.Y, assigned)
-		if len(left) == 0 {
-			left = []string{open}
-		}
-		if len(right) == 0 {
-			right = []string{open}
-		}
-		for _, l := range left {
-			for _, r := range right {
-				out = append(out, collapse(l+r))
-			}
-		}
-	case *ast.CallExpr:
-		if name := typeName(e.Fun); (name == "Sprintf" || name == "QuoteLiteral") && len(e.Args) > 0 {
-			return s.shapes(e.Args[0], assigned)
-		}
-	}
-	return out
-}
-
-var (
-	verb     = regexp.MustCompile(`%(\[\d+\])?[-+#0-9.]*[a-zA-Z]`)
-	template = regexp.MustCompile(`\{\{[^}]*\}\}`)
-)
-
-// shapeOf makes a shape of a format of Go or SQL.
-func shapeOf(format string) string {
-	format = strings.ReplaceAll(format, "%q", `"`+open+`"`)
-	format = strings.ReplaceAll(format, "%%", "%")
-	return collapse(verb.ReplaceAllString(template.ReplaceAllString(format, open), open))
-}
-
-func collapse(shape string) string { return strings.ReplaceAll(shape, open+open, open) }
-
-var (
-	marker = regexp.MustCompile(`mbus4-error (?:\{\{[^}]*\}\}|%s) ([0-9A-Z]{5}) ([^']*)'`)
-	raise  = regexp.MustCompile(`errcode = '([0-9A-Z]{5})', message = \{\{\.(\w+)\}\}`)
-	// notice is the text of part/notice.sql: a literal, perhaps with others and columns behind it.
-	notice = regexp.MustCompile("\"Text\" [`\"]'([0-9A-Z]{5}) ([^`}]*?)[`\"]\\}\\}")
-	// between is what stands between two literals of such a text.
-	between = regexp.MustCompile(`'\s*\|\|[^']*?(?:\|\|\s*'|$)`)
-	operand = regexp.MustCompile(`^' \|\| \{\{\.(\w+)\}\}`)
-)
-
-func (s *errorScan) scanSQL(file, text string) {
-	for _, m := range marker.FindAllStringSubmatchIndex(text, -1) {
-		code, shape := text[m[2]:m[3]], shapeOf(text[m[4]:m[5]])
-		if o := operand.FindStringSubmatch(text[m[5]:]); shape == "" && o != nil {
-			s.fromTemplate(file, code, o[1])
-			continue
-		}
-		s.found[raised{code, shape}] = file
-	}
-	for _, m := range raise.FindAllStringSubmatch(text, -1) {
-		s.fromTemplate(file, m[1], m[2])
-	}
-	for _, m := range notice.FindAllStringSubmatch(text, -1) {
-		s.found[raised{m[1], collapse(strings.TrimSuffix(between.ReplaceAllString(m[2], open), "'"))}] = file
-	}
-}
-
-// fromTemplate notes an error whose message Go gives to a place of a template.
-func (s *errorScan) fromTemplate(file, code, name string) {
-	if len(s.values[name]) == 0 {
-		s.unread = append(s.unread, file+": "+name)
-	}
-	for _, shape := range s.values[name] {
-		s.found[raised{code, shape}] = file
-	}
-}
-
-func TestDump(t *testing.T) {
-	s := scanErrors(t)
-	var all []string
-	for r, where := range s.found {
-		all = append(all, where[strings.LastIndex(where, "../")+3:]+"  "+r.code+"  "+r.shape)
-	}
-	slices.Sort(all)
-	t.Log(len(all), "\n"+strings.Join(all, "\n"))
-	t.Log(strings.Join(s.unread, "\n"))
+	return false
 }
