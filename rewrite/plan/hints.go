@@ -15,6 +15,8 @@ const changedHint = "The search_path, or what is in it, has changed since the st
 // hintFor returns the hint of an error that the engine raises. c is the call that failed, nil where that is not known.
 func hintFor(code, message string, c *callSite) string {
 	switch code {
+	case codeFeatureNotSupported: // a selector that was not checked
+		return "Prepare the statement again, or send the call in a statement of its own."
 	case codeInvalidText:
 		if strings.HasPrefix(message, "the header seenby ") {
 			return "Write it with braces, for example hstore('seenby', '{db1,db2}')."
