@@ -55,7 +55,7 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 		if na := a.GetNamedArgExpr(); na != nil {
 			p = paramNamed(params, na.Name)
 			if p == nil {
-				refuse("It has no parameter named " + na.Name + ".")
+				refuse(noParameter + na.Name + ".")
 				return
 			}
 			// name, then => or :=, then the expression

@@ -82,6 +82,12 @@ func refuseArguments(c *call, types []string, detail string) *plan.Refusal {
 	if c.match.Func.Pattern != "" && detail == tooManyArguments {
 		hint += " The queue is what stands for <q> in mbus4." + c.match.Func.DisplayName() + "."
 	}
+	switch {
+	case c.match.Func.Name == "consume" && (detail == tooManyArguments || strings.HasPrefix(detail, noParameter)):
+		hint += " For several messages at once there is mbus4.consumen(qname, amt => 10)."
+	case c.match.Func.Name == "create_queue" && len(types) == 1:
+		hint += " ncons limits nothing: mbus4.create_queue(qname, 1) will do."
+	}
 	return &plan.Refusal{
 		Code:    codeUndefinedFunction,
 		Message: fmt.Sprintf("%s %s.%s(%s) does not exist", plan.RoutineKind(c.match.Func), sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
@@ -91,4 +97,8 @@ func refuseArguments(c *call, types []string, detail string) *plan.Refusal {
 	}
 }
 
-const tooManyArguments = "Too many arguments."
+// Details of such refusals.
+const (
+	tooManyArguments = "Too many arguments."
+	noParameter      = "It has no parameter named " // and its name
+)

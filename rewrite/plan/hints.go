@@ -116,6 +116,7 @@ const (
 	fileIntegers  = "numutils.c"   // casts to integer
 	fileFunctions = "parse_func.c" // looks for the function of a call
 	fileSchemas   = "namespace.c"  // looks for a schema
+	fileRelations = "parse_relation.c"
 	fileRights    = "aclchk.c"
 	fileHstore    = "hstore_io.c"  // reads hstores
 	fileArrays    = "arrayfuncs.c" // reads arrays
@@ -123,14 +124,21 @@ const (
 )
 
 // editUnseen adds a hint to an error about a call that the proxy did not see, since it stands in a function, say, or is
-// of a function that there is not; or about a function in the database that serves calls and is missing. body says that the
-// text creates a function.
+// of a function that there is not; about a table of the schema that there is not; or about a function in the database that
+// serves calls and is missing. body says that the text creates a function.
 func editUnseen(r *Report, body bool) bool {
 	if r.Code == codeUndefinedSchema {
 		if r.File != fileSchemas || !strings.Contains(r.Message, sqlfuncs.Schema) {
 			return false
 		}
 		r.Hint = "The schema is created by the first statement with a call of " + sqlfuncs.Schema + " that a client sends, or by: mbusproxy init. " + unseenHint
+		return true
+	}
+	if r.Code == codeUndefinedTable {
+		if r.File != fileRelations || !strings.Contains(r.Message, sqlfuncs.Schema+".") {
+			return false
+		}
+		r.Hint = "A queue is no table: select * from mbus4.queue lists the queues, and mbus4.consume(qname) gives the next message of one."
 		return true
 	}
 	called, missing := MissingFunction(r)

@@ -18,6 +18,7 @@ const (
 	codeNoRights            = "42501"
 	codeCannotCoerce        = "42846"
 	codeUndefinedObject     = "42704"
+	codeUndefinedTable      = "42P01"
 	codeUndefinedFunction   = "42883"
 	codeFeatureNotSupported = "0A000"
 )

@@ -42,7 +42,7 @@ select mbus4.consume('q', 'c', 'd')
 ----
 error 42883 at "mbus4.consum": function mbus4.consume(unknown, unknown, unknown) does not exist
   detail: Too many arguments.
-  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model.
+  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model. For several messages at once there is mbus4.consumen(qname, amt => 10).
 
 select mbus4.consumen('q', amt => 'x', cname => 'd'), mbus4.consumen('q', amt => 1.5)
 ----
