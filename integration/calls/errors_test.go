@@ -191,7 +191,7 @@ func TestErrorsOfTimes(t *testing.T) {
 	const form = "now() + interval '1 hour'"
 	inTransactions(t, []string{"q"}, "", []wrong{
 		in("22007", "invalid input syntax for type timestamp", form, "select mbus4.post('q', 'a=>1', delayed_until => '1 hour')"),
-		in("22008", "out of range", "datestyle", "select mbus4.post('q', 'a=>1', expires => '2030-13-31')"),
+		in("22008", "out of range", "Perhaps you need", "select mbus4.post('q', 'a=>1', expires => '2030-13-31')"),
 		in("22007", "invalid input syntax for type date", "", "select mbus4.post('q', hstore('on', 'x'::date::text))"),
 		in("42883", "mbus4.post does not exist with these arguments", form, "select mbus4.post('q', 'a=>1', delayed_until => interval '1 hour')"),
 	})
