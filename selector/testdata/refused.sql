@@ -129,7 +129,7 @@ error 42804 at "t": the whole row t is not allowed in a selector
 t.nosuch = 1
 ----
 error 42703 at "t.nosuch = 1": column nosuch does not exist: there is nothing but the columns of t
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
 
 u.iid = 'x'
 ----
@@ -139,7 +139,7 @@ error 42P01 at "u.iid = 'x'": u.iid is not allowed in a selector: there is nothi
 nosuch = 1
 ----
 error 42703 at "nosuch = 1": column nosuch does not exist: there is nothing but the columns of t
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
 
 t.iid = 7
 ----
@@ -511,3 +511,19 @@ t.iid || 5
 ----
 error 42883 at "t.iid || 5": operator does not exist, or is not allowed in a selector: text || integer
   hint: docs/selectors.md lists the operators that a selector may use.
+
+# what those write who come from JSON, or mean a key or a text
+t.data->>'n' = '1'
+----
+error 42883 at "t.data->>'n'": operator does not exist, or is not allowed in a selector: hstore ->> unknown
+  hint: The operator for a key is ->, which gives a text: t.data->'n'.
+
+STATE = 'DONE'
+----
+error 42703 at "STATE = 'DON": column state does not exist: there is nothing but the columns of t
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
+
+t.properties->'STATE' = "DONE"
+----
+error 42703 at "\"DONE\"": column DONE does not exist: there is nothing but the columns of t
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
