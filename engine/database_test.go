@@ -36,7 +36,7 @@ func TestDatabaseInstallsOnce(t *testing.T) {
 	if n := enginetest.One[int](t, conn, "select count(*) from mbus4.schema_version"); n != enginetest.Newest {
 		t.Errorf("%d versions recorded, want %d", n, enginetest.Newest)
 	}
-	if n := enginetest.One[int](t, conn, "select count(*) from mbus4.consumer where queue = 'dmq' and name = 'default'"); n != 1 {
+	if n := enginetest.One[int](t, conn, "select count(*) from mbus4.consumer where qname = 'dmq' and name = 'default'"); n != 1 {
 		t.Errorf("%d consumers of dmq, want 1", n)
 	}
 }
@@ -170,7 +170,7 @@ func TestDatabaseGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-// eventuallyWaits returns when somebody waits for the migrations' lock.
+// eventuallyWaits returns when somebody waits for the upgrades' lock.
 func eventuallyWaits(t *testing.T, server *pgx.Conn, database string) {
 	t.Helper()
 	enginetest.Eventually(t, "somebody waits for the lock", func() bool {

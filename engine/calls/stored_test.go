@@ -11,6 +11,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/engine/calls"
 	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/schema"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -82,16 +83,16 @@ var evaluations = []evaluated{
 
 const fill = `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
 	select n, c.id, '2020-01-01', '2020-01-01', 'i' || n, {hstore}.hstore('n', n::text)
-	from generate_series(1, 3) n, mbus4.consumer c where c.queue = 'q'`
+	from generate_series(1, 3) n, mbus4.consumer c where c.qname = 'q'`
 
 const semaphoreRow = `with s as (insert into mbus4.semaphore (id, key) values (77, 'k') returning id)
 	insert into mbus4.semaphore_task (semaphore_id, task_id, priority, arrival) select id, 4, 1, -1 from s`
 
 // state is all that the calls change, but for what is another value each time.
 const state = `select concat_ws(' / ',
-	(select string_agg(format('%s %s %s', q.name, q.kind, q.consumers_cnt), ',' order by q.name) from mbus4.queue q),
-	(select string_agg(format('%s %s %s %s', c.queue, c.name, c.target, c.selector_id), ',' order by c.queue, c.name) from mbus4.consumer c),
-	(select string_agg(format('%s %s %s %s', c.queue, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
+	(select string_agg(format('%s %s %s', q.qname, q.kind, q.consumers_cnt), ',' order by q.qname) from mbus4.queue q),
+	(select string_agg(format('%s %s %s %s', c.qname, c.name, c.target, c.selector_id), ',' order by c.qname, c.name) from mbus4.consumer c),
+	(select string_agg(format('%s %s %s %s', c.qname, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
 	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
 	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),
 	(select string_agg(s::text, ',' order by s.id) from mbus4.semaphore s),
@@ -101,22 +102,22 @@ const state = `select concat_ws(' / ',
 // state as the text that serves the call inline, whatever the search_path is.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
-	for _, schema := range []string{"public", `"Odd ""one"`} {
+	for _, hstoreSchema := range []string{"public", `"Odd ""one"`} {
 		name := enginetest.NewDatabase(t)
 		conn, notices := enginetest.ConnectListening(t, name)
-		if schema != "public" {
-			enginetest.Exec(t, conn, "create schema "+schema)
+		if hstoreSchema != "public" {
+			enginetest.Exec(t, conn, "create schema "+hstoreSchema)
 		}
-		enginetest.Exec(t, conn, "create extension hstore schema "+schema)
-		if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil || len(res.Warnings) > 0 {
+		enginetest.Exec(t, conn, "create extension hstore schema "+hstoreSchema)
+		if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{}); err != nil || len(res.Warnings) > 0 {
 			t.Fatalf("%+v, %v", res, err)
 		}
-		enginetest.Exec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
-		enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name in ('q', 'r')")
+		enginetest.Exec(t, conn, "insert into mbus4.queue (qname, consumers_cnt, kind) values ('q', 1, 'plain'), ('r', 1, 'plain')")
+		enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, qname, name) select id, qname, 'default' from mbus4.queue where qname in ('q', 'r')")
 		texts := calls.New()
 		missing := map[string]bool{}
-		for _, d := range texts.Definitions(schema) {
-			missing[d.Name] = true
+		for _, d := range texts.Definitions(hstoreSchema) {
+			missing[d.Name[:strings.LastIndexByte(d.Name, '_')]] = true // without the hash
 			if strings.Contains(strings.NewReplacer(`E' \t'`, "", `E' \t\r\n'`, "").Replace(d.Create), `\`) {
 				t.Errorf("%s depends on standard_conforming_strings", d.Name)
 			}
@@ -137,18 +138,18 @@ func TestFunctions(t *testing.T) {
 			if e.serves == "post" {
 				params = enginetest.PlainPost(t)
 			}
-			inline := evaluate(t, conn, notices, e, schema, enginetest.Inline(texts, f, params, waking, schema, e.args))
+			inline := evaluate(t, conn, notices, e, hstoreSchema, enginetest.Inline(texts, f, params, waking, hstoreSchema, e.args))
 			args := strings.TrimPrefix(e.args+", '7'", ", ")
-			call := callInPlace(texts, f, params, waking, args)
-			function := evaluate(t, conn, notices, e, schema, "select f from "+call+" f")
-			listed := evaluate(t, conn, notices, e, schema, "select "+call)
+			call := callInPlace(texts, f, params, waking, hstoreSchema, args)
+			function := evaluate(t, conn, notices, e, hstoreSchema, "select f from "+call+" f")
+			listed := evaluate(t, conn, notices, e, hstoreSchema, "select "+call)
 			if f.Result.Composite() { // in FROM, null is a row of nulls
 				function = strings.ReplaceAll(function, "(,,,,,,,,)", "<nil>")
 			}
 			if e.serves == "create_run_function" { // inline, it is a function that gives null
 				inline = strings.ReplaceAll(inline, "<nil>", "")
 			}
-			if !strings.Contains(call, "at_"+e.serves+"(") {
+			if !strings.Contains(call, "at_"+e.serves+"_") {
 				t.Errorf("%s is called as %s", e.serves, call)
 			}
 			if function != inline || listed != inline {
@@ -162,12 +163,12 @@ func TestFunctions(t *testing.T) {
 }
 
 // callInPlace is the expression that calls the function.
-func callInPlace(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, args string) string {
+func callInPlace(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
 	given := map[string]bool{}
 	for _, p := range params {
 		given[p.Name] = true
 	}
-	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}, sqlfuncs.Names{Mark: "7"}).Expr
+	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}, sqlfuncs.Names{Mark: "7", Hstore: hstoreSchema}).Expr
 	open, end := strings.IndexByte(expr, '('), strings.IndexByte(expr, ')')
 	if f.Result == sqlfuncs.Void {
 		open += 1 + strings.IndexByte(expr[open+1:], '(')

@@ -64,7 +64,7 @@ func (t *Texts) ImpliedArgs(m sqlfuncs.Match, mark string) []string {
 		pairs = append(pairs, fmt.Sprintf("(%s, %s)", sqlfuncs.QuoteLiteral(r[0]), sqlfuncs.QuoteLiteral(r[1])))
 		described = append(described, fmt.Sprintf(`queue "%s" with consumer "%s"`, r[0], r[1]))
 	}
-	for i, column := range []string{"queue", "name"} {
+	for i, column := range []string{"qname", "name"} {
 		out[i] = t.fill("name/reading", map[string]any{
 			"First": sqlfuncs.QuoteLiteral(m.Readings[0][i]), "Column": column, "Pairs": pairs, "Mark": mark,
 			"Refusal": sqlfuncs.QuoteLiteral(fmt.Sprintf("mbus4.%s is ambiguous: %s", m.Name, strings.Join(described, " or "))),

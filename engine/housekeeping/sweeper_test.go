@@ -15,7 +15,7 @@ func TestSweepExpired(t *testing.T) {
 	enginetest.Exec(t, conn, enginetest.PostSQL, id, "1 s ago", "old", "")
 	enginetest.Exec(t, conn, enginetest.PostSQL, id, "1 h", "fresh", "")
 	enginetest.Exec(t, conn, enginetest.PostSQL, id, "", "lasting", "")
-	dmq := enginetest.One[int](t, conn, "select id from mbus4.consumer where queue = 'dmq'")
+	dmq := enginetest.One[int](t, conn, "select id from mbus4.consumer where qname = 'dmq'")
 	enginetest.Exec(t, conn, enginetest.PostSQL, dmq, "1 s ago", "dead", "")
 
 	sweep := func(s *sweeper, want int64) {
@@ -72,7 +72,7 @@ func TestSweepOrphans(t *testing.T) {
 			select n, $1, case when n % 2 = 0 then now() else 'infinity' end, now(), 'i' || n
 			from generate_series(1, 1500) n`, id)
 	}
-	enginetest.Exec(t, conn, "delete from mbus4.queue where name = 'dropped'") // its consumer goes with it
+	enginetest.Exec(t, conn, "delete from mbus4.queue where qname = 'dropped'") // its consumer goes with it
 	if got, err := newSweeper().Sweep(enginetest.Context(t), conn); err != nil || got != 3000 {
 		t.Errorf("swept %d, %v; want 3000", got, err)
 	}

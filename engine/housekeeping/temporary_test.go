@@ -10,6 +10,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/schema"
 )
 
 // temporaryTest is a database and the sessions of two roles in it: a user of queues and one without rights.
@@ -44,7 +45,7 @@ func (s *temporaryTest) create(conn *pgx.Conn) string {
 func (s *temporaryTest) lives(queue string) bool {
 	s.Helper()
 	enginetest.Exec(s.T, s.super, "select mbus4.drop_dead_temporary_queues()")
-	return enginetest.One[bool](s.T, s.super, "select exists (select from mbus4.queue where name = $1)", queue)
+	return enginetest.One[bool](s.T, s.super, "select exists (select from mbus4.queue where qname = $1)", queue)
 }
 
 func (s *temporaryTest) dies(queue string) {
@@ -55,7 +56,7 @@ func (s *temporaryTest) dies(queue string) {
 // owner gives the process and the mark of a queue's session.
 func (s *temporaryTest) owner(queue string) (pid, mark int64) {
 	s.Helper()
-	owner := enginetest.One[int64](s.T, s.super, "select owner from mbus4.queue where name = $1", queue)
+	owner := enginetest.One[int64](s.T, s.super, "select owner from mbus4.queue where qname = $1", queue)
 	return owner >> 32, owner & (1<<32 - 1)
 }
 
@@ -182,7 +183,7 @@ func TestTemporaryQueuePidReused(t *testing.T) {
 	for _, next := range []*pgx.Conn{s.hostile, s.user()} {
 		// What the queue's row says is as if the other session's process were the queue's session.
 		enginetest.Exec(t, next, "select pg_advisory_lock_shared(1835169139, $1)", mark)
-		enginetest.Exec(t, s.super, "update mbus4.queue set owner = $2::bigint << 32 | $3 where name = $1", queue, next.PgConn().PID(), mark)
+		enginetest.Exec(t, s.super, "update mbus4.queue set owner = $2::bigint << 32 | $3 where qname = $1", queue, next.PgConn().PID(), mark)
 		if s.lives(queue) {
 			t.Error("somebody else keeps the queue alive")
 		}
@@ -200,7 +201,7 @@ func TestTemporaryQueueOfPlainOwner(t *testing.T) {
 	super := enginetest.Connect(t, name)
 	owner, user := enginetest.NewRole(t, name), enginetest.NewRole(t, name)
 	enginetest.Exec(t, super, fmt.Sprintf("grant create on database %s to %s", name, owner))
-	if _, err := engine.Init(enginetest.Context(t), enginetest.DSNAs(t, name, owner)); err != nil {
+	if _, err := engine.Init(enginetest.Context(t), enginetest.DSNAs(t, name, owner), schema.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Exec(t, super, "grant mbus4_user to "+user)
@@ -214,7 +215,7 @@ func TestTemporaryQueueOfPlainOwner(t *testing.T) {
 		t.Fatal("the queue is dead, or this is no test")
 	}
 	enginetest.Exec(t, s.hostile, "select pg_advisory_lock_shared(1835169139, $1)", mark)
-	enginetest.Exec(t, super, "update mbus4.queue set owner = $2::bigint << 32 | $3 where name = $1", queue, s.hostile.PgConn().PID(), mark)
+	enginetest.Exec(t, super, "update mbus4.queue set owner = $2::bigint << 32 | $3 where qname = $1", queue, s.hostile.PgConn().PID(), mark)
 	enginetest.Exec(t, reaper, "select mbus4.drop_dead_temporary_queues()")
 	if enginetest.One[bool](t, super, "select exists (select from mbus4.queue where kind = 'temp')") {
 		t.Error("another role keeps the queue alive")

@@ -8,7 +8,6 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/internal/served"
-	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 )
 
@@ -48,13 +47,13 @@ func TestIDsBeyondInt(t *testing.T) {
 	}
 	void("select mbus4.at_post('q', 'n=>2', null, null, null, '1')")
 	void("select mbus4.at_post_full('q', 'n=>4', 'consume_after=>{m1}', null, null, null, 'm4', '1')")
-	want("1", "select count(distinct consumer_id)::text from mbus4.waiting join mbus4.consumer c on c.id = consumer_id and c.id >= $1 and queue = 'q'", beyond)
+	want("1", "select count(distinct consumer_id)::text from mbus4.waiting join mbus4.consumer c on c.id = consumer_id and c.id >= $1 and qname = 'q'", beyond)
 	want("m2", "select iid from mbus4.at_consume('q', 'c', '1')")
 	want("m2", "select iid from mbus4.at_dyn_consume('q', 't.data->''n'' = ''2''', 'default', '1')")
 	want("m1 m3", "select string_agg(iid, ' ') from mbus4.at_consumen('q', 'default', 2, '1')")
 	want("2", "select (data->'n') from mbus4.at_consume('q', 'default', '1')")
 	enginetest.Eventually(t, "the releaser wakes what waited", func() bool {
-		return enginetest.One[bool](t, conn, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id and c.queue = 'q' where m.iid = 'm4' and m.available_at < 'infinity')")
+		return enginetest.One[bool](t, conn, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id and c.qname = 'q' where m.iid = 'm4' and m.available_at < 'infinity')")
 	})
 	enginetest.Eventually(t, "a hint rises", func() bool {
 		return enginetest.One[bool](t, conn, "select max(last_value) > 0 from pg_sequences where schemaname = 'mbus4' and sequencename ~ '^hint_'")
@@ -80,7 +79,7 @@ func TestNoIDIsInt(t *testing.T) {
 	// What is not such an id: numbers of consumers, processes of clients, limits of semaphores, columns of the contract.
 	for _, left := range strings.Fields(enginetest.One[string](t, conn, columns)) {
 		switch left {
-		case "schema_version.version", "selector.version", "selector.major", "selector_slot.slot", "queue.consumers_cnt", "message.received", "work_queue.process_id", "work_queue.attempts",
+		case "schema_version.version", "schema_version.oldest", "selector.version", "selector.major", "selector_slot.slot", "queue.consumers_cnt", "message.received", "work_queue.process_id", "work_queue.attempts",
 			"semaphore.id", "semaphore.active", "semaphore.try_release", "semaphore_task.semaphore_id", "semaphore_change.semaphore_id":
 		default:
 			t.Errorf("%s is an int", left)
@@ -91,37 +90,5 @@ func TestNoIDIsInt(t *testing.T) {
 		and (proargtypes::oid[] && array['int4'::regtype::oid, 'int4[]'::regtype] or prorettype in ('int4'::regtype, 'int4[]'::regtype))`
 	if left := enginetest.One[string](t, conn, functions); left != "" {
 		t.Errorf("functions with ints: %s", left)
-	}
-}
-
-// What was there before is there afterwards.
-func TestUpgradeToBigint(t *testing.T) {
-	t.Parallel()
-	name := enginetest.NewDatabase(t)
-	conn := enginetest.Connect(t, name)
-	if _, err := schema.InstallOld(enginetest.Context(t), conn, 14); err != nil {
-		t.Fatal(err)
-	}
-	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
-	enginetest.Exec(t, conn, enginetest.PostSQL, id, "", "kept", "text")
-	enginetest.Exec(t, conn, "insert into mbus4.waiting (dep, consumer_id, id) values ('other', $1, 1)", id)
-	enginetest.Exec(t, conn, "insert into mbus4.queue (name, consumers_cnt, kind, owner) values ('temp.dead', 1, 'temp', 1)")
-	if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil || res.After != enginetest.Newest || len(res.Warnings) > 0 {
-		t.Fatalf("%+v, %v", res, err)
-	}
-	if got := enginetest.One[string](t, conn, "select string_agg(iid, ' ') || (select string_agg(dep, ' ') from mbus4.waiting) from mbus4.message"); got != "keptother" {
-		t.Errorf("left: %s", got)
-	}
-	if got := enginetest.One[string](t, conn, "select iid from mbus4.at_consume('q', 'default', '1')"); got != "kept" {
-		t.Errorf("consumed %s", got)
-	}
-	for _, table := range []string{"message", "waiting"} {
-		if n := enginetest.One[int](t, conn, "select pg_relation_size('mbus4.' || $1) / 8192", table); n < 10 {
-			t.Errorf("%s has %d pages: plans may be made that read all of it", table, n)
-		}
-	}
-	enginetest.Exec(t, conn, "select mbus4.drop_dead_temporary_queues()")
-	if enginetest.One[bool](t, conn, "select exists (select from mbus4.queue where kind = 'temp')") {
-		t.Error("a dead temporary queue is left")
 	}
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -15,18 +16,21 @@ import (
 // Installation is what a database holds of ours.
 type Installation struct {
 	database     string
-	oid          uint32 // of the database: another one means it was dropped and made again
-	role         string // the engine's own
-	schema       bool   // a schema mbus4 exists
-	foreign      bool   // a schema mbus4 exists that is not ours
-	version      int    // 0: nothing installed
-	hstoreSchema string // quoted where needed; "": the extension is not there
-	owner        string // of the schema
-	usable       bool   // the role may do all the services do
-	granted      bool   // mbus4_user and mbus4_admin have what rights/*.sql give
-	major        int    // of the server
-	stale        bool   // selectors are to be compiled again
-	functions    string // fingerprint of the functions that serve calls in place; "": none
+	oid          uint32   // of the database: another one means it was dropped and made again
+	role         string   // the engine's own
+	schema       bool     // a schema mbus4 exists
+	foreign      bool     // a schema mbus4 exists that is not ours
+	unreleased   bool     // it was made by a program from before the first release
+	version      int      // 0: nothing installed
+	newest       int      // the newest version that this program knows
+	oldest       int      // the newest version that a program must know to use the database
+	hstoreSchema string   // quoted where needed; "": the extension is not there
+	owner        string   // of the schema
+	usable       bool     // the role may do all the services do
+	granted      bool     // mbus4_user and mbus4_admin have what rights/*.sql give
+	major        int      // of the server
+	stale        bool     // selectors are to be compiled again
+	functions    []string // names of the functions that serve calls in place, whichever program made them
 }
 
 // Database is the name of the database.
@@ -47,6 +51,7 @@ select d.oid, d.datname::text, current_user::text,
            exists (select from pg_catalog.pg_class where relnamespace = n.oid and relname <> 'upgrade_lock')
            or exists (select from pg_catalog.pg_proc where pronamespace = n.oid)
            or exists (select from pg_catalog.pg_type where typnamespace = n.oid and typname not in ('upgrade_lock', '_upgrade_lock'))),
+       v.oid is not null and not exists (select from pg_catalog.pg_attribute where attrelid = v.oid and attname = 'oldest'),
        v.oid is not null,
        coalesce((select pg_catalog.quote_ident(hn.nspname) from pg_catalog.pg_extension e
                  join pg_catalog.pg_namespace hn on hn.oid = e.extnamespace
@@ -75,7 +80,7 @@ func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	if in.granted, err = granted(ctx, conn); err != nil {
 		return in, err
 	}
-	if in.usable && in.version >= selectorRowsVersion {
+	if in.usable {
 		if in.stale, err = selectors.Stale(ctx, conn, in.major); err != nil {
 			return in, err
 		}
@@ -89,7 +94,7 @@ func inspect(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	var in Installation
 	var versioned, readable bool
-	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign,
+	err := conn.QueryRow(ctx, inspectSQL).Scan(&in.oid, &in.database, &in.role, &in.schema, &in.foreign, &in.unreleased,
 		&versioned, &in.hstoreSchema, &in.owner, &readable, &in.major)
 	if err != nil {
 		return in, fmt.Errorf("looking for schema mbus4: %w", err)
@@ -100,26 +105,31 @@ func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	if err := checkTrust(ctx, conn, &in); err != nil {
 		return in, err
 	}
-	if !versioned {
+	if !versioned || in.unreleased {
 		return in, nil
 	}
 	if !readable {
 		return in, lackingRights(in)
 	}
-	err = conn.QueryRow(ctx, `select coalesce(max(version), 0) from mbus4.schema_version`).Scan(&in.version)
-	if err != nil {
+	err = conn.QueryRow(ctx, `select version, oldest from mbus4.schema_version order by version desc limit 1`).Scan(&in.version, &in.oldest)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return in, fmt.Errorf("reading the version of schema mbus4: %w", err)
 	}
 	return in, nil
 }
 
-// complete reports whether the schema has the version wanted and everything that belongs to it.
-func (in Installation) complete(want int) bool {
-	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(calls.New().Definitions(in.hstoreSchema))
+// complete reports whether the schema has the program's version, or a newer one, and everything that belongs to it.
+func (in Installation) complete(newest int) bool {
+	return in.version >= newest && in.granted && !in.stale && len(in.missingFunctions()) == 0
 }
 
-// check refuses what this program must not work with. want is the version it knows.
-func (in Installation) check(want int) error {
+// otherFunctions is how many functions of other versions of the program there are.
+func (in Installation) otherFunctions() int {
+	return len(in.functions) + len(in.missingFunctions()) - len(calls.New().Definitions(in.hstoreSchema))
+}
+
+// check refuses what this program must not work with. newest is the newest version it knows.
+func (in Installation) check(newest int) error {
 	switch {
 	case in.foreign:
 		return &refusal.Error{
@@ -128,20 +138,26 @@ func (in Installation) check(want int) error {
 			Hint: "Another message bus (mbus4 in PL/pgSQL?) is installed there. Consume what it still holds, " +
 				"then drop or rename the schema; mbusproxy has not touched it.",
 		}
-	case in.version > want:
+	case in.unreleased:
+		return &refusal.Error{
+			Code:    refusal.NotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q was made by a mbusproxy from before its first release", in.database),
+			Hint:    "Consume what it still holds with that program, then drop the schemas mbus4 and mbus4_views; mbusproxy has not touched them.",
+		}
+	case in.oldest > newest:
 		return &refusal.Error{
 			Code: refusal.NotInRequiredState,
-			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, this mbusproxy knows version %d",
-				in.database, in.version, want),
+			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, which takes a mbusproxy that knows version %d; this one knows version %d",
+				in.database, in.version, in.oldest, newest),
 			Hint: "Run a newer mbusproxy.",
 		}
-	case in.version == want && in.hstoreSchema == "":
+	case in.version > 0 && in.hstoreSchema == "":
 		return &refusal.Error{
 			Code:    refusal.UndefinedObject,
 			Message: fmt.Sprintf("extension hstore has gone from database %q", in.database),
 			Hint:    "Schema mbus4 is damaged; restore the database or drop the schema.",
 		}
-	case in.version == want && !in.usable:
+	case in.version > 0 && !in.usable:
 		return lackingRights(in)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 //
 //   - mbus4.upgrade_lock, an empty table, is locked for the transactions that change the schema.
 //   - A row of mbus4.service is locked for a moment by a session that takes the lead in a service. The row then
-//     names the session, which keeps the lead for as long as it lives: see migrations/0016_sessions.sql.
+//     names the session, which keeps the lead for as long as it lives: see baseline/08_sessions.sql.
 //   - mbus4.selector is locked while a row is added, by package selectors.
 
 // lockUpgradeSQL lets one transaction at a time change the schema. Readers are not held up.

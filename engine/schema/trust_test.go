@@ -13,6 +13,7 @@ import (
 	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 )
 
 // trustTest is a database and a role in it that may create schemas, and would like to have the rights of the admin role.
@@ -38,7 +39,7 @@ func newTrustTest(t *testing.T, name string) *trustTest {
 func (s *trustTest) refusedFor(what string) {
 	s.Helper()
 	for admin, dsn := range s.admins {
-		_, err := engine.Init(enginetest.Context(s.T), dsn)
+		_, err := engine.Init(enginetest.Context(s.T), dsn, schema.Options{})
 		if e := enginetest.Refused(s.T, err, refusal.LackingRights); !strings.Contains(e.Message, s.role) || e.Hint == "" {
 			s.Errorf("%s: init as %s: %v", what, admin, e)
 		}
@@ -123,7 +124,7 @@ func TestDefaultPrivileges(t *testing.T) {
 				}
 				admin.Close(context.Background(), conn)
 			})
-			if _, err := engine.Init(enginetest.Context(t), dsn); err != nil {
+			if _, err := engine.Init(enginetest.Context(t), dsn, schema.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			enginetest.Exec(t, s.hostile, "create schema s")
@@ -132,7 +133,7 @@ func TestDefaultPrivileges(t *testing.T) {
 				"create trigger t before insert on mbus4.message for each row execute function s.f()",
 				"create table s.t (id bigint references mbus4.queue)",
 				"create function mbus4.f() returns int language sql as 'select 1'",
-				"insert into mbus4.queue (name, consumers_cnt) values ('x', 1)",
+				"insert into mbus4.queue (qname, consumers_cnt) values ('x', 1)",
 				"select setval('mbus4.hint_0', 1)",
 				"select from mbus4.service for update",
 				"truncate mbus4.message",
@@ -146,7 +147,7 @@ func TestDefaultPrivileges(t *testing.T) {
 			enginetest.Exec(t, conn, "grant trigger, references on all tables in schema mbus4 to public")
 			enginetest.Exec(t, conn, "grant create, usage on schema mbus4 to public")
 			enginetest.Exec(t, conn, "grant update on mbus4.service to public")
-			if _, err := engine.Init(enginetest.Context(t), dsn); err != nil {
+			if _, err := engine.Init(enginetest.Context(t), dsn, schema.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			for _, sql := range append(attacks[:3:3], attacks[5]) {
@@ -253,7 +254,7 @@ func TestShadowsBesideHstore(t *testing.T) {
 // a search path without what others made: with it they have themselves to thank for what they get.
 func everything(t *testing.T, name, adminDSN string) {
 	t.Helper()
-	if res, err := engine.Init(enginetest.Context(t), adminDSN); err != nil {
+	if res, err := engine.Init(enginetest.Context(t), adminDSN, schema.Options{}); err != nil {
 		t.Fatal(err, res)
 	}
 	log, seen, lines := enginetest.WatchLog()
@@ -288,7 +289,7 @@ func everything(t *testing.T, name, adminDSN string) {
 	enginetest.Exec(t, client, "select mbus4.at_semaphore_enqueue('s', 1, 1, '1')")
 	db.NoteSemaphores()
 	enginetest.Eventually(t, "the task gets a slot, of which is told", func() bool {
-		return enginetest.One[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'r' and m.data operator(public.->) 'event'::text = 'Acquired')")
+		return enginetest.One[bool](t, client, "select exists (select from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'r' and m.data operator(public.->) 'event'::text = 'Acquired')")
 	})
 	enginetest.Eventually(t, "all is swept", func() bool {
 		return enginetest.One[bool](t, client, "select not exists (select from mbus4.view_insert) and not exists (select from mbus4.message where expires < now())")

@@ -14,6 +14,7 @@ import (
 	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/selector"
 	"mbusproxy/sqlfuncs"
@@ -111,9 +112,9 @@ func TestSelectorsDecide(t *testing.T) {
 	enginetest.Exec(t, conn, called("create_trigger", "'source', 'q', null"))
 	// Which consumers, and which queues behind a trigger, have messages.
 	const got = `select coalesce((select string_agg(c.name, ' ' order by c.name) from mbus4.consumer c
-			where c.queue = 'q' and c.name <> 'default' and exists (select from mbus4.message m where m.consumer_id = c.id)), '')
-		|| '|' || coalesce((select string_agg(c.queue, ' ' order by c.queue) from mbus4.consumer c
-			where c.queue like 'far_' and exists (select from mbus4.message m where m.consumer_id = c.id)), '')`
+			where c.qname = 'q' and c.name <> 'default' and exists (select from mbus4.message m where m.consumer_id = c.id)), '')
+		|| '|' || coalesce((select string_agg(c.qname, ' ' order by c.qname) from mbus4.consumer c
+			where c.qname like 'far_' and exists (select from mbus4.message m where m.consumer_id = c.id)), '')`
 	texts, post := calls.New(), enginetest.FunctionServing(t, "post")
 	plain := enginetest.PlainPost(t)
 	for _, c := range []struct{ data, properties, want string }{
@@ -205,7 +206,7 @@ func TestSelectorsOutOfUse(t *testing.T) {
 		general(t, conn, text, "1", false)
 	}
 	enginetest.Exec(t, conn, "update mbus4.selector set wanted = now() - interval '2 hours' where text <> 'young'")
-	const use = `insert into mbus4.consumer (queue_id, queue, name, selector_id) select id, name, $2, $1 from mbus4.queue where name = 'dmq'`
+	const use = `insert into mbus4.consumer (queue_id, qname, name, selector_id) select id, qname, $2, $1 from mbus4.queue where qname = 'dmq'`
 	enginetest.Exec(t, conn, use, selectors.RowID("used"), "used")
 	other := enginetest.Connect(t, name)
 	enginetest.Exec(t, other, "begin")
@@ -279,13 +280,13 @@ func TestSelectorsAreMadeAgain(t *testing.T) {
 	}
 	use := func(consumer, text string) {
 		t.Helper()
-		enginetest.Exec(t, conn, `insert into mbus4.consumer (queue_id, queue, name, selector, selector_id) select id, name, $1, $2, $3 from mbus4.queue where name = 'dmq'`,
+		enginetest.Exec(t, conn, `insert into mbus4.consumer (queue_id, qname, name, selector, selector_id) select id, qname, $1, $2, $3 from mbus4.queue where qname = 'dmq'`,
 			consumer, text, selectors.RowID(text))
 	}
 	use("g", good)
 	use("b", bad)
 	enginetest.Exec(t, conn, "update mbus4.selector set major = 9")
-	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name))
+	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
 	var refused *refusal.Error
 	if !asRefusal(err, &refused) || !strings.Contains(err.Error(), "queue dmq, consumer b: the selector mine(t.iid) is refused") {
 		t.Fatalf("got %v", err)
@@ -296,7 +297,7 @@ func TestSelectorsAreMadeAgain(t *testing.T) {
 	if _, err := served.Open(t, engine.Options{NoInit: true}).Database(enginetest.Context(t), name); !asRefusal(err, &refused) || !strings.Contains(refused.Hint, "mbusproxy init") {
 		t.Errorf("with --no-init: %v", err)
 	}
-	res, err := engine.InitDisablingSelectors(enginetest.Context(t), enginetest.DSN(name))
+	res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{DisableBadSelectors: true})
 	if err != nil || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "consumer b") {
 		t.Fatalf("%+v, %v", res, err)
 	}

@@ -64,8 +64,8 @@ func TestSelectorSlotsBound(t *testing.T) {
 	conn := enginetest.Connect(t, name)
 	general(t, conn, "fails", "-1", true)
 	enginetest.Exec(t, conn, `insert into mbus4.selector_slot (slot, consumer_id, base) select n, null, 0 from generate_series(0, $1::int) n`, selectors.MaxSlots-1)
-	enginetest.Exec(t, conn, `insert into mbus4.consumer (queue_id, queue, name, selector, selector_id)
-		select q.id, q.name, 'c' || n, 'fails', $1 from mbus4.queue q, generate_series(0, $2::int) n where q.name = 'dmq'`, selectors.RowID("fails"), selectors.MaxSlots)
+	enginetest.Exec(t, conn, `insert into mbus4.consumer (queue_id, qname, name, selector, selector_id)
+		select q.id, q.qname, 'c' || n, 'fails', $1 from mbus4.queue q, generate_series(0, $2::int) n where q.qname = 'dmq'`, selectors.RowID("fails"), selectors.MaxSlots)
 	enginetest.Exec(t, conn, `do $$ begin for n in 0..`+fmt.Sprint(selectors.MaxSlots-1)+` loop
 		execute 'create sequence mbus4.selector_errors_' || n; execute 'create sequence mbus4.selector_message_' || n; end loop; end $$`)
 	for range 2 {

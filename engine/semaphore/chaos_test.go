@@ -237,13 +237,13 @@ func (c *chaos) checkAudit(conn *pgx.Conn) {
 				 from audit a join mbus4.semaphore s on s.id = a.semaphore_id group by 1, 2, 3)
 				except all
 				(select m.data->'semaphore_key', m.data->'task_id', m.data->'event', count(*)
-				 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events' group by 1, 2, 3)) d`,
+				 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'semaphore_events' group by 1, 2, 3)) d`,
 	} {
 		if got := enginetest.One[string](c.T, conn, sql); got != "" {
 			c.Errorf("%s: %s", what, got)
 		}
 	}
-	events := enginetest.One[int](c.T, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events'`)
+	events := enginetest.One[int](c.T, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'semaphore_events'`)
 	if changes := enginetest.One[int](c.T, conn, `select count(*) from audit`); changes != events {
 		c.Errorf("%d events for %d changes", events, changes)
 	}

@@ -113,7 +113,7 @@ func TestSemaphoreServiceSurvivesItsSession(t *testing.T) {
 		dbs[i%2].NoteSemaphores()
 		enginetest.Eventually(t, "the task is granted", func() bool { return enginetest.One[int](t, conn, grantedSQL) == i+1 })
 	}
-	if n := enginetest.One[int](t, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'semaphore_events'`); n != 4 {
+	if n := enginetest.One[int](t, conn, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'semaphore_events'`); n != 4 {
 		t.Errorf("%d events of 4 grants", n)
 	}
 }
@@ -180,7 +180,7 @@ func TestSemaphoreSubscription(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.WantCode(t, mine.Drop(ctx), "42704")
-	if n := enginetest.One[int](t, conn, `select count(*) from mbus4.consumer where queue = 'semaphore_events'`); n != 1 {
+	if n := enginetest.One[int](t, conn, `select count(*) from mbus4.consumer where qname = 'semaphore_events'`); n != 1 {
 		t.Errorf("%d consumers", n)
 	}
 }

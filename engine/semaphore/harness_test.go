@@ -107,7 +107,7 @@ const (
 	statusSQL = `select coalesce(string_agg(t.task_id || case t.status when 'ACQUIRED' then '+' when 'TRY_RELEASE' then '!' else '' end, ' '
 		order by t.priority desc, t.arrival), '') from mbus4.semaphore_task t join mbus4.semaphore s on s.id = t.semaphore_id where s.key = $1`
 	eventsSQL = `with m as (delete from mbus4.message m using mbus4.consumer c
-		where c.id = m.consumer_id and c.queue = 'semaphore_events' and c.name = 'default' returning m.id, m.data)
+		where c.id = m.consumer_id and c.qname = 'semaphore_events' and c.name = 'default' returning m.id, m.data)
 		select coalesce(string_agg((data->'event') || ' ' || (data->'semaphore_key') || ' ' || (data->'task_id'), ', ' order by id), '') from m`
 )
 

@@ -8,7 +8,7 @@ const threePosted = `select mbus4.create_consumer('q', 'c'); select mbus4.post('
 
 // What is left, for each consumer of q.
 const threeLeft = `select string_agg(m.iid, '' order by m.id) filter (where c.name = 'default') || ' ' || string_agg(m.iid, '' order by m.id) filter (where c.name = 'c')
-	from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'q'`
+	from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'q'`
 
 func TestFunctionConsume(t *testing.T) {
 	const signature = "mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model"

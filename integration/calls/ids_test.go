@@ -17,7 +17,7 @@ func TestIDsBeyondInt(t *testing.T) {
 		s.Want(t, "", "select mbus4.create_queue('q', 1)")
 		s.Want(t, "", "select mbus4.create_consumer('q', 'c', '(t.data->''n'') = ''2''')")
 		s.Want(t, "", "select mbus4.create_trigger('q', 'old')")
-		s.Want(t, "3000000000|t", "select q.id, min(c.id) >= 4000000000 from mbus4.queue q join mbus4.consumer c on c.queue_id = q.id where q.name = 'q' group by q.id")
+		s.Want(t, "3000000000|t", "select q.id, min(c.id) >= 4000000000 from mbus4.queue q join mbus4.consumer c on c.queue_id = q.id where q.qname = 'q' group by q.id")
 		s.Want(t, "1\n2\n3", "select mbus4.post('q', hstore('n', n::text), iid => n::text) from generate_series(1, 3) n")
 		s.Want(t, "t", "select mbus4.post_q('n=>2') is not null")
 		s.Want(t, "4", "select mbus4.post('q', 'n=>4', headers => 'consume_after=>{3}', iid => '4')")

@@ -3,7 +3,7 @@ package calls
 import "testing"
 
 // posted is what a post left: the message in full, with its own headers.
-const posted = `select string_agg(concat_ws('|', c.queue, m.data, coalesce(m.headers, ''), coalesce(m.properties, ''), m.delayed_until::date, m.expires::date, m.iid), '+' order by m.id)
+const posted = `select string_agg(concat_ws('|', c.qname, m.data, coalesce(m.headers, ''), coalesce(m.properties, ''), m.delayed_until::date, m.expires::date, m.iid), '+' order by m.id)
 	from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id
 	where m.iid is distinct from 'there'`
 
@@ -93,7 +93,7 @@ func TestFunctionPostTemp(t *testing.T) {
 	callTable{
 		setup: "create table t as select mbus4.create_temporary_queue() as name; select mbus4.create_queue('q', 1)",
 		effect: `select string_agg(concat_ws('|', m.data, coalesce(m.headers, ''), m.iid), '+')
-			from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = (select name from t)`,
+			from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = (select name from t)`,
 		columns: "post_temp text",
 		cases: []callCase{
 			gives(`m > "a"=>"1"||m`, "select mbus4.post_temp(name, 'a=>1', iid => 'm') from t"),

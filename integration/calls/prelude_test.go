@@ -7,7 +7,7 @@ func TestFunctionCreateTrigger(t *testing.T) {
 	callTable{
 		queues:  []string{"a", "b", "c"},
 		setup:   "create table t (src text, dst text); insert into t values ('b', 'a'), ('b', 'c')",
-		effect:  "select string_agg(concat_ws(':', queue, target, selector), ' ' order by queue, target) from mbus4.consumer where target is not null",
+		effect:  "select string_agg(concat_ws(':', qname, target, selector), ' ' order by qname, target) from mbus4.consumer where target is not null",
 		columns: "create_trigger void",
 		cases: []callCase{
 			gives(" > a:b", "select mbus4.create_trigger('a', 'b')"),
@@ -35,7 +35,7 @@ func TestFunctionDropTrigger(t *testing.T) {
 	callTable{
 		queues:  []string{"a", "b", "c"},
 		before:  "select mbus4.create_trigger('a', 'b'); select mbus4.create_trigger('a', 'c'); select mbus4.create_trigger('a', 'nowhere')",
-		effect:  "select string_agg(concat_ws(':', queue, target), ' ' order by queue, target) from mbus4.consumer where target is not null",
+		effect:  "select string_agg(concat_ws(':', qname, target), ' ' order by qname, target) from mbus4.consumer where target is not null",
 		columns: "drop_trigger void",
 		cases: []callCase{
 			gives(" > a:c a:nowhere", "select mbus4.drop_trigger('a', 'b')"),
@@ -54,7 +54,7 @@ func TestFunctionDropTrigger(t *testing.T) {
 
 func TestFunctionCreateTemporaryQueue(t *testing.T) {
 	callTable{
-		effect:  "select count(*) || ' ' || bool_and(name ~ '^temp\\.[0-9a-f]{32}\\.\\d+$') from mbus4.queue where kind = 'temp'",
+		effect:  "select count(*) || ' ' || bool_and(qname ~ '^temp\\.[0-9a-f]{32}\\.\\d+$') from mbus4.queue where kind = 'temp'",
 		columns: "substr text",
 		cases: []callCase{
 			gives("temp. > 1 true", "select substr(mbus4.create_temporary_queue(), 1, 5)"),
@@ -71,8 +71,8 @@ func TestFunctionCreateTemporaryConsumer(t *testing.T) {
 	callTable{
 		queues: []string{"q"},
 		setup:  "create table t (name text); insert into t values ('q'), ('dmq')",
-		effect: `select string_agg(concat_ws(':', queue, left(target, 5), selector), ' ' order by queue)
-			from mbus4.consumer c where target is not null and exists (select from mbus4.queue q where q.name = c.target)`,
+		effect: `select string_agg(concat_ws(':', qname, left(target, 5), selector), ' ' order by qname)
+			from mbus4.consumer c where target is not null and exists (select from mbus4.queue q where q.qname = c.target)`,
 		columns: "left text",
 		cases: []callCase{
 			gives("temp. > q:temp.", "select left(mbus4.create_temporary_consumer('q'), 5)"),
@@ -96,8 +96,8 @@ func TestFunctionCreateTemporaryConsumer(t *testing.T) {
 
 func TestFunctionClearTempQ(t *testing.T) {
 	callTable{
-		before:  "insert into mbus4.queue (name, consumers_cnt, kind, owner) values ('temp.dead', 1, 'temp', 1); select mbus4.create_temporary_queue()",
-		effect:  "select count(*) || ' ' || count(*) filter (where name = 'temp.dead') from mbus4.queue where kind = 'temp'",
+		before:  "insert into mbus4.queue (qname, consumers_cnt, kind, owner) values ('temp.dead', 1, 'temp', 1); select mbus4.create_temporary_queue()",
+		effect:  "select count(*) || ' ' || count(*) filter (where qname = 'temp.dead') from mbus4.queue where kind = 'temp'",
 		columns: "clear_tempq void",
 		cases: []callCase{
 			gives(" > 1 0", "select mbus4.clear_tempq()"),

@@ -6,7 +6,7 @@ func TestFunctionCreateQueue(t *testing.T) {
 	callTable{
 		queues:  []string{"q"},
 		setup:   "create table t (name text, n int); insert into t values ('t1', 1), ('t2', 2)",
-		effect:  "select string_agg(name || ':' || consumers_cnt, ' ' order by name) from mbus4.queue where kind = 'plain' and name <> 'semaphore_events'",
+		effect:  "select string_agg(qname || ':' || consumers_cnt, ' ' order by qname) from mbus4.queue where kind = 'plain' and qname <> 'semaphore_events'",
 		columns: "create_queue void",
 		cases: []callCase{
 			gives(" > new:3 q:1", "select mbus4.create_queue('new', 3)"),
@@ -38,7 +38,7 @@ func TestFunctionDropQueue(t *testing.T) {
 	callTable{
 		queues:  []string{"q", "r"},
 		before:  "select mbus4.create_consumer('q', 'c'); select mbus4.post('q', 'a=>1')",
-		effect:  "select string_agg(queue || '/' || name, ' ' order by queue, name) from mbus4.consumer where queue not in ('dmq', 'semaphore_events')",
+		effect:  "select string_agg(qname || '/' || name, ' ' order by qname, name) from mbus4.consumer where qname not in ('dmq', 'semaphore_events')",
 		columns: "drop_queue void",
 		cases: []callCase{
 			gives(" > r/default", "select mbus4.drop_queue('q')"),
@@ -63,8 +63,8 @@ func TestFunctionCreateConsumer(t *testing.T) {
 	callTable{
 		queues: []string{"q", "r"},
 		setup:  "create table t (name text); insert into t values ('c1'), ('c2')",
-		effect: `select string_agg(concat_ws(':', queue, name, selector), ' ' order by queue, name)
-			from mbus4.consumer where queue not in ('dmq', 'semaphore_events') and (queue, name) not in (('q', 'default'), ('r', 'default'))`,
+		effect: `select string_agg(concat_ws(':', qname, name, selector), ' ' order by qname, name)
+			from mbus4.consumer where qname not in ('dmq', 'semaphore_events') and (qname, name) not in (('q', 'default'), ('r', 'default'))`,
 		columns: "create_consumer void",
 		cases: []callCase{
 			gives(" > q:c", "select mbus4.create_consumer('q', 'c')"),
@@ -105,8 +105,8 @@ func TestFunctionDropConsumer(t *testing.T) {
 	callTable{
 		queues: []string{"q", "r"},
 		before: "select mbus4.create_consumer('q', 'c'); select mbus4.create_consumer('q', 'd'); select mbus4.create_consumer('q', 'r')",
-		effect: `select string_agg(queue || '/' || name, ' ' order by queue, name)
-			from mbus4.consumer where queue not in ('dmq', 'semaphore_events') and name <> 'default'`,
+		effect: `select string_agg(qname || '/' || name, ' ' order by qname, name)
+			from mbus4.consumer where qname not in ('dmq', 'semaphore_events') and name <> 'default'`,
 		columns: "drop_consumer void",
 		cases: []callCase{
 			gives(" > q/d q/r", "select mbus4.drop_consumer('q', 'c')"),
@@ -145,7 +145,7 @@ func TestFunctionFreshIID(t *testing.T) {
 					gives("q.<db>.<n>|q.<db>.<n>", call+"('q'), mbus4."+name+"('q')"),
 					gives("dmq.<db>.<n>\nq.<db>.<n>", "select mbus4."+name+"(x) from unnest(array['dmq', 'q']) x"),
 					gives("2", "select count(distinct i) from (select mbus4."+name+"('q') i from generate_series(1, 2)) x"),
-					gives("q", "select q.name from mbus4.queue q where mbus4."+name+"(q.name) like 'q.%'"),
+					gives("q", "select q.qname from mbus4.queue q where mbus4."+name+"(q.qname) like 'q.%'"),
 					fails("42704", `queue "nowhere" does not exist`, call+"($1)", "nowhere"),
 					fails("42704", "queue null does not exist", call+"($1)", nil),
 					fails("42883", "mbus4."+name+"(qname text) returns text", call+"()"),
@@ -168,8 +168,8 @@ func TestFunctionEstimatedMessages(t *testing.T) {
 			gives("7", "select mbus4.estimated_messages(qname => $1)", "Q"),
 			gives("0", "select mbus4.estimated_messages(qname := $1)", "r"),
 			gives("0", "select mbus4.estimated_messages($1)", "dmq"),
-			gives("q|7\nr|0", "select name, mbus4.estimated_messages(name) from mbus4.queue where kind = 'plain' and name <> 'semaphore_events' order by 1"),
-			gives("q", "select name from mbus4.queue where mbus4.estimated_messages(name) > 0"),
+			gives("q|7\nr|0", "select qname, mbus4.estimated_messages(qname) from mbus4.queue where kind = 'plain' and qname <> 'semaphore_events' order by 1"),
+			gives("q", "select qname from mbus4.queue where mbus4.estimated_messages(qname) > 0"),
 			fails("42704", `queue "nowhere" does not exist`, "select mbus4.estimated_messages($1)", "nowhere"),
 			fails("42704", "queue null does not exist", "select mbus4.estimated_messages($1)", nil),
 			fails("42883", "mbus4.estimated_messages(qname text) returns bigint", "select mbus4.estimated_messages()"),
@@ -209,7 +209,7 @@ func TestFunctionCreateRunFunction(t *testing.T) {
 			gives("", "select mbus4.create_run_function($1)", "Q"),
 			gives("", "select mbus4.create_run_function(qname => $1)", "q"),
 			gives("", "select mbus4.create_run_function(qname := 'q')"),
-			gives("\n", "select mbus4.create_run_function(name) from mbus4.queue where name <> 'semaphore_events'"),
+			gives("\n", "select mbus4.create_run_function(qname) from mbus4.queue where qname <> 'semaphore_events'"),
 			fails("42704", `queue "nowhere" does not exist`, "select mbus4.create_run_function($1)", "nowhere"),
 			fails("42704", "queue null does not exist", "select mbus4.create_run_function($1)", nil),
 			fails("42883", "mbus4.create_run_function(qname text) returns void", "select mbus4.create_run_function()"),

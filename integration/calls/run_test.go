@@ -87,7 +87,7 @@ func TestRunCalls(t *testing.T) {
 			}
 			s.Want(t, "3", "select mbus4.run_on_q($1)", c.exec)
 			s.Want(t, c.left, `select coalesce(string_agg(q || ':' || n, ' ' order by q), '') from (
-				select c.queue || '/' || c.name q, string_agg(m.data->'n', '' order by m.data->'n') n
+				select c.qname || '/' || c.name q, string_agg(m.data->'n', '' order by m.data->'n') n
 				from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id group by 1) x`)
 			s.Want(t, "", "rollback")
 		}
@@ -122,7 +122,7 @@ func TestRunInTransaction(t *testing.T) {
 		s.Want(t, "100|1|100", "select count(*), min(n), max(n) from done")
 		s.Want(t, "", "savepoint s")
 		s.Want(t, "30", "select mbus4.run_on_q($1)", "select 1 / 0")
-		s.Want(t, "30", "select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.queue = 'dmq'")
+		s.Want(t, "30", "select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'dmq'")
 		s.Want(t, "", "rollback to s")
 		s.Want(t, "30|0", "select mbus4.run_on_q($1), mbus4.run_q($1)", record)
 		s.Want(t, "130", "select count(distinct n) from done")

@@ -67,7 +67,7 @@ func TestSelectorRefusals(t *testing.T) {
 				}
 			}
 		}
-		s.Want(t, "3|0|0", `select (select count(*) from mbus4.consumer where queue <> 'semaphore_events'), (select count(*) from kept),
+		s.Want(t, "3|0|0", `select (select count(*) from mbus4.consumer where qname <> 'semaphore_events'), (select count(*) from kept),
 			(select count(*) from mbus4.selector)`)
 	})
 }

@@ -140,7 +140,7 @@ func TestClearTempQ(t *testing.T) {
 	harness.Close(owner)
 	harness.AwaitBackendGone(t, other, pid)
 	harness.Ask(t, other, "select mbus4.clear_tempq()")
-	harness.Want(t, other, stays, "select string_agg(name, ' ') from mbus4.queue where kind = 'temp'")
+	harness.Want(t, other, stays, "select string_agg(qname, ' ') from mbus4.queue where kind = 'temp'")
 	harness.Refused(t, other, "42704", "select mbus4.post($1, 'a=>1')", queue)
 }
 
@@ -207,7 +207,7 @@ func TestTemporaryConsumersBound(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q", "r")
 	server, client := harness.Connect(t, harness.Direct(), database), harness.Connect(t, harness.Proxied(), database)
-	harness.Ask(t, server, "insert into mbus4.consumer (queue, name, target) select 'q', 'TRIGGER t' || n, 't' || n from generate_series(1, 999) n")
+	harness.Ask(t, server, "insert into mbus4.consumer (qname, name, target) select 'q', 'TRIGGER t' || n, 't' || n from generate_series(1, 999) n")
 	harness.Want(t, client, "t", "select mbus4.create_temporary_consumer('q') is not null")
 	for _, sql := range []string{
 		"select mbus4.create_temporary_consumer('q')", "select 1 where mbus4.create_temporary_consumer('q', $$t.data->'a' = 'b'$$) is null",

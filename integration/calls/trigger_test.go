@@ -12,7 +12,7 @@ import (
 
 // everywhere is what lies in each queue, in the order of posting.
 const everywhere = `select coalesce(string_agg(q || ':' || n, ' ' order by q), '') from (
-	select c.queue q, string_agg(m.data->'n', '' order by m.id) n
+	select c.qname q, string_agg(m.data->'n', '' order by m.id) n
 	from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id group by 1) x`
 
 // What is posted to a queue is copied along its triggers: those whose selectors hold, one after
@@ -53,8 +53,8 @@ func TestTriggerWays(t *testing.T) {
 		// Many at once.
 		s.Want(t, "\n", "select mbus4.create_trigger('a', x) from unnest(array['b', 'c']) x")
 		s.Want(t, "", "create table posted as select mbus4.post(q, hstore('n', n::text)) from unnest(array['a', 'b']) q, generate_series(1, 3) n")
-		s.Want(t, "a:123\nb:112233\nc:123", `select c.queue || ':' || string_agg(m.data->'n', '' order by m.data->'n')
-			from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id group by c.queue order by 1`)
+		s.Want(t, "a:123\nb:112233\nc:123", `select c.qname || ':' || string_agg(m.data->'n', '' order by m.data->'n')
+			from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id group by c.qname order by 1`)
 	})
 }
 
@@ -129,7 +129,7 @@ func TestTriggerMissingQueues(t *testing.T) {
 	harness.Want(t, conn, "a:123 dmq:123 late:3 later:23", everywhere)
 	// Where the source came later than the trigger, it still goes with its queue.
 	harness.Ask(t, conn, "select mbus4.drop_queue('late')")
-	harness.Want(t, conn, "a:dmq", "select string_agg(queue || ':' || target, ' ') from mbus4.consumer where target is not null")
+	harness.Want(t, conn, "a:dmq", "select string_agg(qname || ':' || target, ' ') from mbus4.consumer where target is not null")
 }
 
 // A copy is a message of its own that looks like the one posted: headers, properties, delay, expiry and

@@ -73,7 +73,7 @@ func TestManyWaiting(t *testing.T) {
 	harness.Ask(t, admin, fmt.Sprintf(`with m as (
 			insert into mbus4.message (id, consumer_id, available_at, added, iid, headers, data, after)
 			select nextval('mbus4.message_id'), c.id, 'infinity', now(), 'q.' || current_database() || '.' || n, 'consume_after=>{gate}', 'a=>1', '{gate}'
-			from mbus4.consumer c, generate_series(1, %d) n where c.queue = 'q'
+			from mbus4.consumer c, generate_series(1, %d) n where c.qname = 'q'
 			returning id, consumer_id)
 		insert into mbus4.waiting (dep, consumer_id, id) select 'gate', consumer_id, id from m`, manyWaiting))
 	harness.Ask(t, conn, "set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set auto_explain.log_level = notice")

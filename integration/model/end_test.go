@@ -226,7 +226,7 @@ func (r *modelRun) clear() {
 			r.dropTrigger(s, c.queue, c.target)
 		}
 	}
-	if got := r.must(r.server, "delete from mbus4.message; select count(*) from mbus4.consumer where queue <> 'semaphore_events'"); got != "1" {
+	if got := r.must(r.server, "delete from mbus4.message; select count(*) from mbus4.consumer where qname <> 'semaphore_events'"); got != "1" {
 		r.fail("%s consumers are left instead of dmq's", got)
 	}
 }

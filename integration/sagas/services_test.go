@@ -60,7 +60,7 @@ func (s *saga) serve(t *testing.T, cfg tour.Config, prefixes ...string) {
 		}
 	}
 	cfg.Tune = func(name string, c *pgx.ConnConfig) {
-		// Not DialFunc: pgx dials with it for requests to cancel as well.
+		// Not the function that dials: pgx calls it for requests to cancel as well.
 		c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *saga) await(t *testing.T, id int64) tour.Report {
 	defer cancel()
 	r, err := tour.Await(ctx, s.conn, id)
 	if err != nil {
-		t.Fatalf("%v\n%+v\n%s", harness.Describe(err), r, s.ask(t, "select m.iid, m.available_at, c.queue, m.after from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id"))
+		t.Fatalf("%v\n%+v\n%s", harness.Describe(err), r, s.ask(t, "select m.iid, m.available_at, c.qname, m.after from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id"))
 	}
 	return r
 }

@@ -124,9 +124,9 @@ func TestManyCalls(t *testing.T) {
 		queues := "values " + repeated(12, "(mbus4.create_queue('many%d', 1))", ", ")
 		s.Want(t, "12", "with p as ("+queues+") select count(*) from p")
 		refusedAt(t, s, "42602", "mbus4.create_queue", "values "+repeated(12, "(mbus4.drop_queue('many%d'))", ", ")+", (mbus4.create_queue('No', 1))")
-		s.Want(t, "12", "select count(*) from mbus4.queue where name like 'many%'")
+		s.Want(t, "12", "select count(*) from mbus4.queue where qname like 'many%'")
 		s.Want(t, "12", "with p as (values "+repeated(12, "(mbus4.drop_queue('many%d'))", ", ")+") select count(*) from p")
-		s.Want(t, "0", "select count(*) from mbus4.queue where name like 'many%'")
+		s.Want(t, "0", "select count(*) from mbus4.queue where qname like 'many%'")
 	})
 }
 
@@ -166,6 +166,6 @@ func manyInRows(t *testing.T, s *forms.Session, drained func(expected string)) {
 
 	life := "values " + repeated(4, "(mbus4.create_queue('life%d', 1)), (mbus4.create_consumer('other', 'life%[1]d')), (mbus4.drop_queue('life%[1]d')), (mbus4.create_queue('life%[1]d', 2))", ", ")
 	s.Want(t, "16", "with p as ("+life+") select count(*) from p")
-	s.Want(t, "4|8", "select count(*), sum(consumers_cnt) from mbus4.queue where name like 'life%'")
+	s.Want(t, "4|8", "select count(*), sum(consumers_cnt) from mbus4.queue where qname like 'life%'")
 	s.Want(t, "4", "with p as (values "+repeated(4, "(mbus4.drop_queue('life%d'))", ", ")+") select count(*) from p")
 }

@@ -136,8 +136,8 @@ func TestUnreadCallsWork(t *testing.T) {
 		{"dyn_consume('q', 'true')", "select count(*) from mbus4.message", "0"},
 		{"take('m')", "select count(*) from mbus4.message", "0"},
 		{"take_from_q_by_default('m')", "select count(*) from mbus4.message", "0"},
-		{"create_queue('r', 1)", "select count(*) from mbus4.consumer where queue = 'r'", "1"},
-		{"drop_queue('q')", "select count(*) from mbus4.consumer where queue = 'q'", "0"},
+		{"create_queue('r', 1)", "select count(*) from mbus4.consumer where qname = 'r'", "1"},
+		{"drop_queue('q')", "select count(*) from mbus4.consumer where qname = 'q'", "0"},
 		{"add_message('{}')", "select count(*) > 0 from mbus4.work_queue", "t"},
 		{"semaphore_enqueue('s', 1, 1)", "select count(*) from mbus4.semaphore_task", "1"},
 	} {

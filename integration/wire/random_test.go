@@ -29,9 +29,9 @@ func TestRandomCalls(t *testing.T) {
 	// One is a copy of the other, so that both have the same OIDs.
 	original := harness.NewDatabaseFrom(t, harness.QueueTemplate)
 	conn := harness.Connect(t, harness.Direct(), original)
-	harness.Ask(t, conn, "create table done (iid text, n int); "+standIns)
-	harness.Ask(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')")
-	harness.Ask(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')")
+	harness.Ask(t, conn, harness.Stored(t, conn, "create table done (iid text, n int); "+standIns))
+	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')"))
+	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')"))
 	harness.Close(conn)
 	var sides [2]randomSide
 	for i, database := range []string{original, harness.NewDatabaseFrom(t, original)} {
@@ -81,7 +81,7 @@ func (s randomSide) play(t *testing.T, script wiretest.Script, seed uint64) [][]
 	replies := wiretest.Play(w.Hijacked.Conn, script, rand.New(rand.NewPCG(seed, 6)))
 	_ = w.Hijacked.Conn.Close()
 	harness.AwaitBackendGone(t, s.server, w.Hijacked.PID)
-	left := harness.Ask(t, s.server, `select c.queue, c.name, m.iid, m.data from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id
+	left := harness.Ask(t, s.server, `select c.qname, c.name, m.iid, m.data from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id
 		order by 1, 2, 3; select * from done order by 1, 2`)
 	last := len(replies) - 1
 	replies[last] = append(replies[last], "\n"+left...)

@@ -10,12 +10,12 @@
            {{if eq .Result "consumen"}}greatest(a.amt, 0){{else}}1{{end}} as amt,
            pg_catalog.clock_timestamp() as now,
            {{template "hint" .With "Consumer" "c.id"}} as low,
-           c.queue,
-           {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
+           c.qname as queue,
+           {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
                'seenby', array[pg_catalog.current_database()::text]::text]) as headers,
-           {{.Hstore}}.hstore('destination'::text, c.queue) as destination
+           {{.Hstore}}.hstore('destination'::text, c.qname) as destination
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 {{.Call}}_taken as (
     delete from mbus4.message m

@@ -2,9 +2,9 @@
 -- consumer is fetched at once and shared out in the order of the rows.
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id)"}}
 {{.Call}}_consumer as materialized (
-    select a.n, {{if eq .Result "consumen"}}greatest(a.amt, 0){{else}}1{{end}} as amt, c.queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id
+    select a.n, {{if eq .Result "consumen"}}greatest(a.amt, 0){{else}}1{{end}} as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 {{.Call}}_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt) as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Consumer" "k.id"}} as low

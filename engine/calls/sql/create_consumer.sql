@@ -2,32 +2,32 @@
 -- The selector's row is there already: see engine/selectors.
 {{.Call}}_asked as materialized (
     select a.n, q.id as queue_id, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id, s.headers, s.properties, s.data, a.noindex,
-           coalesce(q.name, pg_catalog.format('mbus4-error {{.Mark}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
+           coalesce(q.qname, pg_catalog.format('mbus4-error {{.Mark}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
            case when q.kind = 'dmq'
-                    then pg_catalog.format('mbus4-error {{.Mark}} 42809 queue "%s" has only the consumer "default"', q.name)::int::text
+                    then pg_catalog.format('mbus4-error {{.Mark}} 42809 queue "%s" has only the consumer "default"', q.qname)::int::text
                 when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
                 else pg_catalog.format('mbus4-error {{.Mark}} 42602 %s is not a valid name for a consumer', coalesce('"' || q.cname || '"', 'null'))::int::text
            end as cname
     from {{.Call}}_args a
     {{template "selector_row" .With "Selector" "a.selector"}}
     left join lateral (
-        select q.id, q.name, q.kind, x.cname
+        select q.id, q.qname, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        join mbus4.queue q on q.name = pg_catalog.lower(x.qname)
+        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
         order by x.place
         limit 1
     ) q on true
 ),
 {{.Call}}_created as (
-    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, asks_headers, asks_properties, asks_data)
+    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data)
     select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data from {{.Call}}_asked v
-    on conflict (queue, name) do nothing
-    returning id, queue, name
+    on conflict (qname, name) do nothing
+    returning id, qname, name
 ),
 {{.Call}}_checked as materialized (
     select v.n
     from {{.Call}}_asked v
-    left join {{.Call}}_created c on c.queue = v.queue and c.name = v.cname
+    left join {{.Call}}_created c on c.qname = v.queue and c.name = v.cname
     where case when c.id is null
                    then pg_catalog.format('mbus4-error {{.Mark}} 42710 queue "%s" already has a consumer "%s"', v.queue, v.cname)::int = 0
                -- Consuming needs no index of its own; whoever wants one all the same gets its text.
@@ -36,7 +36,7 @@
           end
 ),
 {{.Call}}_enforced as (
-    insert into mbus4.consumer (queue, name) select null, null from {{template "done" .}}
+    insert into mbus4.consumer (qname, name) select null, null from {{template "done" .}}
 ),
 {{.Call}} as (
     select r.n, ''::void as create_consumer from {{.Call}}_checked r

@@ -10,20 +10,20 @@
     from {{.Call}}_args a
 ),
 {{.Call}}_created as (
-    insert into mbus4.queue (name, consumers_cnt)
+    insert into mbus4.queue (qname, consumers_cnt)
     select distinct on (v.name) v.name, v.ncons from {{.Call}}_asked v order by v.name, v.n desc
-    on conflict (name) do update set consumers_cnt = excluded.consumers_cnt
-    returning id, name, consumers_cnt, xmax = 0 as created
+    on conflict (qname) do update set consumers_cnt = excluded.consumers_cnt
+    returning id, qname, consumers_cnt, xmax = 0 as created
 ),
 {{.Call}}_checked as materialized (
     select v.n
     from {{.Call}}_asked v
-    join {{.Call}}_created q on q.name = v.name
-    where q.created or {{template "notice" .With "Text" `'42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt`}}
+    join {{.Call}}_created q on q.qname = v.name
+    where q.created or {{template "notice" .With "Text" `'42710 queue "' || q.qname || '" already exists, its number of consumers is now ' || q.consumers_cnt`}}
 ),
 {{.Call}}_consumers as (
-    insert into mbus4.consumer (queue_id, queue, name)
-    select q.id, q.name, 'default' from {{.Call}}_created q where q.created
+    insert into mbus4.consumer (queue_id, qname, name)
+    select q.id, q.qname, 'default' from {{.Call}}_created q where q.created
     union all
     select null, null, null from {{template "done" .}}
 ),

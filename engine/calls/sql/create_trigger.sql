@@ -2,15 +2,15 @@
 {{.Call}}_asked as materialized (
     select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id,
            s.headers, s.properties, s.data,
-           (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.src)) as src_id,
-           (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.dst)) as dst_id,
+           (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.src)) as src_id,
+           (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.dst)) as dst_id,
            case when a.src is null or a.dst is null
                     then pg_catalog.format('mbus4-error {{.Mark}} 22004 the queues of a trigger must not be null%s', a.src || a.dst)::int
                 when exists (
                     with recursive onward (queue) as (
                         select pg_catalog.lower(a.dst) collate "C"
                         union
-                        select c.target from onward o join mbus4.consumer c on c.queue = o.queue and c.target is not null)
+                        select c.target from onward o join mbus4.consumer c on c.qname = o.queue and c.target is not null)
                     select from onward o where o.queue = pg_catalog.lower(a.src))
                     then pg_catalog.format('mbus4-error {{.Mark}} 42P17 Loop detected: what is posted to "%s" would come back to it', pg_catalog.lower(a.src))::int
            end as ok
@@ -18,15 +18,15 @@
     {{template "selector_row" .With "Selector" "a.selector"}}
 ),
 {{.Call}}_created as (
-    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, target, asks_headers, asks_properties, asks_data)
+    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, target, asks_headers, asks_properties, asks_data)
     select v.src_id, v.src, 'TRIGGER ' || v.dst, v.selector, v.selector_id, v.dst, v.headers, v.properties, v.data from {{.Call}}_asked v where v.ok is null
-    on conflict (queue, name) do nothing
-    returning id, queue, target
+    on conflict (qname, name) do nothing
+    returning id, qname, target
 ),
 {{.Call}}_checked as materialized (
     select v.n
     from {{.Call}}_asked v
-    left join {{.Call}}_created c on c.queue = v.src and c.target = v.dst
+    left join {{.Call}}_created c on c.qname = v.src and c.target = v.dst
     where case when c.id is null
                    then pg_catalog.format('mbus4-error {{.Mark}} 42710 the trigger from "%s" to "%s" exists already', v.src, v.dst)::int = 0
                else (v.src_id is not null or {{template "notice" .With "Text" `'01000 queue "' || v.src || '" does not exist'`}})
@@ -34,7 +34,7 @@
           end
 ),
 {{.Call}}_enforced as (
-    insert into mbus4.consumer (queue, name) select null, null from {{template "done" .}}
+    insert into mbus4.consumer (qname, name) select null, null from {{template "done" .}}
 ),
 {{.Call}} as (
     select r.n, ''::void as create_trigger from {{.Call}}_checked r

@@ -4,16 +4,16 @@
 {{.Call}}_dropped as (
     delete from mbus4.queue q
     using {{.Call}}_args a
-    where q.name = pg_catalog.lower(a.qname)
-      and case when q.name = pg_catalog.lower(a.qname) and q.name in ('dmq', 'semaphore_events')
-               then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42809 queue "%s" belongs to the schema and cannot be dropped', q.name)::int = 0
+    where q.qname = pg_catalog.lower(a.qname)
+      and case when q.qname = pg_catalog.lower(a.qname) and q.qname in ('dmq', 'semaphore_events')
+               then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname)::int = 0
                else true end
-    returning a.n, q.name
+    returning a.n, q.qname
 ),
 {{.Call}}_triggers as (
     delete from mbus4.consumer c
     using {{.Call}}_dropped q
-    where c.target = q.name or c.target is not null and c.queue = q.name and c.queue_id is null
+    where c.target = q.qname or c.target is not null and c.qname = q.qname and c.queue_id is null
 ),
 {{.Call}}_checked as materialized (
     select a.n
@@ -22,7 +22,7 @@
        or pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
 ),
 {{.Call}}_enforced as (
-    insert into mbus4.consumer (queue, name) select null, null from {{template "done" .}}
+    insert into mbus4.consumer (qname, name) select null, null from {{template "done" .}}
 ),
 {{.Call}} as (
     select r.n, ''::void as drop_queue from {{.Call}}_checked r

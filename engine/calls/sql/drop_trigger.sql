@@ -1,7 +1,7 @@
 {{.Call}}_dropped as (
     delete from mbus4.consumer c
     using {{.Call}}_args a
-    where c.queue = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
+    where c.qname = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
     returning a.n
 ),
 {{.Call}}_checked as materialized (
@@ -11,7 +11,7 @@
        or pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 there is no trigger from %s to %s', coalesce('"' || a.src || '"', 'null'), coalesce('"' || a.dst || '"', 'null'))::int = 0
 ),
 {{.Call}}_enforced as (
-    insert into mbus4.consumer (queue, name) select null, null from {{template "done" .}}
+    insert into mbus4.consumer (qname, name) select null, null from {{template "done" .}}
 ),
 {{.Call}} as (
     select r.n, ''::void as drop_trigger from {{.Call}}_checked r

@@ -2,10 +2,10 @@
 -- consumer are served together.
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id limit 1)"}}
 {{.Call}}_consumer as materialized (
-    select a.n, c.queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id,
+    select a.n, c.qname as queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id,
            coalesce(a.selector, '') as selector
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 {{.Call}}_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Consumer" "k.id"}} as low

@@ -1,5 +1,5 @@
 (select (
-    select {{template "message" .With "Row" "m" "Queue" "c.queue"}}
+    select {{template "message" .With "Row" "m" "Queue" "c.qname"}}
     from mbus4.undelivered(a.msgid) m
     join mbus4.consumer c on c.id = m.consumer_id
     order by m.id, m.consumer_id

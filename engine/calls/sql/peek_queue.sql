@@ -1,10 +1,10 @@
 (select case
-        when not exists (select from mbus4.queue q where q.name = a.qname)
+        when not exists (select from mbus4.queue q where q.qname = a.qname)
             then pg_catalog.format('mbus4-error {{.Mark}} 42704 queue "%s" does not exist', a.qname)::int = 0
         when a.msgid is not null then exists (
             select from mbus4.undelivered(a.msgid) m
             join mbus4.consumer c on c.id = m.consumer_id
-            where c.queue = a.qname)
+            where c.qname = a.qname)
         else exists (
             select from mbus4.consumer c
             cross join lateral (
@@ -13,6 +13,6 @@
                 order by m.available_at
                 limit 1
             ) m
-            where c.queue = a.qname)
+            where c.qname = a.qname)
     end as {{.Called}}
 from (select pg_catalog.lower({{.Arg "qname"}}) as qname, {{.Arg "msgid"}} as msgid) a)

@@ -3,7 +3,7 @@
 --
 -- nextval comes before the clock: from then on the hinter knows of the message (engine/housekeeping/hinter.go). The
 -- expressions of one select list are evaluated in its order. The headers that are not the caller's follow from the row when
--- it is read, and so does the iid, unless it does not fit (see migrations/0003_iids.sql).
+-- it is read, and so does the iid, unless it does not fit (see schema/baseline/03_iids.sql).
 --
 -- That the queue exists is checked in _posted, which the insert reads, and not in the last query: the client's statement need
 -- not read the iid, and the error would not be raised then.
@@ -15,10 +15,10 @@
 {{if $lookup}}
 -- Messages may go to many queues, mostly to the same: each queue is looked up once.
 {{.Call}}_subscribers as materialized (
-    select c.queue, {{template "subscribers" .}}
+    select c.qname as queue, {{template "subscribers" .}}
     from mbus4.consumer c
-    where c.queue = any(array(select pg_catalog.lower(a.qname) from {{.Call}}_args a group by 1))
-    group by c.queue
+    where c.qname = any(array(select pg_catalog.lower(a.qname) from {{.Call}}_args a group by 1))
+    group by c.qname
 ),
 {{end}}
 {{.Call}}_posted as materialized (
@@ -32,7 +32,7 @@
             select x.*, greatest(x.delayed_until, x.added) as at
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
-                       case when r.consumers is not null or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
+                       case when r.consumers is not null or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
                             else {{template "no_queue" .With "Args" "a" "Queue" "pg_catalog.lower(a.qname)"}}::text
                        end as queue,
                        ({{if and .Rows .FixesQueue}}select {{end}}pg_catalog.lower({{$queue}}) || '.' || pg_catalog.current_database() || '.') as prefix,
@@ -43,7 +43,7 @@
                     {{if $lookup}}
                     select * from {{.Call}}_subscribers r where r.queue = pg_catalog.lower(a.qname) offset 0
                     {{else}}
-                    select {{template "subscribers" .}} from mbus4.consumer c where c.queue = pg_catalog.lower({{$queue}})
+                    select {{template "subscribers" .}} from mbus4.consumer c where c.qname = pg_catalog.lower({{$queue}})
                     {{end}}
                 ) r on true
                 offset 0

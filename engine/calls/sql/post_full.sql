@@ -1,6 +1,6 @@
 -- As post.sql, for calls that give headers or an iid.
 -- A consumer that has an undelivered message under the iid gets no second one, and where all have one
--- the post fails. A message that must wait for another is parked (see migrations/0002_ordering.sql); its
+-- the post fails. A message that must wait for another is parked (see schema/baseline/04_ordering.sql); its
 -- iid is stored, for its place changes.
 {{.Call}}_posted as materialized (
     select y.*, y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
@@ -19,7 +19,7 @@
                    end as headers
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id,
-                       case when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
+                       case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
                             else {{template "no_queue" .With "Args" "a" "Queue" "pg_catalog.lower(a.qname)"}}::text
                        end as queue,
                        a.iid as given,
@@ -46,13 +46,13 @@
     left join lateral (
         select c.id as consumer_id, null as target
         from (
-            select case when exists (select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null)
+            select case when exists (select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null)
                         then mbus4.selecting_consumers(p.queue, false, {{template "target" .With "Row" "p" "Headers" "p.headers"}}) end as selecting
             offset 0
         ) s
-        join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
+        join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
         union all
-        (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+        (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
     ) r on true
 ),
 {{if .GivesIID}}

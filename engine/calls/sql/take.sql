@@ -4,15 +4,15 @@
     delete from mbus4.message m
     using {{.Call}}_args a, mbus4.consumer c
     where m.iid = a.msgid and c.id = m.consumer_id and {{template "unexpired" .With "Row" "m"}}
-    returning a.n, c.queue, m.*
+    returning a.n, c.qname as queue, m.*
 ),
 {{.Call}}_taken_by_place as (
     delete from mbus4.message m
     using {{.Call}}_args a
     cross join lateral mbus4.place_of_iid(a.msgid) p
-    join mbus4.consumer c on c.queue = p.queue
+    join mbus4.consumer c on c.qname = p.queue
     where m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id and m.iid is null and {{template "unexpired" .With "Row" "m"}}
-    returning a.n, c.queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid,
+    returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid,
               m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
 {{.Call}}_taken as (

@@ -19,8 +19,8 @@ select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), $3,
 
 // NewConsumer makes a queue with one consumer and gives the consumer's id.
 const NewConsumer = `
-with q as (insert into mbus4.queue (name, consumers_cnt) values ($1, 1) returning id)
-insert into mbus4.consumer (queue_id, queue, name) select id, $1, 'default' from q returning id`
+with q as (insert into mbus4.queue (qname, consumers_cnt) values ($1, 1) returning id)
+insert into mbus4.consumer (queue_id, qname, name) select id, $1, 'default' from q returning id`
 
 // PlainPost gives the parameters of post that every call of it gives.
 func PlainPost(t *testing.T) []sqlfuncs.Param {

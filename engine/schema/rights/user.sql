@@ -1,4 +1,4 @@
--- What mbus4_user may do. A text/template; .Slots as in the migrations. Granting again is harmless.
+-- What mbus4_user may do. A text/template; .Slots as in the steps. Granting again is harmless.
 
 grant usage on schema mbus4 to mbus4_user;
 grant select on mbus4.queue, mbus4.consumer, mbus4.selector, mbus4.selector_errors to mbus4_user;
@@ -7,7 +7,7 @@ grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.sele
 -- for others may be delivered.
 grant select, insert, delete, update (available_at) on mbus4.message to mbus4_user;
 grant select, insert on mbus4.waiting to mbus4_user;
-grant select on mbus4.waiting_in_circle to mbus4_user;
+grant select on mbus4.waiting_in_circle, mbus4.trigger, mbus4.dmq to mbus4_user;
 grant usage, select on sequence mbus4.message_id to mbus4_user;
 -- Reading only: a nextval would move the hint.
 grant select on sequence

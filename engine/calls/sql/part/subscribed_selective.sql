@@ -2,7 +2,7 @@
 case when z.choosy then pg_catalog.array_cat(z.consumers, pg_catalog.array_cat(
          (select pg_catalog.array_agg(c.id::bigint)
           from mbus4.consumer c
-          where c.queue = z.queue and c.target is null and c.selector_id is not null and not c.general
+          where c.qname = z.queue and c.target is null and c.selector_id is not null and not c.general
             and {{template "asked" .With "Row" "z"}}),
          case when z.general then mbus4.general_consumers(z.queue, false, {{template "target" .With "Row" "z" "Headers" (print "null::" .Hstore ".hstore")}}) end))
      else z.consumers end as consumers,

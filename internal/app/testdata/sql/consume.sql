@@ -7,7 +7,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -22,16 +22,16 @@ mbus4_call1_consumer as materialized (
         pg_catalog.to_timestamp(
             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
         ) as low,
-        c.queue,
+        c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.queue) as destination
+        public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -91,7 +91,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -106,16 +106,16 @@ mbus4_call1_consumer as materialized (
         pg_catalog.to_timestamp(
             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
         ) as low,
-        c.queue,
+        c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.queue) as destination
+        public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -174,7 +174,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -189,16 +189,16 @@ mbus4_call1_consumer as materialized (
         pg_catalog.to_timestamp(
             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
         ) as low,
-        c.queue,
+        c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.queue) as destination
+        public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -277,7 +277,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -292,16 +292,16 @@ mbus4_call1_consumer as materialized (
         pg_catalog.to_timestamp(
             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
         ) as low,
-        c.queue,
+        c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.queue) as destination
+        public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -361,12 +361,12 @@ with mbus4_rows1 as materialized (
 ),
 mbus4_call1_args(n, "qname", "cname") as (select mbus4_rows1.n, mbus4_rows1.h3, 'default'::pg_catalog.text from mbus4_rows1),
 mbus4_call1_consumer as materialized (
-    select a.n, 1 as amt, c.queue,
+    select a.n, 1 as amt, c.qname as queue,
         coalesce(
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -378,7 +378,7 @@ mbus4_call1_consumer as materialized (
             )::int
         ) as id
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt) as amt, pg_catalog.clock_timestamp() as now,

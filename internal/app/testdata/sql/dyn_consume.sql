@@ -9,7 +9,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -24,16 +24,16 @@ mbus4_call1_consumer as materialized (
         pg_catalog.to_timestamp(
             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
         ) as low,
-        c.queue,
+        c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.queue) as destination
+        public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -128,7 +128,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -143,9 +143,9 @@ mbus4_call1_consumer as materialized (
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
-            c.queue, a.selector
+            c.qname as queue, a.selector
         from mbus4_call1_args a
-        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         offset 0
     ) k
 ),
@@ -264,12 +264,12 @@ mbus4_call1_args(n, "qname", "selector", "cname") as (
     select mbus4_rows1.n, ('orders')::pg_catalog.text, mbus4_rows1.h2, 'default'::pg_catalog.text from mbus4_rows1
 ),
 mbus4_call1_consumer as materialized (
-    select a.n, c.queue,
+    select a.n, c.qname as queue,
         coalesce(
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -282,7 +282,7 @@ mbus4_call1_consumer as materialized (
         ) as id,
         coalesce(a.selector, '') as selector
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,

@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post(
+            then mbus4.at_post_bee846d4(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post(
+create or replace function mbus4.at_post_bee846d4(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -25,7 +25,7 @@ create or replace function mbus4.at_post(
                             (
                                 select pg_catalog.array_agg(c.id::bigint)
                                 from mbus4.consumer c
-                                where c.queue = z.queue
+                                where c.qname = z.queue
                                     and c.target is null
                                     and c.selector_id is not null
                                     and not c.general
@@ -103,7 +103,7 @@ create or replace function mbus4.at_post(
                         pg_catalog.clock_timestamp() as added,
                         case
                             when r.consumers is not null
-                                or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                 then pg_catalog.lower(a.qname)
                             else pg_catalog.format(
                                 ''mbus4-error ''||$6||'' 42704 queue %s does not exist'',
@@ -120,7 +120,7 @@ create or replace function mbus4.at_post(
                             pg_catalog.bool_or(c.target is null and c.general) as general,
                             pg_catalog.bool_or(c.target is not null) as routed
                         from mbus4.consumer c
-                        where c.queue = pg_catalog.lower(a.qname)
+                        where c.qname = pg_catalog.lower(a.qname)
                     ) r on true
                     offset 0
                 ) x
@@ -144,19 +144,19 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_1014c354((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_1014c354(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_consumer as materialized (
         select coalesce(
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             ''mbus4-error ''||$3||'' 42704 queue "%s" has no consumer %s'',
                             a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
@@ -171,16 +171,16 @@ create or replace function mbus4.at_consume_waking(pg_catalog.text, pg_catalog.t
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
-            c.queue,
+            c.qname as queue,
             public.hstore(
                 array[
-                    ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.queue, ''destination'', c.queue, ''seenby'',
+                    ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore(''destination''::text, c.queue) as destination
+            public.hstore(''destination''::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
     mbus4_call_taken as (
         delete from mbus4.message m

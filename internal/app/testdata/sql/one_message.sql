@@ -5,19 +5,19 @@ with mbus4_call1_args(n, "msgid") as (select 1::bigint, ('orders.db.1')::pg_cata
 mbus4_call1_taken_by_iid as (
     delete from mbus4.message m using mbus4_call1_args a, mbus4.consumer c
     where m.iid = a.msgid and c.id = m.consumer_id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
-    returning a.n, c.queue, m.*
+    returning a.n, c.qname as queue, m.*
 ),
 mbus4_call1_taken_by_place as (
     delete from mbus4.message m using mbus4_call1_args a
     cross join lateral mbus4.place_of_iid(a.msgid) p
-    join mbus4.consumer c on c.queue = p.queue
+    join mbus4.consumer c on c.qname = p.queue
     where m.consumer_id = c.id
         and m.available_at = p.available_at
         and m.id = p.id
         and m.iid is null
         and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
-    returning a.n, c.queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid, m.delayed_until, m.expires, m.received,
-        m.headers, m.properties, m.data, m.after
+    returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid, m.delayed_until, m.expires,
+        m.received, m.headers, m.properties, m.data, m.after
 ),
 mbus4_call1_taken as (select * from mbus4_call1_taken_by_iid union all select * from mbus4_call1_taken_by_place),
 mbus4_call1 as (
@@ -57,12 +57,12 @@ with mbus4_call1_args(n, "qname", "cname", "msgid") as (
     select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text, ('orders.db.1')::pg_catalog.text
 ),
 mbus4_call1_consumer as materialized (
-    select a.n, a.msgid, c.queue,
+    select a.n, a.msgid, c.qname as queue,
         coalesce(
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -74,7 +74,7 @@ mbus4_call1_consumer as materialized (
             )::int
         ) as id
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_taken_by_iid as (
     delete from mbus4.message m using mbus4_call1_consumer k
@@ -138,18 +138,18 @@ select (
             m.id, m.added,
             coalesce(
                 m.iid,
-                c.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from m.available_at) * 1000000)::bigint || m.id
+                c.qname || '.' || pg_catalog.current_database() || '.' || (extract(epoch from m.available_at) * 1000000)::bigint || m.id
             ),
             m.delayed_until, m.expires, m.received,
             public.hstore(
                 array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'seenby',
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
                     'enqueue_time', m.added::text
                 ]
             )
                 operator(public.||) coalesce(m.headers, '')
-                operator(public.||) public.hstore('destination'::text, c.queue),
+                operator(public.||) public.hstore('destination'::text, c.qname),
             m.properties, m.data
         )::mbus4.qt_model
         from mbus4.undelivered(a.msgid) m
@@ -169,11 +169,11 @@ select mbus4.peek_orders()
 ----
 select (
     select case
-        when not exists (select from mbus4.queue q where q.name = a.qname)
+        when not exists (select from mbus4.queue q where q.qname = a.qname)
             then pg_catalog.format('mbus4-error 1 _session_secret_ 42704 queue "%s" does not exist', a.qname)::int = 0
         when a.msgid is not null
             then exists (
-                select from mbus4.undelivered(a.msgid) m join mbus4.consumer c on c.id = m.consumer_id where c.queue = a.qname
+                select from mbus4.undelivered(a.msgid) m join mbus4.consumer c on c.id = m.consumer_id where c.qname = a.qname
             )
         else exists (
             select
@@ -191,7 +191,7 @@ select (
                 order by m.available_at
                 limit 1
             ) m
-            where c.queue = a.qname
+            where c.qname = a.qname
         )
     end as "peek_orders"
     from (select pg_catalog.lower(('orders')::pg_catalog.text) as qname, null::pg_catalog.text as msgid) a
@@ -203,7 +203,7 @@ select mbus4.get_iid('orders')
 select (
     (
         select coalesce(
-            (select q.name from mbus4.queue q where q.name = pg_catalog.lower(a.qname)),
+            (select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)),
             pg_catalog.format(
                 'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
             )::int::text

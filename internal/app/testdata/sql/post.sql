@@ -30,7 +30,7 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -47,7 +47,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.queue = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname)
                 ) r on true
                 offset 0
             ) x
@@ -116,7 +116,7 @@ mbus4_call1_posted as materialized (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     case
-                        when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -179,7 +179,7 @@ mbus4_call1_subscribed as materialized (
         from (
             select case
                 when exists (
-                    select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null
+                    select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null
                 )
                     then mbus4.selecting_consumers(
                         p.queue, false,
@@ -199,8 +199,8 @@ mbus4_call1_subscribed as materialized (
             end as selecting
             offset 0
         ) s
-        join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-        union all (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+        join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
+        union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
     ) r on true
 ),
 mbus4_call1_expired as (
@@ -265,7 +265,7 @@ mbus4_call1_posted as materialized (
                         (
                             select pg_catalog.array_agg(c.id::bigint)
                             from mbus4.consumer c
-                            where c.queue = z.queue
+                            where c.qname = z.queue
                                 and c.target is null
                                 and c.selector_id is not null
                                 and not c.general
@@ -343,7 +343,7 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -360,7 +360,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.queue = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname)
                 ) r on true
                 offset 0
             ) x
@@ -411,7 +411,7 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -428,7 +428,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.queue = pg_catalog.lower(('orders')::pg_catalog.text)
+                    where c.qname = pg_catalog.lower(('orders')::pg_catalog.text)
                 ) r on true
                 offset 0
             ) x
@@ -462,14 +462,14 @@ mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "
     from mbus4_rows1
 ),
 mbus4_call1_subscribers as materialized (
-    select c.queue,
+    select c.qname as queue,
         pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
         pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
         pg_catalog.bool_or(c.target is null and c.general) as general,
         pg_catalog.bool_or(c.target is not null) as routed
     from mbus4.consumer c
-    where c.queue = any(array(select pg_catalog.lower(a.qname) from mbus4_call1_args a group by 1))
-    group by c.queue
+    where c.qname = any(array(select pg_catalog.lower(a.qname) from mbus4_call1_args a group by 1))
+    group by c.qname
 ),
 mbus4_call1_posted as materialized (
     select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
@@ -496,7 +496,7 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -558,7 +558,7 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -575,7 +575,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.queue = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname)
                 ) r on true
                 offset 0
             ) x
@@ -619,7 +619,7 @@ mbus4_call2_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 2 _session_secret_ 42704 queue %s does not exist',
@@ -636,7 +636,7 @@ mbus4_call2_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.queue = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname)
                 ) r on true
                 offset 0
             ) x
@@ -695,14 +695,14 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
         )
 ),
 mbus4_call1_subscribers as materialized (
-    select c.queue,
+    select c.qname as queue,
         pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
         pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
         pg_catalog.bool_or(c.target is null and c.general) as general,
         pg_catalog.bool_or(c.target is not null) as routed
     from mbus4.consumer c
-    where c.queue = any(array(select pg_catalog.lower(a.qname) from mbus4_call1_args a group by 1))
-    group by c.queue
+    where c.qname = any(array(select pg_catalog.lower(a.qname) from mbus4_call1_args a group by 1))
+    group by c.qname
 ),
 mbus4_call1_posted as materialized (
     select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
@@ -729,7 +729,7 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error '||a.n||' _session_secret_ 42704 queue %s does not exist',

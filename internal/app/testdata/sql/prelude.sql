@@ -27,7 +27,7 @@ begin
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -42,17 +42,17 @@ begin
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
-            c.queue,
+            c.qname as queue,
             public.hstore(
                 array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
                     'seenby',
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore('destination'::text, c.queue) as destination
+            public.hstore('destination'::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -182,7 +182,7 @@ begin
                             select a.n,
                                 pg_catalog.nextval('mbus4.message_id') as id,
                                 case
-                                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                         then pg_catalog.lower(a.qname)
                                     else pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -252,7 +252,7 @@ begin
                             when exists (
                                 select
                                 from mbus4.consumer c
-                                where c.queue = p.queue and c.target is null and c.selector_id is not null
+                                where c.qname = p.queue and c.target is null and c.selector_id is not null
                             )
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
@@ -273,11 +273,11 @@ begin
                         end as selecting
                         offset 0
                     ) s
-                    join mbus4.consumer c on c.queue = p.queue
+                    join mbus4.consumer c on c.qname = p.queue
                         and c.target is null
                         and (c.selector_id is null or c.id = any(s.selecting))
                     union all (
-                        select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1
+                        select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1
                     )
                 ) r on true
             ),
@@ -361,7 +361,7 @@ begin
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -376,17 +376,17 @@ begin
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
-            c.queue,
+            c.qname as queue,
             public.hstore(
                 array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue,
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
                     'seenby',
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore('destination'::text, c.queue) as destination
+            public.hstore('destination'::text, c.qname) as destination
         from mbus4_call_args a
-        left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -516,7 +516,7 @@ begin
                             select a.n,
                                 pg_catalog.nextval('mbus4.message_id') as id,
                                 case
-                                    when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                         then pg_catalog.lower(a.qname)
                                     else pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -586,7 +586,7 @@ begin
                             when exists (
                                 select
                                 from mbus4.consumer c
-                                where c.queue = p.queue and c.target is null and c.selector_id is not null
+                                where c.qname = p.queue and c.target is null and c.selector_id is not null
                             )
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
@@ -607,11 +607,11 @@ begin
                         end as selecting
                         offset 0
                     ) s
-                    join mbus4.consumer c on c.queue = p.queue
+                    join mbus4.consumer c on c.qname = p.queue
                         and c.target is null
                         and (c.selector_id is null or c.id = any(s.selecting))
                     union all (
-                        select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1
+                        select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1
                     )
                 ) r on true
             ),
@@ -674,11 +674,11 @@ select mbus4.create_view('orders')
 ---- unprepared
 do $mbus4$
 begin
-    if not exists (select from mbus4.queue q where q.name = 'orders') then
+    if not exists (select from mbus4.queue q where q.qname = 'orders') then
         raise exception using errcode = '42704',
         message = 'queue "orders" does not exist',
         hint = 'Create it with mbus4.create_queue(qname, ncons).';
-    elsif not exists (select from mbus4.consumer c where c.queue = 'orders' and c.name = 'default') then
+    elsif not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default') then
         raise exception using errcode = '42704',
         message = 'queue "orders" has no consumer "default"',
         hint = 'Create it with mbus4.create_consumer(qname, cname).';
@@ -692,7 +692,7 @@ begin
                 c.id,
                 (
                     case
-                        when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.format(
                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
                             )
@@ -704,16 +704,16 @@ begin
                 pg_catalog.to_timestamp(
                     coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
                 ) as low,
-                c.queue,
+                c.qname as queue,
                 public.hstore(
                     array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.queue, ''destination'', c.queue, ''seenby'',
+                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                public.hstore(''destination''::text, c.queue) as destination
+                public.hstore(''destination''::text, c.qname) as destination
             from mbus4_call_args a
-            left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         ),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -815,7 +815,7 @@ begin
                         select a.n,
                             pg_catalog.nextval(''mbus4.message_id'') as id,
                             case
-                                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                     then pg_catalog.lower(a.qname)
                                 else pg_catalog.format(
                                     ''mbus4-error 0 42704 queue %s does not exist'',
@@ -878,7 +878,7 @@ begin
                 from (
                     select case
                         when exists (
-                            select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null
+                            select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null
                         )
                             then mbus4.selecting_consumers(
                                 p.queue, false,
@@ -898,8 +898,8 @@ begin
                     end as selecting
                     offset 0
                 ) s
-                join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+                join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
+                union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
             ) r on true
         ),
         mbus4_call_expired as (
@@ -958,11 +958,11 @@ select (''::pg_catalog.void) as "create_view"
 -- whenever it is bound:
 do $mbus4$
 begin
-    if not exists (select from mbus4.queue q where q.name = 'orders') then
+    if not exists (select from mbus4.queue q where q.qname = 'orders') then
         raise exception using errcode = '42704',
         message = 'queue "orders" does not exist',
         hint = 'Create it with mbus4.create_queue(qname, ncons).';
-    elsif not exists (select from mbus4.consumer c where c.queue = 'orders' and c.name = 'default') then
+    elsif not exists (select from mbus4.consumer c where c.qname = 'orders' and c.name = 'default') then
         raise exception using errcode = '42704',
         message = 'queue "orders" has no consumer "default"',
         hint = 'Create it with mbus4.create_consumer(qname, cname).';
@@ -976,7 +976,7 @@ begin
                 c.id,
                 (
                     case
-                        when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.format(
                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
                             )
@@ -988,16 +988,16 @@ begin
                 pg_catalog.to_timestamp(
                     coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
                 ) as low,
-                c.queue,
+                c.qname as queue,
                 public.hstore(
                     array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.queue, ''destination'', c.queue, ''seenby'',
+                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                public.hstore(''destination''::text, c.queue) as destination
+                public.hstore(''destination''::text, c.qname) as destination
             from mbus4_call_args a
-            left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
         ),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -1099,7 +1099,7 @@ begin
                         select a.n,
                             pg_catalog.nextval(''mbus4.message_id'') as id,
                             case
-                                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                                     then pg_catalog.lower(a.qname)
                                 else pg_catalog.format(
                                     ''mbus4-error 0 42704 queue %s does not exist'',
@@ -1162,7 +1162,7 @@ begin
                 from (
                     select case
                         when exists (
-                            select from mbus4.consumer c where c.queue = p.queue and c.target is null and c.selector_id is not null
+                            select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null
                         )
                             then mbus4.selecting_consumers(
                                 p.queue, false,
@@ -1182,8 +1182,8 @@ begin
                     end as selecting
                     offset 0
                 ) s
-                join mbus4.consumer c on c.queue = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (select null, c.target from mbus4.consumer c where c.queue = p.queue and c.target is not null limit 1)
+                join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
+                union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
             ) r on true
         ),
         mbus4_call_expired as (

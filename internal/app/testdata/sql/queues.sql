@@ -18,18 +18,18 @@ mbus4_call1_asked as materialized (
     from mbus4_call1_args a
 ),
 mbus4_call1_created as (
-    insert into mbus4.queue (name, consumers_cnt)
+    insert into mbus4.queue (qname, consumers_cnt)
     select distinct on (v.name) v.name, v.ncons
     from mbus4_call1_asked v
     order by v.name, v.n desc
-    on conflict (name) do update
+    on conflict (qname) do update
     set consumers_cnt = excluded.consumers_cnt
-    returning id, name, consumers_cnt, xmax = 0 as created
+    returning id, qname, consumers_cnt, xmax = 0 as created
 ),
 mbus4_call1_checked as materialized (
     select v.n
     from mbus4_call1_asked v
-    join mbus4_call1_created q on q.name = v.name
+    join mbus4_call1_created q on q.qname = v.name
     where q.created
         or pg_catalog.to_tsquery(
             'simple',
@@ -37,7 +37,7 @@ mbus4_call1_checked as materialized (
                 (
                     'x' || pg_catalog.encode(
                         pg_catalog.convert_to(
-                            'm4 1 _session_secret_ ' || '42710 queue "' || q.name || '" already exists, its number of consumers is now ' || q.consumers_cnt,
+                            'm4 1 _session_secret_ ' || '42710 queue "' || q.qname || '" already exists, its number of consumers is now ' || q.consumers_cnt,
                             'UTF8'
                         ),
                         'hex'
@@ -48,8 +48,8 @@ mbus4_call1_checked as materialized (
         ) is not null
 ),
 mbus4_call1_consumers as (
-    insert into mbus4.consumer (queue_id, queue, name)
-    select q.id, q.name, 'default'
+    insert into mbus4.consumer (queue_id, qname, name)
+    select q.id, q.qname, 'default'
     from mbus4_call1_created q
     where q.created
     union all select null, null, null
@@ -64,20 +64,20 @@ select mbus4.drop_queue('orders')
 with mbus4_call1_args(n, "qname") as (select 1::bigint, ('orders')::pg_catalog.text),
 mbus4_call1_dropped as (
     delete from mbus4.queue q using mbus4_call1_args a
-    where q.name = pg_catalog.lower(a.qname)
+    where q.qname = pg_catalog.lower(a.qname)
         and case
-            when q.name = pg_catalog.lower(a.qname)
-                and q.name in ('dmq', 'semaphore_events')
+            when q.qname = pg_catalog.lower(a.qname)
+                and q.qname in ('dmq', 'semaphore_events')
                 then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and cannot be dropped', q.name
+                    'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname
                 )::int = 0
             else true
         end
-    returning a.n, q.name
+    returning a.n, q.qname
 ),
 mbus4_call1_triggers as (
     delete from mbus4.consumer c using mbus4_call1_dropped q
-    where c.target = q.name or c.target is not null and c.queue = q.name and c.queue_id is null
+    where c.target = q.qname or c.target is not null and c.qname = q.qname and c.queue_id is null
 ),
 mbus4_call1_checked as materialized (
     select a.n
@@ -88,7 +88,7 @@ mbus4_call1_checked as materialized (
         )::int = 0
 ),
 mbus4_call1_enforced as (
-    insert into mbus4.consumer (queue, name)
+    insert into mbus4.consumer (qname, name)
     select null, null
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
@@ -111,14 +111,14 @@ mbus4_call1_asked as materialized (
         end as selector_id,
         s.headers, s.properties, s.data, a.noindex,
         coalesce(
-            q.name,
+            q.qname,
             pg_catalog.format(
                 'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
             )::int::text
         ) as queue,
         case
             when q.kind = 'dmq'
-                then pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.name)::int::text
+                then pg_catalog.format('mbus4-error 1 _session_secret_ 42809 queue "%s" has only the consumer "default"', q.qname)::int::text
             when q.cname collate "C" ~ '^[a-z0-9_]{1,32}$' and q.cname not in ('dmq', 'temp') then q.cname
             else pg_catalog.format(
                 'mbus4-error 1 _session_secret_ 42602 %s is not a valid name for a consumer',
@@ -132,24 +132,24 @@ mbus4_call1_asked as materialized (
         and s.text = a.selector
         and s.refused is null
     left join lateral (
-        select q.id, q.name, q.kind, x.cname
+        select q.id, q.qname, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        join mbus4.queue q on q.name = pg_catalog.lower(x.qname)
+        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
         order by x.place
         limit 1
     ) q on true
 ),
 mbus4_call1_created as (
-    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, asks_headers, asks_properties, asks_data)
+    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data)
     select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data
     from mbus4_call1_asked v
-    on conflict (queue, name) do nothing
-    returning id, queue, name
+    on conflict (qname, name) do nothing
+    returning id, qname, name
 ),
 mbus4_call1_checked as materialized (
     select v.n
     from mbus4_call1_asked v
-    left join mbus4_call1_created c on c.queue = v.queue and c.name = v.cname
+    left join mbus4_call1_created c on c.qname = v.queue and c.name = v.cname
     where case
         when c.id is null
             then pg_catalog.format(
@@ -175,7 +175,7 @@ mbus4_call1_checked as materialized (
     end
 ),
 mbus4_call1_enforced as (
-    insert into mbus4.consumer (queue, name)
+    insert into mbus4.consumer (qname, name)
     select null, null
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
@@ -192,20 +192,20 @@ mbus4_call1_asked as materialized (
     cross join lateral (
         select x.qname, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        left join mbus4.queue q on q.name = pg_catalog.lower(x.qname)
+        left join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
         order by q.id is null, x.place
         limit 1
     ) x
 ),
 mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_asked v
-    where c.queue = pg_catalog.lower(v.qname)
+    where c.qname = pg_catalog.lower(v.qname)
         and c.name = pg_catalog.lower(v.cname)
         and case
-            when c.queue = pg_catalog.lower(v.qname)
-                and c.queue = 'dmq'
+            when c.qname = pg_catalog.lower(v.qname)
+                and c.qname = 'dmq'
                 then pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and keeps its consumer', c.queue
+                    'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and keeps its consumer', c.qname
                 )::int = 0
             else true
         end
@@ -217,7 +217,7 @@ mbus4_call1_checked as materialized (
     where exists (select from mbus4_call1_dropped c where c.n = v.n)
         or (
             case
-                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(v.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(v.qname))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         v.qname, coalesce('"' || v.cname || '"', 'null')
@@ -229,7 +229,7 @@ mbus4_call1_checked as materialized (
         )::int = 0
 ),
 mbus4_call1_enforced as (
-    insert into mbus4.consumer (queue, name)
+    insert into mbus4.consumer (qname, name)
     select null, null
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
@@ -249,8 +249,8 @@ mbus4_call1_asked as materialized (
                 then coalesce(s.id, mbus4.no_selector('1 _session_secret_', a.selector))
         end as selector_id,
         s.headers, s.properties, s.data,
-        (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.src)) as src_id,
-        (select q.id from mbus4.queue q where q.name = pg_catalog.lower(a.dst)) as dst_id,
+        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.src)) as src_id,
+        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.dst)) as dst_id,
         case
             when a.src is null
                 or a.dst is null
@@ -263,7 +263,7 @@ mbus4_call1_asked as materialized (
                     union
                     select c.target
                     from onward o
-                    join mbus4.consumer c on c.queue = o.queue and c.target is not null
+                    join mbus4.consumer c on c.qname = o.queue and c.target is not null
                 )
                 select
                 from onward o
@@ -282,17 +282,17 @@ mbus4_call1_asked as materialized (
         and s.refused is null
 ),
 mbus4_call1_created as (
-    insert into mbus4.consumer (queue_id, queue, name, selector, selector_id, target, asks_headers, asks_properties, asks_data)
+    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, target, asks_headers, asks_properties, asks_data)
     select v.src_id, v.src, 'TRIGGER ' || v.dst, v.selector, v.selector_id, v.dst, v.headers, v.properties, v.data
     from mbus4_call1_asked v
     where v.ok is null
-    on conflict (queue, name) do nothing
-    returning id, queue, target
+    on conflict (qname, name) do nothing
+    returning id, qname, target
 ),
 mbus4_call1_checked as materialized (
     select v.n
     from mbus4_call1_asked v
-    left join mbus4_call1_created c on c.queue = v.src and c.target = v.dst
+    left join mbus4_call1_created c on c.qname = v.src and c.target = v.dst
     where case
         when c.id is null
             then pg_catalog.format(
@@ -335,7 +335,7 @@ mbus4_call1_checked as materialized (
     end
 ),
 mbus4_call1_enforced as (
-    insert into mbus4.consumer (queue, name)
+    insert into mbus4.consumer (qname, name)
     select null, null
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
@@ -348,7 +348,7 @@ select mbus4.drop_trigger('orders', 'copies')
 with mbus4_call1_args(n, "src", "dst") as (select 1::bigint, ('orders')::pg_catalog.text, ('copies')::pg_catalog.text),
 mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_args a
-    where c.queue = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
+    where c.qname = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
     returning a.n
 ),
 mbus4_call1_checked as materialized (
@@ -361,7 +361,7 @@ mbus4_call1_checked as materialized (
         )::int = 0
 ),
 mbus4_call1_enforced as (
-    insert into mbus4.consumer (queue, name)
+    insert into mbus4.consumer (qname, name)
     select null, null
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
@@ -382,8 +382,8 @@ mbus4_call1_removed as (
                 and x.consumer_id in (
                     select c.id
                     from mbus4.consumer c
-                    join mbus4_call1_args a on c.queue = pg_catalog.lower(a.qname)
-                    where c.queue <> 'dmq'
+                    join mbus4_call1_args a on c.qname = pg_catalog.lower(a.qname)
+                    where c.qname <> 'dmq'
                 )
             for update skip locked
         )
@@ -392,7 +392,7 @@ mbus4_call1_removed as (
 mbus4_call1_checked as materialized (
     select a.n
     from mbus4_call1_args a
-    where exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
         or pg_catalog.format(
             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
         )::int = 0
@@ -414,14 +414,14 @@ with mbus4_call1_args(n, "qname", "cname") as (
         (
             select case pg_catalog.count(*)
                 when 0 then 'a'
-                when 1 then pg_catalog.min(c.queue)
+                when 1 then pg_catalog.min(c.qname)
                 else (
                     'mbus4-error 1 _session_secret_ 42725 ' || 'mbus4.consume_a_by_b_by_c is ambiguous: queue "a" with consumer "b_by_c" or queue "a_by_b" with consumer "c"' || pg_catalog.
-                    left(pg_catalog.min(c.queue), 0)
+                    left(pg_catalog.min(c.qname), 0)
                 )::int::text
             end
             from mbus4.consumer c
-            where (c.queue, c.name) in (('a', 'b_by_c'), ('a_by_b', 'c'))
+            where (c.qname, c.name) in (('a', 'b_by_c'), ('a_by_b', 'c'))
         )::pg_catalog.text,
         (
             select case pg_catalog.count(*)
@@ -429,11 +429,11 @@ with mbus4_call1_args(n, "qname", "cname") as (
                 when 1 then pg_catalog.min(c.name)
                 else (
                     'mbus4-error 1 _session_secret_ 42725 ' || 'mbus4.consume_a_by_b_by_c is ambiguous: queue "a" with consumer "b_by_c" or queue "a_by_b" with consumer "c"' || pg_catalog.
-                    left(pg_catalog.min(c.queue), 0)
+                    left(pg_catalog.min(c.qname), 0)
                 )::int::text
             end
             from mbus4.consumer c
-            where (c.queue, c.name) in (('a', 'b_by_c'), ('a_by_b', 'c'))
+            where (c.qname, c.name) in (('a', 'b_by_c'), ('a_by_b', 'c'))
         )::pg_catalog.text
 ),
 mbus4_call1_consumer as materialized (
@@ -441,7 +441,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -456,16 +456,16 @@ mbus4_call1_consumer as materialized (
         pg_catalog.to_timestamp(
             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
         ) as low,
-        c.queue,
+        c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.queue, 'destination', c.queue, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.queue) as destination
+        public.hstore('destination'::text, c.qname) as destination
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.queue = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m

@@ -65,7 +65,7 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -82,7 +82,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.queue = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname)
                 ) r on true
                 offset 0
             ) x
@@ -211,7 +211,7 @@ mbus4_call1_posted as materialized (
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.name = pg_catalog.lower(a.qname))
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
                             then pg_catalog.lower(a.qname)
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -228,7 +228,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.queue = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname)
                 ) r on true
                 offset 0
             ) x

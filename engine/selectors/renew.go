@@ -42,32 +42,6 @@ type usedSelector struct {
 	by   []string // "queue q, consumer c", at most badSelectorsShown
 }
 
-// MakeRows makes rows of the selectors whose functions the schema had before, and drops those. It belongs to
-// the step selectorRowsVersion.
-func MakeRows(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, err error) {
-	warnings, err = compileUsed(ctx, tx, how, `c.selector_id is not null`)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := tx.Query(ctx, `
-		select 'drop function ' || p.oid::pg_catalog.regprocedure
-		from pg_catalog.pg_proc p
-		where p.pronamespace = 'mbus4'::regnamespace and p.proname ~ '^selector_[0-9a-f]+$'`)
-	if err != nil {
-		return nil, fmt.Errorf("listing the selectors' functions: %w", err)
-	}
-	drops, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("listing the selectors' functions: %w", err)
-	}
-	for _, drop := range drops {
-		if _, err := tx.Exec(ctx, drop); err != nil {
-			return nil, fmt.Errorf("dropping the function of a selector: %w", err)
-		}
-	}
-	return warnings, nil
-}
-
 // Renew compiles the selectors that another version made. Those that nobody uses go.
 func Renew(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, err error) {
 	if _, err := tx.Exec(ctx, `lock table mbus4.selector in share row exclusive mode`); err != nil {
@@ -89,8 +63,8 @@ func Renew(ctx context.Context, tx pgx.Tx, how Compiling) (warnings []string, er
 func compileUsed(ctx context.Context, tx pgx.Tx, how Compiling, condition string) (warnings []string, err error) {
 	rows, err := tx.Query(ctx, `
 		select c.selector, (pg_catalog.array_agg(
-		           case when c.target is null then pg_catalog.format('queue %s, consumer %s', c.queue, c.name)
-		                else pg_catalog.format('queue %s, trigger to %s', c.queue, c.target) end order by c.id))[:`+fmt.Sprint(badSelectorsShown)+`]
+		           case when c.target is null then pg_catalog.format('queue %s, consumer %s', c.qname, c.name)
+		                else pg_catalog.format('queue %s, trigger to %s', c.qname, c.target) end order by c.id))[:`+fmt.Sprint(badSelectorsShown)+`]
 		from mbus4.consumer c
 		where `+condition+`
 		group by c.selector

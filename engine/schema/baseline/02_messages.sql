@@ -1,46 +1,4 @@
--- The first schema: queues, their consumers, the messages, and the hints where to start looking.
--- A text/template; .Hstore is the quoted name of the schema hstore lives in, .Slots the numbers of
--- the hint sequences.
-
--- The schema itself exists already: it is made, under the same lock, together with this table.
-create table mbus4.schema_version (
-    version int not null primary key,
-    applied timestamptz not null default now(),
-    program text not null
-);
-
--- What every call that yields messages yields. Timestamps are shown in the session's time zone.
-create type mbus4.qt_model as (
-    id            bigint,
-    added         timestamp,
-    iid           text,
-    delayed_until timestamp,
-    expires       timestamp,
-    received      int[],
-    headers       {{.Hstore}}.hstore,
-    properties    {{.Hstore}}.hstore,
-    data          {{.Hstore}}.hstore
-);
-
-create table mbus4.queue (
-    id            int generated always as identity primary key,
-    name          text collate "C" not null unique,
-    consumers_cnt int not null,
-    kind          text not null default 'plain' check (kind in ('plain', 'dmq')),
-    created       timestamptz not null default now()
-);
-
--- queue repeats the name of its queue, so that posting reads this table only.
-create table mbus4.consumer (
-    id       int generated always as identity primary key,
-    queue_id int not null references mbus4.queue on delete cascade,
-    queue    text collate "C" not null,
-    name     text collate "C" not null,
-    selector text,
-    created  timestamptz not null default now(),
-    unique (queue, name)
-);
-create index consumer_queue_id on mbus4.consumer (queue_id);
+-- Messages, and the hints where to start looking.
 
 create sequence mbus4.message_id as bigint;
 
@@ -49,18 +7,20 @@ create sequence mbus4.message_id as bigint;
 -- behind is the sweeper's.
 create table mbus4.message (
     id            bigint not null,
-    consumer_id   int not null,
+    consumer_id   bigint not null,
     available_at  timestamptz not null, -- when it may be delivered; at least the time of posting
     added         timestamptz not null,
-    iid           text collate "C" not null,
+    iid           text collate "C", -- null: nobody chose it, see 03_iids.sql
     delayed_until timestamptz,
     expires       timestamptz,
     received      int[],
     headers       {{.Hstore}}.hstore,
     properties    {{.Hstore}}.hstore,
     data          {{.Hstore}}.hstore,
-    primary key (consumer_id, available_at, id),
-    unique (iid, consumer_id)
+    -- The iids the message is delivered after. Checked when it is delivered. A message of dmq has none:
+    -- consuming from there ignores the order.
+    after         text[] collate "C",
+    primary key (consumer_id, available_at, id)
 ) with (
     fillfactor = 100,
     -- Vacuum whenever it looks, at full speed, indexes always, whatever the size of the backlog.
@@ -80,6 +40,7 @@ create table mbus4.message (
     toast.vacuum_truncate = off
 );
 create index message_expires on mbus4.message (expires) where expires is not null;
+create unique index message_iid on mbus4.message (iid, consumer_id) where iid is not null;
 
 -- A queue's size changes faster than statistics do: whatever ANALYZE saw (an empty table, one queue
 -- with a million messages) is wrong a minute later. Without column statistics the planner takes its
@@ -94,7 +55,8 @@ alter table mbus4.message
     alter column received set statistics 0,
     alter column headers set statistics 0,
     alter column properties set statistics 0,
-    alter column data set statistics 0;
+    alter column data set statistics 0,
+    alter column after set statistics 0;
 alter table mbus4.message
     alter column iid set (n_distinct = -1);
 
@@ -103,9 +65,6 @@ alter table mbus4.message
 {{- range .Slots}}
 create sequence mbus4.hint_{{.}} as bigint minvalue 0 start 0;
 {{- end}}
-
-insert into mbus4.queue (name, consumers_cnt, kind) values ('dmq', 1, 'dmq');
-insert into mbus4.consumer (queue_id, queue, name) select id, name, 'default' from mbus4.queue where name = 'dmq';
 
 -- A plan made while the table is tiny reads all of it, and a prepared statement may keep such a plan
 -- after a backlog has come. Some pages that stay make the index the cheapest way from the start.

@@ -1,7 +1,4 @@
--- The selector that dyn_consume is given stays within its parentheses. A text/template as the others.
-
--- Every consumer's selector has a row now.
-alter table mbus4.consumer validate constraint consumer_selector_id_fkey;
+-- What dyn_consume asks when its selector is known only as it runs.
 
 -- True, or the server's error where a text is not balanced. candidates_sql puts the text into parentheses; here it is
 -- put into square brackets, in a query of its own that has the same names. A text that closes a parenthesis which it
@@ -16,9 +13,20 @@ as $$
         || $1 || pg_catalog.chr(10) || ']) is null'))
 $$;
 
--- As in 0011. Most texts are seen to be balanced without asking the parser: those without quoted names, dollars,
+
+-- The text of a query for the addresses of the first messages of a consumer that meet a selector. The selector is
+-- read as the session reads it. It is a filter of the index scan, in a CASE of which the planner expects that most rows
+-- pass, and to the limit something is added that it cannot see to be zero, or it would fetch and sort a whole backlog.
+-- Whether a message waits for another is for the caller to check.
+--
+-- Parsing and planning is what it costs, so a selector that asks only for what a message's row holds as such,
+-- as t.data->'x', is asked of the row itself. Names that mean something else in the table, or t as a whole (t,
+-- t.*, U&"\0074"), take the other text, whose t has exactly the columns of a message; the table's own have other
+-- names there, so that in the selector a name without t means the message's.
+--
+-- Most texts are seen to be balanced without asking the parser: those without quoted names, dollars,
 -- backslashes and comments, whose parentheses outside of literals are nested three deep at most.
-create or replace function mbus4.candidates_sql(queue text, consumer_id int, low timestamptz, now timestamptz, selector text, most bigint)
+create function mbus4.candidates_sql(queue text, consumer_id bigint, low timestamptz, now timestamptz, selector text, most bigint)
 returns text
 language sql stable
 as $$
@@ -55,4 +63,12 @@ as $$
         limit %6$s + pg_catalog.pg_is_in_recovery()::int
         $mbus4$ end,
         $1, $2, $3, $4, coalesce(nullif(pg_catalog.btrim($5, E' \t\r\n'), ''), 'true'), $6, E'\n') end
+$$;
+
+-- What that query gives: pg_catalog.ts_stat is how an expression runs a text of SQL, and only reads.
+create function mbus4.candidates(queue text, consumer_id bigint, low timestamptz, now timestamptz, selector text, most bigint)
+returns tid[]
+language sql volatile
+as $$
+    select array(select w.word::text::tid from pg_catalog.ts_stat(mbus4.candidates_sql($1, $2, $3, $4, $5, $6)) w)
 $$;

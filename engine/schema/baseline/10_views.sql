@@ -1,4 +1,4 @@
--- Views. A text/template as the others.
+-- Views.
 
 -- A rule that turns an insert into a view into a post must insert something, so that the client is told
 -- how many rows it inserted. The Sweeper throws it away.

@@ -1,5 +1,4 @@
--- What a session alone can hold: services and temporary queues that end with it. A text/template as the
--- others.
+-- What a session alone can hold: services and temporary queues that end with it.
 
 -- A session that must be known to live marks itself: it holds, shared, the advisory lock (1835169139, mark) with
 -- a mark drawn at random. Its owner is its process and that mark, (pid << 32) | mark: others may take the same
@@ -54,30 +53,58 @@ create table mbus4.service (
     role    oid,
     started timestamptz
 );
-insert into mbus4.service (name) values ('hinter'), ('granter');
+insert into mbus4.service (name) values ('hinter'), ('granter'), ('upgrade');
 
--- As before, but for who owns the queue.
-alter table mbus4.queue add column owner_role oid, add column owner_started timestamptz;
-
-create or replace function mbus4.new_temporary_queue() returns text
+-- Makes a temporary queue of this session. With the rights of the schema's owner: whoever may post and
+-- consume may have one.
+create function mbus4.new_temporary_queue() returns text
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
     with q as (
-        insert into mbus4.queue (name, consumers_cnt, kind, owner, owner_role, owner_started)
+        insert into mbus4.queue (qname, consumers_cnt, kind, owner, owner_role, owner_started)
         select 'temp.' || md5(gen_random_uuid()::text) || '.' || nextval('mbus4.message_id'), 1, 'temp',
                mbus4.mark_session(), a.usesysid, a.backend_start
         from (select) one
         left join pg_stat_get_activity(pg_backend_pid()) a on true
-        returning id, name
+        returning id, qname
     )
-    insert into mbus4.consumer (queue_id, queue, name)
-    select q.id, q.name, 'default' from q
-    returning queue
+    insert into mbus4.consumer (queue_id, qname, name)
+    select q.id, q.qname, 'default' from q
+    returning qname
 $$;
 
+-- Makes a temporary queue of this session and a trigger that feeds it. call is the number of the call
+-- in the client's text, for errors. A selector is looked up by its text, for two may have one id. A transaction that
+-- took its snapshot before the selector's row was made does not see it.
+create function mbus4.new_temporary_consumer(qname text, selector text, call int) returns text
+language sql volatile security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    with source as materialized (
+        select q.id, coalesce(q.qname, format('mbus4-error %s 42704 queue %s does not exist', $3, coalesce('"' || $1 || '"', 'null'))::int::text) as name,
+               s.id as selector_id, s.headers, s.properties, s.data,
+               case when btrim($2, E' \t\r\n') <> '' and s.id is null then mbus4.no_selector($3::text, $2) end as unknown,
+               -- Each is asked, and may get a copy, at each post.
+               case when (select count(*) from (select from mbus4.consumer c where c.qname = q.qname and c.target is not null limit 1000) t) = 1000
+                    then format('mbus4-error %s 54000 queue "%s" has 1000 triggers and temporary consumers, and no room for more of these', $3, q.qname)::int end as full_up
+        from (select ('x' || left(md5(convert_to($2, 'UTF8')), 16))::bit(64)::bigint as id) h
+        left join mbus4.selector s on s.id = h.id and s.text = $2 and s.refused is null
+        left join mbus4.queue q on q.qname = lower($1)
+    ), made as materialized (
+        select s.*, mbus4.new_temporary_queue() as target from source s where s.name is not null and s.unknown is null and s.full_up is null
+    )
+    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, target, asks_headers, asks_properties, asks_data)
+    select m.id, m.name, 'TRIGGER ' || m.target, case when m.selector_id is not null then $2 end, m.selector_id, m.target,
+           m.headers, m.properties, m.data
+    from made m
+    returning target
+$$;
+
+-- Removes the temporary queues whose sessions are gone, with the triggers that feed them. Their messages
+-- become unreachable at once; the Sweeper removes them.
 -- All owners at once: a look at the locks costs as much for one as for all.
-create or replace function mbus4.drop_dead_temporary_queues() returns void
+create function mbus4.drop_dead_temporary_queues() returns void
 language sql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
@@ -98,9 +125,9 @@ as $$
           and not exists (
             select from alive a
             where a.owner = q.owner and (a.usesysid = q.owner_role) is not false and (a.backend_start = q.owner_started) is not false)
-        returning q.name
+        returning q.qname
     ), fed as (
-        delete from mbus4.consumer c using dead d where c.target = d.name
+        delete from mbus4.consumer c using dead d where c.target = d.qname
     )
     select from dead
 $$;

@@ -1,0 +1,14 @@
+-- What legacy code reads as tables of the original bus.
+
+create view mbus4.trigger as
+select c.qname as src, c.target as dst, c.selector
+from mbus4.consumer c
+where c.target is not null;
+
+-- Reading it consumes nothing.
+create view mbus4.dmq as
+select m.id, m.added::timestamp as added, mbus4.iid_of(m.iid, 'dmq', m.available_at, m.id) as iid,
+       coalesce(m.delayed_until, m.added)::timestamp as delayed_until, m.expires::timestamp as expires,
+       coalesce(m.received, '{}') as received, mbus4.headers_of('dmq', m.added, m.headers) as headers, m.properties, m.data
+from mbus4.message m
+where m.consumer_id = (select c.id from mbus4.consumer c where c.qname = 'dmq' and c.name = 'default');
