@@ -41,6 +41,10 @@ func TestErrorsOfDatabases(t *testing.T) {
 	harness.Ask(t, harness.Connect(t, harness.Proxied(), old), "select mbus4.create_consumer('q', 'c', 'id > 1')")
 	harness.Ask(t, harness.Connect(t, harness.Direct(), old), "update mbus4.selector set version = 0")
 	wants(harness.Refusal(t, harness.Connect(t, told, old), "55000", call), "compiled by an older program", "mbusproxy init")
+
+	// A program that compiles them again finds one that it does not allow.
+	harness.Ask(t, harness.Connect(t, harness.Direct(), old), "update mbus4.selector set text = 'now() > added'; update mbus4.consumer set selector = 'now() > added' where selector is not null")
+	wants(harness.Refusal(t, harness.Connect(t, harness.NewProxy(t).Endpoint, old), "55000", call), "are not what a selector can be: queue q, consumer c: ", "--disable-bad-selectors")
 }
 
 // A selector in an alphabet whose bytes are not known to be what the server reads.
