@@ -56,7 +56,8 @@ const (
 // knows the value.
 func TestErrorsOfJSON(t *testing.T) {
 	t.Parallel()
-	inTransactions(t, []string{"q"}, "create table j (t text, d jsonb); insert into j values ('{\"a\": 1}', '{\"a\": 1}');", []wrong{
+	inTransactions(t, []string{"q"}, "create table j (t text, d jsonb); insert into j values ('{\"a\": 1}', '{\"a\": 1}');"+
+		"create function read(text) returns hstore language plpgsql as 'begin return $1::hstore; end';", []wrong{
 		in(noHstore, "", json, `select mbus4.post('q', '{"a":1}')`),
 		in(noHstore, "", json, `select mbus4.post('q', '{"a": 1, "b": [2]}')`),
 		in(noHstore, "", json, `select mbus4.post('q', E' \n[ "a" ]')`),
@@ -67,6 +68,11 @@ func TestErrorsOfJSON(t *testing.T) {
 		in(noHstore, "", none, `select mbus4.post('q', t::hstore) from j`),
 		in("42883", "mbus4.post does not exist with these arguments", "jsonb_each_text", `select mbus4.post('q', '{"a": 1}'::jsonb)`),
 		in("42883", "mbus4.post does not exist with these arguments", "jsonb_each_text", `select mbus4.post('q', d) from j`),
+		in("42846", "cannot cast type jsonb to hstore", "jsonb_each_text", `select mbus4.post('q', '{"a": 1}'::jsonb::hstore)`),
+		in("42883", "function hstore(jsonb) does not exist", "jsonb_each_text", `select mbus4.post('q', hstore('{"a": 1}'::jsonb))`),
+		in("42883", "function hstore(jsonb) does not exist", "No function matches", `select hstore('{"a": 1}'::jsonb), mbus4.post('q', '')`),
+		in(noHstore, "", "", `select mbus4.post('q', read('{"a": 1}'))`),
+		in(noHstore, "", "", `select mbus4.post('q', ''), read('{"a": 1}')`),
 	})
 	database := harness.NewQueueDatabase(t, "q")
 	conn := harness.Connect(t, harness.Proxied(), database)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"mbusproxy/sqlfuncs"
@@ -191,33 +190,3 @@ func MissingFunction(r *Report) (name string, ok bool) {
 	name = before[strings.LastIndexAny(before, " »«“”„\u00a0\"")+1:]
 	return strings.TrimFunc(name, func(c rune) bool { return c > 0x7f || c == '"' }), called
 }
-
-// editArgument adds a hint to an error of the server about a value that is given to c, which cannot be read as an hstore,
-// as an array in one, or as a time. given is the literal, or "" where it is not known.
-func editArgument(r *Report, c *callSite, given string) bool {
-	if c == nil || r.Hint != "" || !slices.ContainsFunc(c.fn.Params, func(p sqlfuncs.Param) bool { return p.Type == sqlfuncs.Hstore }) {
-		return false
-	}
-	switch {
-	case r.File == fileArrays && r.Code == codeInvalidText && given == "":
-		r.Hint = "The headers consume_after and seenby are arrays. " + bracesHint
-	case r.File == fileTimes && strings.Contains(r.Message, "timestamp"):
-		r.Hint = timeHint
-	case r.File != fileHstore:
-		return false
-	case given == "":
-		r.Hint = hstoreHint + " JSON is none: " + jsonHint
-	case strings.HasPrefix(strings.TrimSpace(given), "{"), strings.HasPrefix(strings.TrimSpace(given), "["):
-		r.Hint = "This looks like JSON. " + hstoreHint + " Of JSON " + jsonHint
-	default:
-		r.Hint = hstoreHint
-	}
-	return true
-}
-
-const (
-	bracesHint = "Write it with braces, for example hstore('consume_after', '{iid1,iid2}') or hstore('consume_after', array[$1]::text)."
-	hstoreHint = "Data, headers and properties are of type hstore: write 'a=>1, b=>2' or hstore('a', '1')."
-	jsonHint   = "make one value, hstore('json', '{…}'), or one for each key: (select hstore(array_agg(key), array_agg(value)) from jsonb_each_text('{…}'))."
-	timeHint   = "delayed_until and expires are points in time: write '2030-12-31 23:59' or now() + interval '1 hour'."
-)

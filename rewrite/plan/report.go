@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mbusproxy/rewrite/lex"
 	"mbusproxy/sqlfuncs"
 )
 
@@ -95,10 +94,7 @@ func (p *Plan) EditReport(r *Report) bool {
 		r.Hint = "Posting and consuming takes membership in the role mbus4_user, creating and dropping in mbus4_admin: grant mbus4_user to …"
 	}
 	if r.Position == 0 {
-		for i := range p.calls {
-			hinted = hinted || editArgument(r, &p.calls[i], "")
-		}
-		return hinted
+		return p.editValue(r) || hinted
 	}
 	if p.prelude > 0 {
 		r.Position = 0 // nothing of the text is the client's
@@ -107,8 +103,8 @@ func (p *Plan) EditReport(r *Report) bool {
 	in, own := p.ownText(r.Position)
 	if own {
 		p.explain(r, p.callAround(in))
-	} else if given, ok := p.literalAt(in); ok {
-		editArgument(r, p.callAround(in), given)
+	} else {
+		p.editArgument(r, in)
 	}
 	r.Position = p.clientPosition(r.Position)
 	return true
@@ -125,16 +121,6 @@ func (p *Plan) site(call int) *callSite {
 	return &p.calls[call-1]
 }
 
-// literalAt returns what the string literal says that begins at a byte of the client's text.
-func (p *Plan) literalAt(in int) (string, bool) {
-	l := lex.Lexer{Text: p.enc.Parseable(p.client[in:]), Escapes: p.escapes}
-	t := l.Next()
-	if t.Kind != lex.String && t.Kind != lex.Prefixed {
-		return "", false
-	}
-	return lex.DecodeLiteral(p.client[in+t.Start:in+t.End], p.enc, p.escapes)
-}
-
 // explain says in the client's terms what the server found wrong with the text that serves c.
 func (p *Plan) explain(r *Report, c *callSite) {
 	switch {
@@ -145,7 +131,7 @@ func (p *Plan) explain(r *Report, c *callSite) {
 		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
 		r.Hint = "The " + RoutineKind(c.fn) + " is " + c.fn.Signature(c.name) + "."
 		switch { // types have the same name in every language
-		case strings.Contains(r.Detail, "json") && strings.Contains(r.Detail, "hstore"):
+		case jsonForHstore(r.Detail):
 			r.Hint += " Of JSON " + jsonHint
 		case strings.Contains(r.Detail, "interval") && strings.Contains(r.Detail, "timestamp"):
 			r.Hint += " " + timeHint
