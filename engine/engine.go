@@ -217,7 +217,7 @@ func (e *Engine) lookup(ctx context.Context, name string) (*entry, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, &refusal.Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down"}
+		return nil, &refusal.Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down", Hint: "In a moment you should be able to reconnect and repeat your command."}
 	}
 	ent := e.registry[name]
 	if ent != nil && !ent.stale(time.Now()) {

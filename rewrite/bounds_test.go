@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	stdcontext "context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -54,6 +55,9 @@ func TestBounds(t *testing.T) {
 	cancel()
 	if p := r.Rewrite(ended, "select mbus4.post('q', '')", utf8Session, testEnv); p == nil || p.Refused()[0].Code != "57P01" {
 		t.Errorf("got %v", p)
+	}
+	if r := parserRefusal(errors.New("no thread")); r.Code != "53000" || r.Message != "the statement cannot be parsed now" || r.Hint == "" {
+		t.Errorf("got %+v", r)
 	}
 }
 

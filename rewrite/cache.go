@@ -32,7 +32,8 @@ type cacheKey struct {
 // cached is what is known of a skeleton. It is immutable.
 type cached struct {
 	calls    bool     // whether the texts hold calls; if not, they are forwarded
-	tables   bool     // whether texts without calls use tables of the schema, which must exist then
+	schema   bool     // whether texts without calls use tables or functions of the schema, which must exist then
+	body     bool     // whether texts without calls have a plan of plan.ForwardBody
 	env      plan.Env // for which the plan was made
 	plan     *plan.Plan
 	literals []lex.Literal // of the plan's text

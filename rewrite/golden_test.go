@@ -153,6 +153,9 @@ func outcome(t *testing.T, sql string, p *plan.Plan) string {
 		}
 		return strings.Join(lines, "\n")
 	}
+	if p.SQL() == sql {
+		return "(forwarded, with a plan)"
+	}
 	return p.SQL() + describe(p)
 }
 
@@ -205,7 +208,7 @@ func checkPlan(t *testing.T, sql string, p *plan.Plan) {
 	if _, err := pg_query.Parse(lex.EncodingOf("UTF8").Parseable(p.SQL())); err != nil {
 		t.Errorf("the result of %q does not parse: %v\n%s", sql, err, p.SQL())
 	}
-	if again := newRewriter(shortFragments{}).Rewrite(t.Context(), p.SQL(), utf8Session, testEnv); again != nil {
+	if again := newRewriter(shortFragments{}).Rewrite(t.Context(), p.SQL(), utf8Session, testEnv); again != nil && again.SQL() != p.SQL() {
 		t.Errorf("rewriting the result of %q again gives\n%s", sql, again.SQL())
 	}
 	checkWithPreludes(t, p)

@@ -111,12 +111,19 @@ func TestUnseenHint(t *testing.T) {
 		{"42883", "Funktion mbus4.post_q(unknown) existiert nicht", "PL/pgSQL function f()", "DO blocks"},
 		{"42883", "function mbus4.consume(unknown) does not exist", "PL/pgSQL function f()", "create_view"},
 		{"42883", "function mbus4.at_post(text, integer) does not exist", "", "mbusproxy init"},
-		{"42883", "function mbus4.nosuch(integer) does not exist", "", ""},
+		{"42883", "procedure mbus4.complete_message(unknown) does not exist", "PL/pgSQL function f()", "DO blocks"},
+		{"42883", "function mbus4.add_message(unknown) does not exist", "PL/pgSQL function f()", "mbus4.work_queue"},
+		{"42883", "function mbus4.nosuch(integer) does not exist", "", "mbus4.readme()"},
+		{"42883", "Funktion mbus4.purge(unknown) existiert nicht", "", "mbus4.clear_queue_<q>()"},
+		{"42883", "la fonction mbus4.consume_dd() n'existe pas", "", "mbus4.consume('dd')"},
+		{"42883", "function mbus4.purge(unknown) does not exist", "PL/pgSQL function f()", "DO blocks"},
+		{"42883", "function notmbus4.post(unknown) does not exist", "", ""},
+		{"42883", "function other.mbus4.post(unknown) does not exist", "", ""},
 		{"42883", "function mbus4(integer) does not exist", "", ""},
 		{"42883", "function post(integer) does not exist", "", ""},
 		{"42P01", "relation \"mbus4.post(\" does not exist", "", ""},
 		{"3F000", "schema \"mbus4\" does not exist", "PL/pgSQL function f()", "DO blocks"},
-		{"3F000", "schema \"mbus4\" does not exist", "", ""},
+		{"3F000", "schema \"mbus4\" does not exist", "", "mbusproxy init"},
 		{"3F000", "schema \"other\" does not exist", "PL/pgSQL function f()", ""},
 	} {
 		for _, edit := range []func(*plan.Report) bool{p.EditReport, func(r *plan.Report) bool { return plan.EditReport(r, testSecret) }} {
@@ -129,6 +136,51 @@ func TestUnseenHint(t *testing.T) {
 				t.Errorf("what RAISE says: %+v", raised)
 			}
 		}
+	}
+}
+
+// A text that creates a function is forwarded, and calls in the body are explained: the server gives no context for them.
+func TestBodies(t *testing.T) {
+	long := strings.Repeat("x", cacheTextLimit)
+	for sql, creates := range map[string]bool{
+		"create function f() returns text language sql as $$ select mbus4.post('q', '') $$":             true,
+		"CREATE /* a */ OR REPLACE PROCEDURE p() language sql as ' select mbus4.post(1, 2)'":            true,
+		"select 1; create function f() returns text language sql as $$ select mbus4.post('q', '') $$":   true,
+		"create function f() returns text language sql as $$ select mbus4.post('q', '" + long + "') $$": true,
+		"select 'create function', \"mbus4.post\"(1, 2)":                                                false,
+		"select 1; select 2, create, function as \"mbus4.post(\"":                                       false,
+		"create view v as select \"mbus4.post\"(1, 2)":                                                  false,
+		"create table function (\"mbus4.post\" int)":                                                    false,
+		"create function f() as 'mbus4.post":                                                            true,
+		"create 'mbus4.post":                                                                            false,
+	} {
+		r := newRewriter(shortFragments{})
+		for range 2 {
+			p := r.Rewrite(t.Context(), sql, utf8Session, testEnv)
+			if (p != nil) != creates {
+				t.Fatalf("%s: plan %v", sql[:min(len(sql), 80)], p)
+			}
+			if p == nil {
+				continue
+			}
+			p = p.For(testSecret)
+			if p.SQL() != sql || p.BindTime() || p.Signals() || len(p.Preludes()) > 0 {
+				t.Errorf("%s is not forwarded as it is", sql)
+			}
+			missing := &plan.Report{Code: "42883", Message: "function mbus4.post(unknown, unknown) does not exist", File: "parse_func.c", Position: 61}
+			if !p.EditReport(missing) || !strings.Contains(missing.Hint, "DO blocks") || missing.Position != 61 {
+				t.Errorf("%s: %+v", sql, missing)
+			}
+			other := &plan.Report{Code: "42883", Message: "function nosuch() does not exist", File: "parse_func.c", Position: 61}
+			if before := *other; p.EditReport(other) || *other != before {
+				t.Errorf("%s: %+v", sql, other)
+			}
+		}
+	}
+	both := newRewriter(shortFragments{}).Rewrite(t.Context(), "select mbus4.post('q', ''); create function f() returns text language sql as $$ select mbus4.post('q', '') $$", utf8Session, testEnv)
+	missing := &plan.Report{Code: "42883", Message: "function mbus4.post(unknown, unknown) does not exist", File: "parse_func.c", Position: utf8.RuneCountInString(both.SQL()) - 20}
+	if !both.EditReport(missing) || !strings.Contains(missing.Hint, "DO blocks") {
+		t.Errorf("beside a call: %+v", missing)
 	}
 }
 

@@ -66,9 +66,10 @@ func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
 }
 
 // Rewrite returns the plan for a text, which may hold several statements. It returns nil for a text that is to be forwarded
-// as it is: it holds no call, or it does not parse, and then the server's error is the right one.
+// as it is: it holds no call, or it does not parse, and then the server's error is the right one. For one that creates a
+// function it returns a plan that forwards it.
 //
-// env is called only for a text that holds a call, or names a table of the schema, which it may create. A
+// env is called only for a text that holds a call, or names a table or another function of the schema, which it may create. A
 // text that is too much for the parser is refused, and so is one for whose turn at the parser ctx does not last.
 func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Session, env func() (plan.Env, *plan.Refusal)) *plan.Plan {
 	enc := lex.EncodingOf(session.Encoding)
@@ -91,14 +92,17 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 			return plan.Refuse(*parserRefusal(err))
 		}
 		if !doc.HasCalls() {
-			known = &cached{tables: doc.UsesTables()}
+			known = &cached{schema: doc.UsesSchema(), body: plan.ForwardBody(text, session) != nil}
 			r.cache.put(key, known)
 		}
 	}
 	if known != nil && !known.calls {
 		doc.Release() // env may take its time
-		if known.tables {
+		if known.schema {
 			_, _ = env() // where that fails the server says what is missing
+		}
+		if known.body {
+			return plan.ForwardBody(text, session)
 		}
 		return nil
 	}
@@ -141,7 +145,7 @@ func (r *Rewriter) weigh(ctx context.Context, text string, session plan.Session)
 	lexed := lex.EncodingOf(session.Encoding).Parseable(text)
 	h := detect.Holds(lexed, session.EscapeStrings, r.unqualified)
 	if h == (detect.Holding{}) {
-		return nil, false
+		return plan.ForwardBody(text, session), false
 	}
 	_, err := parse.Check(lexed, session.EscapeStrings, h.Calls)
 	if err != nil && h.Calls > 0 {

@@ -6,7 +6,7 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// A text that uses a table of the schema, which must exist then, is forwarded as it is, the first time and later.
+// A text that uses a table of the schema, or a function that is not served, which must exist then, is forwarded as it is, the first time and later.
 func TestTablesOfTheSchema(t *testing.T) {
 	for sql, want := range map[string]bool{
 		`insert into mbus4.work_queue(payload) values ('{}')`:             true,
@@ -15,6 +15,9 @@ func TestTablesOfTheSchema(t *testing.T) {
 		`copy (select * from mbus4.queue) to stdout`:                      true,
 		`copy mbus4.queue from stdin`:                                     false,
 		`create table mbus4.mine (a int)`:                                 false,
+		`select mbus4.nosuch(1)`:                                          true,
+		`call "mbus4".nosuch()`:                                           true,
+		`select other.nosuch(1), mbus4.id from mbus4`:                     false,
 		`select 'mbus4.queue'`:                                            false,
 		`select mbus4.id from mbus4`:                                      false,
 		`insert into mbus4.work_queue(payload) values ('{}') returnin id`: false,

@@ -102,7 +102,7 @@ func (c *compiler) column(r *pg_query.ColumnRef, at int) (*expr, *Error) {
 func (c *compiler) columnNamed(name string, at int) (*expr, *Error) {
 	t, ok := columns[name]
 	if !ok {
-		return nil, refuse(at, codeUndefinedColumn, hintColumns, "column %s does not exist: there is nothing but the columns of t", name)
+		return nil, refuse(at, codeUndefinedColumn, hintColumn, "column %s does not exist: there is nothing but the columns of t", name)
 	}
 	e := &expr{typ: t, phys: t, val: "t." + name, nulls: true, vars: true, size: unbounded, at: at}
 	if t == int8 {

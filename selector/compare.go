@@ -38,6 +38,8 @@ func comparable(t typ, name string) bool {
 func noOperator(name string, a, b *expr) *Error {
 	hint := hintOperators
 	switch {
+	case a.typ == hstore && (name == "->>" || name == "#>" || name == "#>>"): // those of JSON
+		hint = hintKey
 	case a.typ.isTime() || b.typ.isTime():
 		hint = hintElapsed
 	case a.typ != b.typ && slices.Contains(comparisons, name):

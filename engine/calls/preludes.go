@@ -121,7 +121,10 @@ func evaluation(variable, expression, cast string) string {
 	return "execute " + sqlfuncs.QuoteLiteral("select (\n"+expression+"\n)::"+cast) + " into strict " + variable + ";"
 }
 
-const noProcess = "the process must not be null"
+const (
+	noProcess   = "the process must not be null"
+	processHint = "Give the number by which this process is known to the queue, for example pg_backend_pid()."
+)
 
 // processID is SQL that sets mbus4_process to the number of the process, which it reads as the server would.
 func (c PreludeCall) processID() (string, error) {
@@ -137,14 +140,14 @@ func (c PreludeCall) processID() (string, error) {
 
 func processNumber(text *string) (int64, error) {
 	if text == nil {
-		return 0, &refusal.Error{Code: refusal.NullValue, Message: noProcess}
+		return 0, &refusal.Error{Code: refusal.NullValue, Message: noProcess, Hint: processHint}
 	}
 	process, err := strconv.ParseInt(strings.TrimSpace(*text), 10, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, &refusal.Error{Code: "22003", Message: fmt.Sprintf("value %q is out of range for type integer", *text)}
+		return 0, &refusal.Error{Code: "22003", Message: fmt.Sprintf("value %q is out of range for type integer", *text), Hint: processHint}
 	case err != nil:
-		return 0, &refusal.Error{Code: refusal.InvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text)}
+		return 0, &refusal.Error{Code: refusal.InvalidText, Message: fmt.Sprintf("invalid input syntax for type integer: %q", *text), Hint: processHint}
 	}
 	return process, nil
 }
@@ -230,7 +233,7 @@ func (c PreludeCall) viewName(queue string) (string, error) {
 			schema = "public"
 		}
 		if given == "" {
-			return "", &refusal.Error{Code: refusal.NullValue, Message: "the view must have a name"}
+			return "", &refusal.Error{Code: refusal.NullValue, Message: "the view must have a name", Hint: "Give it as viewname."}
 		}
 		return sqlfuncs.QuoteIdent(schema) + "." + sqlfuncs.QuoteIdent(given), nil
 	}

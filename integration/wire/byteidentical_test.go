@@ -104,7 +104,9 @@ func TestByteIdentical(t *testing.T) {
 			"create temp table mbus4 (mbus4 int default 4, mbus4_post text)",
 			"insert into mbus4 (mbus4, mbus4_post) values (1, 'mbus4.post()')",
 			"select public.mbus4(1)", "select mbus4.nosuch(1)", "select mbus4.message.* from mbus4.message", "select 'mbus4.post(", "select /* mbus4.post(",
-			"do $$ begin perform mbus4.post('q', 'a=>1'); end $$", "", ";", "\x01 mbus4", "select 'é漢😀 mbus4', '\xff mbus4'",
+			"do $$ begin perform mbus4.post('q', 'a=>1'); end $$", "", ";",
+			"create function pg_temp.f() returns text language sql as $$ select mbus4.post('q', 'é\xff') $$; create function",
+			"create or replace function pg_temp.f() returns int language plpgsql as $$ begin perform mbus4.post('q', ''); end $$", "\x01 mbus4", "select 'é漢😀 mbus4', '\xff mbus4'",
 			"select $$" + long + "$$ is null", "select 1 /* " + long + "*/", "select '" + strings.ReplaceAll(long, "'", "''") + "' is null, 4",
 			"select * from (select 1 as post) take(consume) where take.consume in (1)",
 		}

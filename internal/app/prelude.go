@@ -34,7 +34,8 @@ func (m *preludeMaker) forBind(ctx context.Context, sc pipeline.StatementContext
 	if !values.Known() {
 		return p.Refuse(0, plan.Refusal{
 			Code:    "54000", // program_limit_exceeded
-			Message: "the parameters of a call that needs their values are too long",
+			Message: "the parameters of a statement whose call must know them before it runs are too long",
+			Hint:    "Give the statement to run, the names of a view or the selector as literals or in less than 32 kB, and large values in a statement of their own.",
 		})
 	}
 	checked := m.checkSelectors(ctx, sc, p, values.Get)

@@ -188,7 +188,7 @@ func TestPortTaken(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	port := l.Addr().(*net.TCPAddr).Port
 	_, err = Start(t.Context(), Config{Dir: filepath.Join(dataParent(t), "data"), Port: port})
-	wantError(t, err, PortTaken, strconv.Itoa(port), "choose another port")
+	wantError(t, err, PortTaken, strconv.Itoa(port), "is taken by another program", "choose another port")
 }
 
 func TestPortTakenWhileStarting(t *testing.T) {
@@ -218,7 +218,7 @@ func TestFolderInUse(t *testing.T) {
 	t.Parallel()
 	c := start(t, Config{Dir: filepath.Join(dataParent(t), "data")})
 	_, err := Start(t.Context(), Config{Dir: c.Dir()})
-	wantError(t, err, FolderInUse, c.Dir(), strconv.Itoa(c.PID()))
+	wantError(t, err, FolderInUse, "another Postgres", c.Dir(), strconv.Itoa(c.PID()))
 	if got := queryString(t, c.DSN("postgres"), "select 'unharmed'"); got != "unharmed" {
 		t.Error(got)
 	}
@@ -328,7 +328,7 @@ func TestBadSettingTellsTheServersWords(t *testing.T) {
 		cfg.Dir = filepath.Join(dataParent(t), "data")
 		cfg.Settings = map[string]string{"shared_buffers": "no-number"}
 		_, err := Start(t.Context(), cfg)
-		wantError(t, err, StartFailed, cfg.Dir, "configuration file")
+		wantError(t, err, StartFailed, "Postgres did not start", cfg.Dir, "configuration file")
 	}
 	if !strings.Contains(log.String(), "shared_buffers") {
 		t.Errorf("the log given did not get the server's words: %s", log.String())

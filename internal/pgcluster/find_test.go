@@ -73,7 +73,7 @@ func TestMissingHstoreNamesThePackage(t *testing.T) {
 	}
 	t.Setenv(EnvBinDir, bin)
 	_, err := Start(t.Context(), Config{Dir: filepath.Join(dir, "data")})
-	wantError(t, err, MissingExtension, "hstore", "16.1", "apt install postgresql-contrib postgresql-16")
+	wantError(t, err, MissingExtension, "the extension hstore is not installed", "16.1", "apt install postgresql-contrib postgresql-16")
 }
 
 func TestFolderVersion(t *testing.T) {

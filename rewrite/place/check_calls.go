@@ -85,7 +85,7 @@ func (st *statement) unfitForPreludes(stmt *pg_query.Node) string {
 	case *pg_query.Node_DeclareCursorStmt:
 		return "DECLARE CURSOR"
 	default:
-		return "this statement"
+		return placeStored
 	}
 	sel := stmt.GetSelectStmt()
 	switch {

@@ -103,9 +103,9 @@ func (d *Document) HasCalls() bool {
 	return d != nil && slices.ContainsFunc(d.calls, func(calls []*call) bool { return len(calls) > 0 })
 }
 
-// UsesTables reports whether the text reads or writes a table or view of the schema and names the schema, as in insert into
-// mbus4.work_queue.
-func (d *Document) UsesTables() bool {
+// UsesSchema reports whether the text reads or writes a table or view of the schema and names the schema, as in insert into
+// mbus4.work_queue, or calls a function of the schema that is not served.
+func (d *Document) UsesSchema() bool {
 	if d == nil {
 		return false
 	}
@@ -115,8 +115,12 @@ func (d *Document) UsesTables() bool {
 			continue // it may be a dump that is being restored, which makes the tables itself
 		}
 		tree.Walk(raw.ProtoReflect(), func(m protoreflect.Message) bool {
-			v, ok := m.Interface().(*pg_query.RangeVar)
-			found = found || ok && v.Schemaname == sqlfuncs.Schema
+			switch n := m.Interface().(type) {
+			case *pg_query.RangeVar:
+				found = found || n.Schemaname == sqlfuncs.Schema
+			case *pg_query.FuncCall:
+				found = found || len(n.Funcname) == 2 && tree.NameOf(n.Funcname[0]) == sqlfuncs.Schema
+			}
 			return !found
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/tree"
 	"mbusproxy/sqlfuncs"
 )
@@ -53,7 +54,7 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 		if na := a.GetNamedArgExpr(); na != nil {
 			p = paramNamed(params, na.Name)
 			if p == nil {
-				refuse("It has no parameter named " + na.Name + ".")
+				refuse(noParameter + na.Name + ".")
 				return
 			}
 			// name, then => or :=, then the expression
@@ -61,7 +62,7 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 			a = na.Arg
 		} else {
 			if i >= len(params) {
-				refuse("Too many arguments.")
+				refuse(tooManyArguments)
 				return
 			}
 			p = &params[c.place(i)]
@@ -72,6 +73,9 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 		}
 		if !plausible(a, p.Type) {
 			refuse("Parameter " + p.Shown() + " is of type " + p.Type.String() + ".")
+			if n := a.GetAConst().GetIval(); n != nil && p.Name == "cname" && plan.MayMeanAmount(c.match.Func) {
+				c.bad.Hint = plan.AmountHint(strconv.Itoa(int(n.Ival)))
+			}
 			return
 		}
 		c.args[p.Name] = argument{sp, a}

@@ -64,7 +64,7 @@ func (st *statement) top(stmt *pg_query.Node, reg tree.Region) *plan.Refusal {
 	case *pg_query.Node_MergeStmt:
 		with = n.MergeStmt.WithClause
 	default:
-		return st.elsewhere(stmt.ProtoReflect(), "this statement")
+		return st.elsewhere(stmt.ProtoReflect(), placeStored)
 	}
 	ctx := context{}
 	if with == nil {
@@ -113,7 +113,7 @@ func (st *statement) body(stmt *pg_query.Node, ctx context, reg tree.Region) *pl
 			func() *plan.Refusal { return st.elsewhereAll(m.MergeWhenClauses, "MERGE") },
 		)
 	}
-	return st.elsewhere(stmt.ProtoReflect(), "this statement")
+	return st.elsewhere(stmt.ProtoReflect(), placeStored)
 }
 
 // insert places the calls of an INSERT but for those in its WITH clause.

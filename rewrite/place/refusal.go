@@ -16,6 +16,7 @@ const (
 
 // Positions with a hint of their own.
 const (
+	placeStored   = "this statement" // which stores it, as CREATE TABLE does a default, or for which there are no prelude statements
 	placeView     = "a view"
 	placeRowsFrom = "ROWS FROM without a name for its column"
 )
@@ -68,16 +69,36 @@ func positionHint(c *call, where string) string {
 	case where == placeRowsFrom:
 		return fmt.Sprintf("Name the columns, with this one first, for example: from rows from (%s(…), …) as x(r, …).", name)
 	}
-	return fmt.Sprintf("What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: %s.", form)
+	if where == placeStored {
+		return fmt.Sprintf("The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: %s.", form) +
+			plan.StoredHint(c.match.Func)
+	}
+	return fmt.Sprintf("Call it in a statement of its own, for example: %s.", form)
 }
 
 // refuseArguments returns the refusal of a call whose arguments do not fit, in the words of Postgres.
 func refuseArguments(c *call, types []string, detail string) *plan.Refusal {
+	hint := "The " + plan.RoutineKind(c.match.Func) + " is " + c.match.Func.Signature(c.match.Name) + "."
+	if c.match.Func.Pattern != "" && detail == tooManyArguments {
+		hint += " The queue is what stands for <q> in mbus4." + c.match.Func.DisplayName() + "."
+	}
+	switch {
+	case c.match.Func.Name == "consume" && (detail == tooManyArguments || strings.HasPrefix(detail, noParameter)):
+		hint += " For several messages at once there is mbus4.consumen(qname, amt => 10)."
+	case c.match.Func.Name == "create_queue" && len(types) == 1:
+		hint += " ncons limits nothing: mbus4.create_queue(qname, 1) will do."
+	}
 	return &plan.Refusal{
 		Code:    codeUndefinedFunction,
 		Message: fmt.Sprintf("%s %s.%s(%s) does not exist", plan.RoutineKind(c.match.Func), sqlfuncs.Schema, c.match.Name, strings.Join(types, ", ")),
 		Detail:  detail,
-		Hint:    "The " + plan.RoutineKind(c.match.Func) + " is " + c.match.Func.Signature(c.match.Name) + ".",
+		Hint:    hint,
 		Offset:  c.Start,
 	}
 }
+
+// Details of such refusals.
+const (
+	tooManyArguments = "Too many arguments."
+	noParameter      = "It has no parameter named " // and its name
+)

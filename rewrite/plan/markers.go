@@ -21,12 +21,12 @@ const (
 // the session's secret into errors and notices, and explains errors about calls that the proxy did not see.
 func EditReport(r *Report, secret string) bool {
 	if r.Code == codeInvalidText {
-		if _, ok := editMarker(r, secret); ok {
+		if _, ok := editMarker(r, secret, nil); ok {
 			r.Position = 0
 			return true
 		}
 	}
-	return editNotice(r, secret) || editUnseen(r)
+	return editNotice(r, secret) || editUnseen(r, false)
 }
 
 // stored matches the first line of a report's context where it names a function of ours that is stored in the database:
@@ -42,8 +42,8 @@ func fromStored(r *Report) bool {
 }
 
 // editMarker turns an error with the engine's marker into what the marker says. call is the number of the call, or 0 where
-// the SQL that failed belongs to none.
-func editMarker(r *Report, secret string) (call int, ok bool) {
+// the SQL that failed belongs to none. site returns the call of a number, or nil.
+func editMarker(r *Report, secret string, site func(call int) *callSite) (call int, ok bool) {
 	text, ok := marked(r.Message, errorMarker)
 	if !ok {
 		return 0, false
@@ -60,7 +60,11 @@ func editMarker(r *Report, secret string) (call int, ok bool) {
 	if err != nil || !found || len(code) != 5 {
 		return 0, false
 	}
-	r.Code, r.Message, r.Detail, r.Hint, r.Where = code, message, "", hintFor(code, message), ""
+	var c *callSite
+	if site != nil {
+		c = site(call)
+	}
+	r.Code, r.Message, r.Detail, r.Hint, r.Where = code, message, "", hintFor(code, message, c), ""
 	r.Internal = true
 	return call, true
 }

@@ -15,6 +15,8 @@ type Plan struct {
 	calls    []callSite
 	refusals []*Refusal
 	headers  bool // see GivesHeaders
+	// forwarded says that the text for the server is the client's own; see ForwardBody.
+	forwarded bool
 	// relations are those that the client names itself and that are called like one of the schema's.
 	relations    []string
 	signals      bool   // see Signals

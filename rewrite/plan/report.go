@@ -16,6 +16,8 @@ const (
 	codeUndefinedSchema     = "3F000"
 	codeNoRights            = "42501"
 	codeCannotCoerce        = "42846"
+	codeUndefinedObject     = "42704"
+	codeUndefinedTable      = "42P01"
 	codeUndefinedFunction   = "42883"
 	codeFeatureNotSupported = "0A000"
 )
@@ -61,6 +63,12 @@ type Report struct {
 // EditReport turns a report about the server's text into one about the client's text, and reports whether it changed
 // anything.
 func (p *Plan) EditReport(r *Report) bool {
+	if p.forwarded {
+		if r.Position > 0 && editUnseen(r, true) {
+			return true
+		}
+		return EditReport(r, p.secretOr())
+	}
 	if r.Code == codeInvalidText {
 		if i, ok := marked(r.Message, refusalMarker); ok {
 			number, secret, _ := strings.Cut(i, " ")
@@ -70,12 +78,9 @@ func (p *Plan) EditReport(r *Report) bool {
 				return true
 			}
 		}
-		if call, ok := editMarker(r, p.secretOr()); ok {
-			if p.prelude > 0 {
-				call = p.prelude
-			}
-			if call >= 1 && call <= len(p.calls) {
-				r.Position = p.enc.CharPosition(p.client, p.calls[call-1].Start)
+		if call, ok := editMarker(r, p.secretOr(), p.site); ok {
+			if c := p.site(call); c != nil {
+				r.Position = p.enc.CharPosition(p.client, c.Start)
 			}
 			return true
 		}
@@ -83,23 +88,37 @@ func (p *Plan) EditReport(r *Report) bool {
 	if editNotice(r, p.secretOr()) || p.editTermination(r) || p.editPrelude(r) {
 		return true
 	}
-	hinted := editUnseen(r)
+	hinted := editUnseen(r, r.Code == codeUndefinedFunction && p.createsBody())
 	if r.Code == codeNoRights && r.Hint == "" && r.File == fileRights && aboutSchema(r.Message) && !p.reads(r.Message) {
 		hinted = true
 		r.Hint = "Posting and consuming takes membership in the role mbus4_user, creating and dropping in mbus4_admin: grant mbus4_user to …"
 	}
 	if r.Position == 0 {
-		return hinted
+		return p.editValue(r) || hinted
 	}
 	if p.prelude > 0 {
 		r.Position = 0 // nothing of the text is the client's
 		return true
 	}
-	if in, own := p.ownText(r.Position); own {
+	in, own := p.ownText(r.Position)
+	if own {
 		p.explain(r, p.callAround(in))
+	} else {
+		p.editArgument(r, in)
 	}
 	r.Position = p.clientPosition(r.Position)
 	return true
+}
+
+// site returns the call of that number, or of the prelude statement that the plan is for; nil where there is none.
+func (p *Plan) site(call int) *callSite {
+	if p.prelude > 0 {
+		call = p.prelude
+	}
+	if call < 1 || call > len(p.calls) {
+		return nil
+	}
+	return &p.calls[call-1]
 }
 
 // explain says in the client's terms what the server found wrong with the text that serves c.
@@ -111,6 +130,12 @@ func (p *Plan) explain(r *Report, c *callSite) {
 		r.Code, r.Detail = codeUndefinedFunction, r.Message
 		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"
 		r.Hint = "The " + RoutineKind(c.fn) + " is " + c.fn.Signature(c.name) + "."
+		switch { // types have the same name in every language
+		case jsonForHstore(r.Detail):
+			r.Hint += " Of JSON " + jsonHint
+		case strings.Contains(r.Detail, "interval") && strings.Contains(r.Detail, "timestamp"):
+			r.Hint += " " + timeHint
+		}
 	case r.Code == codeUndefinedFunction && strings.Contains(r.Message, NoRow):
 		// The argument of a call without the schema is no text, but perhaps a row: see NoRow.
 		r.Message = RoutineKind(c.fn) + " " + sqlfuncs.Schema + "." + c.name + " does not exist with these arguments"

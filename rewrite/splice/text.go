@@ -34,6 +34,9 @@ type Text struct {
 	segs []segment
 }
 
+// Copied returns a client's text as it is.
+func Copied(text string) Text { return Text{text, []segment{{copy: true}}} }
+
 // Pieces returns the number of the pieces.
 func (t Text) Pieces() int { return len(t.segs) }
 

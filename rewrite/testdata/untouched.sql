@@ -47,7 +47,7 @@ do $$ begin perform mbus4.post('q', ''); end $$
 
 create function f() returns text language sql as $$ select mbus4.post('q', '') $$
 ----
-(forwarded)
+(forwarded, with a plan)
 
 select $1::mbus4.qt_model
 ----

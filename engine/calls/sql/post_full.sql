@@ -19,7 +19,7 @@
                        case when w.caller operator({{.Hstore}}.->) 'seenby'::text is null then w.caller operator({{.Hstore}}.-) 'seenby'::text
                             when w.queue = 'dmq' then w.caller
                             else w.caller operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text,
-                                pg_catalog.array_append((w.caller operator({{.Hstore}}.->) 'seenby'::text)::text[], pg_catalog.current_database()::text)::text)
+                                pg_catalog.array_append({{template "header_array" .With "Row" "w" "Headers" "w.caller" "Header" "seenby"}}, pg_catalog.current_database()::text)::text)
                        end as headers
                 from (
                     select a.n, pg_catalog.nextval('mbus4.message_id') as id,
@@ -29,7 +29,7 @@
                            end as queue,
                            a.iid as given,
                            a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.headers as caller,
-                           (a.headers operator({{.Hstore}}.->) 'consume_after'::text)::text[] as wanted,
+                           {{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}} as wanted,
                            (a.headers operator({{.Hstore}}.->) 'Redeploy'::text)::boolean as redeployed, a.properties, a.data
                     from {{.Call}}_args a
                     offset 0

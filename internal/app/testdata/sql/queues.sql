@@ -143,7 +143,7 @@ mbus4_call1_asked as materialized (
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
             then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer(''%s'', ''%s'') may mean either order: both are queues',
+                'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer("%s", "%s") may mean either order: both are queues',
                 pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
             )::int = 0
         else true
@@ -211,7 +211,7 @@ mbus4_call1_asked as materialized (
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
             then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer(''%s'', ''%s'') may mean either order: both are queues',
+                'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer("%s", "%s") may mean either order: both are queues',
                 pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
             )::int = 0
         else true
