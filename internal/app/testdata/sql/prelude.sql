@@ -40,19 +40,37 @@ begin
                 end
             )::int
         ) as id,
-            greatest(a.amt, 0) as amt, pg_catalog.clock_timestamp() as now,
+            case
+                when a.amt < 0
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
+                    )::int
+                else a.amt
+            end as amt,
+            pg_catalog.clock_timestamp() as now,
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
             c.qname as queue,
             public.hstore(
                 array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
-                    'seenby',
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                     array[pg_catalog.current_database()::text]::text
                 ]
-            ) as headers,
-            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+            )
+                operator(public.||) public.hstore(
+                    array['destination', c.qname] || case
+                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                    end
+                ) as headers,
+            case
+                when c.qname = 'dmq' then ''
+                else public.hstore(
+                    array['destination', c.qname] || case
+                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                    end
+                )
+            end as destination,
             pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
@@ -409,19 +427,37 @@ begin
                 end
             )::int
         ) as id,
-            greatest(a.amt, 0) as amt, pg_catalog.clock_timestamp() as now,
+            case
+                when a.amt < 0
+                    then pg_catalog.format(
+                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
+                    )::int
+                else a.amt
+            end as amt,
+            pg_catalog.clock_timestamp() as now,
             pg_catalog.to_timestamp(
                 coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
             ) as low,
             c.qname as queue,
             public.hstore(
                 array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
-                    'seenby',
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                     array[pg_catalog.current_database()::text]::text
                 ]
-            ) as headers,
-            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+            )
+                operator(public.||) public.hstore(
+                    array['destination', c.qname] || case
+                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                    end
+                ) as headers,
+            case
+                when c.qname = 'dmq' then ''
+                else public.hstore(
+                    array['destination', c.qname] || case
+                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                    end
+                )
+            end as destination,
             pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
@@ -777,11 +813,23 @@ begin
                 c.qname as queue,
                 public.hstore(
                     array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
+                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''seenby'',
                         array[pg_catalog.current_database()::text]::text
                     ]
-                ) as headers,
-                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+                )
+                    operator(public.||) public.hstore(
+                        array[''destination'', c.qname] || case
+                            when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
+                        end
+                    ) as headers,
+                case
+                    when c.qname = ''dmq'' then ''''
+                    else public.hstore(
+                        array[''destination'', c.qname] || case
+                            when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
+                        end
+                    )
+                end as destination,
                 pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
@@ -1092,11 +1140,23 @@ begin
                 c.qname as queue,
                 public.hstore(
                     array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
+                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''seenby'',
                         array[pg_catalog.current_database()::text]::text
                     ]
-                ) as headers,
-                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+                )
+                    operator(public.||) public.hstore(
+                        array[''destination'', c.qname] || case
+                            when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
+                        end
+                    ) as headers,
+                case
+                    when c.qname = ''dmq'' then ''''
+                    else public.hstore(
+                        array[''destination'', c.qname] || case
+                            when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
+                        end
+                    )
+                end as destination,
                 pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
