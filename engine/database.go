@@ -14,6 +14,7 @@ import (
 type Database struct {
 	engine    *Engine
 	installed schema.Installation
+	pending   bool // steps of the schema were left
 	features  *schema.Features
 	selectors *selectors.Maker
 	granter   *semaphore.Granter

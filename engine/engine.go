@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/admin"
@@ -26,6 +27,10 @@ const (
 	defaultSweepInterval = 5 * time.Second
 	failureMemory        = time.Second      // how long a database that failed is not tried again
 	openTimeout          = 30 * time.Second // one attempt: connecting, waiting for another proxy's upgrade, upgrading
+	// upgradePatience is how long those who open a database wait for a step that clients' transactions delay. Later it is done
+	// beside them.
+	upgradePatience = 2 * time.Second
+	upgradePause    = 5 * time.Second // before the next attempt, where one has failed
 )
 
 // Options configures an Engine.
@@ -106,31 +111,54 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// Init creates or upgrades the schema in the database dsn names.
-func Init(ctx context.Context, dsn string) (schema.Result, error) {
-	return initialize(ctx, dsn, schema.Options{Parser: parse.New()})
+// Init creates or upgrades the schema in the database dsn names. It waits for clients and for other programs as long as it takes.
+// Where how has it keep consumers whose selectors are bad, the Result's Warnings name them.
+func Init(ctx context.Context, dsn string, how schema.Options) (res schema.Result, err error) {
+	err = withDatabase(ctx, dsn, func(conn *pgx.Conn) error {
+		how.Parser = cmp.Or(how.Parser, parse.New())
+		_, res, err = schema.Prepare(ctx, conn, how, zap.NewNop())
+		return wrapped("installing schema mbus4", err)
+	})
+	return res, err
 }
 
-// InitDisablingSelectors is Init with Options.DisableBadSelectors. The Result's Warnings name the consumers.
-func InitDisablingSelectors(ctx context.Context, dsn string) (schema.Result, error) {
-	return initialize(ctx, dsn, schema.Options{DisableBadSelectors: true, Parser: parse.New()})
+// InitSQL is the SQL that Init would run, for people to read or run. It changes nothing.
+func InitSQL(ctx context.Context, dsn string) (sql string, err error) {
+	err = withDatabase(ctx, dsn, func(conn *pgx.Conn) error {
+		sql, err = schema.SQL(ctx, conn)
+		return wrapped("looking at schema mbus4", err)
+	})
+	return sql, err
 }
 
-func initialize(ctx context.Context, dsn string, how schema.Options) (schema.Result, error) {
+// Prune drops the functions that other versions of the program made in the database dsn names, and gives their number.
+func Prune(ctx context.Context, dsn string) (dropped int, err error) {
+	err = withDatabase(ctx, dsn, func(conn *pgx.Conn) error {
+		dropped, err = schema.PruneFunctions(ctx, conn)
+		return wrapped("cleaning up schema mbus4", err)
+	})
+	return dropped, err
+}
+
+// wrapped is err as a refusal, nil if it is nil.
+func wrapped(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return refusal.Wrap(doing, err)
+}
+
+func withDatabase(ctx context.Context, dsn string, do func(*pgx.Conn) error) error {
 	server, err := admin.Parse(dsn)
 	if err != nil {
-		return schema.Result{}, err
+		return err
 	}
 	conn, err := server.Connect(ctx, server.Database())
 	if err != nil {
-		return schema.Result{}, err
+		return err
 	}
 	defer admin.Close(ctx, conn)
-	_, res, err := schema.Prepare(ctx, conn, how, zap.NewNop())
-	if err != nil {
-		return res, refusal.Wrap("installing schema mbus4", err)
-	}
-	return res, nil
+	return do(conn)
 }
 
 // Database gives the database of that name ready for use: the schema is installed and its services
@@ -230,6 +258,11 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 	}
 	ent.db = db
 	close(ent.done)
+	if db.pending {
+		upgrading, stop := e.untilStop(ctx)
+		defer stop()
+		e.running.Go(func() { e.upgrade(upgrading, name) })
+	}
 	db.granter.Start()
 	db.keeper.Start()
 	select {
@@ -253,7 +286,9 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, _, err := schema.Prepare(ctx, conn, e.how, e.log)
+	how := e.how
+	how.Patience = upgradePatience
+	in, res, err := schema.Prepare(ctx, conn, how, e.log)
 	features := &schema.Features{}
 	if err == nil {
 		err = features.FindSelectors(ctx, conn)
@@ -267,6 +302,7 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 	return &Database{
 		engine:    e,
 		installed: in,
+		pending:   res.Pending,
 		features:  features,
 		selectors: selectors.NewMaker(e.server, name, in.Env(), e.how.Parser),
 		granter:   granter,
@@ -274,6 +310,30 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 			Server: e.server, Installation: in, Features: features, Granter: granter, Interval: e.sweep, Log: log,
 		}, conn),
 	}, nil
+}
+
+// upgrade runs the steps that were left when a database was opened. It ends with ctx.
+func (e *Engine) upgrade(ctx context.Context, name string) {
+	for {
+		err := func() error {
+			conn, err := e.server.Connect(ctx, name)
+			if err != nil {
+				return err
+			}
+			defer admin.Close(context.WithoutCancel(ctx), conn)
+			_, _, err = schema.Prepare(ctx, conn, e.how, e.log)
+			return err
+		}()
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		e.log.Warn("schema mbus4 not upgraded yet", zap.String("database", name), zap.Error(err))
+		select {
+		case <-time.After(upgradePause):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // remove takes ent out of the registry unless another has taken its place.

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"fmt"
+	"io"
+	"os"
 
 	"mbusproxy/internal/app"
 )
@@ -12,20 +13,28 @@ const disableBadSelectors = "when upgrading the schema, keep consumers and trigg
 func runInit(args []string, std streams) error {
 	f := newFlagSet("init", "init --admin DSN",
 		"Creates the schema mbus4 in the database that the DSN names, or upgrades it to what this program\nneeds. `mbusproxy serve` does the same by itself unless it is told --no-init.")
-	admin := f.String("admin", "", "`DSN` of the database and of a role that may create schemas in it")
-	disable := f.Bool("disable-bad-selectors", false, disableBadSelectors)
+	cfg := app.InitConfig{Out: std.out, Terminal: terminal(std.err)}
+	f.StringVar(&cfg.DSN, "admin", "", "`DSN` of the database and of a role that may create schemas in it")
+	f.BoolVar(&cfg.DisableBadSelectors, "disable-bad-selectors", false, disableBadSelectors)
+	f.BoolVar(&cfg.DryRun, "dry-run", false, "print the SQL that would be run, and run nothing")
+	f.BoolVar(&cfg.Prune, "prune", false, "also drop the functions that other versions of mbusproxy made; none of these may serve the\ndatabase any more")
 	if err := f.parse(args, std); err != nil {
 		return err
 	}
-	if *admin == "" {
+	if cfg.DSN == "" {
 		return f.missing("admin")
 	}
 	ctx, release := untilSignal(func() {})
 	defer release()
-	said, err := app.Init(ctx, *admin, *disable)
-	if err != nil {
-		return err
+	return app.Init(ctx, cfg)
+}
+
+// terminal is w if that is a terminal, else nil.
+func terminal(w io.Writer) io.Writer {
+	if file, ok := w.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return w
+		}
 	}
-	_, err = fmt.Fprintln(std.out, said)
-	return err
+	return nil
 }

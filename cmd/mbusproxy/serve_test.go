@@ -187,11 +187,26 @@ func TestInitCreatesTheSchemaOnce(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "create database fresh"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"created", "up to date"} {
-		p := run1(t, nil, "init", "--admin", server.DSN("fresh"))
+	for _, c := range []struct {
+		flag string
+		want []string // what is printed, or its beginning
+	}{
+		{"--dry-run", []string{"-- the schema\n\ncreate schema mbus4;", "-- step baseline", "create table mbus4.queue (", "-- function at_post_", "grant usage on schema mbus4 to mbus4_user;"}},
+		{"", []string{"step 1 of 2, baseline\nstep 1 of 2, baseline: done\nstep 2 of 2, ", "\ndatabase fresh: schema mbus4 created, version 2\n"}},
+		{"--dry-run", []string{"-- Nothing is missing.\n"}},
+		{"", []string{"database fresh: schema mbus4 is up to date, version 2\n"}},
+		{"--prune", []string{"functions of other versions dropped: 0\ndatabase fresh: schema mbus4 is up to date, version 2\n"}},
+	} {
+		args := []string{"init", "--admin", server.DSN("fresh")}
+		if c.flag != "" {
+			args = append(args, c.flag)
+		}
+		p := run1(t, nil, args...)
 		p.wantStatus(0)
-		if !strings.Contains(p.out.String(), want) {
-			t.Errorf("want %q, got %s", want, p.out)
+		for _, want := range c.want {
+			if !strings.Contains(p.out.String(), want) {
+				t.Errorf("%s: want %q, got %s", c.flag, want, p.out)
+			}
 		}
 	}
 }

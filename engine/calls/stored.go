@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +15,8 @@ import (
 // how often it runs. Its parameters are those of the call and the call's mark: its number in the client's text
 // and the session's secret, for errors. See docs/adr/0010-functions.md.
 //
-// What a function gives must not change under its name, for Postgres does not replace a function by one of another type.
+// A function is named by what it does: at_post_<hash of its definition>. So a program that has another text for post makes a
+// function beside this one, and neither is ever replaced: any number of versions of the program can use one database.
 
 // FunctionPrefix starts the names of the functions. No function of the catalogue has a name that starts so.
 const FunctionPrefix = "at_"
@@ -82,7 +85,7 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 			args = append(args, names.Argument(p.Name))
 		}
 	}
-	call := sqlfuncs.Schema + "." + FunctionPrefix + f.Serves + v.suffix + "(" + strings.Join(append(args, "'"+names.Mark+"'"), ", ") + ")"
+	call := sqlfuncs.Schema + "." + t.functionName(f, v, names.Hstore) + "(" + strings.Join(append(args, "'"+names.Mark+"'"), ", ") + ")"
 	if f.Result == sqlfuncs.Void {
 		return "coalesce(" + call + ", ''::pg_catalog.void)" // a void function in SQL returns null, in any other language an empty void
 	}
@@ -99,13 +102,26 @@ func (t *Texts) Definitions(hstoreSchema string) []Definition {
 		}
 		seen[f.Serves] = true
 		for _, v := range t.variants(f) {
-			out = append(out, t.definition(f, v, hstoreSchema))
+			out = append(out, t.definition(f, v, t.functionName(f, v, hstoreSchema), hstoreSchema))
 		}
 	}
 	return out
 }
 
-func (t *Texts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string) Definition {
+// functionName is the name of a function where hstore is in a schema: the first half says what it serves, the second is a hash
+// of its definition.
+func (t *Texts) functionName(f *sqlfuncs.Func, v variant, hstoreSchema string) string {
+	base := FunctionPrefix + f.Serves + v.suffix
+	definition, ok := t.hashes.Load(base)
+	if !ok {
+		hash := md5.Sum([]byte(t.definition(f, v, base, "hstore_schema").Create))
+		definition, _ = t.hashes.LoadOrStore(base, hash[:])
+	}
+	hash := md5.Sum(append(definition.([]byte)[:md5.Size:md5.Size], hstoreSchema...))
+	return base + "_" + hex.EncodeToString(hash[:4])
+}
+
+func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema string) Definition {
 	var types []string
 	var params []sqlfuncs.Param
 	args, given, values := map[string]string{}, map[string]bool{}, []string{"select 1::bigint"}
@@ -138,7 +154,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, hstoreSchema string) Def
 		body = "select " + t.Fragment(f, use, names).Expr
 	}
 
-	d := Definition{Name: FunctionPrefix + f.Serves + v.suffix}
+	d := Definition{Name: name}
 	d.Signature = sqlfuncs.Schema + "." + d.Name + "(" + strings.Join(types, ", ") + ")"
 	d.Create = t.fill("whole/function", map[string]any{
 		"Signature": d.Signature, "Returns": f.Result.SQL(hstoreSchema), "Set": f.Set, "Body": sqlfuncs.QuoteLiteral(body),

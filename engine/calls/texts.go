@@ -18,13 +18,14 @@ var readme string
 type Texts struct {
 	templates *template.Template
 	filled    sync.Map // pieces by shape; a few MiB at most
+	hashes    sync.Map // of the definitions of functions, by the first halves of their names
 }
 
 // New returns the SQL of all calls. It panics when a file is missing from the program, which
 // is a broken build.
 func New() *Texts {
 	t := &Texts{templates: parseTemplates()}
-	template.Must(t.templates.New("readme").Parse(sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text"))
+	template.Must(t.templates.New("readme").Parse("(select " + sqlfuncs.QuoteLiteral(readme) + "::pg_catalog.text as {{.Called}})"))
 	return t
 }
 

@@ -10,6 +10,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/schema"
 )
 
 // temporaryTest is a database and the sessions of two roles in it: a user of queues and one without rights.
@@ -200,7 +201,7 @@ func TestTemporaryQueueOfPlainOwner(t *testing.T) {
 	super := enginetest.Connect(t, name)
 	owner, user := enginetest.NewRole(t, name), enginetest.NewRole(t, name)
 	enginetest.Exec(t, super, fmt.Sprintf("grant create on database %s to %s", name, owner))
-	if _, err := engine.Init(enginetest.Context(t), enginetest.DSNAs(t, name, owner)); err != nil {
+	if _, err := engine.Init(enginetest.Context(t), enginetest.DSNAs(t, name, owner), schema.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Exec(t, super, "grant mbus4_user to "+user)

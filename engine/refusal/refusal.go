@@ -17,6 +17,7 @@ const (
 	DuplicateObject    = "42710"
 	NotInRequiredState = "55000" // object_not_in_prerequisite_state
 	LockNotAvailable   = "55P03"
+	DeadlockDetected   = "40P01"
 )
 
 // Error is a refusal that a client gets to see as it is.

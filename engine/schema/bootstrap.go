@@ -22,6 +22,8 @@ const (
 // bootstrapLockWait bounds the wait for somebody who creates the schema or the extension in a transaction that is still open.
 const bootstrapLockWait = "set local lock_timeout = '2s'"
 
+const createHstoreSQL = `create extension hstore schema public`
+
 // bootstrap creates the schema and in it the table that upgrades lock to take turns. Where two do so at once, one of them
 // fails with a duplicate, which is no error: then both exist.
 func bootstrap(ctx context.Context, conn *pgx.Conn, in *Installation) error {
@@ -84,7 +86,7 @@ func findHstore(ctx context.Context, tx pgx.Tx, in *Installation, create bool) e
 	if _, err := tx.Exec(ctx, bootstrapLockWait); err != nil {
 		return fmt.Errorf("setting lock_timeout: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `create extension hstore schema public`); err != nil {
+	if _, err := tx.Exec(ctx, createHstoreSQL); err != nil {
 		return hstoreError(err, in)
 	}
 	in.hstoreSchema = "public"

@@ -2,9 +2,12 @@ package schema
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
+
+	"mbusproxy/rewrite/parse"
 )
 
 // What the tests, which open engines and so stand outside the package, use of its inside.
@@ -15,15 +18,29 @@ const (
 	RoleAdmin = roleAdmin
 )
 
-// InstallWith installs the schema with a further step.
-func InstallWith(ctx context.Context, conn *pgx.Conn, name, text string) (Result, error) {
+// WithSteps adds steps after the program's own, and gives the new version.
+func WithSteps(how Options, texts ...string) (Options, int, error) {
 	steps, err := allSteps()
+	for _, text := range texts {
+		if err != nil {
+			break
+		}
+		var next step
+		last := steps[len(steps)-1]
+		next, err = readStep(fmt.Sprintf("%04d_test.sql", last.version+1), text, last)
+		steps = append(steps, next)
+	}
+	how.steps = steps
+	return how, steps[len(steps)-1].version, err
+}
+
+// InstallWith installs the schema with a further step.
+func InstallWith(ctx context.Context, conn *pgx.Conn, text string) (Result, error) {
+	how, _, err := WithSteps(Options{Parser: parse.New()}, text)
 	if err != nil {
 		return Result{}, err
 	}
-	var res Result
-	steps = append(steps, step{version: steps[len(steps)-1].version + 1, name: name, text: text})
-	err = upgrade(ctx, conn, steps, &Installation{}, &res, zap.NewNop())
+	_, res, err := Prepare(ctx, conn, how, zap.NewNop())
 	return res, err
 }
 

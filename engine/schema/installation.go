@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -15,19 +16,21 @@ import (
 // Installation is what a database holds of ours.
 type Installation struct {
 	database     string
-	oid          uint32 // of the database: another one means it was dropped and made again
-	role         string // the engine's own
-	schema       bool   // a schema mbus4 exists
-	foreign      bool   // a schema mbus4 exists that is not ours
-	unreleased   bool   // it was made by a program from before the first release
-	version      int    // 0: nothing installed
-	hstoreSchema string // quoted where needed; "": the extension is not there
-	owner        string // of the schema
-	usable       bool   // the role may do all the services do
-	granted      bool   // mbus4_user and mbus4_admin have what rights/*.sql give
-	major        int    // of the server
-	stale        bool   // selectors are to be compiled again
-	functions    string // fingerprint of the functions that serve calls in place; "": none
+	oid          uint32   // of the database: another one means it was dropped and made again
+	role         string   // the engine's own
+	schema       bool     // a schema mbus4 exists
+	foreign      bool     // a schema mbus4 exists that is not ours
+	unreleased   bool     // it was made by a program from before the first release
+	version      int      // 0: nothing installed
+	newest       int      // the newest version that this program knows
+	oldest       int      // the newest version that a program must know to use the database
+	hstoreSchema string   // quoted where needed; "": the extension is not there
+	owner        string   // of the schema
+	usable       bool     // the role may do all the services do
+	granted      bool     // mbus4_user and mbus4_admin have what rights/*.sql give
+	major        int      // of the server
+	stale        bool     // selectors are to be compiled again
+	functions    []string // names of the functions that serve calls in place, whichever program made them
 }
 
 // Database is the name of the database.
@@ -108,20 +111,25 @@ func identify(ctx context.Context, conn *pgx.Conn) (Installation, error) {
 	if !readable {
 		return in, lackingRights(in)
 	}
-	err = conn.QueryRow(ctx, `select coalesce(max(version), 0) from mbus4.schema_version`).Scan(&in.version)
-	if err != nil {
+	err = conn.QueryRow(ctx, `select version, oldest from mbus4.schema_version order by version desc limit 1`).Scan(&in.version, &in.oldest)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return in, fmt.Errorf("reading the version of schema mbus4: %w", err)
 	}
 	return in, nil
 }
 
-// complete reports whether the schema has the version wanted and everything that belongs to it.
-func (in Installation) complete(want int) bool {
-	return in.version == want && in.granted && !in.stale && in.functions == fingerprint(calls.New().Definitions(in.hstoreSchema))
+// complete reports whether the schema has the program's version, or a newer one, and everything that belongs to it.
+func (in Installation) complete(newest int) bool {
+	return in.version >= newest && in.granted && !in.stale && len(in.missingFunctions()) == 0
 }
 
-// check refuses what this program must not work with. want is the version it knows.
-func (in Installation) check(want int) error {
+// otherFunctions is how many functions of other versions of the program there are.
+func (in Installation) otherFunctions() int {
+	return len(in.functions) + len(in.missingFunctions()) - len(calls.New().Definitions(in.hstoreSchema))
+}
+
+// check refuses what this program must not work with. newest is the newest version it knows.
+func (in Installation) check(newest int) error {
 	switch {
 	case in.foreign:
 		return &refusal.Error{
@@ -134,22 +142,22 @@ func (in Installation) check(want int) error {
 		return &refusal.Error{
 			Code:    refusal.NotInRequiredState,
 			Message: fmt.Sprintf("schema mbus4 of database %q was made by a mbusproxy from before its first release", in.database),
-			Hint: "Consume what it still holds with that program, then drop the schemas mbus4 and mbus4_views; mbusproxy has not touched them.",
+			Hint:    "Consume what it still holds with that program, then drop the schemas mbus4 and mbus4_views; mbusproxy has not touched them.",
 		}
-	case in.version > want:
+	case in.oldest > newest:
 		return &refusal.Error{
 			Code: refusal.NotInRequiredState,
-			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, this mbusproxy knows version %d",
-				in.database, in.version, want),
+			Message: fmt.Sprintf("schema mbus4 of database %q has version %d, which takes a mbusproxy that knows version %d; this one knows version %d",
+				in.database, in.version, in.oldest, newest),
 			Hint: "Run a newer mbusproxy.",
 		}
-	case in.version == want && in.hstoreSchema == "":
+	case in.version > 0 && in.hstoreSchema == "":
 		return &refusal.Error{
 			Code:    refusal.UndefinedObject,
 			Message: fmt.Sprintf("extension hstore has gone from database %q", in.database),
 			Hint:    "Schema mbus4 is damaged; restore the database or drop the schema.",
 		}
-	case in.version == want && !in.usable:
+	case in.version > 0 && !in.usable:
 		return lackingRights(in)
 	}
 	return nil

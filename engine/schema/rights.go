@@ -13,6 +13,8 @@ import (
 //go:embed rights/*.sql
 var rightsFiles embed.FS
 
+var rightsFileNames = []string{"rights/user.sql", "rights/admin.sql", "rights/views.sql"}
+
 const (
 	roleUser  = "mbus4_user"
 	roleAdmin = "mbus4_admin"
@@ -80,7 +82,7 @@ func grantRights(ctx context.Context, conn *pgx.Conn, fresh bool) (warnings []st
 	if err := addMember(ctx, conn); err != nil {
 		warnings = append(warnings, fmt.Sprintf("role %s not granted to %s: %v", roleUser, roleAdmin, err))
 	}
-	for _, file := range []string{"rights/user.sql", "rights/admin.sql", "rights/views.sql"} {
+	for _, file := range rightsFileNames {
 		if err := runRights(ctx, conn, file); err != nil {
 			warnings = append(warnings, fmt.Sprintf("rights of %s not granted: %v", file, err))
 		}
@@ -88,13 +90,22 @@ func grantRights(ctx context.Context, conn *pgx.Conn, fresh bool) (warnings []st
 	return warnings
 }
 
+const (
+	roleExistsSQL  = `select exists (select from pg_catalog.pg_roles where rolname = $1)`
+	grantMemberSQL = `grant mbus4_user to mbus4_admin`
+)
+
+func createRoleSQL(role string) string {
+	return `create role ` + pgx.Identifier{role}.Sanitize() + ` nologin`
+}
+
 func createRole(ctx context.Context, conn *pgx.Conn, role string) error {
 	var exists bool
-	err := conn.QueryRow(ctx, `select exists (select from pg_catalog.pg_roles where rolname = $1)`, role).Scan(&exists)
+	err := conn.QueryRow(ctx, roleExistsSQL, role).Scan(&exists)
 	if err != nil || exists {
 		return err
 	}
-	_, err = conn.Exec(ctx, `create role `+pgx.Identifier{role}.Sanitize()+` nologin`)
+	_, err = conn.Exec(ctx, createRoleSQL(role))
 	switch refusal.SQLState(err) {
 	case refusal.DuplicateObject, codeUniqueViolation: // another proxy has just created it
 		return nil
@@ -109,7 +120,7 @@ func addMember(ctx context.Context, conn *pgx.Conn) error {
 	if err := conn.QueryRow(ctx, isMember).Scan(&member); err != nil || member {
 		return err
 	}
-	_, grantErr := conn.Exec(ctx, `grant mbus4_user to mbus4_admin`)
+	_, grantErr := conn.Exec(ctx, grantMemberSQL)
 	if grantErr == nil {
 		return nil
 	}
@@ -120,12 +131,17 @@ func addMember(ctx context.Context, conn *pgx.Conn) error {
 	return grantErr
 }
 
-func runRights(ctx context.Context, conn *pgx.Conn, file string) error {
+// rightsText is the file, filled in.
+func rightsText(file string) (string, error) {
 	text, err := rightsFiles.ReadFile(file)
 	if err != nil {
-		return err
+		return "", err
 	}
-	sql, err := expand(file, string(text), "")
+	return expand(file, string(text), "")
+}
+
+func runRights(ctx context.Context, conn *pgx.Conn, file string) error {
+	sql, err := rightsText(file)
 	if err != nil {
 		return err
 	}

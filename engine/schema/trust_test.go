@@ -13,6 +13,7 @@ import (
 	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 )
 
 // trustTest is a database and a role in it that may create schemas, and would like to have the rights of the admin role.
@@ -38,7 +39,7 @@ func newTrustTest(t *testing.T, name string) *trustTest {
 func (s *trustTest) refusedFor(what string) {
 	s.Helper()
 	for admin, dsn := range s.admins {
-		_, err := engine.Init(enginetest.Context(s.T), dsn)
+		_, err := engine.Init(enginetest.Context(s.T), dsn, schema.Options{})
 		if e := enginetest.Refused(s.T, err, refusal.LackingRights); !strings.Contains(e.Message, s.role) || e.Hint == "" {
 			s.Errorf("%s: init as %s: %v", what, admin, e)
 		}
@@ -123,7 +124,7 @@ func TestDefaultPrivileges(t *testing.T) {
 				}
 				admin.Close(context.Background(), conn)
 			})
-			if _, err := engine.Init(enginetest.Context(t), dsn); err != nil {
+			if _, err := engine.Init(enginetest.Context(t), dsn, schema.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			enginetest.Exec(t, s.hostile, "create schema s")
@@ -146,7 +147,7 @@ func TestDefaultPrivileges(t *testing.T) {
 			enginetest.Exec(t, conn, "grant trigger, references on all tables in schema mbus4 to public")
 			enginetest.Exec(t, conn, "grant create, usage on schema mbus4 to public")
 			enginetest.Exec(t, conn, "grant update on mbus4.service to public")
-			if _, err := engine.Init(enginetest.Context(t), dsn); err != nil {
+			if _, err := engine.Init(enginetest.Context(t), dsn, schema.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			for _, sql := range append(attacks[:3:3], attacks[5]) {
@@ -253,7 +254,7 @@ func TestShadowsBesideHstore(t *testing.T) {
 // a search path without what others made: with it they have themselves to thank for what they get.
 func everything(t *testing.T, name, adminDSN string) {
 	t.Helper()
-	if res, err := engine.Init(enginetest.Context(t), adminDSN); err != nil {
+	if res, err := engine.Init(enginetest.Context(t), adminDSN, schema.Options{}); err != nil {
 		t.Fatal(err, res)
 	}
 	log, seen, lines := enginetest.WatchLog()

@@ -14,6 +14,7 @@ import (
 	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/internal/served"
 	"mbusproxy/engine/refusal"
+	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/selector"
 	"mbusproxy/sqlfuncs"
@@ -189,7 +190,7 @@ func TestSelectorWithAnothersID(t *testing.T) {
 	if err := ensure(t, e, name, text); !asRefusal(err, &refused) || refused.Code != refusal.DuplicateObject {
 		t.Errorf("got %v", err)
 	}
-	_, err := conn.Exec(enginetest.Context(t), called("create_consumer", "'dmq2', 'c', "+quoted(text)+", false"))
+	_, err := conn.Exec(enginetest.Context(t), enginetest.Stored(t, conn, called("create_consumer", "'dmq2', 'c', "+quoted(text)+", false")))
 	if err == nil || !strings.Contains(err.Error(), "mbus4-error") {
 		t.Errorf("got %v", err)
 	}
@@ -284,7 +285,7 @@ func TestSelectorsAreMadeAgain(t *testing.T) {
 	use("g", good)
 	use("b", bad)
 	enginetest.Exec(t, conn, "update mbus4.selector set major = 9")
-	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name))
+	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
 	var refused *refusal.Error
 	if !asRefusal(err, &refused) || !strings.Contains(err.Error(), "queue dmq, consumer b: the selector mine(t.iid) is refused") {
 		t.Fatalf("got %v", err)
@@ -295,7 +296,7 @@ func TestSelectorsAreMadeAgain(t *testing.T) {
 	if _, err := served.Open(t, engine.Options{NoInit: true}).Database(enginetest.Context(t), name); !asRefusal(err, &refused) || !strings.Contains(refused.Hint, "mbusproxy init") {
 		t.Errorf("with --no-init: %v", err)
 	}
-	res, err := engine.InitDisablingSelectors(enginetest.Context(t), enginetest.DSN(name))
+	res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{DisableBadSelectors: true})
 	if err != nil || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "consumer b") {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -322,7 +323,7 @@ func TestSelectorNewerThanTheSnapshot(t *testing.T) {
 	if err := ensure(t, e, name, text); err != nil {
 		t.Fatal(err)
 	}
-	create := called("create_consumer", "'q', 'c', "+quoted(text)+", false")
+	create := enginetest.Stored(t, conn, called("create_consumer", "'q', 'c', "+quoted(text)+", false"))
 	if _, err := conn.Exec(enginetest.Context(t), create); err == nil || !strings.Contains(err.Error(), "mbus4-error 1 40001 could not serialize access") {
 		t.Errorf("got %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/engine/internal/enginetest"
 	"mbusproxy/engine/internal/served"
+	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 )
 
@@ -25,7 +26,7 @@ func TestSelectorsUnderSettings(t *testing.T) {
 				enginetest.Exec(t, admin, "drop database "+name)
 				enginetest.Exec(t, admin, "create database "+name+create)
 			}
-			if _, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil {
+			if _, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			e := served.Open(t, engine.Options{})

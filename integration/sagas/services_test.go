@@ -60,7 +60,7 @@ func (s *saga) serve(t *testing.T, cfg tour.Config, prefixes ...string) {
 		}
 	}
 	cfg.Tune = func(name string, c *pgx.ConnConfig) {
-		// Not DialFunc: pgx dials with it for requests to cancel as well.
+		// Not the function that dials: pgx calls it for requests to cancel as well.
 		c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -340,7 +340,8 @@ func TestPlacesUnseen(t *testing.T) {
 	// A database that an older program prepared, and this one may not.
 	database := harness.NewQueueDatabase(t, "q")
 	conn := harness.Connect(t, harness.Proxied(), database)
-	harness.Ask(t, harness.Connect(t, harness.Direct(), database), "drop function mbus4.at_post")
+	direct := harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, direct, harness.Stored(t, direct, "drop function mbus4.at_post"))
 	said := harness.Refusal(t, conn, "42883", "select 1 where mbus4.post('q', 'x=>1') is null")
 	if said == nil || !strings.Contains(said.Hint, "mbusproxy init") || said.Position != 16 {
 		t.Error(harness.Describe(said))

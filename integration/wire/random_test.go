@@ -29,9 +29,9 @@ func TestRandomCalls(t *testing.T) {
 	// One is a copy of the other, so that both have the same OIDs.
 	original := harness.NewDatabaseFrom(t, harness.QueueTemplate)
 	conn := harness.Connect(t, harness.Direct(), original)
-	harness.Ask(t, conn, "create table done (iid text, n int); "+standIns)
-	harness.Ask(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')")
-	harness.Ask(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')")
+	harness.Ask(t, conn, harness.Stored(t, conn, "create table done (iid text, n int); "+standIns))
+	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')"))
+	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')"))
 	harness.Close(conn)
 	var sides [2]randomSide
 	for i, database := range []string{original, harness.NewDatabaseFrom(t, original)} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -136,19 +137,37 @@ func ConnectTo(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
-// Exec runs statements, which must succeed.
+// storedFunction is a function that serves calls in place, without the hash that ends its name.
+var storedFunction = regexp.MustCompile(`mbus4\.(at_[a-z_]+)\(`)
+
+// Stored writes the whole names of the functions in place of mbus4.at_post( and the like.
+func Stored(t *testing.T, conn *pgx.Conn, sql string) string {
+	t.Helper()
+	return storedFunction.ReplaceAllStringFunc(sql, func(found string) string {
+		name := storedFunction.FindStringSubmatch(found)[1]
+		var whole string
+		err := conn.QueryRow(Context(t), `select min(proname) from pg_proc where pronamespace = 'mbus4'::regnamespace and proname ~ ('^' || $1 || '_[0-9a-f]{8}$')`, name).Scan(&whole)
+		if err != nil {
+			t.Fatalf("function %s: %v", name, err)
+		}
+		return "mbus4." + whole + "("
+	})
+}
+
+// Exec runs statements, which must succeed. A function that serves calls in place is written without its hash, as
+// mbus4.at_post(.
 func Exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 	t.Helper()
-	if _, err := conn.Exec(Context(t), sql, args...); err != nil {
+	if _, err := conn.Exec(Context(t), Stored(t, conn, sql), args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }
 
-// One gives the one value of the first row.
+// One gives the one value of the first row. Functions are written as for Exec.
 func One[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) T {
 	t.Helper()
 	var v T
-	if err := conn.QueryRow(Context(t), sql, args...).Scan(&v); err != nil {
+	if err := conn.QueryRow(Context(t), Stored(t, conn, sql), args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return v

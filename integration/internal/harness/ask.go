@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,19 @@ func Ask(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) string {
 		t.Fatalf("%s %v: %v", sql, args, Describe(err))
 	}
 	return got
+}
+
+// storedFunction is a function that serves calls in place, without the hash that ends its name.
+var storedFunction = regexp.MustCompile(`mbus4\.(at_[a-z_]+)\b`)
+
+// Stored writes the whole names of the functions that serve calls in place for mbus4.at_post and the like. conn is a direct
+// connection to a database that has them.
+func Stored(t *testing.T, conn *pgconn.PgConn, sql string) string {
+	t.Helper()
+	return storedFunction.ReplaceAllStringFunc(sql, func(found string) string {
+		name := storedFunction.FindStringSubmatch(found)[1]
+		return "mbus4." + Ask(t, conn, "select proname from pg_proc where pronamespace = 'mbus4'::regnamespace and proname ~ ('^' || $1 || '_[0-9a-f]{8}$')", name)
+	})
 }
 
 // Want is Ask with the answer known.

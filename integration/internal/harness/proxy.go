@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -43,12 +45,42 @@ func Build(name, program string, flags ...string) (path string, err error) {
 // can get in. It ends with the test at the latest, and must end well.
 func NewProxy(t *testing.T, flags ...string) *Proxy {
 	t.Helper()
-	p, err := startProxy(proxyBinary, flags...)
+	return NewProxyOf(t, proxyBinary, flags...)
+}
+
+// NewProxyOf is NewProxy for another binary, "" for the room's own.
+func NewProxyOf(t *testing.T, binary string, flags ...string) *Proxy {
+	t.Helper()
+	p, err := startProxy(cmp.Or(binary, proxyBinary), flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.end(t) })
 	return p
+}
+
+// BuildAt builds the program as it was at a commit of this repository.
+func BuildAt(t *testing.T, commit string) (binary string) {
+	t.Helper()
+	dir := t.TempDir()
+	run := func(in, name string, args ...string) []byte {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = in
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, errs.Bytes())
+		}
+		return out
+	}
+	root := strings.TrimSpace(string(run("", "git", "rev-parse", "--show-toplevel")))
+	archive := filepath.Join(dir, "source.tar")
+	run(root, "git", "archive", "-o", archive, commit)
+	run(dir, "tar", "-xf", archive)
+	binary = filepath.Join(dir, "mbusproxy-"+commit)
+	run(dir, "go", "build", "-trimpath", "-o", binary, "./cmd/mbusproxy")
+	return binary
 }
 
 // end stops a proxy that the test has not told to end. One that ended untold is an error.
@@ -191,4 +223,11 @@ func FreePort() (int, error) {
 		return 0, fmt.Errorf("choosing a port: %w", err)
 	}
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
+
+// Init runs mbusproxy init for a database of the room's cluster, and gives what it prints.
+func Init(t *testing.T, database string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), proxyBinary, "init", "--admin", Direct().DSN(database)).CombinedOutput()
+	return string(out), err
 }

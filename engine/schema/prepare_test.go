@@ -22,7 +22,7 @@ func TestInit(t *testing.T) {
 	t.Parallel()
 	name := enginetest.NewDatabase(t)
 	for i, want := range []schema.Result{{Before: 0, After: enginetest.Newest}, {Before: enginetest.Newest, After: enginetest.Newest}} {
-		res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name))
+		res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestInitAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil || res.After != enginetest.Newest {
+			if res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{}); err != nil || res.After != enginetest.Newest {
 				t.Errorf("%+v, %v", res, err)
 			}
 		})
@@ -67,7 +67,7 @@ func TestInitRefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)
 	enginetest.Exec(t, enginetest.Connect(t, name), "insert into mbus4.schema_version (version, oldest, program) values (99, 99, 'later')")
-	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name))
+	_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
 	e := enginetest.Refused(t, err, "55000")
 	if !strings.Contains(e.Message, "version 99") || !strings.Contains(e.Message, fmt.Sprint("version ", enginetest.Newest)) || e.Hint == "" {
 		t.Errorf("not both versions in: %v", e)
@@ -89,7 +89,7 @@ func TestInitRefusesForeignSchema(t *testing.T) {
 			conn := enginetest.Connect(t, name)
 			enginetest.Exec(t, conn, "create schema mbus4")
 			enginetest.Exec(t, conn, ddl)
-			_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name))
+			_, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
 			if e := enginetest.Refused(t, err, "55000"); e.Hint == "" {
 				t.Error("no hint")
 			}
@@ -107,7 +107,7 @@ func TestInitFindsHstoreAnywhere(t *testing.T) {
 	conn := enginetest.Connect(t, name)
 	enginetest.Exec(t, conn, `create schema "Odd ""one"`)
 	enginetest.Exec(t, conn, `create extension hstore schema "Odd ""one"`)
-	res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name))
+	res, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestInitFailingLeavesNothingOfAStep(t *testing.T) {
 	t.Parallel()
 	name := enginetest.NewDatabase(t)
 	conn := enginetest.Connect(t, name)
-	res, err := schema.InstallWith(enginetest.Context(t), conn, "broken", "create table mbus4.half (); select 1/0")
+	res, err := schema.InstallWith(enginetest.Context(t), conn, "create table mbus4.half (); select 1/0")
 	enginetest.WantCode(t, err, "22012")
 	if res.After != enginetest.Newest {
 		t.Errorf("after: version %d", res.After)
@@ -141,7 +141,7 @@ func TestNoInit(t *testing.T) {
 	if e := enginetest.Refused(t, err, "3F000"); !strings.Contains(e.Hint, "mbusproxy init") {
 		t.Errorf("hint: %s", e.Hint)
 	}
-	if _, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil {
+	if _, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Eventually(t, "the database is served", func() bool {
@@ -157,7 +157,7 @@ func TestAdminLackingRights(t *testing.T) {
 	role := enginetest.NewRole(t, name)
 	dsn := enginetest.DSNAs(t, name, role)
 
-	_, err := engine.Init(enginetest.Context(t), dsn)
+	_, err := engine.Init(enginetest.Context(t), dsn, schema.Options{})
 	e := enginetest.Refused(t, err, "42501")
 	if want := fmt.Sprintf(`GRANT CREATE ON DATABASE "%s" TO "%s";`, name, role); e.Hint != want {
 		t.Errorf("hint: %s\nwant: %s", e.Hint, want)
@@ -165,12 +165,12 @@ func TestAdminLackingRights(t *testing.T) {
 
 	// A schema made for the role is enough, hstore apart.
 	enginetest.Exec(t, super, "create schema mbus4 authorization "+role)
-	_, err = engine.Init(enginetest.Context(t), dsn)
+	_, err = engine.Init(enginetest.Context(t), dsn, schema.Options{})
 	if e := enginetest.Refused(t, err, "42501"); !strings.Contains(e.Hint, "CREATE EXTENSION hstore") {
 		t.Errorf("hint: %s", e.Hint)
 	}
 	enginetest.Exec(t, super, "create extension hstore")
-	if res, err := engine.Init(enginetest.Context(t), dsn); err != nil || res.After != enginetest.Newest {
+	if res, err := engine.Init(enginetest.Context(t), dsn, schema.Options{}); err != nil || res.After != enginetest.Newest {
 		t.Fatalf("%+v, %v", res, err)
 	}
 
@@ -193,7 +193,7 @@ func TestInitByPlainRole(t *testing.T) {
 	name := enginetest.NewDatabase(t)
 	role := enginetest.NewRole(t, name)
 	enginetest.Exec(t, enginetest.Connect(t, name), fmt.Sprintf("grant create on database %s to %s", name, role))
-	if res, err := engine.Init(enginetest.Context(t), enginetest.DSNAs(t, name, role)); err != nil || res.After != enginetest.Newest {
+	if res, err := engine.Init(enginetest.Context(t), enginetest.DSNAs(t, name, role), schema.Options{}); err != nil || res.After != enginetest.Newest {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -214,7 +214,7 @@ func TestInitWithoutRoles(t *testing.T) {
 	enginetest.Exec(t, conn, "create role plain login")
 	enginetest.Exec(t, conn, "grant create on database postgres to plain")
 	dsn := fmt.Sprintf("postgres://plain@%s:%d/postgres?sslmode=disable", c.Host(), c.Port())
-	res, err := engine.Init(enginetest.Context(t), dsn)
+	res, err := engine.Init(enginetest.Context(t), dsn, schema.Options{})
 	if err != nil || res.After != enginetest.Newest {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -225,7 +225,7 @@ func TestInitWithoutRoles(t *testing.T) {
 	for _, sql := range []string{"create role mbus4_user", "create role mbus4_admin", "grant mbus4_user to mbus4_admin"} {
 		enginetest.Exec(t, conn, sql)
 	}
-	if res, err = engine.Init(enginetest.Context(t), dsn); err != nil || len(res.Warnings) != 0 {
+	if res, err = engine.Init(enginetest.Context(t), dsn, schema.Options{}); err != nil || len(res.Warnings) != 0 {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	if ok, err := schema.Granted(enginetest.Context(t), conn); !ok || err != nil {
@@ -256,7 +256,7 @@ func TestInitBesideCreateExtension(t *testing.T) {
 	if _, err := tx.Exec(enginetest.Context(t), "create extension hstore"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = engine.Init(enginetest.Context(t), enginetest.DSN(name))
+	_, err = engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{})
 	var e *refusal.Error
 	if !errors.As(err, &e) || e.Code != refusal.LockNotAvailable || !strings.Contains(e.Message, "still open") {
 		t.Errorf("got %v", err)
@@ -264,7 +264,7 @@ func TestInitBesideCreateExtension(t *testing.T) {
 	if err := tx.Commit(enginetest.Context(t)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.Init(enginetest.Context(t), enginetest.DSN(name)); err != nil {
+	if _, err := engine.Init(enginetest.Context(t), enginetest.DSN(name), schema.Options{}); err != nil {
 		t.Error(err)
 	}
 }
