@@ -467,11 +467,23 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
-        ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        )
+            operator(public.||) public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            ) as headers,
+        case
+            when c.qname = 'dmq' then ''
+            else public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            )
+        end as destination,
         pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
