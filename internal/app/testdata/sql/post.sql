@@ -53,6 +53,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -146,26 +147,7 @@ mbus4_call1_subscribed as materialized (
             when r.target is not null
                 then mbus4.forward(
                     p.queue,
-                    row(
-                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                        public.hstore(
-                            array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue, 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
-                                'enqueue_time',
-                                case
-                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then p.added::timestamp::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'),
-                                        '.'
-                                    )
-                                end
-                            ]
-                        )
-                            operator(public.||) coalesce(p.headers, ''),
-                        p.properties, p.data
-                    )::mbus4.qt_model,
+                    mbus4.posted_row(p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data),
                     p.headers, p.delayed_until, p.expires, p.after
                 )
         end as copies
@@ -179,28 +161,9 @@ mbus4_call1_subscribed as materialized (
                 )
                     then mbus4.selecting_consumers(
                         p.queue, false,
-                        row(
-                            p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                            public.hstore(
-                                array[
-                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue, 'seenby',
-                                    array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time',
-                                    case
-                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                            then p.added::timestamp::text
-                                        else pg_catalog.rtrim(
-                                            pg_catalog.rtrim(
-                                                pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
-                                            ),
-                                            '.'
-                                        )
-                                    end
-                                ]
-                            )
-                                operator(public.||) coalesce(p.headers, ''),
-                            p.properties, p.data
-                        )::mbus4.qt_model
+                        mbus4.posted_row(
+                            p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                        )
                     )
             end as selecting
             offset 0
@@ -285,28 +248,11 @@ mbus4_call1_posted as materialized (
                                 and (
                                     c.asks_headers is null
                                         or (
-                                            public.hstore(
-                                                array[
-                                                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                                                    z.queue, 'seenby',
-                                                    array[pg_catalog.current_database()::text]::text,
-                                                    'enqueue_time',
-                                                    case
-                                                        when pg_catalog.starts_with(
-                                                            pg_catalog.current_setting('datestyle'), 'ISO'
-                                                        )
-                                                            then z.added::timestamp::text
-                                                        else pg_catalog.rtrim(
-                                                            pg_catalog.rtrim(
-                                                                pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
-                                                                '0'
-                                                            ),
-                                                            '.'
-                                                        )
-                                                    end
-                                                ]
+                                            mbus4.posted_row(
+                                                z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties,
+                                                z.data
                                             )
-                                        )
+                                        ).headers
                                             operator(public.@>) c.asks_headers
                                 )
                         ),
@@ -314,30 +260,9 @@ mbus4_call1_posted as materialized (
                             when z.general
                                 then mbus4.general_consumers(
                                     z.queue, false,
-                                    row(
-                                        z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, '{}',
-                                        public.hstore(
-                                            array[
-                                                'source_db', pg_catalog.current_database()::text, 'destination_queue', z.queue,
-                                                'seenby',
-                                                array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time',
-                                                case
-                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                        then z.added::timestamp::text
-                                                    else pg_catalog.rtrim(
-                                                        pg_catalog.rtrim(
-                                                            pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
-                                                            '0'
-                                                        ),
-                                                        '.'
-                                                    )
-                                                end
-                                            ]
-                                        )
-                                            operator(public.||) coalesce(null::public.hstore, ''),
-                                        z.properties, z.data
-                                    )::mbus4.qt_model
+                                    mbus4.posted_row(
+                                        z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties, z.data
+                                    )
                                 )
                         end
                     )
@@ -348,26 +273,7 @@ mbus4_call1_posted as materialized (
             when z.routed
                 then mbus4.forward(
                     z.queue,
-                    row(
-                        z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, '{}',
-                        public.hstore(
-                            array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue', z.queue, 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
-                                'enqueue_time',
-                                case
-                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then z.added::timestamp::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'),
-                                        '.'
-                                    )
-                                end
-                            ]
-                        )
-                            operator(public.||) coalesce(null::public.hstore, ''),
-                        z.properties, z.data
-                    )::mbus4.qt_model,
+                    mbus4.posted_row(z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties, z.data),
                     null, z.delayed_until, z.expires, null
                 )
         end as copies
@@ -409,6 +315,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -478,6 +385,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -557,6 +465,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -627,6 +536,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -689,6 +599,7 @@ mbus4_call2_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call2_stored as (
@@ -793,6 +704,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
