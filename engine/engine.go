@@ -19,7 +19,8 @@ import (
 	"mbusproxy/rewrite/parse"
 )
 
-// codeShuttingDown is admin_shutdown, the SQLSTATE of a call that comes after Close.
+// codeShuttingDown is admin_shutdown, the SQLSTATE of a call that comes after Close; and of a session that the server ends,
+// among others where its database is dropped.
 const codeShuttingDown = "57P01"
 
 const (
@@ -246,7 +247,12 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 	if err != nil {
 		e.log.Warn("database not served", zap.String("database", name), zap.Error(err))
 		ent.err = err
-		ent.until = time.Now().Add(failureMemory)
+		ent.until = time.Now()
+		switch refusal.SQLState(err) {
+		case refusal.InvalidCatalog, codeShuttingDown: // it was dropped, and may have been made again
+		default:
+			ent.until = ent.until.Add(failureMemory)
+		}
 		close(ent.done)
 		return
 	}

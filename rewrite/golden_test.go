@@ -181,6 +181,20 @@ func show(v plan.Value) string {
 		return "null"
 	case v.Param > 0:
 		return fmt.Sprintf("$%d", v.Param)
+	case len(v.Joined) > 0:
+		var parts []string
+		for _, part := range v.Joined {
+			parts = append(parts, show(part))
+		}
+		return "(" + strings.Join(parts, " || ") + ")"
+	case len(v.Expression) > 0:
+		text := "evaluated "
+		for _, piece := range v.Expression {
+			if text += strconv.Quote(piece.SQL); piece.Param > 0 {
+				text += fmt.Sprintf(" $%d ", piece.Param)
+			}
+		}
+		return text
 	}
 	return strconv.Quote(v.Text)
 }

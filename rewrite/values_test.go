@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestBindTime(t *testing.T) {
 		"select mbus4.create_trigger($1, $2, $3)":       true,
 		"select mbus4.run_on_q('x')":                    true,
 		"select mbus4.dyn_consume('q', $1)":             false,
-		"select mbus4.run_on_q('a' || 'x')":             false,
+		"select mbus4.run_on_q('a' || 'x')":             true,
 		"select mbus4.create_temporary_consumer('q')":   false,
 		"select mbus4.create_temporary_consumer($1,$2)": true,
 	} {
@@ -123,5 +124,25 @@ func TestRefuseValue(t *testing.T) {
 		if len(p.Refused()) > 0 || len(p.Selectors()) != 1 {
 			t.Errorf("the plan itself has changed")
 		}
+	}
+}
+
+// What is known of a text whose literals differ is read from its own.
+func TestComputedValuesOfTheSameSkeleton(t *testing.T) {
+	r := newRewriter(shortFragments{})
+	rewrite := func(sql string) *plan.Plan { return r.Rewrite(t.Context(), sql, utf8Session, testEnv) }
+	const sql = "select mbus4.create_consumer('q', 'c', 'A' || $1), mbus4.run_on_q(format('B %s', $1, 'C'))"
+	rewrite(sql)
+	other := strings.NewReplacer("'q'", "'a longer queue'", "A", "", "B", "it''s", "C", "x").Replace(sql)
+	p := rewrite(other)
+	if got := show(p.Selectors()[0]); got != `("" || $1)` {
+		t.Errorf("the selector is %s", got)
+	}
+	step := p.Preludes()[0]
+	if got := show(step.Args["exec"]); got != `evaluated "format('it''s %s', " $1 ", 'x')"` || step.Args["exec"].Offset != strings.Index(other, "format") {
+		t.Errorf("exec is %s at %d", got, step.Args["exec"].Offset)
+	}
+	if n := fmt.Sprint(step.Args["exec"].Parameters(), p.Selectors()[0].Parameters()); n != "[1] [1]" {
+		t.Errorf("the parameters are %s", n)
 	}
 }

@@ -4,12 +4,12 @@ var (
 	pQueue    = Param{Name: "qname", Type: Text}
 	pConsumer = Param{Name: "cname", Type: Text}
 	pDefault  = Param{Name: "cname", Type: Text, Optional: true, Default: "default"}
-	pMessage  = Param{Name: "msgid", Type: Text}
+	pMessage  = Param{Name: "msgid", Alias: "msgiid", Type: Text}
 	pSelector = Param{Name: "selector", Type: Text, Optional: true}
 
 	pSource    = Param{Name: "src", Type: Text}
 	pTarget    = Param{Name: "dst", Type: Text}
-	pStatement = Param{Name: "exec", Type: Text}
+	pStatement = Param{Name: "exec", Type: Text, Computed: true}
 
 	// postParams are shared by post and post_<q>; qname comes from the name in the latter.
 	postParams = append([]Param{pQueue}, messageParams...)
@@ -33,14 +33,14 @@ var functions = []*Func{
 	},
 	{Name: "drop_queue", Params: []Param{pQueue}, Result: Void, Effect: Writes},
 	{
-		Name: "create_consumer", Result: Void, Effect: Writes, Selector: "selector",
+		Name: "create_consumer", Result: Void, Effect: Writes, Selector: "selector", EitherOrder: true,
 		Params: []Param{
 			pQueue, pConsumer,
 			{Name: "selector", Alias: "p_selector", Type: Text, Optional: true},
 			{Name: "noindex", Type: Boolean, Optional: true, Default: "false"},
 		},
 	},
-	{Name: "drop_consumer", Params: []Param{pQueue, pConsumer}, Result: Void, Effect: Writes},
+	{Name: "drop_consumer", Params: []Param{pQueue, pConsumer}, Result: Void, Effect: Writes, EitherOrder: true},
 	{Name: "post", Params: postParams, Result: Text, Effect: Writes},
 	{
 		Name: "post_temp", Serves: "post", Result: Text, Effect: Writes,
@@ -49,6 +49,14 @@ var functions = []*Func{
 	{
 		Name: "consume", Result: Message, Set: true, Effect: Writes,
 		Params: []Param{pQueue, pDefault},
+	},
+	{
+		Name: "consume_dmq", Serves: "consume", Result: Message, Set: true, Effect: Writes,
+		Params: []Param{pQueue, pConsumer}, Implied: 2, Implies: []string{"dmq", "default"},
+	},
+	{
+		Name: "consume_temp", Serves: "consume", Result: Message, Set: true, Effect: Writes,
+		Params: []Param{pConsumer, {Name: "qname", Alias: "tqname", ByAlias: true, Type: Text}}, Implied: 1, Implies: []string{"default"},
 	},
 	{
 		Name: "consumen", Result: Message, Set: true, Effect: Writes,
@@ -66,7 +74,10 @@ var functions = []*Func{
 	{Name: "create_temporary_queue", Result: Text, Effect: Native},
 	{
 		Name: "create_temporary_consumer", Result: Text, Effect: Native, Selector: "selector",
-		Params: []Param{pQueue, pSelector},
+		Params: []Param{
+			{Name: "qname", Alias: "cname", Type: Text},
+			{Name: "selector", Alias: "p_selector", Type: Text, Optional: true},
+		},
 	},
 	{Name: "clear_tempq", Result: Void, Effect: Native},
 	{
@@ -111,7 +122,7 @@ var functions = []*Func{
 	},
 	{
 		Name: "peek_<q>", Pattern: "peek_", Implied: 1, Serves: "peek_queue",
-		Params: []Param{pQueue, {Name: "msgid", Type: Text, Optional: true}}, Result: Boolean, Effect: Reads,
+		Params: []Param{pQueue, {Name: "msgid", Alias: "msgiid", Type: Text, Optional: true}}, Result: Boolean, Effect: Reads,
 	},
 	{
 		Name: "clear_queue_<q>", Pattern: "clear_queue_", Implied: 1, Serves: "clear_queue",

@@ -7,6 +7,8 @@ type Use struct {
 	// Fixed holds the names of those that are given the same constant or parameter of the statement for
 	// all rows; WITH queries may use such an argument as it is.
 	Fixed map[string]bool
+	// EitherOrder is set where Func.EitherOrder makes a difference: the first two arguments are given by position.
+	EitherOrder bool
 	// Rows is set when the call is evaluated once for each row of a set, rather than once.
 	Rows bool
 	// Ordered is set where messages may wait for others.

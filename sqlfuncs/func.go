@@ -27,6 +27,8 @@ type Param struct {
 	Type     Type
 	Optional bool
 	Default  string // the value when omitted, as text; "" with Optional means null
+	// Computed says, of a parameter of a function with a Prelude, that its prelude statement can evaluate the argument.
+	Computed bool
 }
 
 // Shown is the name that the manual and messages use.
@@ -43,7 +45,9 @@ type Func struct {
 	Pattern string // for families such as post_<q>: the prefix "post_"; else ""
 	By      bool   // the family's name holds a consumer as well: consume_<q>_by_<c>
 	Params  []Param
-	Implied int // how many leading Params the family's name gives rather than the caller
+	Implied int // how many leading Params the name gives rather than the caller
+	// Implies are the values that the name of a plain function gives to its Implied parameters.
+	Implies []string
 	Result  Type
 	Set     bool // returns a set
 	Effect  Effect
@@ -56,6 +60,9 @@ type Func struct {
 	// Condition is the name of the parameter that holds an SQL expression over t, a message, which
 	// may become part of the statement where it is a literal; or "".
 	Condition string
+	// EitherOrder says that the first two parameters, a queue and a consumer, come in the other order in calls of old
+	// programs: where both are given by position, the call is read the way in which one of them names a queue.
+	EitherOrder bool
 	// Prelude says that a prelude statement does the work, before the statement that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
 	Prelude bool

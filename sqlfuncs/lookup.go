@@ -9,8 +9,8 @@ const Schema = "mbus4"
 type Match struct {
 	Func *Func
 	Name string // the name as called, folded to lower case
-	// Readings are the values the name gives to the implied parameters: none for plain
-	// functions, one for most names of a family. A name such as consume_a_by_b_by_c has several;
+	// Readings are the values the name gives to the implied parameters: none where there are no such
+	// parameters, one for most names of a family. A name such as consume_a_by_b_by_c has several;
 	// which one holds is known only to the database.
 	Readings [][]string
 }
@@ -39,9 +39,13 @@ func All() []*Func { return append([]*Func(nil), functions...) }
 // Lookup finds the function that a call of mbus4.<name> means. Names of queues are lower case, so
 // the case of a quoted name does not matter.
 func Lookup(name string) (Match, bool) {
-	name = strings.ToLower(name)
+	name = Fold(name)
 	if f, ok := byName[name]; ok {
-		return Match{Func: f, Name: name}, true
+		match := Match{Func: f, Name: name}
+		if f.Implied > 0 {
+			match.Readings = [][]string{f.Implies}
+		}
+		return match, true
 	}
 	for _, f := range functions {
 		if f.Pattern == "" {

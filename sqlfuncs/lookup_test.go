@@ -13,6 +13,9 @@ func TestLookup(t *testing.T) {
 		"post_temp":              "post_temp []",
 		"post_dmq":               "post_<q> [[dmq]]",
 		"run_q":                  "run_<q> [[q]]",
+		"consume_dmq":            "consume_dmq [[dmq default]]",
+		"CONSUME_TEMP":           "consume_temp [[default]]",
+		"consume_dmq_by_c":       "consume_<q>_by_<c> [[dmq c]]",
 		"run_on_q":               "run_on_<q> [[q]]",
 		"run_on_on_q":            "run_on_<q> [[on_q]]",
 		"run_on_":                "run_<q> [[on_]]",
@@ -49,8 +52,14 @@ func TestCatalogue(t *testing.T) {
 				t.Errorf("%s: %s must be given behind one that need not", f.Name, p.Name)
 			}
 		}
+		if f.Pattern == "" && len(f.Implies) != f.Implied {
+			t.Errorf("%s implies %d values for %d parameters", f.Name, len(f.Implies), f.Implied)
+		}
 		if f.Selector != "" && !names[f.Selector] {
 			t.Errorf("%s has no parameter %s", f.Name, f.Selector)
+		}
+		if f.EitherOrder && (f.Implied > 0 || len(f.Params) < 2 || f.Params[1].Optional) {
+			t.Errorf("%s takes either order of what is not there", f.Name)
 		}
 		if f.Prelude && f.Effect != Native {
 			t.Errorf("%s is a step and not Native", f.Name)

@@ -10,7 +10,7 @@ var workQueue = []*Func{
 	{Name: "complete_message", Params: []Param{{Name: "message_id", Type: BigInt}}, Result: Void, Effect: Writes},
 	{
 		Name: "process_queue", Result: Void, Effect: Native, Prelude: true, Procedure: true,
-		Params: []Param{{Name: "current_process_id", Type: Integer}, {Name: "handler", Type: Text, Optional: true}},
+		Params: []Param{{Name: "current_process_id", Type: Integer, Computed: true}, {Name: "handler", Type: Text, Optional: true, Computed: true}},
 	},
 	{Name: "release_messages", Params: []Param{{Name: "process_id", Type: Integer}}, Result: BigInt, Effect: Writes},
 }

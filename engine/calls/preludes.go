@@ -26,10 +26,13 @@ type Site struct {
 // PreludeCall is a call that takes a prelude statement: one of its own, which runs on the client's session, in its
 // transaction, before the statement that holds the call.
 type PreludeCall struct {
-	Func   *sqlfuncs.Func
-	Args   map[string]*string // by the parameters' first names; nil for null
-	Number int                // of the call in its text
-	Secret string             // of the session, for the markers of errors
+	Func *sqlfuncs.Func
+	Name string             // as called
+	Args map[string]*string // by the parameters' first names; nil for null
+	// Expressions has SQL for the arguments that must be evaluated, as Func.Params say with Computed; they are not among Args.
+	Expressions map[string]string
+	Number      int    // of the call in its text
+	Secret      string // of the session, for the markers of errors
 	// Rewrite gives the text that a statement handed over as an argument becomes: it may hold calls
 	// as well. Its errors are shown to the client.
 	Rewrite func(text string) (string, error)
@@ -59,11 +62,7 @@ func (t *Texts) prelude(site Site, call PreludeCall) (string, error) {
 }
 
 func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
-	exec := call.Args["exec"]
-	if exec == nil {
-		return "", &refusal.Error{Code: refusal.NullValue, Message: "the statement to run must not be null", Hint: "Give it as exec, for example 'insert into done select ($1).data'."}
-	}
-	text, err := call.Rewrite(*exec)
+	exec, err := call.statementText("exec")
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +71,7 @@ func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", map[string]string{"Hstore": site.HstoreSchema}))
 	return t.fill("prelude/run_on", map[string]string{
 		"Consume": consume,
-		"Exec":    sqlfuncs.QuoteLiteral(text),
+		"Text":    exec,
 		"Bury":    bury,
 		"Call":    strconv.Itoa(call.Number),
 		"Error":   call.ownError(),
@@ -80,27 +79,68 @@ func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 }
 
 func (t *Texts) processQueue(call PreludeCall) (string, error) {
-	process, err := processID(call.Args["current_process_id"])
+	process, err := call.processID()
 	if err != nil {
 		return "", err
 	}
-	values := map[string]any{"Error": call.ownError(), "Process": strconv.FormatInt(process, 10), "Handler": "", "Parts": scope{}}
-	if handler := call.Args["handler"]; handler != nil {
-		text, err := call.Rewrite(*handler)
-		if err != nil {
-			return "", err
-		}
-		values["Handler"] = sqlfuncs.QuoteLiteral(text)
+	handler, err := call.statementText("handler")
+	if err != nil {
+		return "", err
 	}
-	return t.fill("prelude/process_queue", values), nil
+	return t.fill("prelude/process_queue", map[string]any{"Error": call.ownError(), "Process": process, "Text": handler, "Parts": scope{}}), nil
 }
 
-const processHint = "Give the number by which this process is known to the queue, for example pg_backend_pid()."
+// statementText is SQL that sets mbus4_text, which is null before, to the statement that an argument is. One that must be
+// evaluated cannot be rewritten any more, so it must hold no calls.
+func (c PreludeCall) statementText(param string) (string, error) {
+	if expression, ok := c.Expressions[param]; ok {
+		name := sqlfuncs.Schema + "." + c.Name
+		return fmt.Sprintf(`%s
+    if mbus4_text ~* %s then
+        raise exception using errcode = '0A000', message = %s, hint = %s;
+    end if;`, evaluation("mbus4_text", expression, "pg_catalog.text"), sqlfuncs.QuoteLiteral(callOfOurs),
+			sqlfuncs.QuoteLiteral(fmt.Sprintf("argument %s of %s must be known before the statement runs, for it holds calls of %s", param, name, sqlfuncs.Schema)),
+			sqlfuncs.QuoteLiteral(fmt.Sprintf("Give %s as a literal or as a bind parameter, perhaps with || between such.", param))), nil
+	}
+	given := c.Args[param]
+	if given == nil {
+		return "", nil
+	}
+	text, err := c.Rewrite(*given)
+	if err != nil {
+		return "", err
+	}
+	return "mbus4_text := " + sqlfuncs.QuoteLiteral(text) + ";", nil
+}
 
-// processID reads the number of a process as the server would read it.
-func processID(text *string) (int64, error) {
+// callOfOurs is a regular expression for a text with calls of functions of ours; a table's columns may follow its name, too.
+const callOfOurs = `(?<!into\s*)"?mbus4"?\s*\.\s*"?\w+"?\s*\(`
+
+// evaluation is PL/pgSQL that sets a variable to the value of an expression. In a text of its own the expression sees no variables.
+func evaluation(variable, expression, cast string) string {
+	return "execute " + sqlfuncs.QuoteLiteral("select (\n"+expression+"\n)::"+cast) + " into strict " + variable + ";"
+}
+
+const (
+	noProcess   = "the process must not be null"
+	processHint = "Give the number by which this process is known to the queue, for example pg_backend_pid()."
+)
+
+// processID is SQL that sets mbus4_process to the number of the process, which it reads as the server would.
+func (c PreludeCall) processID() (string, error) {
+	if expression, ok := c.Expressions["current_process_id"]; ok {
+		return evaluation("mbus4_process", expression, "pg_catalog.int4") + `
+    if mbus4_process is null then
+        raise exception using errcode = '` + refusal.NullValue + `', message = '` + noProcess + `', hint = '` + processHint + `';
+    end if;`, nil
+	}
+	process, err := processNumber(c.Args["current_process_id"])
+	return "mbus4_process := " + strconv.FormatInt(process, 10) + ";", err
+}
+
+func processNumber(text *string) (int64, error) {
 	if text == nil {
-		return 0, &refusal.Error{Code: refusal.NullValue, Message: "the process must not be null", Hint: processHint}
+		return 0, &refusal.Error{Code: refusal.NullValue, Message: noProcess, Hint: processHint}
 	}
 	process, err := strconv.ParseInt(strings.TrimSpace(*text), 10, 32)
 	switch {
@@ -113,7 +153,7 @@ func processID(text *string) (int64, error) {
 }
 
 func (t *Texts) createView(site Site, call PreludeCall) (string, error) {
-	queue, consumer := strings.ToLower(call.text("qname")), strings.ToLower(call.text("cname"))
+	queue, consumer := sqlfuncs.Fold(call.text("qname")), sqlfuncs.Fold(call.text("cname"))
 	view, err := call.viewName(queue)
 	if err != nil {
 		return "", err
@@ -223,7 +263,7 @@ func identifier(s string) string {
 	if strings.HasPrefix(s, `"`) {
 		return s
 	}
-	return sqlfuncs.QuoteIdent(strings.ToLower(s))
+	return sqlfuncs.QuoteIdent(sqlfuncs.Fold(s))
 }
 
 // isTrue reads a boolean literal as Postgres does. The abbreviations nobody writes, such as o for on, are left out.

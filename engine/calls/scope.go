@@ -18,6 +18,7 @@ type shape struct {
 	conditional bool
 	givesIID    bool
 	fixesQueue  bool
+	eitherOrder bool
 }
 
 func shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
@@ -25,6 +26,7 @@ func shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 		template: templateOf(f, use), result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, selective: use.Selective, numbered: use.Numbered,
 		conditional: use.Condition != "", givesIID: use.Given["iid"], fixesQueue: use.Fixed["qname"],
+		eitherOrder: use.EitherOrder,
 	}
 }
 
@@ -79,6 +81,7 @@ func newScope(s shape) scope {
 		"Numbered":    s.numbered,
 		"Conditional": s.conditional,
 		"GivesIID":    s.givesIID,
+		"EitherOrder": s.eitherOrder,
 		"FixesQueue":  s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }

@@ -27,6 +27,7 @@ type variant struct {
 	suffix  string   // of the name
 	without []string // parameters that it does not have
 	ordered bool
+	either  bool // the order of the first two arguments
 }
 
 // plainPost are the parameters that the plain variant of post does not have, because a post that gives them takes several
@@ -38,6 +39,8 @@ func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	switch {
 	case f.Serves == "post":
 		return []variant{{without: plainPost}, {suffix: "_full"}}
+	case f.EitherOrder:
+		return []variant{{}, {suffix: "_either", either: true}}
 	case t.wakes(f):
 		return []variant{{}, {suffix: "_waking", ordered: true}}
 	}
@@ -48,7 +51,7 @@ func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 func (t *Texts) variant(f *sqlfuncs.Func, use sqlfuncs.Use) variant {
 	var fit []variant
 	for _, v := range t.variants(f) {
-		if !slices.ContainsFunc(v.without, func(p string) bool { return use.Given[p] }) {
+		if v.either == use.EitherOrder && !slices.ContainsFunc(v.without, func(p string) bool { return use.Given[p] }) {
 			fit = append(fit, v)
 		}
 	}
@@ -67,13 +70,17 @@ type Definition struct {
 
 // functionCall is the expression that calls the function.
 func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) string {
-	if f.Serves == "dyn_consume" && !use.Given["selector"] {
-		match, _ := sqlfuncs.Lookup("consume") // its parameters are among the other's
-		f = match.Func
+	serves := f.Serves
+	if serves == "dyn_consume" && !use.Given["selector"] {
+		serves = "consume" // its parameters are among the other's
+	}
+	params := f.Params
+	if match, ok := sqlfuncs.Lookup(serves); ok && match.Func.Serves == serves {
+		f, params = match.Func, match.Func.Params // of the function that is made: a name that implies some may have another order
 	}
 	v := t.variant(f, use)
-	args := make([]string, 0, len(f.Params)+1)
-	for _, p := range f.Params {
+	args := make([]string, 0, len(params)+1)
+	for _, p := range params {
 		if !slices.Contains(v.without, p.Name) {
 			args = append(args, names.Argument(p.Name))
 		}
@@ -135,7 +142,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 		Mark:   "'||" + mark + "||'",
 		Arg:    func(param string) string { return args[param] },
 	}
-	use := sqlfuncs.Use{Given: given, Ordered: v.ordered, Selective: true}
+	use := sqlfuncs.Use{Given: given, EitherOrder: v.either, Ordered: v.ordered, Selective: true}
 	var body string
 	if f.Effect == sqlfuncs.Writes {
 		result := names.Call + "." + sqlfuncs.QuoteIdent(f.Serves)

@@ -32,6 +32,10 @@ var evaluations = []evaluated{
 	{"create_consumer", "'nowhere', 'other', null, false", ""},
 	{"drop_consumer", "'q', 'default'", ""},
 	{"drop_consumer", "'q', 'nobody'", ""},
+	{"create_consumer", "'other', 'q', null, false", ""},
+	{"create_consumer", "'q', 'r', null, false", ""},
+	{"drop_consumer", "'default', 'q'", ""},
+	{"drop_consumer", "'q', 'r'", ""},
 	{"post", "'q', 'a=>1', null, null, null", ""},
 	{"post", "'q', 'a=>1', 'p=>1', '2030-01-01', '2040-01-01'", ""},
 	{"post", "'nowhere', 'a=>1', null, null, null", ""},
@@ -52,7 +56,7 @@ var evaluations = []evaluated{
 	{"peek", "'gone'", fill},
 	{"is_msg_exists", "'i2'", fill},
 	{"generate_new_msgiid", "'q'", ""},
-	{"generate_new_msgiid", "'nowhere'", ""},
+	{"generate_new_msgiid", "null", ""},
 	{"create_trigger", "'q', 'r', null", ""},
 	{"create_trigger", "'q', 'q', null", ""},
 	{"drop_trigger", "'q', 'nowhere'", ""},
@@ -125,22 +129,28 @@ func TestFunctions(t *testing.T) {
 		var all []evaluated
 		for _, e := range evaluations {
 			all = append(all, e)
-			if missing["at_"+e.serves+"_waking"] {
-				e.serves += "_waking"
-				all = append(all, e)
+			for _, suffix := range []string{"_waking", "_either"} {
+				if missing["at_"+e.serves+suffix] {
+					all = append(all, evaluated{e.serves + suffix, e.args, e.before})
+				}
 			}
 		}
 		for _, e := range all {
 			delete(missing, "at_"+e.serves)
-			waking := strings.HasSuffix(e.serves, "_waking")
-			f := enginetest.FunctionServing(t, strings.TrimSuffix(strings.TrimSuffix(e.serves, "_full"), "_waking"))
+			f := enginetest.FunctionServing(t, strings.NewReplacer("_full", "", "_waking", "", "_either", "").Replace(e.serves))
 			params := f.Params
 			if e.serves == "post" {
 				params = enginetest.PlainPost(t)
 			}
-			inline := evaluate(t, conn, notices, e, hstoreSchema, enginetest.Inline(texts, f, params, waking, hstoreSchema, e.args))
+			use := sqlfuncs.Use{
+				Given: map[string]bool{}, EitherOrder: strings.HasSuffix(e.serves, "_either"), Ordered: strings.HasSuffix(e.serves, "_waking"), Selective: true,
+			}
+			for _, p := range params {
+				use.Given[p.Name] = true
+			}
+			inline := evaluate(t, conn, notices, e, hstoreSchema, enginetest.InlineUse(texts, f, params, use, hstoreSchema, e.args))
 			args := strings.TrimPrefix(e.args+", '7'", ", ")
-			call := callInPlace(texts, f, params, waking, hstoreSchema, args)
+			call := callInPlace(texts, f, use, hstoreSchema, args)
 			function := evaluate(t, conn, notices, e, hstoreSchema, "select f from "+call+" f")
 			listed := evaluate(t, conn, notices, e, hstoreSchema, "select "+call)
 			if f.Result.Composite() { // in FROM, null is a row of nulls
@@ -163,12 +173,9 @@ func TestFunctions(t *testing.T) {
 }
 
 // callInPlace is the expression that calls the function.
-func callInPlace(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
-	given := map[string]bool{}
-	for _, p := range params {
-		given[p.Name] = true
-	}
-	expr := t.Fragment(f, sqlfuncs.Use{Given: given, Ordered: waking, InPlace: true}, sqlfuncs.Names{Mark: "7", Hstore: hstoreSchema}).Expr
+func callInPlace(t *calls.Texts, f *sqlfuncs.Func, use sqlfuncs.Use, hstoreSchema, args string) string {
+	use.InPlace = true
+	expr := t.Fragment(f, use, sqlfuncs.Names{Mark: "7", Hstore: hstoreSchema}).Expr
 	open, end := strings.IndexByte(expr, '('), strings.IndexByte(expr, ')')
 	if f.Result == sqlfuncs.Void {
 		open += 1 + strings.IndexByte(expr[open+1:], '(')

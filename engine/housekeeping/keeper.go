@@ -21,7 +21,7 @@ const (
 	idleAfter      = 1500 * time.Millisecond // without use or change: the connection is closed
 	longestIdle    = time.Minute             // between two looks at a database nobody uses
 	waitingIdle    = time.Second             // the same where messages wait for others
-	firstBackoff   = 500 * time.Millisecond  // after losing the connection, doubled up to
+	firstBackoff   = 500 * time.Millisecond  // after failing to connect: at least, and where nobody asks doubled up to
 	longestBackoff = 30 * time.Second
 	roundTimeout   = 2 * time.Minute
 
@@ -63,17 +63,17 @@ type Keeper struct {
 }
 
 // keeperState says what is known of the database. Legal transitions: from any to connected or failing, and from connected to
-// idle.
+// unseen.
 type keeperState int
 
 const (
 	keeperConnected keeperState = iota // the database is the one that was opened
-	keeperIdle                         // it may have been dropped and made again since
+	keeperUnseen                       // it may have been dropped and made again since; whoever asks waits for a look
 	keeperFailing                      // nobody knows: there is no connection to be had
 )
 
 func (s keeperState) String() string {
-	return [...]string{"connected", "idle", "failing"}[s]
+	return [...]string{"connected", "unseen", "failing"}[s]
 }
 
 // Config is what a keeper keeps, and how.
@@ -136,7 +136,7 @@ func (k *Keeper) Verify(ctx context.Context) error {
 			return schema.ErrGone
 		default:
 		}
-		if state != keeperIdle {
+		if state != keeperUnseen {
 			return nil
 		}
 		select {
@@ -167,28 +167,39 @@ func (k *Keeper) run(ctx context.Context) {
 	k.usedAt = time.Now()
 	err := admin.Settle(ctx, k.conn, admin.ServiceLockWait)
 	idle, backoff := k.config.Interval, firstBackoff
+	var lostAt time.Time // when the connection was last lost
 	for {
-		if err == nil {
+		served := err == nil
+		if served {
 			err = k.serve(ctx, &idle)
 			backoff = firstBackoff
+		}
+		lost := served && err != nil && time.Since(lostAt) > firstBackoff
+		if lost {
+			lostAt = time.Now()
+			k.setState(keeperUnseen) // dropping a database ends its connections
 		}
 		k.disconnect(ctx)
 		pause := idle
 		switch {
 		case ctx.Err() != nil || errors.Is(err, schema.ErrGone):
 			return
+		case lost:
+			k.config.Log.Warn("housekeeping interrupted", zap.Error(err))
+			err = k.reconnect(ctx)
+			continue
 		case err != nil:
 			k.config.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			k.setState(keeperFailing)
-			pause, backoff = backoff, min(2*backoff, longestBackoff)
+			pause, backoff = backoff-firstBackoff, min(2*backoff, longestBackoff)
 		default:
-			k.setState(keeperIdle)
+			k.setState(keeperUnseen)
 			if k.waiting || k.temporary {
 				pause = min(pause, waitingIdle)
 			}
 			idle = min(2*idle, max(longestIdle, k.config.Interval))
 		}
-		if !k.sleep(ctx, pause, err == nil) {
+		if err != nil && !k.sleep(ctx, firstBackoff, false) || !k.sleep(ctx, pause, true) {
 			return
 		}
 		err = k.reconnect(ctx)

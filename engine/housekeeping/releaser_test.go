@@ -30,6 +30,10 @@ func TestRelease(t *testing.T) {
 	enginetest.Exec(t, conn, waitSQL, id, "behind_x", []string{"x", "gone"})
 	enginetest.Exec(t, conn, waitSQL, id, "behind_gone", []string{"gone", "expired"})
 	enginetest.Exec(t, conn, waitSQL, id, "behind_other", []string{"behind_gone"})
+	// What lies in dmq does not expire.
+	dmq := enginetest.One[int](t, conn, "select id from mbus4.consumer where qname = 'dmq'")
+	enginetest.Exec(t, conn, enginetest.PostSQL, dmq, "-1 s", "dead", "")
+	enginetest.Exec(t, conn, waitSQL, id, "behind_dead", []string{"dead"})
 
 	r := newReleaser()
 	release := func(woken int64, parked string) {
@@ -42,9 +46,11 @@ func TestRelease(t *testing.T) {
 			t.Errorf("parked: %s; want %s", left, parked)
 		}
 	}
-	release(1, "behind_other behind_x")
-	release(0, "behind_other behind_x")
+	release(1, "behind_dead behind_other behind_x")
+	release(0, "behind_dead behind_other behind_x")
 	enginetest.Exec(t, conn, "delete from mbus4.message where iid = 'x'")
+	release(1, "behind_dead behind_other")
+	enginetest.Exec(t, conn, "delete from mbus4.message where iid = 'dead'")
 	release(1, "behind_other")
 	// What is left of a message that was taken is removed.
 	enginetest.Exec(t, conn, "delete from mbus4.message where iid in ('behind_gone', 'behind_other')")

@@ -33,15 +33,14 @@ func (s *sweeper) Sweep(ctx context.Context, conn *pgx.Conn) (int64, error) {
 }
 
 // Each batch begins where the last one ended ($2): what was just deleted is dead, but still in the
-// index. The rows are locked, so their ctids hold until they are deleted.
+// index. The rows are locked, so their ctids hold until they are deleted. Consumer 1 is that of dmq.
 const sweepExpiredSQL = `
 with due as materialized (
 	select ctid
 	from mbus4.message
 	where expires <= coalesce($1::timestamptz, now())
 	  and expires >= $2::text::timestamptz
-	  and consumer_id not in (select c.id from mbus4.consumer c
-	                          join mbus4.queue q on q.id = c.queue_id and q.kind = 'dmq')
+	  and consumer_id <> 1
 	order by expires
 	limit $3
 	for update skip locked

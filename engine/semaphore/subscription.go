@@ -113,7 +113,7 @@ func (s *Semaphores) createConsumer(ctx context.Context, create string, proxied 
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // after a commit it does nothing
 	var is *string
-	err = tx.QueryRow(ctx, `select coalesce(max(selector), '') from mbus4.consumer where qname = $1 and name = lower($2) having count(*) > 0`, Events, consumer).Scan(&is)
+	err = tx.QueryRow(ctx, `select coalesce(max(selector), '') from mbus4.consumer where qname = $1 and name = lower($2 collate "C") having count(*) > 0`, Events, consumer).Scan(&is)
 	if err == nil {
 		if *is != selector {
 			return &refusal.Error{

@@ -17,7 +17,7 @@ func TestFunctionConsume(t *testing.T) {
 		setup: "create table t (name text); insert into t values ('q'), ('r'), ('empty')",
 		cases: []callCase{
 			gives(" > m1m2m3 m1m2m3", "select * from mbus4.consume('empty')"),
-			gives(`m1|"n"=>"1"|∅|∅|∅ > m2m3 m1m2m3`, "select iid, data, properties, delayed_until, expires from mbus4.consume($1)", "q"),
+			gives(`m1|"n"=>"1"|∅|t|∅|{} > m2m3 m1m2m3`, "select iid, data, properties, delayed_until = added, expires, received from mbus4.consume($1)", "q"),
 			gives("m1 > m1m2m3 m2m3", "select iid from mbus4.consume($1, $2)", "Q", "C"),
 			gives("m1 > m1m2m3 m2m3", "select iid from mbus4.consume(cname => $2, qname => $1)", "q", "c"),
 			gives("m1 > m1m2m3 m2m3", "select iid from mbus4.consume($1, cname := $2::text)", "q", "c"),

@@ -20,11 +20,13 @@ func TestNameRules(t *testing.T) {
 			s.Refused(t, "42602", "select mbus4.create_consumer('q', $1)", name)
 		}
 		for _, name := range good {
-			s.Want(t, "", "select mbus4.create_queue($1, 1)", name)
 			s.Want(t, "", "select mbus4.create_consumer('q', $1)", name)
+			s.Want(t, "", "select mbus4.drop_consumer('q', $1)", name)
+			s.Want(t, "", "select mbus4.create_queue($1, 1)", name)
+			s.Want(t, "", "select mbus4.create_consumer('q', cname => $1)", name)
 			s.Want(t, "i", "select mbus4.post($1, 'a=>1', iid => 'i')", name)
 			s.Want(t, "i", "select iid from mbus4.consume($1)", name)
-			s.Want(t, "", "select mbus4.drop_consumer('q', $1)", name)
+			s.Want(t, "", "select mbus4.drop_consumer($1, qname => 'q')", name)
 			s.Want(t, "", "select mbus4.drop_queue($1)", name)
 		}
 	})
@@ -42,8 +44,6 @@ func TestUnknownNames(t *testing.T) {
 				"select * from mbus4.consumen($1)",
 				"select * from mbus4.consumen('q', $1, 1)",
 				"select (mbus4.consume($1)).iid",
-				"select mbus4.get_iid($1)",
-				"select mbus4.generate_new_msgiid($1)",
 				"select mbus4.drop_queue($1)",
 				"select mbus4.create_consumer($1, 'c')",
 				"select mbus4.drop_consumer('q', $1)",
@@ -168,4 +168,96 @@ func TestFreshIIDs(t *testing.T) {
 			from (select mbus4.get_iid('q') as i from generate_series(1, 10)
 			union all select mbus4.generate_new_msgiid(qname => 'Q') from generate_series(1, 10)) x`, s.Database))
 	})
+}
+
+// Names as long as they may be work in every name that is made of them, though the server cuts such names off behind 63 bytes;
+// the columns are called what the server would call them, and it has nothing to say about it.
+func TestLongestNames(t *testing.T) {
+	t.Parallel()
+	queue, consumer := strings.Repeat("q", 31)+"1", strings.Repeat("c", 31)+"2"
+	forms.ForEach(t, []string{queue, strings.Repeat("q", 31) + "2"}, func(t *testing.T, s *forms.Session) {
+		conn, notices := harness.ConnectNotices(t, s.Database)
+		s.Conn = conn
+		by := queue + "_by_" + consumer
+		harness.Ask(t, conn, "create table t (n int); insert into t values (1), (2)")
+		s.Want(t, "", "select mbus4.create_consumer($1, $2)", queue, consumer)
+		s.Want(t, "", "select mbus4.create_consumer($1, $2)", queue, strings.Repeat("c", 32)) // the same in the first 63 bytes
+		s.Want(t, "9", "select count(mbus4.post_"+queue+"(hstore('n', n::text), iid => 'm' || n)) from generate_series(1, 9) n")
+		s.Want(t, "m1", "select iid from mbus4.consume_"+by+"()")
+		s.Want(t, "m2", `select (mbus4."consume_`+by+`"()).iid`)
+		s.Want(t, "m3", `select (MBUS4.CONSUME_`+strings.ToUpper(by)+`()).iid`)
+		s.Want(t, "m4", `select iid from mbus4.U&"consume_`+by+`"()`)
+		s.Want(t, "m5\nm6", "select iid from mbus4.consumen_"+by+"($1) order by 1", "2")
+		s.Want(t, "m7", "select (mbus4.take_from_"+by+"($1)).iid", "m7")
+		s.Want(t, "1", "select count(*) from t where (mbus4.take_from_"+by+"('m8')).iid = 'm8'") // in place
+		s.Want(t, "m9", "select iid from mbus4.consume($1, $2)", queue, consumer)
+		s.Want(t, "9", "select count(*) from mbus4.consumen_"+queue+"_by_"+strings.Repeat("c", 32)+"(99)")
+		s.Want(t, "9", "select mbus4.run_on_"+queue+"('select 1')")
+		s.Want(t, "f", "select mbus4.peek_"+queue+"()")
+		s.Want(t, "", "select mbus4.clear_queue_"+queue+"()")
+		s.Want(t, "", "select mbus4.create_view($1, $2)", queue, consumer)
+		s.Want(t, "", "select mbus4.create_trigger($1, $2)", queue, strings.Repeat("q", 31)+"2")
+		s.Want(t, "", "select * from "+queue+"_q")
+		s.Want(t, "m", "select mbus4.post_"+queue+"('', iid => 'm')")
+		for _, sql := range []string{"select mbus4.consume_" + by + "()", "select * from rows from (mbus4.take_from_" + by + "('m')) as x(r)", "select mbus4.consume_" + by + "() from t"} {
+			if sd, err := conn.Prepare(harness.Context(t), "", sql, nil); err != nil {
+				t.Errorf("%s: %s", sql, harness.Describe(err))
+			} else if name := sd.Fields[0].Name; strings.HasPrefix(sql, "select mbus4.") && name != ("consume_" + by)[:63] {
+				t.Errorf("%s: the column is called %s", sql, name)
+			}
+		}
+		s.Refused(t, "42704", "select mbus4.consume_"+by+"3()")
+		for _, n := range *notices {
+			t.Errorf("%s %s: %s", n.Severity, n.Code, n.Message)
+		}
+	})
+}
+
+// Only A to Z are folded, in a name written out and in one that is bound, in Go and in SQL, whatever the database's language and
+// encoding.
+func TestNamesAreFoldedAlike(t *testing.T) {
+	t.Parallel()
+	databases := map[string]string{}
+	for name, how := range map[string]string{
+		"utf8": "encoding 'UTF8' locale 'C.UTF-8'", "icu": "encoding 'UTF8' locale_provider icu icu_locale 'tr-TR' locale 'C.UTF-8'",
+		"latin1": "encoding 'LATIN1' locale 'C'", "win1251": "encoding 'WIN1251' locale 'C'", "ascii": "encoding 'SQL_ASCII' locale 'C'",
+	} {
+		databases[name] = harness.NewDatabaseFrom(t, "template0 "+how)
+	}
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, f := range forms.All() {
+				s := &forms.Session{Form: f, Conn: harness.Connect(t, harness.Proxied(), database), Database: database}
+				if f.Name == forms.All()[0].Name {
+					s.Want(t, "", "select mbus4.create_queue('i_kilo', 1)")
+					s.Want(t, "", "select mbus4.create_consumer('I_KILO', 'is')")
+				}
+				s.Want(t, "m", "select mbus4.post('I_KILO', '', iid => 'm')")
+				s.Want(t, "m", "select iid from mbus4.consume($1, $2)", "I_kilo", "IS")
+				s.Want(t, "t|t", "select mbus4.peek_I_KILO(), mbus4.\"peek_I_KILO\"()")
+				s.Want(t, "m", "select iid from mbus4.\"CONSUME_I_KILO_BY_Default\"()")
+				s.Want(t, "0", "select mbus4.estimated_messages('I_KILO')")
+				s.Want(t, "t", "select mbus4.get_iid('I_KILO') like 'i\\_kilo.%'")
+				// What a call returns has no collation that would be in the way of another.
+				for _, call := range []string{"mbus4.get_iid('I_kilo')", "mbus4.post('I_kilo', '')", "mbus4.post('I_kilo', '', 'h=>1')"} {
+					s.Want(t, "t", "select 'a' < "+call+" collate \"POSIX\"")
+					s.Want(t, "t", "select 'a' collate \"POSIX\" < "+call)
+				}
+				s.Want(t, "4", "select count(*) from mbus4.consumen('I_KILO', 'default', 9)")
+				s.Want(t, "4", "select count(*) from mbus4.consumen('I_KILO', 'Is', 9)")
+				if name != "utf8" && name != "icu" {
+					continue
+				}
+				for _, other := range []string{"\u0130_kilo", "i_\u212Ailo", "\u0131_kilo", "\u0424"} { // dotted I, Kelvin, dotless i
+					s.Refused(t, "42704", "select mbus4.post('"+other+"', '')")
+					s.Refused(t, "42704", "select mbus4.post($1, '')", other)
+					s.Refused(t, "42704", `select mbus4."post_`+other+`"('')`)
+					s.Refused(t, "42704", "select mbus4.post_"+other+"('')")
+				}
+				s.Refused(t, "42883", `select mbus4."ta`+"\u212A"+`e"('m')`)
+				s.Refused(t, "42883", "select mbus4.ta\u212Ae('m')")
+			}
+		})
+	}
 }

@@ -70,7 +70,8 @@ func TestFunctionCreateConsumer(t *testing.T) {
 			gives(" > q:c", "select mbus4.create_consumer('q', 'c')"),
 			gives(" > q:c", "select mbus4.create_consumer($1, $2)", "q", "c"),
 			gives(" > q:c", "select mbus4.create_consumer($1, $2)", "c", "q"), // the order of older programs
-			gives(" > q:r", "select mbus4.create_consumer($1, $2)", "q", "r"), // both are queues
+			gives(" > q:r", "select mbus4.create_consumer(qname => $1, cname => $2)", "q", "r"),
+			fails("42725", "mbus4.create_consumer(qname => 'q', cname => 'r')", "select mbus4.create_consumer($1, $2)", "q", "r"), // both are queues
 			gives(" > q:c", "select mbus4.create_consumer(cname => $2, qname => $1)", "q", "c"),
 			gives(" > q:c:"+big, "select mbus4.create_consumer('q', 'c', "+"$1)", big),
 			gives(" > q:c:"+big, "select mbus4.create_consumer($1, $2, $3)", "c", "q", big),
@@ -83,7 +84,8 @@ func TestFunctionCreateConsumer(t *testing.T) {
 			gives(" > q:c: ", "select mbus4.create_consumer('q', 'c', $1)", " "),
 			gives("\n > q:c1 q:c2", "select mbus4.create_consumer('q', t.name) from t"),
 			fails("0A000", "argument selector of mbus4.create_consumer must be known", "select mbus4.create_consumer('q', 'c', t.name) from t"),
-			fails("0A000", "as a literal or as a bind parameter", "select mbus4.create_consumer('q', 'c', 'tr' || 'ue')"),
+			fails("0A000", "as a literal or as a bind parameter", "select mbus4.create_consumer('q', 'c', lower('true'))"),
+			gives(" > q:c:true", "select mbus4.create_consumer('q', 'c', 'tr' || 'ue')"),
 			fails("42704", `"nowhere"`, "select mbus4.create_consumer($1, 'c')", "nowhere"),
 			fails("42704", "queue null", "select mbus4.create_consumer($1, 'c')", nil),
 			fails("42602", "null", "select mbus4.create_consumer('q', $1)", nil),
@@ -104,7 +106,7 @@ func TestFunctionCreateConsumer(t *testing.T) {
 func TestFunctionDropConsumer(t *testing.T) {
 	callTable{
 		queues: []string{"q", "r"},
-		before: "select mbus4.create_consumer('q', 'c'); select mbus4.create_consumer('q', 'd'); select mbus4.create_consumer('q', 'r')",
+		before: "select mbus4.create_consumer('q', 'c'); select mbus4.create_consumer('q', 'd'); select mbus4.create_consumer('q', cname => 'r')",
 		effect: `select string_agg(qname || '/' || name, ' ' order by qname, name)
 			from mbus4.consumer where qname not in ('dmq', 'semaphore_events') and name <> 'default'`,
 		columns: "drop_consumer void",
@@ -112,7 +114,8 @@ func TestFunctionDropConsumer(t *testing.T) {
 			gives(" > q/d q/r", "select mbus4.drop_consumer('q', 'c')"),
 			gives(" > q/d q/r", "select mbus4.drop_consumer($1, $2)", "q", "c"),
 			gives(" > q/d q/r", "select mbus4.drop_consumer($1, $2)", "c", "q"),
-			gives(" > q/c q/d", "select mbus4.drop_consumer($1, $2)", "q", "r"),
+			gives(" > q/c q/d", "select mbus4.drop_consumer(qname => $1, cname => $2)", "q", "r"),
+			fails("42725", "mbus4.drop_consumer(qname => 'r', cname => 'q')", "select mbus4.drop_consumer($1, $2)", "q", "r"),
 			gives(" > q/d q/r", "select mbus4.drop_consumer($1, $2)", "Q", "C"),
 			gives(" > q/d q/r", "select mbus4.drop_consumer(cname => $2, qname => $1)", "q", "c"),
 			gives(" > q/d q/r", "select mbus4.drop_consumer('q', cname := $1)", "c"),
@@ -146,8 +149,8 @@ func TestFunctionFreshIID(t *testing.T) {
 					gives("dmq.<db>.<n>\nq.<db>.<n>", "select mbus4."+name+"(x) from unnest(array['dmq', 'q']) x"),
 					gives("2", "select count(distinct i) from (select mbus4."+name+"('q') i from generate_series(1, 2)) x"),
 					gives("q", "select q.qname from mbus4.queue q where mbus4."+name+"(q.qname) like 'q.%'"),
-					fails("42704", `queue "nowhere" does not exist`, call+"($1)", "nowhere"),
-					fails("42704", "queue null does not exist", call+"($1)", nil),
+					gives("nowhere.<db>.<n>", call+"($1)", "nowhere"),
+					gives("∅", call+"($1)", nil),
 					fails("42883", "mbus4."+name+"(qname text) returns text", call+"()"),
 					fails("42883", "mbus4."+name+"(qname text)", call+"('q', 1)"),
 					fails("42883", "mbus4."+name+"(qname text)", call+"(7)"),

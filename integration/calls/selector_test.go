@@ -96,7 +96,7 @@ func TestSelectorsSelect(t *testing.T) {
 		{"mod((t.data->'n')::int, 2) = 0", "c"},
 		{"coalesce((t.data->'who')::int, 0) = 0", "a"}, // an error is no match, whatever stands around it
 		{"10 / (coalesce((t.data->'n')::int, 0) - 1) > 0", "c"},
-		{"t.iid = any ('{a,c}') and t.id > 0 and t.received is null", "ac"},
+		{"t.iid = any ('{a,c}') and t.id > 0 and t.received = '{}'", "ac"},
 		{"(t).iid = 'c' or (((t)).data) = ''", "ac"},
 		{"t.headers->'kind' = 'x'", "c"},
 		{"t.headers->'destination_queue' = 'q' and t.headers ? 'source_db' and t.headers ? 'enqueue_time'", "abc"},

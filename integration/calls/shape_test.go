@@ -2,10 +2,12 @@ package calls
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/integration/internal/forms"
 	"mbusproxy/integration/internal/harness"
 )
 
@@ -114,4 +116,64 @@ func TestBinaryParameters(t *testing.T) {
 	if got := harness.RowsText(r); r.Err != nil || got != "t|m|1|2|2000-01-01 00:00:00|t\nt|mnamed|1|2|2000-01-01 00:00:00|t" {
 		t.Errorf("%q %s", got, harness.Describe(r.Err))
 	}
+}
+
+// A row shows when its message was due, an array of who has received it, and times in its headers as local timestamps without
+// a zone, whatever call yields it; selectors see the same.
+func TestRowsInFull(t *testing.T) {
+	t.Parallel()
+	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {
+		const form = "^20[0-9]{2}-[01][0-9]-[0-3][0-9] [0-2][0-9]:[0-5][0-9]:[0-5][0-9]([.][0-9]{0,5}[1-9])?$"
+		const row = "(m).delayed_until = (m).added and (m).received = '{}' and ((m).headers->'enqueue_time')::timestamp = (m).added and " +
+			"(m).headers->'enqueue_time' ~ '" + form + "'"
+		const asSelector = "t.delayed_until = t.added and received = '{}' and (t.headers->'enqueue_time')::timestamp = added"
+		s.Want(t, "", "select mbus4.create_consumer('q', 'chosen', $1)", asSelector)
+		s.Want(t, "", "select mbus4.create_consumer('q', 'due', $1)", "t.delayed_until is not null")
+		s.Want(t, "", "select mbus4.create_consumer('q', 'none', $1)", "t.received is null or t.delayed_until is null")
+		for _, setting := range []string{
+			"set datestyle = 'German'", "set datestyle = 'SQL, DMY'", "set timezone = 'Asia/Kathmandu'",
+			"set timezone = 'Asia/Kolkata'", // IST, which means Israel's time where it is read
+			"set datestyle = 'Postgres, MDY'", "reset datestyle",
+		} {
+			s.Want(t, "", setting)
+			for _, post := range []string{"mbus4.post('q', 'n=>1', iid => 'm')", "mbus4.post('q', 'n=>1', 'h=>1', iid => 'm')"} {
+				for _, reading := range []string{
+					"mbus4.consume('q') m",
+					"mbus4.consume_q_by_default() m",
+					"mbus4.consumen('q', amt => 1) m",
+					"(select mbus4.consume(x) from unnest(array['q']) x) y (m)",
+					"mbus4.dyn_consume('q', 'true') m",
+					"mbus4.dyn_consume('q', $$" + asSelector + "$$) m",
+					"(select mbus4.dyn_consume('q', x) from (values ($$" + asSelector + "$$)) y (x)) z (m)",
+					"(select mbus4.dyn_consume('q', x) from (values ('received=''{}''')) y (x)) z (m)",
+					"(select mbus4.dyn_consume('q', x) from (values ('t.received=''{}''')) y (x)) z (m)",
+					"mbus4.take('m') m",
+					"mbus4.take_from_q_by_default('m') m",
+					"mbus4.take_from_q_by_chosen('m') m",
+					"mbus4.take_from_q_by_due('m') m",
+					"mbus4.peek('m') m",
+				} {
+					s.Want(t, "", "begin")
+					s.Want(t, "m", "select "+post)
+					if got := harness.Ask(t, s.Conn, "select "+row+" from "+reading); got != "t" {
+						t.Errorf("%s, %s, %s: %q", setting, post, reading, got)
+					}
+					s.Want(t, "", "select from mbus4.consume_q_by_none()")
+					s.Want(t, "", "rollback")
+				}
+				s.Want(t, "", "begin")
+				s.Want(t, "m", "select "+post)
+				s.Want(t, "1", "select mbus4.run_on_q($1)", "select 1 / ("+strings.ReplaceAll(row, "(m)", "($1)")+")::int, mbus4.post('r', '', ($1).headers)")
+				s.Want(t, "f", "select mbus4.peek_dmq()")
+				s.Want(t, "t", "select mbus4.run_on_r($1) is not null", "select 1 / 0")
+				s.Want(t, "t|t", "select headers->'dmq.added' ~ '"+form+"', (headers->'dmq.added')::timestamp between localtimestamp - interval '1 h' and "+
+					"localtimestamp + interval '1 h' from mbus4.consume('dmq')")
+				s.Want(t, "", "rollback")
+			}
+		}
+		// What the poster says stands.
+		s.Want(t, "m", "select mbus4.post('q', '', 'enqueue_time=>then', null, '2001-01-01', iid => 'm')")
+		s.Want(t, "2001-01-01 00:00:00|{}|then", "select delayed_until, received, headers->'enqueue_time' from mbus4.consume('q')")
+		s.Want(t, "2001-01-01 00:00:00|{}", "select delayed_until, received from mbus4.consume('q', 'due')")
+	})
 }

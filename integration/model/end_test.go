@@ -208,12 +208,12 @@ func (r *modelRun) takeOne(left []*modelCopy) bool {
 // compareTable checks that nothing is stored but what the model knows of.
 func (r *modelRun) compareTable(left int) {
 	if got := r.must(r.server, `select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id
-		where m.expires is null or m.expires > clock_timestamp()`); got != fmt.Sprint(left) {
+		where m.expires is null or m.expires > clock_timestamp() or c.qname = 'dmq'`); got != fmt.Sprint(left) {
 		r.fail("%s messages are left instead of %d", got, left)
 	}
 }
 
-// clear removes queues and triggers, and what has expired in dmq.
+// clear removes queues and triggers.
 func (r *modelRun) clear() {
 	s := r.sessions[0]
 	for _, q := range slices.Clone(r.m.queues) {

@@ -32,6 +32,9 @@ func (g *modelMessage) properties() any {
 // newPost draws a post in all its variants.
 func (r *modelRun) newPost(s *modelSession) *modelPost {
 	p := &modelPost{queue: r.anyQueue(), message: r.newMessage()}
+	if r.chance(3) {
+		p.queue = "temp.gone"
+	}
 	p.message.delayed = r.anyInstant(70, 8, 15, 7)
 	p.message.expires = r.anyInstant(75, 4, 13, 8)
 	switch draw := r.random.IntN(100); {
@@ -49,7 +52,11 @@ func (r *modelRun) newPost(s *modelSession) *modelPost {
 	case draw < 50:
 		p.headers = pick(r, []string{"h=>1", `consume_after=>"{}"`, "consume_after=>null"})
 	case draw < 51:
-		p.headers, p.malformed = "consume_after=>nonsense", true
+		p.headers, p.malformed = pick(r, []string{"consume_after=>nonsense", "Redeploy=>nonsense"}), true
+	case draw < 55:
+		p.headers, p.message.kept = pick(r, []string{"Redeploy=>true", "h=>1, Redeploy=>yes"}), true
+	case draw < 58:
+		p.headers, p.message.from = "destination=>there, Redeploy=>no", "there"
 	}
 	p.given = p.message.iid != ""
 	return p
@@ -66,7 +73,7 @@ func (r *modelRun) statement(s *modelSession, p *modelPost) forms.Step {
 		iid = g.iid
 	}
 	function, args := "mbus4.post($6, ", []any{g.data(), g.properties(), g.delayed.arg(s), g.expires.arg(s), headers, p.queue}
-	if r.chance(30) {
+	if r.chance(30) && !strings.Contains(p.queue, ".") {
 		function, args = "mbus4.post_"+p.queue+"(", args[:5]
 	}
 	rest := "$1, properties => $2, delayed_until => $3, expires => $4"
@@ -272,6 +279,10 @@ func (r *modelRun) opPutBack(s *modelSession) bool {
 	if r.chance(30) {
 		to = "dmq"
 	}
+	headers, keeps := "null", r.chance(50)
+	if keeps {
+		headers = "slice(m.headers, array['destination'])"
+	}
 	// Which message it is, and so whether it can be posted, shows only then.
 	e := expected{or: []string{"23505"}}
 	return r.serve(s, e, func(x *modelTx, out reply) error {
@@ -281,6 +292,9 @@ func (r *modelRun) opPutBack(s *modelSession) bool {
 			return err
 		}
 		p := &modelPost{queue: to, given: true, message: modelMessage{iid: rows[0].iid}}
+		if keeps {
+			p.message.from = rows[0].destination
+		}
 		for _, d := range r.m.copies {
 			if d.iid == p.message.iid && d.to == c && d.gone == x {
 				p.message.n, p.message.k = d.n, d.k
@@ -288,7 +302,7 @@ func (r *modelRun) opPutBack(s *modelSession) bool {
 		}
 		r.m.post(s, x, p, out.window, p.message.iid)
 		return nil
-	}, forms.Do("select mbus4.post($3, m.data, iid => m.iid), m.data->'n', m.headers->'destination', m.delayed_until, m.expires from mbus4.consume($1, $2) m", queue, name, to))
+	}, forms.Do("select mbus4.post($3, m.data, "+headers+", iid => m.iid)"+strings.TrimPrefix(gotColumns, "(m).iid")+" from mbus4.consume($1, $2) m", queue, name, to))
 }
 
 // others reports whether another session is in a transaction.

@@ -196,16 +196,18 @@ func (r *modelRun) opDropTrigger(s *modelSession) bool {
 }
 
 func (r *modelRun) dropTrigger(s *modelSession, from, to string) bool {
-	e := expected{code: "42704"}
+	e := expected{}
 	var trigger *modelConsumer
 	for _, c := range r.m.consumers {
 		if c.target == to && c.queue == from && c.visible(s) {
-			trigger, e.code = c, ""
+			trigger = c
 			e.waits = sure(c.held(s))
 		}
 	}
 	return r.serve(s, e, func(x *modelTx, _ reply) error {
-		trigger.gone = x
+		if trigger != nil {
+			trigger.gone = x
+		}
 		return nil
 	}, forms.Do("select mbus4.drop_trigger($1, $2)", from, to))
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,7 +26,7 @@ func (m *model) postWaits(s *modelSession, p *modelPost, now time.Time) (waits c
 			continue
 		}
 		switch {
-		case c.murky || c.expires != nil && c.expires.at.Before(now.Add(time.Second)):
+		case c.murky || c.unexpired(window{now, now.Add(time.Second)}) != surely:
 			// It may be there still, until it is swept.
 			return never, true
 		case !c.stored && c.made.foreign(s):
@@ -44,7 +45,7 @@ func (m *model) postRefused(s *modelSession, p *modelPost) string {
 	switch wanted := m.subscribers(s, p.queue, &p.message); {
 	case p.malformed:
 		return "22P02"
-	case m.queue(s, p.queue) == nil:
+	case m.queue(s, p.queue) == nil && !strings.HasPrefix(p.queue, "temp."):
 		return "42704"
 	case len(wanted) > 0 && !slices.ContainsFunc(wanted, func(c *modelConsumer) bool { return m.holder(s, c, p) == nil }):
 		return "23505"
@@ -75,7 +76,11 @@ func (m *model) post(s *modelSession, x *modelTx, p *modelPost, w window, iid st
 		}
 		return d == nil
 	})
-	for _, queue := range m.ways(s, []string{p.queue}, &g) {
+	var ways []string
+	if !g.kept {
+		ways = m.ways(s, []string{p.queue}, &g)
+	}
+	for _, queue := range ways {
 		m.place++
 		f := p.message
 		f.iid, f.place, f.destined, f.copied = "", m.place, queue, true
@@ -86,7 +91,7 @@ func (m *model) post(s *modelSession, x *modelTx, p *modelPost, w window, iid st
 
 func (m *model) copiesOf(s *modelSession, x *modelTx, g *modelMessage, w window, given bool, original string, wanted func(*modelConsumer) bool) (out []*modelCopy) {
 	avail := w
-	if g.delayed != nil {
+	if g.delayed != nil && g.destined != "dmq" {
 		avail = window{later(w.from, g.delayed.at), later(w.to, g.delayed.at)}
 	}
 	farthest := time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -9,10 +9,14 @@ import (
 )
 
 // got is a message as a call yields it; see gotColumns.
-type got struct{ iid, n, destination, delayed, expires string }
+type got struct{ iid, n, destination, delayed, expires, received string }
 
 // gotColumns selects what got holds from a message m.
-const gotColumns = "(m).iid, (m).data->'n', (m).headers->'destination', (m).delayed_until, (m).expires"
+const gotColumns = "(m).iid, (m).data->'n', (m).headers->'destination', " +
+	"case (m).delayed_until when (m).added then '" + whenAdded + "' else (m).delayed_until::text end, (m).expires, (m).received"
+
+// whenAdded stands for the time when a message was added: who says nothing else has it due then.
+const whenAdded = "added"
 
 func parseGot(text string) (out []got) {
 	if text == "" {
@@ -20,7 +24,7 @@ func parseGot(text string) (out []got) {
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		f := strings.Split(line, "|")
-		out = append(out, got{f[0], f[1], f[2], f[3], f[4]})
+		out = append(out, got{f[0], f[1], f[2], f[3], f[4], f[5]})
 	}
 	return out
 }
@@ -30,7 +34,13 @@ func (g got) is(s *modelSession, c *modelCopy, database string) error {
 	if c.iid == "" && !strings.HasPrefix(g.iid, c.destined+"."+database+".") {
 		return fmt.Errorf("a copy for queue %s has the iid %s", c.destined, g.iid)
 	}
-	want := got{g.iid, fmt.Sprint(c.n), c.to.queue, c.delayed.text(s), c.expires.text(s)}
+	want := got{g.iid, fmt.Sprint(c.n), c.to.queue, c.delayed.text(s), c.expires.text(s), "{}"}
+	if c.to.queue == "dmq" && c.from != "" {
+		want.destination = c.from
+	}
+	if c.delayed == nil {
+		want.delayed = whenAdded
+	}
 	if g != want {
 		return fmt.Errorf("got %+v, want %+v", g, want)
 	}

@@ -102,12 +102,8 @@ func (r *modelRun) opPeekQueue(s *modelSession) bool {
 // opGenerate draws an iid for a message to be posted later.
 func (r *modelRun) opGenerate(s *modelSession) bool {
 	queue := r.anyQueue()
-	e := expected{}
-	if r.m.queue(s, queue) == nil {
-		e.code = "42704"
-	}
 	function := pick(r, []string{"generate_new_msgiid", "get_iid"})
-	return r.serve(s, e, func(_ *modelTx, out reply) error {
+	return r.serve(s, expected{}, func(_ *modelTx, out reply) error {
 		if before := len(r.iids); len(out.text) > 0 {
 			if r.remember(out.text); len(r.iids) > before {
 				return nil

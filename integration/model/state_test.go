@@ -117,6 +117,8 @@ type modelMessage struct {
 	expires  *instant
 	after    []string
 	destined string // queue
+	from     string // the header destination as posted, which dmq keeps
+	kept     bool   // the header Redeploy keeps it from being copied
 	copied   bool   // along a trigger: those of one statement come in any order
 }
 
@@ -209,10 +211,10 @@ func (m *model) subscribers(s *modelSession, queue string, g *modelMessage) (out
 	return out
 }
 
-// unexpired says whether the copy may still be delivered, as far as its expiry goes.
+// unexpired says whether the copy may still be delivered, as far as its expiry goes. What lies in dmq does not expire.
 func (c *modelCopy) unexpired(w window) certainty {
 	switch {
-	case c.expires == nil || c.expires.at.After(w.to):
+	case c.expires == nil || c.expires.at.After(w.to) || c.to.queue == "dmq":
 		return surely
 	case !c.expires.at.After(w.from):
 		return never

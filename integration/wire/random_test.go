@@ -137,15 +137,12 @@ var standIns = strings.ReplaceAll(`
 			m MESSAGE;
 			n int = 0;
 		begin
-			if exec is null then
-				raise null_value_not_allowed using message = 'the statement to run must not be null';
-			end if;
 			loop
 				select * into m from mbus4.at_consume('q1', 'default', '1');
 				exit when not found;
-				n = n + 1;
 				begin
 					execute exec using m;
+					n = n + 1;
 				exception when others then
 					perform mbus4.at_post_full('dmq', m.data, null, m.properties, null, null, m.iid, '1');
 				end;

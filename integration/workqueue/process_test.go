@@ -55,6 +55,21 @@ func TestWorkQueueHandlers(t *testing.T) {
 			}
 		})
 	}
+	t.Run("computed", func(t *testing.T) {
+		t.Parallel()
+		forms.ForEach(t, nil, func(t *testing.T, s *forms.Session) {
+			addMessages(t, s.Conn, 3)
+			harness.Ask(t, s.Conn, "create sequence evaluated; select set_config('app.into', 'insert into done(n) ', false)")
+			s.Want(t, "", "call mbus4.process_queue(pg_backend_pid(), current_setting('app.into') || 'values (' || nextval('evaluated') || ')')")
+			harness.Want(t, s.Conn, "1|1|3", "select min(n), max(n), count(*) from done")
+			addMessages(t, s.Conn, 1)
+			s.Want(t, "", "call mbus4.process_queue($1::int + 1, format('insert into done(n) select %s', $2::int))", 1, 7)
+			harness.Want(t, s.Conn, "7|1", "select max(n), nextval('evaluated') - 1 from done")
+			addMessages(t, s.Conn, 1)
+			s.Want(t, "", "call mbus4.process_queue(1, nullif('', $1))", "") // without a handler
+			harness.Want(t, s.Conn, "0|4", "select (select count(*) from mbus4.work_queue), count(*) from done")
+		})
+	})
 	t.Run("encodings and escapes", func(t *testing.T) {
 		t.Parallel()
 		conn := harness.Connect(t, harness.Proxied(), harness.NewQueueDatabase(t))

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -52,10 +53,13 @@ type valueOf func(n int) (wire.Value, bool)
 // that refuses one of the selectors.
 func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
 	for _, v := range p.Selectors() {
-		if v.Param > 0 && get == nil {
+		if len(v.Parameters()) > 0 && get == nil {
 			continue
 		}
-		text := read(v, sqlfuncs.Text, get)
+		text, r := read(v, sqlfuncs.Text, get)
+		if r != nil {
+			return p.Refuse(v.Offset, *r)
+		}
 		if text == nil || strings.TrimSpace(*text) == "" {
 			continue
 		}
@@ -75,27 +79,76 @@ func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.Statement
 }
 
 // read returns the text of a value of type t; nil for null.
-func read(v plan.Value, t sqlfuncs.Type, get valueOf) *string {
+func read(v plan.Value, t sqlfuncs.Type, get valueOf) (*string, *plan.Refusal) {
 	switch {
 	case v.Null:
-		return nil
+		return nil, nil
+	case len(v.Joined) > 0:
+		return join(v.Joined, get)
 	case v.Param == 0:
-		return &v.Text
+		return &v.Text, nil
+	case v.Bare:
+		t = sqlfuncs.Void
 	}
-	sent, ok := get(v.Param)
+	return parameter(v.Param, t, get)
+}
+
+// join reads values that make up one.
+func join(values []plan.Value, get valueOf) (*string, *plan.Refusal) {
+	whole := ""
+	for _, v := range values {
+		text, r := read(v, sqlfuncs.Text, get)
+		if text == nil || r != nil {
+			return nil, r
+		}
+		whole += *text
+	}
+	return &whole, nil
+}
+
+// parameter returns the text of parameter $n, which is of type t; with Void nothing is known of its type. It is nil for null.
+func parameter(n int, t sqlfuncs.Type, get valueOf) (*string, *plan.Refusal) {
+	sent, ok := get(n)
 	if !ok || sent.Null { // of a parameter that was not sent the server says so
-		return nil
+		return nil, nil
 	}
 	text := string(sent.Bytes) // a text is the same in both formats
 	if sent.Format != 0 {
 		switch t {
+		case sqlfuncs.Void:
+			return nil, &plan.Refusal{
+				Code:    codeFeatureNotSupported,
+				Message: fmt.Sprintf("parameter $%d has come in binary form, and its type must be known before the statement runs", n),
+				Hint:    fmt.Sprintf("Cast it to its type, for example $%d::text.", n),
+			}
 		case sqlfuncs.Boolean:
 			text = strconv.FormatBool(text == "\x01")
 		case sqlfuncs.Integer, sqlfuncs.BigInt:
 			text = integerText(sent.Bytes)
 		}
 	}
-	return &text
+	return &text, nil
+}
+
+// expression puts the values of parameters into an expression.
+func expression(pieces []plan.ExprPiece, get valueOf) (string, *plan.Refusal) {
+	var sql strings.Builder
+	for _, p := range pieces {
+		sql.WriteString(p.SQL)
+		if p.Param == 0 {
+			continue
+		}
+		text, r := parameter(p.Param, p.Type, get)
+		switch {
+		case r != nil:
+			return "", r
+		case text == nil:
+			sql.WriteString("null")
+		default:
+			sql.WriteString(sqlfuncs.QuoteLiteral(*text))
+		}
+	}
+	return sql.String(), nil
 }
 
 // integerText reads an integer in binary format, of whatever size; anything else gives no number.
@@ -123,7 +176,7 @@ func (m *preludeMaker) addPreludes(ctx context.Context, sc pipeline.StatementCon
 	texts := make([]string, len(steps))
 	for i, s := range steps {
 		if v, found := firstParameter(s); found {
-			return p.Refuse(v.Offset, noParameter(v.Param))
+			return p.Refuse(v.Offset, noParameter(v.Parameters()[0]))
 		}
 		text, r := m.code(ctx, sc, s, nil)
 		if r != nil {
@@ -137,7 +190,7 @@ func (m *preludeMaker) addPreludes(ctx context.Context, sc pipeline.StatementCon
 // firstParameter returns, of the arguments of a call that are parameters, the one that comes first in the text.
 func firstParameter(s plan.Prelude) (first plan.Value, found bool) {
 	for _, v := range s.Args {
-		if v.Param > 0 && (!found || v.Offset < first.Offset) {
+		if len(v.Parameters()) > 0 && (!found || v.Offset < first.Offset) {
 			first, found = v, true
 		}
 	}
@@ -168,12 +221,20 @@ func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementCon
 
 // code returns the PL/pgSQL that does the work of one call.
 func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s plan.Prelude, get valueOf) (string, *plan.Refusal) {
-	args := make(map[string]*string, len(s.Args))
+	args, expressions := make(map[string]*string, len(s.Args)), map[string]string{}
 	for _, p := range s.Func.Params {
-		args[p.Name] = read(s.Args[p.Name], p.Type, get)
+		v, r := s.Args[p.Name], (*plan.Refusal)(nil)
+		if len(v.Expression) > 0 {
+			expressions[p.Name], r = expression(v.Expression, get)
+		} else {
+			args[p.Name], r = read(v, p.Type, get)
+		}
+		if r != nil {
+			return "", r
+		}
 	}
 	text, err := m.texts.Prelude(m.db.Site(), calls.PreludeCall{
-		Func: s.Func, Args: args, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
+		Func: s.Func, Name: s.Name, Args: args, Expressions: expressions, Number: s.Call, Secret: sc.Secret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) { return m.nested(ctx, sc, text) },
 	})
 	if err != nil {

@@ -131,14 +131,16 @@ func (g *shown) statement(sql string, prepared bool) string {
 }
 
 func (g *shown) step(s plan.Prelude) string {
-	args := map[string]*string{}
+	args, expressions := map[string]*string{}, map[string]string{}
 	for name, v := range s.Args {
-		if !v.Null {
+		if len(v.Expression) > 0 {
+			expressions[name] = v.Expression[0].SQL
+		} else if !v.Null {
 			args[name] = &v.Text
 		}
 	}
 	code, err := g.texts.Prelude(g.site, calls.PreludeCall{
-		Func: s.Func, Args: args, Number: s.Call, Secret: shownSecret, Guard: s.Guard,
+		Func: s.Func, Name: s.Name, Args: args, Expressions: expressions, Number: s.Call, Secret: shownSecret, Guard: s.Guard,
 		Rewrite: func(text string) (string, error) {
 			if p := g.rewriter.Rewrite(g.t.Context(), text, plan.Session{Encoding: "UTF8"}, g.env); p != nil {
 				text = p.SQL()

@@ -99,7 +99,7 @@ func beforeTable(text string, t lex.Token) bool {
 func (u *Unqualified) mayName(s string, k lex.Kind) bool {
 	switch k {
 	case lex.Word:
-		s = strings.ToLower(s)
+		s = sqlfuncs.Fold(s)
 	case lex.Name:
 		s = s[1 : len(s)-1]
 	default:

@@ -131,7 +131,7 @@ func (u *Unqualified) endsIn(text []byte) bool {
 	if start > 0 && t[start-1] == '.' {
 		return false // with a schema
 	}
-	_, ok := u.Lookup(strings.ToLower(string(t[start:])))
+	_, ok := u.Lookup(sqlfuncs.Fold(string(t[start:])))
 	return ok
 }
 

@@ -6,12 +6,28 @@ import (
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
+	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/tree"
 	"mbusproxy/sqlfuncs"
 )
 
 const codeWrongObjectType = "42809"
+
+// checkStored refuses all calls of a statement that stores its expressions: what serves a call must not get into the database,
+// whatever the call does.
+func (st *statement) checkStored(stmt *pg_query.Node) *plan.Refusal {
+	if _, ok := tree.Evaluates(stmt); ok {
+		return nil
+	}
+	if explained := stmt.GetExplainStmt().GetQuery(); explained != nil {
+		stmt = explained
+	}
+	if stmt.GetViewStmt() != nil || stmt.GetCreateTableAsStmt() != nil {
+		return refusePosition(st.calls[0], placeView)
+	}
+	return refusePosition(st.calls[0], "this statement")
+}
 
 // checkProcedures refuses functions in CALL and procedures anywhere else, as Postgres does.
 func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
@@ -112,14 +128,15 @@ func (st *statement) isPrelude(n any) bool {
 	return c != nil && c.match.Func.Prelude
 }
 
-// boundArgs returns those parameters of a call with a prelude statement whose arguments are parameters of the protocol.
+// boundArgs returns those parameters of a call with a prelude statement whose arguments the statement must hold though it does not
+// use them: for the parameters of the protocol in them, and for what is wrong with them.
 func (c *call) boundArgs() []sqlfuncs.Param {
 	if !c.match.Func.Prelude {
 		return nil
 	}
 	var out []sqlfuncs.Param
 	for _, p := range c.match.Func.Visible() {
-		if c.values[p.Name].Param > 0 {
+		if g := c.values[p.Name]; g.Param > 0 || len(g.Parts) > 0 || g.Computed != (lex.Span{}) {
 			out = append(out, p)
 		}
 	}

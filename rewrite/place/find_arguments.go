@@ -3,7 +3,6 @@ package place
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -66,7 +65,7 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 				refuse(tooManyArguments)
 				return
 			}
-			p = &params[i]
+			p = &params[c.place(i)]
 		}
 		if _, twice := c.args[p.Name]; twice {
 			refuse("Parameter " + p.Shown() + " is given twice.")
@@ -89,9 +88,28 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 	}
 }
 
+// place returns the index of the parameter that the argument at place i, which has no name, is for: its own, but in
+// create_consumer('c', qname => 'q') the queue is given, so the other one is the consumer.
+func (c *call) place(i int) int {
+	if i > 0 || !c.match.Func.EitherOrder {
+		return i
+	}
+	for _, a := range c.list {
+		if na := a.GetNamedArgExpr(); na != nil && paramNamed(c.match.Func.Params[:1], na.Name) != nil {
+			return 1
+		}
+	}
+	return i
+}
+
+// eitherOrder reports whether the call's first two arguments may stand in either order: neither is named.
+func (c *call) eitherOrder() bool {
+	return c.match.Func.EitherOrder && len(c.list) > 1 && c.list[0].GetNamedArgExpr() == nil && c.list[1].GetNamedArgExpr() == nil
+}
+
 // paramNamed returns the parameter with that name, in any case, or nil.
 func paramNamed(params []sqlfuncs.Param, name string) *sqlfuncs.Param {
-	name = strings.ToLower(name)
+	name = sqlfuncs.Fold(name)
 	for i := range params {
 		if params[i].Name == name || (params[i].Alias != "" && params[i].Alias == name) {
 			return &params[i]
@@ -164,7 +182,7 @@ func (c *call) paramOf(i int) sqlfuncs.Param {
 	if na := c.list[i].GetNamedArgExpr(); na != nil {
 		return *paramNamed(params, na.Name)
 	}
-	return params[i]
+	return params[c.place(i)]
 }
 
 // param returns the parameter of that name of the call's function. All functions that one text serves have it.

@@ -1,6 +1,8 @@
 package place
 
 import (
+	"strings"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -66,14 +68,22 @@ func readCall(s *tree.Source, fc *pg_query.FuncCall, void []int, unqualified *de
 	switch {
 	case len(fc.Funcname) == 1:
 		words = 1
-		match, ok = unqualified.Lookup(tree.NameOf(fc.Funcname[0]))
-	case len(fc.Funcname) == 2 && tree.NameOf(fc.Funcname[0]) == sqlfuncs.Schema:
-		match, ok = sqlfuncs.Lookup(tree.NameOf(fc.Funcname[1]))
+	case len(fc.Funcname) != 2 || tree.NameOf(fc.Funcname[0]) != sqlfuncs.Schema:
+		return nil
+	}
+	first := s.At(int(fc.Location))
+	name := tree.NameOf(fc.Funcname[len(fc.Funcname)-1])
+	if sqlfuncs.IsCut(name) {
+		name = wholeName(s, first+words-1, name)
+	}
+	if words == 1 {
+		match, ok = unqualified.Lookup(name)
+	} else {
+		match, ok = sqlfuncs.Lookup(name)
 	}
 	if !ok {
 		return nil
 	}
-	first := s.At(int(fc.Location))
 	open := first + words
 	if first < 0 || s.Kind(open) != tree.TokOpen {
 		return nil
@@ -90,6 +100,29 @@ func readCall(s *tree.Source, fc *pg_query.FuncCall, void []int, unqualified *de
 	}
 	return c
 }
+
+// wholeName returns a name that the parser may have cut off, as it stands in the text: its token is i.
+func wholeName(s *tree.Source, i int, name string) string {
+	if i < 0 || i >= len(s.Toks) {
+		return name
+	}
+	text := s.Text[s.Toks[i].Start:s.Toks[i].End]
+	if len(text) > 2 && text[1] == '&' { // U&"…"
+		text = text[2:]
+	}
+	if quoted, ok := strings.CutPrefix(text, `"`); ok {
+		text = strings.TrimSuffix(quoted, `"`)
+	} else {
+		text = sqlfuncs.Fold(text)
+	}
+	if !strings.HasPrefix(text, name) {
+		return name // it has escapes
+	}
+	return text
+}
+
+// identifier is the call's name, quoted, as the server knows it: what a column or table that is named after the call is called.
+func (c *call) identifier() string { return sqlfuncs.QuoteIdent(sqlfuncs.CutIdent(c.match.Name)) }
 
 // native reports whether the call is served by an expression in its place that has an effect, and so must not be copied.
 func (c *call) native() bool { return c.match.Func.Effect == sqlfuncs.Native && !c.match.Func.Prelude }

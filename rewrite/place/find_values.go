@@ -1,9 +1,11 @@
 package place
 
 import (
+	"strconv"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/plan"
@@ -49,9 +51,9 @@ func (st *statement) readValues(c *call) *plan.Refusal {
 		}
 		g := plan.Given{Value: plan.Value{Offset: c.Start, Text: p.Default, Null: p.Default == ""}}
 		if a, ok := c.args[p.Name]; ok {
-			if g, ok = st.readValue(a, p.Type); !ok {
+			if g, ok = st.readArgument(a, p); !ok {
 				r := refuseValue(c, p, a.Start)
-				if !st.bound && g.Param > 0 {
+				if !st.bound && tree.Has(isParameter, a.node) {
 					r.Detail = "Parameters of this statement are known only when it is executed."
 				}
 				return r
@@ -66,6 +68,86 @@ func (st *statement) readValues(c *call) *plan.Refusal {
 	}
 	return nil
 }
+
+// readArgument reads an argument that is a value, or is made up of values, or that the prelude statement can evaluate.
+func (st *statement) readArgument(a argument, p sqlfuncs.Param) (plan.Given, bool) {
+	g, ok := st.readValue(a, p.Type)
+	if !ok && p.Type == sqlfuncs.Text {
+		g, ok = st.readJoined(a)
+	}
+	if !ok && p.Computed {
+		g, ok = st.readComputed(a)
+	}
+	return g, ok
+}
+
+// readJoined reads an argument that is texts and parameters with || between them.
+func (st *statement) readJoined(a argument) (plan.Given, bool) {
+	g := plan.Given{Value: plan.Value{Offset: a.Start}}
+	n := a.node
+	for tc := n.GetTypeCast(); tc != nil && castKeeps(tc.TypeName, sqlfuncs.Text); tc = n.GetTypeCast() {
+		n = tc.Arg
+	}
+	x := n.GetAExpr()
+	if x == nil || x.Kind != pg_query.A_Expr_Kind_AEXPR_OP || len(x.Name) != 1 || tree.NameOf(x.Name[0]) != "||" || x.Lexpr == nil {
+		return g, false
+	}
+	for _, side := range []*pg_query.Node{x.Lexpr, x.Rexpr} {
+		part := argument{Span: a.Span, node: side}
+		value, ok := st.readValue(part, sqlfuncs.Text)
+		if !ok {
+			value, ok = st.readJoined(part)
+		} else if value.Param == 0 && !value.Null && !isText(side) {
+			ok = false // the server may write a number in another way
+		}
+		if !ok {
+			return g, false
+		}
+		value.Bare = value.Param > 0 && side.GetTypeCast() == nil
+		g.Parts = append(g.Parts, value)
+	}
+	return g, true
+}
+
+// isText reports whether a literal with casts is a string.
+func isText(n *pg_query.Node) bool {
+	for tc := n.GetTypeCast(); tc != nil; tc = n.GetTypeCast() {
+		n = tc.Arg
+	}
+	return n.GetAConst().GetSval() != nil
+}
+
+// readComputed reads an argument that must be evaluated.
+func (st *statement) readComputed(a argument) (plan.Given, bool) {
+	g := plan.Given{Value: plan.Value{Offset: a.Start}, Computed: a.Span}
+	if len(st.below(a.node.ProtoReflect())) > 0 || tree.Has(isParameter, a.node) && !st.bound {
+		return g, false
+	}
+	casts := map[int32]sqlfuncs.Type{} // by the parameter's place
+	tree.Walk(a.node.ProtoReflect(), func(m protoreflect.Message) bool {
+		if tc, ok := m.Interface().(*pg_query.TypeCast); ok && tc.Arg.GetParamRef() != nil {
+			for _, t := range []sqlfuncs.Type{sqlfuncs.Text, sqlfuncs.Boolean, sqlfuncs.Integer, sqlfuncs.BigInt} {
+				if castKeeps(tc.TypeName, t) {
+					casts[tc.Arg.GetParamRef().Location] = t
+				}
+			}
+		}
+		return true
+	})
+	s := st.src
+	for i := s.At(a.Start); i < s.From(a.End); i++ {
+		if s.Kind(i) == pg_query.Token_PARAM {
+			n, err := strconv.Atoi(s.Text[s.Toks[i].Start+1 : s.Toks[i].End])
+			if err != nil || n == 0 {
+				return g, false
+			}
+			g.Params = append(g.Params, plan.ParamPlace{Span: s.Span(i, i+1), Number: n, Type: casts[int32(s.Toks[i].Start)]})
+		}
+	}
+	return g, true
+}
+
+func isParameter(n any) bool { _, ok := n.(*pg_query.ParamRef); return ok }
 
 // readValue reads an argument that is a literal or a parameter of the protocol, perhaps with casts that change nothing
 // about it. It returns false for anything else.

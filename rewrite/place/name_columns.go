@@ -18,7 +18,7 @@ func (st *statement) nameTargets(list []*pg_query.Node) {
 		}
 		c.named = true
 		end := st.exprEnd(t, c)
-		st.ed.Extend(c.Span, end, func(o *splice.Output) { o.Write(" as "+sqlfuncs.QuoteIdent(c.match.Name), end) })
+		st.ed.Extend(c.Span, end, func(o *splice.Output) { o.Write(" as "+c.identifier(), end) })
 	}
 }
 

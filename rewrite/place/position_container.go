@@ -26,17 +26,11 @@ func (st *statement) container(stmt *pg_query.Node, reg tree.Region) *plan.Refus
 		at.First = st.src.Find(reg.First, reg.End, tree.TokOpen) + 1
 		at.End = st.src.Toks[at.First-1].Match
 	case *pg_query.Node_CreateTableAsStmt:
-		if n.CreateTableAsStmt.Objtype != pg_query.ObjectType_OBJECT_TABLE {
-			where = placeView
-			break
-		}
 		inner = n.CreateTableAsStmt.Query
 		at.First = st.src.Find(reg.First, reg.End, pg_query.Token_AS) + 1
 		at.End = st.src.WithoutWithData(at.End)
 	case *pg_query.Node_DeclareCursorStmt:
 		where = "DECLARE CURSOR"
-	case *pg_query.Node_ViewStmt:
-		where = placeView
 	case *pg_query.Node_CallStmt:
 		if c := st.callOf(n.CallStmt.Funccall); c != nil {
 			st.placeExpr(c)

@@ -121,7 +121,7 @@ func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
 		i += 2
 	}
 	end := s.Toks[i-1].End
-	st.ed.Extend(c.Span, end, func(o *splice.Output) { o.Write(" as "+sqlfuncs.QuoteIdent(c.match.Name), end) })
+	st.ed.Extend(c.Span, end, func(o *splice.Output) { o.Write(" as "+c.identifier(), end) })
 }
 
 // from places the calls in a FROM clause that is evaluated once.

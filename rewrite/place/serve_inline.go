@@ -3,6 +3,7 @@ package place
 import (
 	"strconv"
 
+	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/splice"
 	"mbusproxy/sqlfuncs"
@@ -57,7 +58,7 @@ func (st *statement) refer(c *call, name string) {
 			o.Write("pg_catalog.unnest(array(select "+result+" from "+name+"))", c.Start)
 			return
 		}
-		o.Write("(select "+result+" as "+sqlfuncs.QuoteIdent(c.match.Name)+" from "+name+")"+st.asRow(c), c.Start)
+		o.Write("(select "+result+" as "+c.identifier()+" from "+name+")"+st.asRow(c), c.Start)
 	}
 	st.ed.Add(c.Span, c.ref)
 }
@@ -101,6 +102,10 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 		if c.mayProject() && p.Type == sqlfuncs.Text {
 			before, after = plan.NoRow+"((", "), '')"
 		}
+		if c.values[p.Name].Computed != (lex.Span{}) {
+			// The prelude statement has evaluated it. The planner sees that here it need not be.
+			before, after = "(case when true then null else (", ") end)"
+		}
 		o.Write(before, a.Start)
 		st.ed.Render(o, a.Span)
 		o.Write(after+cast, a.Start)
@@ -125,7 +130,7 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 // its arguments.
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
-		Given: map[string]bool{}, Fixed: map[string]bool{}, Rows: rows,
+		Given: map[string]bool{}, Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
 		Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: c.function,
 	}
 	for p := range c.args {
@@ -153,7 +158,7 @@ func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment
 // names returns the names that the SQL of a call has in it.
 func (st *statement) names(c *call, name string) sqlfuncs.Names {
 	return sqlfuncs.Names{
-		Call: name, Called: sqlfuncs.QuoteIdent(c.match.Name), Hstore: st.env.HstoreSchema,
+		Call: name, Called: c.identifier(), Hstore: st.env.HstoreSchema,
 		Number: strconv.Itoa(c.number), Mark: mark(c.number),
 	}
 }

@@ -99,7 +99,9 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 		rows = &callRows{st: st, name: name}
 		at.rows = append(at.rows, rows)
 	}
-	use := sqlfuncs.Use{Given: map[string]bool{}, Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: true, Numbered: true}
+	use := sqlfuncs.Use{
+		Given: map[string]bool{}, EitherOrder: c.eitherOrder(), Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: true, Numbered: true,
+	}
 	for p := range c.args {
 		use.Given[p] = true
 	}
@@ -112,7 +114,7 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 	// Volatile, as the call was: see placeInSet.
 	c.from = fmt.Sprintf(" from %s where n = %d and pg_catalog.clock_timestamp() is not null limit 1", rows.name, c.number)
 	c.ref = func(o *splice.Output) {
-		o.Write("(select "+c.column+" as "+sqlfuncs.QuoteIdent(c.match.Name)+c.from+")"+st.asRow(c), c.Start)
+		o.Write("(select "+c.column+" as "+c.identifier()+c.from+")"+st.asRow(c), c.Start)
 	}
 	st.ed.Add(c.Span, c.ref)
 	return nil

@@ -42,9 +42,10 @@ type callSet struct {
 
 // setKey is what the calls of a set have in common.
 type setKey struct {
-	point  *point
-	serves string
-	level  int
+	point       *point
+	serves      string
+	eitherOrder bool
+	level       int
 }
 
 // placeInSet puts a call that is evaluated once into a set.
@@ -52,7 +53,7 @@ func (st *statement) placeInSet(c *call, ctx context) *plan.Refusal {
 	if st.takesSet(c) || tree.HasOutside(st.isSet, c.list...) {
 		return refusePosition(c, placeMany)
 	}
-	key := setKey{point: ctx.point, serves: c.match.Func.Serves}
+	key := setKey{point: ctx.point, serves: c.match.Func.Serves, eitherOrder: c.eitherOrder()}
 	for _, a := range c.list {
 		for _, inner := range st.below(a.ProtoReflect()) {
 			if inner.set != nil {
@@ -118,7 +119,9 @@ func (s *callSet) write(o *splice.Output) {
 	}
 	o.Write(") as (", at)
 	before, between, after := rowList(s.guards)
-	use := sqlfuncs.Use{Given: map[string]bool{}, Rows: true, Numbered: true, Ordered: st.env.Ordered, Selective: st.env.Selective}
+	use := sqlfuncs.Use{
+		Given: map[string]bool{}, EitherOrder: s.calls[0].eitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered, Selective: st.env.Selective,
+	}
 	for i, c := range s.calls {
 		for p := range c.args {
 			use.Given[p] = true

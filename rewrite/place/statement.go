@@ -50,6 +50,7 @@ func (st *statement) place(stmt *pg_query.Node, reg tree.Region) *plan.Refusal {
 		}
 	}
 	if r := first(
+		func() *plan.Refusal { return st.checkStored(stmt) },
 		func() *plan.Refusal { return st.checkProcedures(stmt) },
 		func() *plan.Refusal { return st.checkPreludes(stmt) },
 	); r != nil {

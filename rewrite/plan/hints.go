@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"mbusproxy/sqlfuncs"
@@ -10,6 +11,9 @@ import (
 // changedHint is the hint of 42725 where a call without the schema no longer means a function of ours.
 const changedHint = "The search_path, or what is in it, has changed since the statement was read. Write the schema, prepare the statement again, " +
 	"or send it in a message of its own."
+
+// eitherOrder matches the message of 42725 where each of two arguments may be the queue: the function, and both.
+var eitherOrder = regexp.MustCompile(`^(mbus4\.[a-z_]+)\('([^']*)', '([^']*)'\) may mean either order`)
 
 // hintFor returns the hint of an error that the engine raises. c is the call that failed, nil where that is not known.
 func hintFor(code, message string, c *callSite) string {
@@ -45,6 +49,10 @@ func hintFor(code, message string, c *callSite) string {
 	case "42725":
 		if strings.Contains(message, " no longer means ") {
 			return changedHint
+		}
+		if m := eitherOrder.FindStringSubmatch(message); m != nil {
+			return fmt.Sprintf(`Name the arguments: %[1]s(qname => '%[2]s', cname => '%[3]s') is about consumer "%[3]s" of queue "%[2]s", `+
+				`%[1]s(qname => '%[3]s', cname => '%[2]s') about consumer "%[2]s" of queue "%[3]s".`, m[1], m[2], m[3])
 		}
 		form := "consume(qname, cname)"
 		switch {
@@ -120,6 +128,7 @@ const (
 	fileHstore    = "hstore_io.c"  // reads hstores
 	fileArrays    = "arrayfuncs.c" // reads arrays
 	fileTimes     = "datetime.c"   // reads times
+	fileBooleans  = "bool.c"       // reads booleans
 )
 
 // editUnseen adds a hint to an error about a call that the proxy did not see, since it stands in a function, say, or is

@@ -31,8 +31,7 @@ func (p *Plan) Transfer(text string, from, to []lex.Literal) *Plan {
 	if len(p.given) > 0 {
 		q.given = make([]Given, len(p.given))
 		for i, g := range p.given {
-			g.Offset, g.Literal = m.Move(g.Offset), m.MoveSpan(g.Literal)
-			q.given[i] = g
+			q.given[i] = g.move(m)
 		}
 	}
 	if len(p.stmts) > 0 {

@@ -43,28 +43,28 @@ step 1: process_queue, current_process_id "-1" at 25, handler null at 29
 # other casts may change it
 call mbus4.process_queue('1'::text::int)
 ----
-error 0A000 at "'1'::text::i": argument current_process_id of mbus4.process_queue must be known before the statement runs
-  hint: Give current_process_id as a literal or as a bind parameter.
+call done_process_queue((case when true then null else ('1'::text::int) end)::integer, null::pg_catalog.text)
+step 1: process_queue, current_process_id evaluated "'1'::text::int" at 25, handler null at 5
 
 call mbus4.process_queue(1.5::int)
 ----
-error 0A000 at "1.5::int)": argument current_process_id of mbus4.process_queue must be known before the statement runs
-  hint: Give current_process_id as a literal or as a bind parameter.
+call done_process_queue((case when true then null else (1.5::int) end)::integer, null::pg_catalog.text)
+step 1: process_queue, current_process_id evaluated "1.5::int" at 25, handler null at 5
 
 call mbus4.process_queue(true::int)
 ----
-error 0A000 at "true::int)": argument current_process_id of mbus4.process_queue must be known before the statement runs
-  hint: Give current_process_id as a literal or as a bind parameter.
+call done_process_queue((case when true then null else (true::int) end)::integer, null::pg_catalog.text)
+step 1: process_queue, current_process_id evaluated "true::int" at 25, handler null at 5
 
 call mbus4.process_queue(pg_backend_pid())
 ----
-error 0A000 at "pg_backend_p": argument current_process_id of mbus4.process_queue must be known before the statement runs
-  hint: Give current_process_id as a literal or as a bind parameter.
+call done_process_queue((case when true then null else (pg_backend_pid()) end)::integer, null::pg_catalog.text)
+step 1: process_queue, current_process_id evaluated "pg_backend_pid()" at 25, handler null at 5
 
 call mbus4.process_queue(1, 'a' || 'b')
 ----
-error 0A000 at "'a' || 'b')": argument handler of mbus4.process_queue must be known before the statement runs
-  hint: Give handler as a literal or as a bind parameter.
+call done_process_queue((1)::integer, ('a' || 'b')::pg_catalog.text)
+step 1: process_queue, current_process_id "1" at 25, handler ("a" || "b") at 28
 
 call mbus4.process_queue(mbus4.release_messages(1)::int)
 ----

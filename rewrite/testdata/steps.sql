@@ -142,7 +142,7 @@ error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in DECLARE CURSOR
 
 create view v as select mbus4.run_on_q('x')
 ----
-error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in this statement
+error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in a view
   hint: Call it in a statement of its own, for example: select mbus4.run_on_q(…).
 
 with r as (select mbus4.run_on_q('x') n) select n from r
@@ -276,12 +276,32 @@ select * from mbus4.run_on_q('x') limit 0
 error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in a SELECT with LIMIT
   hint: Call it in a statement of its own, for example: select mbus4.run_on_q(…).
 
-# arguments that are not known before
-select mbus4.run_on_q('a' || 'b')
+# arguments that must be evaluated
+select mbus4.run_on_q('a' || 'b'), mbus4.run_on_q('a' || $1 || ($2)::text), mbus4.run_on_q(format('%s%s', $3::int, $1) /* $4 */)
 ----
-error 0A000 at "'a' || 'b')": argument exec of mbus4.run_on_q must be known before the statement runs
-  hint: Give exec as a literal or as a bind parameter.
+select (case when pg_catalog.num_nonnulls(('a' || 'b')::pg_catalog.text) >= 0 then outcome(1)::integer end) as "run_on_q", (case when pg_catalog.num_nonnulls(('a' || $1 || ($2)::text)::pg_catalog.text) >= 0 then outcome(2)::integer end) as "run_on_q", (case when pg_catalog.num_nonnulls((case when true then null else (format('%s%s', $3::int, $1)) end)::pg_catalog.text) >= 0 then outcome(3)::integer end) as "run_on_q"
+step 1: run_on_q, qname "q" at 7, exec ("a" || "b") at 22
+step 2: run_on_q, qname "q" at 35, exec (("a" || $1) || $2) at 50
+step 3: run_on_q, qname "q" at 76, exec evaluated "format('%s%s', " $3 "::int, " $1 ")" at 91
 
+select mbus4.create_view('q' || $1), mbus4.create_consumer('q', 'c', 'true ' || $2)
+----
+with mbus4_call2_args(n, "qname", "cname", "selector", "noindex") as (select 1::bigint, ('q')::pg_catalog.text, ('c')::pg_catalog.text, ('true ' || $2)::pg_catalog.text, 'false'::boolean), mbus4_call2 as (select * from served) select (case when pg_catalog.num_nonnulls(('q' || $1)::pg_catalog.text) >= 0 then outcome(1)::pg_catalog.void end) as "create_view", (select "create_consumer" as "create_consumer" from mbus4_call2)
+selector ("true " || $2) at 69
+step 1: create_view, qname ("q" || $1) at 25, cname "default" at 7, viewname null at 7
+
+call mbus4.process_queue(pg_backend_pid(), 'a' || 1)
+----
+call done_process_queue((case when true then null else (pg_backend_pid()) end)::integer, (case when true then null else ('a' || 1) end)::pg_catalog.text)
+step 1: process_queue, current_process_id evaluated "pg_backend_pid()" at 25, handler evaluated "'a' || 1" at 43
+
+prepare p as select mbus4.create_consumer('q', 'c', 'true ' || $1)
+----
+error 0A000 at "'true ' || $": argument selector of mbus4.create_consumer must be known before the statement runs
+  detail: Parameters of this statement are known only when it is executed.
+  hint: Give the selector as a literal or as a bind parameter.
+
+# arguments that are not known before
 select mbus4.create_view(lower('Q'))
 ----
 error 0A000 at "lower('Q'))": argument qname of mbus4.create_view must be known before the statement runs

@@ -5,14 +5,14 @@
     where m.ctid = any(array(
         select x.ctid
         from mbus4.message x
-        where x.expires <= (select pg_catalog.clock_timestamp())
-          and x.consumer_id in (select c.id from mbus4.consumer c join {{.Call}}_args a on c.qname = pg_catalog.lower(a.qname) where c.qname <> 'dmq')
+        where x.expires <= (select pg_catalog.clock_timestamp()) and x.consumer_id <> 1
+          and x.consumer_id in (select c.id from mbus4.consumer c join {{.Call}}_args a on c.qname = pg_catalog.lower(a.qname collate "C") where c.qname <> 'dmq')
         for update skip locked))
 ),
 {{.Call}}_checked as materialized (
     select a.n
     from {{.Call}}_args a
-    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
        or pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
 ),
 {{.Call}}_enforced as (

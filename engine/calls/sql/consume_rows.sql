@@ -4,7 +4,7 @@
 {{.Call}}_consumer as materialized (
     select a.n, {{if eq .Result "consumen"}}greatest(a.amt, 0){{else}}1{{end}} as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 {{.Call}}_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt) as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Consumer" "k.id"}} as low

@@ -1,4 +1,4 @@
--- Old code gives the consumer first: it is read that way when only the second argument names a queue.
+-- Old code gives the consumer first: where neither argument is named, it is read that way when only the second is a queue's name.
 -- The selector's row is there already: see engine/selectors.
 {{.Call}}_asked as materialized (
     select a.n, q.id as queue_id, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id, s.headers, s.properties, s.data, a.noindex,
@@ -12,11 +12,12 @@
     {{template "selector_row" .With "Selector" "a.selector"}}
     left join lateral (
         select q.id, q.qname, q.kind, x.cname
-        from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
+        from (values (1, a.qname, a.cname){{if .EitherOrder}}, (2, a.cname, a.qname){{end}}) x (place, qname, cname)
+        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
         order by x.place
         limit 1
     ) q on true
+    {{if .EitherOrder}}where {{template "either_order" .With "Function" "create_consumer" "Args" "a"}}{{end}}
 ),
 {{.Call}}_created as (
     insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data)

@@ -1,18 +1,18 @@
 -- A queue that does not exist is worth a warning only: the trigger works as soon as it does.
 {{.Call}}_asked as materialized (
-    select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id,
+    select a.n, pg_catalog.lower(a.src collate "C") as src, pg_catalog.lower(a.dst collate "C") as dst, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id,
            s.headers, s.properties, s.data,
-           (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.src)) as src_id,
-           (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.dst)) as dst_id,
+           (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.src collate "C")) as src_id,
+           (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.dst collate "C")) as dst_id,
            case when a.src is null or a.dst is null
                     then pg_catalog.format('mbus4-error {{.Mark}} 22004 the queues of a trigger must not be null%s', a.src || a.dst)::int
                 when exists (
                     with recursive onward (queue) as (
-                        select pg_catalog.lower(a.dst) collate "C"
+                        select pg_catalog.lower(a.dst collate "C") collate "C"
                         union
                         select c.target from onward o join mbus4.consumer c on c.qname = o.queue and c.target is not null)
-                    select from onward o where o.queue = pg_catalog.lower(a.src))
-                    then pg_catalog.format('mbus4-error {{.Mark}} 42P17 Loop detected: what is posted to "%s" would come back to it', pg_catalog.lower(a.src))::int
+                    select from onward o where o.queue = pg_catalog.lower(a.src collate "C"))
+                    then pg_catalog.format('mbus4-error {{.Mark}} 42P17 Loop detected: what is posted to "%s" would come back to it', pg_catalog.lower(a.src collate "C"))::int
            end as ok
     from {{.Call}}_args a
     {{template "selector_row" .With "Selector" "a.selector"}}

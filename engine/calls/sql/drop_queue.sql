@@ -4,8 +4,8 @@
 {{.Call}}_dropped as (
     delete from mbus4.queue q
     using {{.Call}}_args a
-    where q.qname = pg_catalog.lower(a.qname)
-      and case when q.qname = pg_catalog.lower(a.qname) and q.qname in ('dmq', 'semaphore_events')
+    where q.qname = pg_catalog.lower(a.qname collate "C")
+      and case when q.qname = pg_catalog.lower(a.qname collate "C") and q.qname in ('dmq', 'semaphore_events')
                then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname)::int = 0
                else true end
     returning a.n, q.qname

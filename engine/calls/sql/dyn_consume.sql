@@ -10,7 +10,7 @@
     from (
         select {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Consumer" "c.id"}} as low, c.qname as queue, a.selector
         from {{.Call}}_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
         offset 0
     ) k
 ),

@@ -5,7 +5,7 @@
     select a.n, c.qname as queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id,
            coalesce(a.selector, '') as selector
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 {{.Call}}_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Consumer" "k.id"}} as low

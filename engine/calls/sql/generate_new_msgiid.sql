@@ -1,4 +1,3 @@
-((select coalesce(
-        (select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)),
-        pg_catalog.format('mbus4-error {{.Mark}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text)
-  from (select {{.Arg "qname"}} as qname) a) || '.' || pg_catalog.current_database() || '.' || pg_catalog.nextval('mbus4.message_id'))
+-- A queue that has yet to be created has iids all the same. It begins with the name as the queue bears it, which is folded in a
+-- way that leaves the collation of the result to what stands around the call.
+(pg_catalog.translate({{.Arg "qname"}}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') || ('.' || pg_catalog.current_database() || '.') || pg_catalog.nextval('mbus4.message_id'))

@@ -15,4 +15,4 @@
             ) m
             where c.qname = a.qname)
     end as {{.Called}}
-from (select pg_catalog.lower({{.Arg "qname"}}) as qname, {{.Arg "msgid"}} as msgid) a)
+from (select pg_catalog.lower({{.Arg "qname"}} collate "C") as qname, {{.Arg "msgid"}} as msgid) a)

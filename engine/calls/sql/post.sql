@@ -17,7 +17,7 @@
 {{.Call}}_subscribers as materialized (
     select c.qname as queue, {{template "subscribers" .}}
     from mbus4.consumer c
-    where c.qname = any(array(select pg_catalog.lower(a.qname) from {{.Call}}_args a group by 1))
+    where c.qname = any(array(select pg_catalog.lower(a.qname collate "C") from {{.Call}}_args a group by 1))
     group by c.qname
 ),
 {{end}}
@@ -29,21 +29,22 @@
                                      when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
                                      else '' end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, {{template "available" .With "Row" "x"}} as at
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
-                       case when r.consumers is not null or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
-                            else {{template "no_queue" .With "Args" "a" "Queue" "pg_catalog.lower(a.qname)"}}::text
+                       case when r.consumers is not null or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                 or {{template "temporary" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} then pg_catalog.lower(a.qname collate "C")
+                            else {{template "no_queue" .With "Args" "a" "Queue" `pg_catalog.lower(a.qname collate "C")`}}::text
                        end as queue,
-                       ({{if and .Rows .FixesQueue}}select {{end}}pg_catalog.lower({{$queue}}) || '.' || pg_catalog.current_database() || '.') as prefix,
+                       ({{if and .Rows .FixesQueue}}select {{end}}pg_catalog.lower({{$queue}} collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                        a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data,
                        r.consumers, r.choosy, r.general, r.routed
                 from {{.Call}}_args a
                 left join lateral (
                     {{if $lookup}}
-                    select * from {{.Call}}_subscribers r where r.queue = pg_catalog.lower(a.qname) offset 0
+                    select * from {{.Call}}_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C") offset 0
                     {{else}}
-                    select {{template "subscribers" .}} from mbus4.consumer c where c.qname = pg_catalog.lower({{$queue}})
+                    select {{template "subscribers" .}} from mbus4.consumer c where c.qname = pg_catalog.lower({{$queue}} collate "C")
                     {{end}}
                 ) r on true
                 offset 0

@@ -1,33 +1,41 @@
 -- As post.sql, for calls that give headers or an iid.
 -- A consumer that has an undelivered message under the iid gets no second one, and where all have one
--- the post fails. A message that must wait for another is parked (see schema/baseline/04_ordering.sql); its
+-- the post fails. One in dmq keeps its headers, seenby among them; the header Redeploy keeps it from being copied along triggers.
+-- A message that must wait for another is parked (see schema/baseline/04_ordering.sql); its
 -- iid is stored, for its place changes.
 {{.Call}}_posted as materialized (
     select y.*, y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
            case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
     from (
-        select x.*, greatest(x.delayed_until, x.added) as at,
-               coalesce(x.given, case when greatest(x.delayed_until, x.added) >= '2200-01-01Z' or pg_catalog.cardinality(x.wanted) > 0
+        select x.*,
+               coalesce(x.given, case when x.at >= '2200-01-01Z' or pg_catalog.cardinality(x.wanted) > 0
                                       then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
-                                      else {{template "iid" .With "Queue" "x.queue" "At" "greatest(x.delayed_until, x.added)" "ID" "x.id"}} end) as iid,
-               x.given is not null or greatest(x.delayed_until, x.added) >= '2200-01-01Z' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                                      else {{template "iid" .With "Queue" "x.queue" "At" "x.at" "ID" "x.id"}} end) as iid,
+               x.given is not null or x.at >= '2200-01-01Z' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
         from (
-            select w.*, pg_catalog.clock_timestamp() as added,
-                   case when w.caller operator({{.Hstore}}.->) 'seenby'::text is null then w.caller operator({{.Hstore}}.-) 'seenby'::text
-                        else w.caller operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text,
-                            pg_catalog.array_append({{template "header_array" .With "Row" "w" "Headers" "w.caller" "Header" "seenby"}}, pg_catalog.current_database()::text)::text)
-                   end as headers
+            select v.*, {{template "available" .With "Row" "v"}} as at
             from (
-                select a.n, pg_catalog.nextval('mbus4.message_id') as id,
-                       case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)) then pg_catalog.lower(a.qname)
-                            else {{template "no_queue" .With "Args" "a" "Queue" "pg_catalog.lower(a.qname)"}}::text
-                       end as queue,
-                       a.iid as given,
-                       a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.headers as caller,
-                       {{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}} as wanted, a.properties, a.data
-                from {{.Call}}_args a
+                select w.*, pg_catalog.clock_timestamp() as added,
+                       case when w.caller operator({{.Hstore}}.->) 'seenby'::text is null then w.caller operator({{.Hstore}}.-) 'seenby'::text
+                            when w.queue = 'dmq' then w.caller
+                            else w.caller operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text,
+                                pg_catalog.array_append({{template "header_array" .With "Row" "w" "Headers" "w.caller" "Header" "seenby"}}, pg_catalog.current_database()::text)::text)
+                       end as headers
+                from (
+                    select a.n, pg_catalog.nextval('mbus4.message_id') as id,
+                           case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                     or {{template "temporary" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} then pg_catalog.lower(a.qname collate "C")
+                                else {{template "no_queue" .With "Args" "a" "Queue" `pg_catalog.lower(a.qname collate "C")`}}::text
+                           end as queue,
+                           a.iid as given,
+                           a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.headers as caller,
+                           {{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}} as wanted,
+                           (a.headers operator({{.Hstore}}.->) 'Redeploy'::text)::boolean as redeployed, a.properties, a.data
+                    from {{.Call}}_args a
+                    offset 0
+                ) w
                 offset 0
-            ) w
+            ) v
             offset 0
         ) x
         offset 0
@@ -41,7 +49,7 @@
                join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
                where i.queue = p.queue and o.iid is null
                for key share of o) is not null as held,
-           case when r.target is not null then mbus4.forward(p.queue, {{template "target" .With "Row" "p" "Headers" "p.headers"}}, p.delayed_until, p.expires, p.after) end as copies
+           case when r.target is not null then mbus4.forward(p.queue, {{template "target" .With "Row" "p" "Headers" "p.headers"}}, p.headers, p.delayed_until, p.expires, p.after) end as copies
     from {{.Call}}_posted p
     left join lateral (
         select c.id as consumer_id, null as target
@@ -52,7 +60,7 @@
         ) s
         join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
         union all
-        (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
+        (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null and p.redeployed is not true limit 1)
     ) r on true
 ),
 {{if .GivesIID}}
@@ -60,7 +68,7 @@
 {{.Call}}_expired as (
     delete from mbus4.message m
     using {{.Call}}_subscribed w
-    where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+    where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
     returning m.id
 ),
 {{end}}

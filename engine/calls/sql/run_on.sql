@@ -1,2 +1,2 @@
--- How many messages the prelude statement took; see prelude/run_on.sql.
+-- For how many messages the statement succeeded; see prelude/run_on.sql.
 (pg_catalog.current_setting('mbus4.result_' || {{.Number}})::pg_catalog.int4)

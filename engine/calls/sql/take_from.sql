@@ -3,7 +3,7 @@
 {{.Call}}_consumer as materialized (
     select a.n, a.msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 {{.Call}}_taken_by_iid as (
     delete from mbus4.message m

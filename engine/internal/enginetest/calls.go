@@ -41,16 +41,7 @@ func FunctionServing(t *testing.T, serves string) *sqlfuncs.Func {
 	return nil
 }
 
-// Inline is a statement around the text that serves the call inline.
-func Inline(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, waking bool, hstoreSchema, args string) string {
-	given := map[string]bool{}
-	for _, p := range params {
-		given[p.Name] = true
-	}
-	return InlineUse(t, f, params, sqlfuncs.Use{Given: given, Ordered: waking, Selective: true}, hstoreSchema, args)
-}
-
-// InlineUse is it for one use of the call.
+// InlineUse is a statement around the text that serves the call inline, used so.
 func InlineUse(t *calls.Texts, f *sqlfuncs.Func, params []sqlfuncs.Param, use sqlfuncs.Use, hstoreSchema, args string) string {
 	names := []string{"n"}
 	for _, p := range params {

@@ -140,8 +140,8 @@ func ConnectTo(t *testing.T, dsn string) *pgx.Conn {
 // storedFunction is a function that serves calls in place, without the hash that ends its name.
 var storedFunction = regexp.MustCompile(`mbus4\.(at_[a-z_]+)\(`)
 
-// stored writes the whole names of the functions in place of mbus4.at_post( and the like.
-func stored(t *testing.T, conn *pgx.Conn, sql string) string {
+// Stored writes the whole names of the functions in place of mbus4.at_post( and the like.
+func Stored(t *testing.T, conn *pgx.Conn, sql string) string {
 	t.Helper()
 	return storedFunction.ReplaceAllStringFunc(sql, func(found string) string {
 		name := storedFunction.FindStringSubmatch(found)[1]
@@ -158,7 +158,7 @@ func stored(t *testing.T, conn *pgx.Conn, sql string) string {
 // mbus4.at_post(.
 func Exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 	t.Helper()
-	if _, err := conn.Exec(Context(t), stored(t, conn, sql), args...); err != nil {
+	if _, err := conn.Exec(Context(t), Stored(t, conn, sql), args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }
@@ -167,7 +167,7 @@ func Exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 func One[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) T {
 	t.Helper()
 	var v T
-	if err := conn.QueryRow(Context(t), stored(t, conn, sql), args...).Scan(&v); err != nil {
+	if err := conn.QueryRow(Context(t), Stored(t, conn, sql), args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return v

@@ -64,8 +64,10 @@ create index selector_maker on mbus4.selector (maker);
 -- A row with a target is no consumer but a trigger: what is posted to the queue is copied to the target. Its
 -- name has capital letters, so no call finds it. The queue may not exist, and then queue_id is null; nor
 -- need the target.
+--
+-- The consumer of dmq is 1. Neither expires nor delayed_until hides its messages: they are there until somebody gets them.
 create table mbus4.consumer (
-    id              bigint generated always as identity primary key,
+    id              bigint generated always as identity (start with 2) primary key,
     queue_id        bigint references mbus4.queue on delete cascade,
     qname           text collate "C" not null,
     name            text collate "C" not null,
@@ -86,4 +88,5 @@ create index consumer_queue_id on mbus4.consumer (queue_id);
 create index consumer_selector_id on mbus4.consumer (selector_id) where selector_id is not null;
 
 insert into mbus4.queue (qname, consumers_cnt, kind) values ('dmq', 1, 'dmq');
-insert into mbus4.consumer (queue_id, qname, name) select id, qname, 'default' from mbus4.queue where qname = 'dmq';
+insert into mbus4.consumer (id, queue_id, qname, name) overriding system value
+select 1, q.id, q.qname, 'default' from mbus4.queue q where q.qname = 'dmq';

@@ -8,7 +8,7 @@ create sequence mbus4.message_id as bigint;
 create table mbus4.message (
     id            bigint not null,
     consumer_id   bigint not null,
-    available_at  timestamptz not null, -- when it may be delivered; at least the time of posting
+    available_at  timestamptz not null, -- when it may be delivered; at least the time of posting, in dmq just that
     added         timestamptz not null,
     iid           text collate "C", -- null: nobody chose it, see 03_iids.sql
     delayed_until timestamptz,
@@ -39,7 +39,7 @@ create table mbus4.message (
     toast.autovacuum_vacuum_cost_delay = 0,
     toast.vacuum_truncate = off
 );
-create index message_expires on mbus4.message (expires) where expires is not null;
+create index message_expires on mbus4.message (expires) where expires is not null and consumer_id <> 1; -- not in dmq
 create unique index message_iid on mbus4.message (iid, consumer_id) where iid is not null;
 
 -- A queue's size changes faster than statistics do: whatever ANALYZE saw (an empty table, one queue

@@ -17,21 +17,21 @@ as $$
         = '.' || pg_catalog.current_database() || '.' || n
 $$;
 
--- The copies of a message that somebody is still to get.
+-- The copies of a message that somebody is still to get. What lies in dmq (consumer 1) does not expire.
 create function mbus4.undelivered(iid text) returns setof mbus4.message
 language sql stable parallel safe rows 2
 as $$
     select m.*
     from mbus4.message m
     where m.iid = $1
-      and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+      and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
       and exists (select from mbus4.consumer c where c.id = m.consumer_id)
     union all
     select m.*
     from mbus4.place_of_iid($1) p
     join mbus4.consumer c on c.qname = p.queue
     join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
-    where m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+    where m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
 $$;
 
 -- Whether one of the messages is still to be delivered to somebody.
@@ -47,11 +47,29 @@ as $$
     select coalesce($1, $2 || '.' || pg_catalog.current_database() || '.' || (extract(epoch from $3) * 1000000)::bigint || $4)
 $$;
 
-create function mbus4.headers_of(queue text, added timestamptz, headers {{.Hstore}}.hstore) returns {{.Hstore}}.hstore
+-- A time as a text for headers: see part/time.sql of package calls.
+create function mbus4.time_text(at timestamp) returns text
+language sql stable
+as $$
+    select case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then $1::text
+                else pg_catalog.rtrim(pg_catalog.rtrim(pg_catalog.to_char($1, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.') end
+$$;
+
+-- The headers that follow from the row.
+create function mbus4.base_headers(queue text, added timestamptz) returns {{.Hstore}}.hstore
 language sql stable
 as $$
     select {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', $1,
-                   'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', $2::text])
+               'seenby', array[pg_catalog.current_database()::text]::text,
+               'enqueue_time', mbus4.time_text($2::timestamp)])
+$$;
+
+-- The queue that the message comes from is its destination; what lies in dmq keeps the one with which it came, if any.
+create function mbus4.headers_of(queue text, added timestamptz, headers {{.Hstore}}.hstore) returns {{.Hstore}}.hstore
+language sql stable
+as $$
+    select mbus4.base_headers($1, $2)
                operator({{.Hstore}}.||) coalesce($3, '')
-               operator({{.Hstore}}.||) {{.Hstore}}.hstore('destination', $1)
+               operator({{.Hstore}}.||) case when $1 = 'dmq' and {{.Hstore}}.exist($3, 'destination') then ''
+                                             else {{.Hstore}}.hstore('destination', $1) end
 $$;

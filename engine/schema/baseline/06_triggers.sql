@@ -1,15 +1,31 @@
 -- Triggers, and who gets a message besides the consumers without a selector.
 
--- Copies a message that was just posted to queue along the triggers, each copy a message of its own,
--- and gives their number. A queue that is reached in two ways gets two, one that the message has
--- passed none. Selectors are
--- asked once for each queue that the message comes to.
-create function mbus4.forward(queue text, t mbus4.qt_model, delayed_until timestamptz, expires timestamptz, after text[])
+-- What selectors see of a copy of the message t that a trigger puts into a queue. headers: those of t as they are stored.
+create function mbus4.copy_of(t mbus4.qt_model, queue text, id bigint, added timestamptz, headers {{.Hstore}}.hstore, delayed_until timestamptz, after text[])
+returns mbus4.qt_model
+language sql stable
+as $$
+    select row($3, $4,
+               $2 || '.' || pg_catalog.current_database() || '.' || case
+                   when $2 = 'dmq' then (extract(epoch from $4) * 1000000)::bigint::text
+                   when pg_catalog.cardinality($7) > 0 or $6 >= '2200-01-01Z' then ''
+                   else (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text end || $3,
+               coalesce($6, $4), ($1).expires, '{}', mbus4.base_headers($2, $4) operator({{.Hstore}}.||) coalesce($5, ''),
+               ($1).properties, ($1).data)::mbus4.qt_model
+$$;
+
+-- Copies a message that was just posted to queue along the triggers, each copy a message of its own with what the poster gave
+-- (headers as they are stored), and gives their number. A queue that is reached in two ways gets two, one that the message has
+-- passed none, one that does not exist none either. Selectors are asked once for each queue that the message comes to, and
+-- of each copy for itself.
+--
+-- nextval comes before the clock: see post.sql.
+create function mbus4.forward(queue text, t mbus4.qt_model, headers {{.Hstore}}.hstore, delayed_until timestamptz, expires timestamptz, after text[])
 returns bigint
 language sql volatile
 as $$
-    with recursive way (queue, path) as (
-        select c.target, array[$1, c.target]
+    with recursive way (queue, path, id, added) as (
+        select c.target, array[$1, c.target], pg_catalog.nextval('mbus4.message_id'), pg_catalog.clock_timestamp()
         from (
             select case when exists (select from mbus4.consumer c where c.qname = $1 and c.target is not null and c.selector_id is not null)
                         then mbus4.selecting_consumers($1, true, $2) end as selecting
@@ -17,33 +33,30 @@ as $$
         ) s
         join mbus4.consumer c on c.qname = $1 and c.target <> $1 and (c.selector_id is null or c.id = any(s.selecting))
         union all
-        select c.target, w.path || c.target
+        select c.target, w.path || c.target, pg_catalog.nextval('mbus4.message_id'), pg_catalog.clock_timestamp()
         from way w
         cross join lateral (
             select case when exists (select from mbus4.consumer c where c.qname = w.queue and c.target is not null and c.selector_id is not null)
-                        then mbus4.selecting_consumers(w.queue, true, $2) end as selecting
+                        then mbus4.selecting_consumers(w.queue, true, mbus4.copy_of($2, w.queue, w.id, w.added, $3, $4, $6)) end as selecting
             offset 0
         ) s
         join mbus4.consumer c on c.qname = w.queue and (c.selector_id is null or c.id = any(s.selecting))
         where c.target <> all (w.path)
     ), copy as materialized (
-        select x.queue, x.id, pg_catalog.clock_timestamp() as added,
-               case when x.queue <> 'dmq' and pg_catalog.cardinality($5) > 0 then $5 end as after,
-               x.queue <> 'dmq' and mbus4.any_undelivered($5) as parked
-        from (select w.queue, pg_catalog.nextval('mbus4.message_id') as id from way w offset 0) x
+        select w.queue, w.id, w.added,
+               case when w.queue = 'dmq' then w.added else greatest($4, w.added) end as at,
+               case when w.queue <> 'dmq' and pg_catalog.cardinality($6) > 0 then $6 end as after,
+               w.queue <> 'dmq' and mbus4.any_undelivered($6) as parked
+        from way w
     ), stored as (
         insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
-        select y.id, c.id, case when y.parked then 'infinity' else greatest($3, y.added) end, y.added,
-               case when y.after is not null or $3 >= '2200-01-01Z' then y.queue || '.' || pg_catalog.current_database() || '.' || y.id end,
-               $3, $4, ($2).headers, ($2).properties, ($2).data, y.after
+        select y.id, c.id, case when y.parked then 'infinity' else y.at end, y.added,
+               case when y.after is not null or y.at >= '2200-01-01Z' then y.queue || '.' || pg_catalog.current_database() || '.' || y.id end,
+               $4, $5, $3, ($2).properties, ($2).data, y.after
         from copy y
         cross join lateral (
             select case when exists (select from mbus4.consumer c where c.qname = y.queue and c.target is null and c.selector_id is not null)
-                        then mbus4.selecting_consumers(y.queue, false, row(y.id, y.added,
-                            case when y.after is not null or $3 >= '2200-01-01Z' then y.queue || '.' || pg_catalog.current_database() || '.' || y.id
-                                 else y.queue || '.' || pg_catalog.current_database() || '.'
-                                     || (extract(epoch from greatest($3, y.added)) * 1000000)::bigint || y.id end,
-                            ($2).delayed_until, ($2).expires, null, ($2).headers, ($2).properties, ($2).data)::mbus4.qt_model) end as selecting
+                        then mbus4.selecting_consumers(y.queue, false, mbus4.copy_of($2, y.queue, y.id, y.added, $3, $4, $6)) end as selecting
             offset 0
         ) s
         join mbus4.consumer c on c.qname = y.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
@@ -69,12 +82,9 @@ language sql volatile
 as $$
     select pg_catalog.array_cat($1, mbus4.selecting_consumers($2, false, m.t))
     from (
-        select row($3, $4, $5, $6, $7, null,
-                   {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', $2,
-                       'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', $4::text]),
-                   $8, $9)::mbus4.qt_model as t
+        select row($3, $4, $5, coalesce($6, $4), $7, '{}', mbus4.base_headers($2, $4), $8, $9)::mbus4.qt_model as t
         offset 0
     ) m
     where case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is not null)
-               then mbus4.forward($2, m.t, $6, $7, null) end is distinct from -1
+               then mbus4.forward($2, m.t, null, $6, $7, null) end is distinct from -1
 $$;

@@ -90,7 +90,7 @@ as $$
                     then format('mbus4-error %s 54000 queue "%s" has 1000 triggers and temporary consumers, and no room for more of these', $3, q.qname)::int end as full_up
         from (select ('x' || left(md5(convert_to($2, 'UTF8')), 16))::bit(64)::bigint as id) h
         left join mbus4.selector s on s.id = h.id and s.text = $2 and s.refused is null
-        left join mbus4.queue q on q.qname = lower($1)
+        left join mbus4.queue q on q.qname = lower($1 collate "C")
     ), made as materialized (
         select s.*, mbus4.new_temporary_queue() as target from source s where s.name is not null and s.unknown is null and s.full_up is null
     )

@@ -8,7 +8,7 @@ create function mbus4.estimated_messages_of(qname text, call int) returns bigint
 language sql volatile
 as $$
     select case
-        when not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($1))
+        when not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($1 collate "C"))
             then pg_catalog.format('mbus4-error %s 42704 queue %s does not exist', $2, coalesce('"' || $1 || '"', 'null'))::int::bigint
         when coalesce(pg_catalog.max(n.counted), 0) < 1000 then coalesce(pg_catalog.max(n.counted), 0)
         else greatest(1000, (
@@ -18,14 +18,14 @@ as $$
                 select pg_catalog.count(*) as seen
                 from mbus4.message m tablesample system (least(100, 20000.0 / greatest(p.pages, 1))) repeatable (0)
                 join mbus4.consumer c on c.id = m.consumer_id
-                where c.qname = pg_catalog.lower($1)
+                where c.qname = pg_catalog.lower($1 collate "C")
                 group by m.consumer_id) s
             group by p.pages))
     end
     from (
         select (select pg_catalog.count(*) from (select from mbus4.message m where m.consumer_id = c.id limit 1000) x) as counted
         from mbus4.consumer c
-        where c.qname = pg_catalog.lower($1) and c.target is null
+        where c.qname = pg_catalog.lower($1 collate "C") and c.target is null
     ) n
 $$;
 
@@ -33,6 +33,6 @@ $$;
 create function mbus4.check_queue(qname text, call int) returns void
 language sql volatile
 as $$
-    select case when not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($1))
+    select case when not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($1 collate "C"))
         then pg_catalog.format('mbus4-error %s 42704 queue %s does not exist', $2, coalesce('"' || $1 || '"', 'null'))::int end
 $$;

@@ -6,4 +6,4 @@ case when z.choosy then pg_catalog.array_cat(z.consumers, pg_catalog.array_cat(
             and {{template "asked" .With "Row" "z"}}),
          case when z.general then mbus4.general_consumers(z.queue, false, {{template "target" .With "Row" "z" "Headers" (print "null::" .Hstore ".hstore")}}) end))
      else z.consumers end as consumers,
-case when z.routed then mbus4.forward(z.queue, {{template "target" .With "Row" "z" "Headers" (print "null::" .Hstore ".hstore")}}, z.delayed_until, z.expires, null) end as copies
+case when z.routed then mbus4.forward(z.queue, {{template "target" .With "Row" "z" "Headers" (print "null::" .Hstore ".hstore")}}, null, z.delayed_until, z.expires, null) end as copies

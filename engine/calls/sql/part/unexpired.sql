@@ -1,2 +1,2 @@
--- Row: a message.
-({{.Row}}.expires is null or {{.Row}}.expires > pg_catalog.clock_timestamp())
+-- What lies in dmq (consumer 1) does not expire. Row: a message.
+({{.Row}}.expires is null or {{.Row}}.expires > pg_catalog.clock_timestamp() or {{.Row}}.consumer_id = 1)

@@ -2,6 +2,8 @@
 -- failed handler did is undone; the failure is noted, and the next attempt comes later, each time twice
 -- as late. The commit at the start fails inside a transaction block, where nothing could be committed.
 declare
+    mbus4_process int;
+    mbus4_text text; -- null: there is no handler
     mbus4_row mbus4.work_queue;
     mbus4_error text;
     mbus4_done bigint := 0;
@@ -14,10 +16,12 @@ declare
     mbus4_from_id bigint := mbus4_first;
     mbus4_looked timestamptz := mbus4_told;
 begin
+    {{.Process}}
+    {{.Text}}
     commit;
     loop
         update mbus4.work_queue w
-        set process_id = {{.Process}}
+        set process_id = mbus4_process
         where w.ctid = any({{template "claimable" .Parts.With "Limit" "1" "Also" "and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)"}})
         returning w.* into mbus4_row;
         if not found then
@@ -29,16 +33,16 @@ begin
         mbus4_from_at := mbus4_row.next_attempt_at;
         mbus4_from_id := mbus4_row.id;
         mbus4_error := null;
-{{- if .Handler}}
-        begin
-            execute {{.Handler}} using mbus4_row.payload;
-            -- What they refuse is the handler's failure, not the commit's.
-            set constraints all immediate;
-        exception when others or assert_failure then
-            get stacked diagnostics mbus4_error = message_text;
-            mbus4_error := coalesce(pg_catalog.substring(mbus4_error, {{.Error}}), mbus4_error);
-        end;
-{{- end}}
+        if mbus4_text is not null then
+            begin
+                execute mbus4_text using mbus4_row.payload;
+                -- What they refuse is the handler's failure, not the commit's.
+                set constraints all immediate;
+            exception when others or assert_failure then
+                get stacked diagnostics mbus4_error = message_text;
+                mbus4_error := coalesce(pg_catalog.substring(mbus4_error, {{.Error}}), mbus4_error);
+            end;
+        end if;
         if mbus4_error is null then
             delete from mbus4.work_queue w where w.id = mbus4_row.id;
             mbus4_done := mbus4_done + 1;
@@ -57,7 +61,7 @@ begin
         end if;
         if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
             mbus4_told := pg_catalog.clock_timestamp();
-            raise notice 'process %: % messages completed, % failed', {{.Process}}, mbus4_done, mbus4_failed;
+            raise notice 'process %: % messages completed, % failed', mbus4_process, mbus4_done, mbus4_failed;
         end if;
     end loop;
 end

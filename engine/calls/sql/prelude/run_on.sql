@@ -1,10 +1,12 @@
 -- Takes up to 100 messages and runs a statement for each, with the message for $1. What fails is undone
--- and its message goes to dmq, under its iid, so that who waits for it goes on waiting.
+-- and its message goes to dmq, under its iid, so that who waits for it goes on waiting. What succeeds is counted. A
+-- statement that is null fails for every message.
 --
 -- A statement also fails by what deferred constraints find wrong with it: they are checked behind each, and
 -- that is undone, for it is the only way to leave them as deferred as they were. Where they found something
 -- before the first message, no message is to blame, and they are left to the commit.
 declare
+    mbus4_text text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
     mbus4_error text;
@@ -12,6 +14,7 @@ declare
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
+    {{.Text}}
     if mbus4_checked then
         begin
             mbus4_checked := false;
@@ -23,9 +26,8 @@ begin
         end;
     end if;
     for mbus4_message in {{.Consume}} loop
-        mbus4_done := mbus4_done + 1;
         begin
-            execute {{.Exec}} using mbus4_message;
+            execute mbus4_text using mbus4_message;
             if mbus4_checked then
                 begin
                     mbus4_sound := false;
@@ -38,6 +40,7 @@ begin
                     end if;
                 end;
             end if;
+            mbus4_done := mbus4_done + 1;
         exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(pg_catalog.substring(mbus4_error, {{.Error}}), mbus4_error);

@@ -7,7 +7,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -29,9 +29,11 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -44,7 +46,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -54,8 +56,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -66,11 +69,29 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -91,7 +112,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -113,9 +134,11 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -128,7 +151,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -138,8 +161,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -150,11 +174,29 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -174,7 +216,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -196,9 +238,11 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -211,7 +255,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -221,8 +265,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -250,11 +295,29 @@ mbus4_call1_woken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -277,7 +340,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -299,9 +362,11 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -314,7 +379,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -324,8 +389,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -336,11 +402,29 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -366,7 +450,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -378,7 +462,8 @@ mbus4_call1_consumer as materialized (
             )::int
         ) as id
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt) as amt, pg_catalog.clock_timestamp() as now,
@@ -399,7 +484,7 @@ mbus4_call1_chosen as materialized (
             and m.available_at <= t.now
             and (
                 case
-                    when m.expires <= t.now then null
+                    when m.expires <= t.now and m.consumer_id <> 1 then null
                     when m.after is not null and mbus4.any_undelivered(m.after) then null
                     else 0
                 end
@@ -433,16 +518,25 @@ mbus4_call1 as (
                 d.iid,
                 r.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
             ),
-            d.delayed_until, d.expires, d.received,
+            coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             public.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time', d.added::text
+                    'enqueue_time',
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else pg_catalog.rtrim(
+                            pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                        )
+                    end
                 ]
             )
                 operator(public.||) coalesce(d.headers, '')
-                operator(public.||) public.hstore('destination'::text, r.queue),
+                operator(public.||) case
+                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                    else public.hstore('destination'::text, r.queue)
+                end,
             d.properties, d.data
         )::mbus4.qt_model as consume,
         d.place as o

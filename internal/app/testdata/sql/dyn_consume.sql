@@ -9,7 +9,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -31,9 +31,11 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -46,7 +48,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -61,21 +63,32 @@ mbus4_call1_taken as (
                                     extract(epoch from x.available_at) * 1000000
                                 )::bigint || x.id
                             ) as iid,
-                            x.delayed_until::timestamp as delayed_until,
-                            x.expires::timestamp as expires, x.received,
+                            coalesce(x.delayed_until, x.added)::timestamp as delayed_until,
+                            x.expires::timestamp as expires, coalesce(x.received, '{}') as received,
                             public.hstore(
                                 array[
                                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
                                     (select k.queue from mbus4_call1_consumer k),
                                     'seenby',
                                     array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time', x.added::text
+                                    'enqueue_time',
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                            then x.added::timestamp::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(
+                                                pg_catalog.to_char(x.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
+                                            ),
+                                            '.'
+                                        )
+                                    end
                                 ]
                             )
                                 operator(public.||) coalesce(x.headers, '')
-                                operator(public.||) public.hstore(
-                                    'destination'::text, (select k.queue from mbus4_call1_consumer k)
-                                ) as headers,
+                                operator(public.||) case
+                                    when x.consumer_id = 1 and public.exist(x.headers, 'destination') then ''
+                                    else public.hstore('destination'::text, (select k.queue from mbus4_call1_consumer k))
+                                end as headers,
                             x.properties, x.data
                     ) t
                 ) is not null
@@ -84,8 +97,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -96,11 +110,29 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,
@@ -128,7 +160,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -145,7 +177,8 @@ mbus4_call1_consumer as materialized (
             ) as low,
             c.qname as queue, a.selector
         from mbus4_call1_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+            and c.name = pg_catalog.lower(a.cname collate "C")
         offset 0
     ) k
 ),
@@ -166,7 +199,7 @@ mbus4_call1_taken as (
                         and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
                         and (
                             case
-                                when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                                when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                                 when x.after is not null and mbus4.any_undelivered(x.after) then null
                                 else 0
                             end
@@ -185,7 +218,7 @@ mbus4_call1_taken as (
                         and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
                         and (
                             case
-                                when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                                when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                                 when x.after is not null and mbus4.any_undelivered(x.after) then null
                                 else 0
                             end
@@ -209,7 +242,7 @@ mbus4_call1_taken as (
                     and x.consumer_id is not distinct from (select k.id from mbus4_call1_consumer k)
                     and (
                         case
-                            when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                            when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                             when x.after is not null and mbus4.any_undelivered(x.after) then null
                             else 0
                         end
@@ -237,16 +270,25 @@ mbus4_call1 as (
                 d.iid,
                 k.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
             ),
-            d.delayed_until, d.expires, d.received,
+            coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             public.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time', d.added::text
+                    'enqueue_time',
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else pg_catalog.rtrim(
+                            pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                        )
+                    end
                 ]
             )
                 operator(public.||) coalesce(d.headers, '')
-                operator(public.||) public.hstore('destination'::text, k.queue),
+                operator(public.||) case
+                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                    else public.hstore('destination'::text, k.queue)
+                end,
             d.properties, d.data
         )::mbus4.qt_model as dyn_consume
     from mbus4_call1_taken d, mbus4_call1_consumer k
@@ -269,7 +311,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -282,7 +324,8 @@ mbus4_call1_consumer as materialized (
         ) as id,
         coalesce(a.selector, '') as selector
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,
@@ -305,7 +348,7 @@ mbus4_call1_chosen as materialized (
             and m.consumer_id is not distinct from e.id
             and (
                 case
-                    when m.expires <= e.now then null
+                    when m.expires <= e.now and m.consumer_id <> 1 then null
                     when m.after is not null and mbus4.any_undelivered(m.after) then null
                     else 0
                 end
@@ -330,7 +373,7 @@ mbus4_call1_further as materialized (
             and m.consumer_id is not distinct from e.id
             and (
                 case
-                    when m.expires <= e.now then null
+                    when m.expires <= e.now and m.consumer_id <> 1 then null
                     when m.after is not null and mbus4.any_undelivered(m.after) then null
                     else 0
                 end
@@ -372,16 +415,25 @@ mbus4_call1 as (
                 d.iid,
                 r.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
             ),
-            d.delayed_until, d.expires, d.received,
+            coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             public.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', r.queue, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time', d.added::text
+                    'enqueue_time',
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else pg_catalog.rtrim(
+                            pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                        )
+                    end
                 ]
             )
                 operator(public.||) coalesce(d.headers, '')
-                operator(public.||) public.hstore('destination'::text, r.queue),
+                operator(public.||) case
+                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                    else public.hstore('destination'::text, r.queue)
+                end,
             d.properties, d.data
         )::mbus4.qt_model as dyn_consume,
         d.place as o

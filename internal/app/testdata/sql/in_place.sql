@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_bee846d4(
+            then mbus4.at_post_34188fcd(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_bee846d4(
+create or replace function mbus4.at_post_34188fcd(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -39,7 +39,20 @@ create or replace function mbus4.at_post_bee846d4(
                                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
                                                         z.queue, ''seenby'',
                                                         array[pg_catalog.current_database()::text]::text,
-                                                        ''enqueue_time'', z.added::text
+                                                        ''enqueue_time'',
+                                                        case
+                                                            when pg_catalog.starts_with(
+                                                                pg_catalog.current_setting(''datestyle''), ''ISO''
+                                                            )
+                                                                then z.added::timestamp::text
+                                                            else pg_catalog.rtrim(
+                                                                pg_catalog.rtrim(
+                                                                    pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''),
+                                                                    ''0''
+                                                                ),
+                                                                ''.''
+                                                            )
+                                                        end
                                                     ]
                                                 )
                                             )
@@ -51,13 +64,24 @@ create or replace function mbus4.at_post_bee846d4(
                                     then mbus4.general_consumers(
                                         z.queue, false,
                                         row(
-                                            z.id, z.added, z.iid, z.delayed_until, z.expires, null,
+                                            z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, ''{}'',
                                             public.hstore(
                                                 array[
                                                     ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue,
                                                     ''seenby'',
                                                     array[pg_catalog.current_database()::text]::text,
-                                                    ''enqueue_time'', z.added::text
+                                                    ''enqueue_time'',
+                                                    case
+                                                        when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                            then z.added::timestamp::text
+                                                        else pg_catalog.rtrim(
+                                                            pg_catalog.rtrim(
+                                                                pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''),
+                                                                ''0''
+                                                            ),
+                                                            ''.''
+                                                        )
+                                                    end
                                                 ]
                                             )
                                                 operator(public.||) coalesce(null::public.hstore, ''''),
@@ -74,18 +98,26 @@ create or replace function mbus4.at_post_bee846d4(
                     then mbus4.forward(
                         z.queue,
                         row(
-                            z.id, z.added, z.iid, z.delayed_until, z.expires, null,
+                            z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, ''{}'',
                             public.hstore(
                                 array[
                                     ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue, ''seenby'',
                                     array[pg_catalog.current_database()::text]::text,
-                                    ''enqueue_time'', z.added::text
+                                    ''enqueue_time'',
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                            then z.added::timestamp::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
+                                            ''.''
+                                        )
+                                    end
                                 ]
                             )
                                 operator(public.||) coalesce(null::public.hstore, ''''),
                             z.properties, z.data
                         )::mbus4.qt_model,
-                        z.delayed_until, z.expires, null
+                        null, z.delayed_until, z.expires, null
                     )
             end as copies
         from (
@@ -96,21 +128,22 @@ create or replace function mbus4.at_post_bee846d4(
                     else ''''
                 end || y.id as iid
             from (
-                select x.*, greatest(x.delayed_until, x.added) as at
+                select x.*, case when x.delayed_until > x.added and x.queue <> ''dmq'' then x.delayed_until else x.added end as at
                 from (
                     select a.n,
                         pg_catalog.nextval(''mbus4.message_id'') as id,
                         pg_catalog.clock_timestamp() as added,
                         case
                             when r.consumers is not null
-                                or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                then pg_catalog.lower(a.qname)
+                                or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
+                                then pg_catalog.lower(a.qname collate "C")
                             else pg_catalog.format(
                                 ''mbus4-error ''||$6||'' 42704 queue %s does not exist'',
-                                coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
+                                coalesce(''"'' || pg_catalog.lower(a.qname collate "C") || ''"'', ''null'')
                             )::int::text
                         end as queue,
-                        (pg_catalog.lower(a.qname) || ''.'' || pg_catalog.current_database() || ''.'') as prefix,
+                        (pg_catalog.lower(a.qname collate "C") || ''.'' || pg_catalog.current_database() || ''.'') as prefix,
                         a.delayed_until::timestamptz as delayed_until,
                         a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                     from mbus4_call_args a
@@ -120,7 +153,7 @@ create or replace function mbus4.at_post_bee846d4(
                             pg_catalog.bool_or(c.target is null and c.general) as general,
                             pg_catalog.bool_or(c.target is not null) as routed
                         from mbus4.consumer c
-                        where c.qname = pg_catalog.lower(a.qname)
+                        where c.qname = pg_catalog.lower(a.qname collate "C")
                     ) r on true
                     offset 0
                 ) x
@@ -144,19 +177,19 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_1014c354((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_99b60f80((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_1014c354(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_99b60f80(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_consumer as materialized (
         select coalesce(
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             ''mbus4-error ''||$3||'' 42704 queue "%s" has no consumer %s'',
                             a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
@@ -178,9 +211,11 @@ create or replace function mbus4.at_consume_waking_1014c354(pg_catalog.text, pg_
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore(''destination''::text, c.qname) as destination
+            case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+            pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
         from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+            and c.name = pg_catalog.lower(a.cname collate "C")
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -193,7 +228,7 @@ create or replace function mbus4.at_consume_waking_1014c354(pg_catalog.text, pg_
                     and x.available_at <= (select k.now from mbus4_call_consumer k)
                     and (
                         case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                             when x.after is not null and mbus4.any_undelivered(x.after) then null
                             else 0
                         end
@@ -203,8 +238,9 @@ create or replace function mbus4.at_consume_waking_1014c354(pg_catalog.text, pg_
                 for update skip locked
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-            m.data,
+        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+            m.delayed_until::timestamp as delayed_until,
+            m.expires, m.received, m.headers, m.properties, m.data,
             coalesce(
                 m.iid,
                 (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
@@ -232,11 +268,29 @@ create or replace function mbus4.at_consume_waking_1014c354(pg_catalog.text, pg_
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
                 case
-                    when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                    when d.headers is null
+                        then k.headers
+                            operator(public.||) public.hstore(
+                                ''enqueue_time''::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                    )
+                                end
+                            )
                     else k.headers
-                        operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        operator(public.||) public.hstore(
+                            ''enqueue_time''::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                )
+                            end
+                        )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
                 end,

@@ -4,7 +4,9 @@ select * from mbus4.take('orders.db.1')
 with mbus4_call1_args(n, "msgid") as (select 1::bigint, ('orders.db.1')::pg_catalog.text),
 mbus4_call1_taken_by_iid as (
     delete from mbus4.message m using mbus4_call1_args a, mbus4.consumer c
-    where m.iid = a.msgid and c.id = m.consumer_id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+    where m.iid = a.msgid
+        and c.id = m.consumer_id
+        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
     returning a.n, c.qname as queue, m.*
 ),
 mbus4_call1_taken_by_place as (
@@ -15,7 +17,7 @@ mbus4_call1_taken_by_place as (
         and m.available_at = p.available_at
         and m.id = p.id
         and m.iid is null
-        and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
     returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid, m.delayed_until, m.expires,
         m.received, m.headers, m.properties, m.data, m.after
 ),
@@ -31,16 +33,26 @@ mbus4_call1 as (
                     d.iid,
                     d.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
                 ),
-                d.delayed_until, d.expires, d.received,
+                coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
                 public.hstore(
                     array[
                         'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
                         array[pg_catalog.current_database()::text]::text,
-                        'enqueue_time', d.added::text
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
                     ]
                 )
                     operator(public.||) coalesce(d.headers, '')
-                    operator(public.||) public.hstore('destination'::text, d.queue),
+                    operator(public.||) case
+                        when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                        else public.hstore('destination'::text, d.queue)
+                    end,
                 d.properties, d.data
             )::mbus4.qt_model as r
         from mbus4_call1_taken d
@@ -62,7 +74,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -74,11 +86,14 @@ mbus4_call1_consumer as materialized (
             )::int
         ) as id
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken_by_iid as (
     delete from mbus4.message m using mbus4_call1_consumer k
-    where m.iid = k.msgid and m.consumer_id = k.id and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+    where m.iid = k.msgid
+        and m.consumer_id = k.id
+        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
     returning k.n, m.*
 ),
 mbus4_call1_taken_by_place as (
@@ -89,7 +104,7 @@ mbus4_call1_taken_by_place as (
         and m.available_at = p.available_at
         and m.id = p.id
         and m.iid is null
-        and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
     returning k.n, m.id, m.consumer_id, m.available_at, m.added, k.msgid as iid, m.delayed_until, m.expires, m.received,
         m.headers, m.properties, m.data, m.after
 ),
@@ -110,16 +125,26 @@ mbus4_call1 as (
                         d.iid,
                         k.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
                     ),
-                    d.delayed_until, d.expires, d.received,
+                    coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
                     public.hstore(
                         array[
                             'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
                             array[pg_catalog.current_database()::text]::text,
-                            'enqueue_time', d.added::text
+                            'enqueue_time',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                    then d.added::timestamp::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
                         ]
                     )
                         operator(public.||) coalesce(d.headers, '')
-                        operator(public.||) public.hstore('destination'::text, k.queue),
+                        operator(public.||) case
+                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                            else public.hstore('destination'::text, k.queue)
+                        end,
                     d.properties, d.data
                 )::mbus4.qt_model
         end as take_from
@@ -140,16 +165,25 @@ select (
                 m.iid,
                 c.qname || '.' || pg_catalog.current_database() || '.' || (extract(epoch from m.available_at) * 1000000)::bigint || m.id
             ),
-            m.delayed_until, m.expires, m.received,
+            coalesce(m.delayed_until, m.added), m.expires, coalesce(m.received, '{}'),
             public.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                     array[pg_catalog.current_database()::text]::text,
-                    'enqueue_time', m.added::text
+                    'enqueue_time',
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
+                        else pg_catalog.rtrim(
+                            pg_catalog.rtrim(pg_catalog.to_char(m.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                        )
+                    end
                 ]
             )
                 operator(public.||) coalesce(m.headers, '')
-                operator(public.||) public.hstore('destination'::text, c.qname),
+                operator(public.||) case
+                    when m.consumer_id = 1 and public.exist(m.headers, 'destination') then ''
+                    else public.hstore('destination'::text, c.qname)
+                end,
             m.properties, m.data
         )::mbus4.qt_model
         from mbus4.undelivered(a.msgid) m
@@ -187,27 +221,21 @@ select (
                             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
                         )
                     )
-                    and (m.expires is null or m.expires > pg_catalog.clock_timestamp())
+                    and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
                 order by m.available_at
                 limit 1
             ) m
             where c.qname = a.qname
         )
     end as "peek_orders"
-    from (select pg_catalog.lower(('orders')::pg_catalog.text) as qname, null::pg_catalog.text as msgid) a
+    from (select pg_catalog.lower(('orders')::pg_catalog.text collate "C") as qname, null::pg_catalog.text as msgid) a
 )
 
 # A new iid.
 select mbus4.get_iid('orders')
 ----
 select (
-    (
-        select coalesce(
-            (select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname)),
-            pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-            )::int::text
-        )
-        from (select ('orders')::pg_catalog.text as qname) a
-    ) || '.' || pg_catalog.current_database() || '.' || pg_catalog.nextval('mbus4.message_id')
+    pg_catalog.translate(('orders')::pg_catalog.text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') || (
+        '.' || pg_catalog.current_database() || '.'
+    ) || pg_catalog.nextval('mbus4.message_id')
 ) as "get_iid"

@@ -23,21 +23,22 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -47,7 +48,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -77,67 +78,54 @@ mbus4_call1_posted as materialized (
         case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
     from (
         select x.*,
-            greatest(x.delayed_until, x.added) as at,
             coalesce(
                 x.given,
                 case
-                    when greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                    when x.at >= '2200-01-01Z'
                         or pg_catalog.cardinality(x.wanted) > 0
                         then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
-                    else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                        extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
-                    )::bigint || x.id
+                    else x.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from x.at) * 1000000)::bigint || x.id
                 end
             ) as iid,
-            x.given is not null
-                or greatest(x.delayed_until, x.added) >= '2200-01-01Z'
-                or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+            x.given is not null or x.at >= '2200-01-01Z' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
         from (
-            select w.*, pg_catalog.clock_timestamp() as added,
-                case
-                    when w.caller operator(public.->) 'seenby'::text is null then w.caller operator(public.-) 'seenby'::text
-                    else w.caller
-                        operator(public.||) public.hstore(
-                            'seenby'::text,
-                            pg_catalog.array_append(
-                                case
-                                    when w.caller operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                        then pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
-                                            w.caller operator(public.->) 'seenby'::text
-                                        )::int::text::text[]
-                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
-                                end,
-                                pg_catalog.current_database()::text
-                            )::text
-                        )
-                end as headers
+            select v.*, case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
             from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
+                select w.*, pg_catalog.clock_timestamp() as added,
                     case
-                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    a.iid as given,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.headers as caller,
-                    case
-                        when a.headers operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                            then pg_catalog.format(
-                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
-                                a.headers operator(public.->) 'consume_after'::text
-                            )::int::text::text[]
-                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
-                    end as wanted,
-                    a.properties, a.data
-                from mbus4_call1_args a
+                        when w.caller operator(public.->) 'seenby'::text is null then w.caller operator(public.-) 'seenby'::text
+                        when w.queue = 'dmq' then w.caller
+                        else w.caller
+                            operator(public.||) public.hstore(
+                                'seenby'::text,
+                                pg_catalog.array_append(
+                                    (w.caller operator(public.->) 'seenby'::text)::text[], pg_catalog.current_database()::text
+                                )::text
+                            )
+                    end as headers
+                from (
+                    select a.n,
+                        pg_catalog.nextval('mbus4.message_id') as id,
+                        case
+                            when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                                then pg_catalog.lower(a.qname collate "C")
+                            else pg_catalog.format(
+                                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
+                            )::int::text
+                        end as queue,
+                        a.iid as given,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.headers as caller,
+                        (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                        (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
+                        a.properties, a.data
+                    from mbus4_call1_args a
+                    offset 0
+                ) w
                 offset 0
-            ) w
+            ) v
             offset 0
         ) x
         offset 0
@@ -159,18 +147,26 @@ mbus4_call1_subscribed as materialized (
                 then mbus4.forward(
                     p.queue,
                     row(
-                        p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                         public.hstore(
                             array[
                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue, 'seenby',
                                 array[pg_catalog.current_database()::text]::text,
-                                'enqueue_time', p.added::text
+                                'enqueue_time',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then p.added::timestamp::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'),
+                                        '.'
+                                    )
+                                end
                             ]
                         )
                             operator(public.||) coalesce(p.headers, ''),
                         p.properties, p.data
                     )::mbus4.qt_model,
-                    p.delayed_until, p.expires, p.after
+                    p.headers, p.delayed_until, p.expires, p.after
                 )
         end as copies
     from mbus4_call1_posted p
@@ -184,12 +180,22 @@ mbus4_call1_subscribed as materialized (
                     then mbus4.selecting_consumers(
                         p.queue, false,
                         row(
-                            p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                            p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                             public.hstore(
                                 array[
                                     'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue, 'seenby',
                                     array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time', p.added::text
+                                    'enqueue_time',
+                                    case
+                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                            then p.added::timestamp::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(
+                                                pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
+                                            ),
+                                            '.'
+                                        )
+                                    end
                                 ]
                             )
                                 operator(public.||) coalesce(p.headers, ''),
@@ -200,12 +206,17 @@ mbus4_call1_subscribed as materialized (
             offset 0
         ) s
         join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-        union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
+        union all (
+            select null, c.target
+            from mbus4.consumer c
+            where c.qname = p.queue and c.target is not null and p.redeployed is not true
+            limit 1
+        )
     ) r on true
 ),
 mbus4_call1_expired as (
     delete from mbus4.message m using mbus4_call1_subscribed w
-    where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+    where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
     returning m.id
 ),
 mbus4_call1_stored as (
@@ -279,7 +290,20 @@ mbus4_call1_posted as materialized (
                                                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
                                                     z.queue, 'seenby',
                                                     array[pg_catalog.current_database()::text]::text,
-                                                    'enqueue_time', z.added::text
+                                                    'enqueue_time',
+                                                    case
+                                                        when pg_catalog.starts_with(
+                                                            pg_catalog.current_setting('datestyle'), 'ISO'
+                                                        )
+                                                            then z.added::timestamp::text
+                                                        else pg_catalog.rtrim(
+                                                            pg_catalog.rtrim(
+                                                                pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
+                                                                '0'
+                                                            ),
+                                                            '.'
+                                                        )
+                                                    end
                                                 ]
                                             )
                                         )
@@ -291,13 +315,24 @@ mbus4_call1_posted as materialized (
                                 then mbus4.general_consumers(
                                     z.queue, false,
                                     row(
-                                        z.id, z.added, z.iid, z.delayed_until, z.expires, null,
+                                        z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, '{}',
                                         public.hstore(
                                             array[
                                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', z.queue,
                                                 'seenby',
                                                 array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time', z.added::text
+                                                'enqueue_time',
+                                                case
+                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                        then z.added::timestamp::text
+                                                    else pg_catalog.rtrim(
+                                                        pg_catalog.rtrim(
+                                                            pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
+                                                            '0'
+                                                        ),
+                                                        '.'
+                                                    )
+                                                end
                                             ]
                                         )
                                             operator(public.||) coalesce(null::public.hstore, ''),
@@ -314,18 +349,26 @@ mbus4_call1_posted as materialized (
                 then mbus4.forward(
                     z.queue,
                     row(
-                        z.id, z.added, z.iid, z.delayed_until, z.expires, null,
+                        z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, '{}',
                         public.hstore(
                             array[
                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', z.queue, 'seenby',
                                 array[pg_catalog.current_database()::text]::text,
-                                'enqueue_time', z.added::text
+                                'enqueue_time',
+                                case
+                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                        then z.added::timestamp::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'),
+                                        '.'
+                                    )
+                                end
                             ]
                         )
                             operator(public.||) coalesce(null::public.hstore, ''),
                         z.properties, z.data
                     )::mbus4.qt_model,
-                    z.delayed_until, z.expires, null
+                    null, z.delayed_until, z.expires, null
                 )
         end as copies
     from (
@@ -336,21 +379,22 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -360,7 +404,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -404,21 +448,24 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (select pg_catalog.lower(('orders')::pg_catalog.text) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (
+                        select pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.'
+                    ) as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -428,7 +475,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(('orders')::pg_catalog.text)
+                    where c.qname = pg_catalog.lower(('orders')::pg_catalog.text collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -468,7 +515,7 @@ mbus4_call1_subscribers as materialized (
         pg_catalog.bool_or(c.target is null and c.general) as general,
         pg_catalog.bool_or(c.target is not null) as routed
     from mbus4.consumer c
-    where c.qname = any(array(select pg_catalog.lower(a.qname) from mbus4_call1_args a group by 1))
+    where c.qname = any(array(select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a group by 1))
     group by c.qname
 ),
 mbus4_call1_posted as materialized (
@@ -489,25 +536,28 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
-                left join lateral (select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname) offset 0) r on true
+                left join lateral (
+                    select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C") offset 0
+                ) r on true
                 offset 0
             ) x
         ) y
@@ -551,21 +601,22 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -575,7 +626,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -612,21 +663,22 @@ mbus4_call2_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 2 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call2_args a
@@ -636,7 +688,7 @@ mbus4_call2_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -701,7 +753,7 @@ mbus4_call1_subscribers as materialized (
         pg_catalog.bool_or(c.target is null and c.general) as general,
         pg_catalog.bool_or(c.target is not null) as routed
     from mbus4.consumer c
-    where c.qname = any(array(select pg_catalog.lower(a.qname) from mbus4_call1_args a group by 1))
+    where c.qname = any(array(select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a group by 1))
     group by c.qname
 ),
 mbus4_call1_posted as materialized (
@@ -722,25 +774,28 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error '||a.n||' _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
-                left join lateral (select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname) offset 0) r on true
+                left join lateral (
+                    select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C") offset 0
+                ) r on true
                 offset 0
             ) x
         ) y

@@ -3,6 +3,7 @@ select mbus4.run_on_orders('insert into done select ($1).iid')
 ---- unprepared
 do $mbus4$
 declare
+    mbus4_text text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
     mbus4_error text;
@@ -10,6 +11,7 @@ declare
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
+    mbus4_text := 'insert into done select ($1).iid';
     if mbus4_checked then
         begin
             mbus4_checked := false;
@@ -27,7 +29,7 @@ begin
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -50,9 +52,11 @@ begin
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore('destination'::text, c.qname) as destination
+            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
         from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+            and c.name = pg_catalog.lower(a.cname collate "C")
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -65,7 +69,7 @@ begin
                     and x.available_at <= (select k.now from mbus4_call_consumer k)
                     and (
                         case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                             when x.after is not null and mbus4.any_undelivered(x.after) then null
                             else 0
                         end
@@ -75,8 +79,9 @@ begin
                 for update skip locked
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-            m.data,
+        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+            m.delayed_until::timestamp as delayed_until,
+            m.expires, m.received, m.headers, m.properties, m.data,
             coalesce(
                 m.iid,
                 (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -87,11 +92,29 @@ begin
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
                 case
-                    when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    when d.headers is null
+                        then k.headers
+                            operator(public.||) public.hstore(
+                                'enqueue_time'::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                    )
+                                end
+                            )
                     else k.headers
-                        operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
                 end,
@@ -103,9 +126,8 @@ begin
     select (mbus4_call.consumen).*
     from mbus4_call
     loop
-        mbus4_done := mbus4_done + 1;
         begin
-            execute 'insert into done select ($1).iid' using mbus4_message;
+            execute mbus4_text using mbus4_message;
             if mbus4_checked then
                 begin
                     mbus4_sound := false;
@@ -118,6 +140,7 @@ begin
                     end if;
                 end;
             end if;
+            mbus4_done := mbus4_done + 1;
         exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(
@@ -125,14 +148,11 @@ begin
             );
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
-                    ((mbus4_message).headers operator(public.-) 'destination'::text)
+                    (mbus4_message).headers
                         operator(public.||) public.hstore(
-                            array[
-                                'dmq.added', pg_catalog.clock_timestamp()::text, 'dmq.error', mbus4_error, 'seenby',
-                                pg_catalog.trim_array(((mbus4_message).headers operator(public.->) 'seenby'::text)::text[], 1)::text
-                            ]
+                            array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
-                    (mbus4_message).properties, null::timestamp, null::timestamp, (mbus4_message).iid
+                    (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
             mbus4_call_posted as materialized (
                 select y.*,
@@ -140,72 +160,63 @@ begin
                     case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
                 from (
                     select x.*,
-                        greatest(x.delayed_until, x.added) as at,
                         coalesce(
                             x.given,
                             case
-                                when greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                                when x.at >= '2200-01-01Z'
                                     or pg_catalog.cardinality(x.wanted) > 0
                                     then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
                                 else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                                    extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
+                                    extract(epoch from x.at) * 1000000
                                 )::bigint || x.id
                             end
                         ) as iid,
                         x.given is not null
-                            or greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                            or x.at >= '2200-01-01Z'
                             or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
                     from (
-                        select w.*, pg_catalog.clock_timestamp() as added,
-                            case
-                                when w.caller operator(public.->) 'seenby'::text is null
-                                    then w.caller operator(public.-) 'seenby'::text
-                                else w.caller
-                                    operator(public.||) public.hstore(
-                                        'seenby'::text,
-                                        pg_catalog.array_append(
-                                            case
-                                                when w.caller
-                                                    operator(public.->) 'seenby'::text
-                                                    operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                                    then pg_catalog.format(
-                                                        'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
-                                                        w.caller operator(public.->) 'seenby'::text
-                                                    )::int::text::text[]
-                                                else (w.caller operator(public.->) 'seenby'::text)::text[]
-                                            end,
-                                            pg_catalog.current_database()::text
-                                        )::text
-                                    )
-                            end as headers
+                        select v.*,
+                            case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
                         from (
-                            select a.n,
-                                pg_catalog.nextval('mbus4.message_id') as id,
+                            select w.*, pg_catalog.clock_timestamp() as added,
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                        then pg_catalog.lower(a.qname)
-                                    else pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                        coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
-                                    )::int::text
-                                end as queue,
-                                a.iid as given,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.headers as caller,
-                                case
-                                    when a.headers
-                                        operator(public.->) 'consume_after'::text
-                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                        then pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
-                                            a.headers operator(public.->) 'consume_after'::text
-                                        )::int::text::text[]
-                                    else (a.headers operator(public.->) 'consume_after'::text)::text[]
-                                end as wanted,
-                                a.properties, a.data
-                            from mbus4_call_args a
+                                    when w.caller operator(public.->) 'seenby'::text is null
+                                        then w.caller operator(public.-) 'seenby'::text
+                                    when w.queue = 'dmq' then w.caller
+                                    else w.caller
+                                        operator(public.||) public.hstore(
+                                            'seenby'::text,
+                                            pg_catalog.array_append(
+                                                (w.caller operator(public.->) 'seenby'::text)::text[],
+                                                pg_catalog.current_database()::text
+                                            )::text
+                                        )
+                                end as headers
+                            from (
+                                select a.n,
+                                    pg_catalog.nextval('mbus4.message_id') as id,
+                                    case
+                                        when exists (
+                                            select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
+                                        )
+                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                                            then pg_catalog.lower(a.qname collate "C")
+                                        else pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
+                                        )::int::text
+                                    end as queue,
+                                    a.iid as given,
+                                    a.delayed_until::timestamptz as delayed_until,
+                                    a.expires::timestamptz as expires, a.headers as caller,
+                                    (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                    (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
+                                    a.properties, a.data
+                                from mbus4_call_args a
+                                offset 0
+                            ) w
                             offset 0
-                        ) w
+                        ) v
                         offset 0
                     ) x
                     offset 0
@@ -229,19 +240,29 @@ begin
                             then mbus4.forward(
                                 p.queue,
                                 row(
-                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                                     public.hstore(
                                         array[
                                             'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
                                             'seenby',
                                             array[pg_catalog.current_database()::text]::text,
-                                            'enqueue_time', p.added::text
+                                            'enqueue_time',
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                    then p.added::timestamp::text
+                                                else pg_catalog.rtrim(
+                                                    pg_catalog.rtrim(
+                                                        pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
+                                                    ),
+                                                    '.'
+                                                )
+                                            end
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''),
                                     p.properties, p.data
                                 )::mbus4.qt_model,
-                                p.delayed_until, p.expires, p.after
+                                p.headers, p.delayed_until, p.expires, p.after
                             )
                     end as copies
                 from mbus4_call_posted p
@@ -257,13 +278,24 @@ begin
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
                                     row(
-                                        p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                                         public.hstore(
                                             array[
                                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
                                                 'seenby',
                                                 array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time', p.added::text
+                                                'enqueue_time',
+                                                case
+                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                        then p.added::timestamp::text
+                                                    else pg_catalog.rtrim(
+                                                        pg_catalog.rtrim(
+                                                            pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
+                                                            '0'
+                                                        ),
+                                                        '.'
+                                                    )
+                                                end
                                             ]
                                         )
                                             operator(public.||) coalesce(p.headers, ''),
@@ -277,13 +309,16 @@ begin
                         and c.target is null
                         and (c.selector_id is null or c.id = any(s.selecting))
                     union all (
-                        select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1
+                        select null, c.target
+                        from mbus4.consumer c
+                        where c.qname = p.queue and c.target is not null and p.redeployed is not true
+                        limit 1
                     )
                 ) r on true
             ),
             mbus4_call_expired as (
                 delete from mbus4.message m using mbus4_call_subscribed w
-                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
                 returning m.id
             ),
             mbus4_call_stored as (
@@ -337,6 +372,7 @@ select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "r
 -- whenever it is bound:
 do $mbus4$
 declare
+    mbus4_text text;
     mbus4_message mbus4.qt_model;
     mbus4_done int := 0;
     mbus4_error text;
@@ -344,6 +380,7 @@ declare
     mbus4_checked boolean := exists (select from pg_catalog.pg_trigger t where t.tgdeferrable);
     mbus4_sound boolean;
 begin
+    mbus4_text := 'insert into done select ($1).iid';
     if mbus4_checked then
         begin
             mbus4_checked := false;
@@ -361,7 +398,7 @@ begin
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -384,9 +421,11 @@ begin
                     array[pg_catalog.current_database()::text]::text
                 ]
             ) as headers,
-            public.hstore('destination'::text, c.qname) as destination
+            case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
         from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+            and c.name = pg_catalog.lower(a.cname collate "C")
     ),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -399,7 +438,7 @@ begin
                     and x.available_at <= (select k.now from mbus4_call_consumer k)
                     and (
                         case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                             when x.after is not null and mbus4.any_undelivered(x.after) then null
                             else 0
                         end
@@ -409,8 +448,9 @@ begin
                 for update skip locked
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-            m.data,
+        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+            m.delayed_until::timestamp as delayed_until,
+            m.expires, m.received, m.headers, m.properties, m.data,
             coalesce(
                 m.iid,
                 (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -421,11 +461,29 @@ begin
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
                 case
-                    when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    when d.headers is null
+                        then k.headers
+                            operator(public.||) public.hstore(
+                                'enqueue_time'::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                    )
+                                end
+                            )
                     else k.headers
-                        operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
                 end,
@@ -437,9 +495,8 @@ begin
     select (mbus4_call.consumen).*
     from mbus4_call
     loop
-        mbus4_done := mbus4_done + 1;
         begin
-            execute 'insert into done select ($1).iid' using mbus4_message;
+            execute mbus4_text using mbus4_message;
             if mbus4_checked then
                 begin
                     mbus4_sound := false;
@@ -452,6 +509,7 @@ begin
                     end if;
                 end;
             end if;
+            mbus4_done := mbus4_done + 1;
         exception when others or assert_failure then
             get stacked diagnostics mbus4_error = message_text;
             mbus4_error := coalesce(
@@ -459,14 +517,11 @@ begin
             );
             with mbus4_call_args (n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
                 select 1::bigint, 'dmq'::text, (mbus4_message).data,
-                    ((mbus4_message).headers operator(public.-) 'destination'::text)
+                    (mbus4_message).headers
                         operator(public.||) public.hstore(
-                            array[
-                                'dmq.added', pg_catalog.clock_timestamp()::text, 'dmq.error', mbus4_error, 'seenby',
-                                pg_catalog.trim_array(((mbus4_message).headers operator(public.->) 'seenby'::text)::text[], 1)::text
-                            ]
+                            array['dmq.added', mbus4.time_text(pg_catalog.clock_timestamp()::timestamp), 'dmq.error', mbus4_error]
                         ),
-                    (mbus4_message).properties, null::timestamp, null::timestamp, (mbus4_message).iid
+                    (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
             mbus4_call_posted as materialized (
                 select y.*,
@@ -474,72 +529,63 @@ begin
                     case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
                 from (
                     select x.*,
-                        greatest(x.delayed_until, x.added) as at,
                         coalesce(
                             x.given,
                             case
-                                when greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                                when x.at >= '2200-01-01Z'
                                     or pg_catalog.cardinality(x.wanted) > 0
                                     then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
                                 else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                                    extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
+                                    extract(epoch from x.at) * 1000000
                                 )::bigint || x.id
                             end
                         ) as iid,
                         x.given is not null
-                            or greatest(x.delayed_until, x.added) >= '2200-01-01Z'
+                            or x.at >= '2200-01-01Z'
                             or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
                     from (
-                        select w.*, pg_catalog.clock_timestamp() as added,
-                            case
-                                when w.caller operator(public.->) 'seenby'::text is null
-                                    then w.caller operator(public.-) 'seenby'::text
-                                else w.caller
-                                    operator(public.||) public.hstore(
-                                        'seenby'::text,
-                                        pg_catalog.array_append(
-                                            case
-                                                when w.caller
-                                                    operator(public.->) 'seenby'::text
-                                                    operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                                    then pg_catalog.format(
-                                                        'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
-                                                        w.caller operator(public.->) 'seenby'::text
-                                                    )::int::text::text[]
-                                                else (w.caller operator(public.->) 'seenby'::text)::text[]
-                                            end,
-                                            pg_catalog.current_database()::text
-                                        )::text
-                                    )
-                            end as headers
+                        select v.*,
+                            case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
                         from (
-                            select a.n,
-                                pg_catalog.nextval('mbus4.message_id') as id,
+                            select w.*, pg_catalog.clock_timestamp() as added,
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                        then pg_catalog.lower(a.qname)
-                                    else pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                        coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
-                                    )::int::text
-                                end as queue,
-                                a.iid as given,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.headers as caller,
-                                case
-                                    when a.headers
-                                        operator(public.->) 'consume_after'::text
-                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                        then pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
-                                            a.headers operator(public.->) 'consume_after'::text
-                                        )::int::text::text[]
-                                    else (a.headers operator(public.->) 'consume_after'::text)::text[]
-                                end as wanted,
-                                a.properties, a.data
-                            from mbus4_call_args a
+                                    when w.caller operator(public.->) 'seenby'::text is null
+                                        then w.caller operator(public.-) 'seenby'::text
+                                    when w.queue = 'dmq' then w.caller
+                                    else w.caller
+                                        operator(public.||) public.hstore(
+                                            'seenby'::text,
+                                            pg_catalog.array_append(
+                                                (w.caller operator(public.->) 'seenby'::text)::text[],
+                                                pg_catalog.current_database()::text
+                                            )::text
+                                        )
+                                end as headers
+                            from (
+                                select a.n,
+                                    pg_catalog.nextval('mbus4.message_id') as id,
+                                    case
+                                        when exists (
+                                            select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
+                                        )
+                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                                            then pg_catalog.lower(a.qname collate "C")
+                                        else pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
+                                        )::int::text
+                                    end as queue,
+                                    a.iid as given,
+                                    a.delayed_until::timestamptz as delayed_until,
+                                    a.expires::timestamptz as expires, a.headers as caller,
+                                    (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                    (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
+                                    a.properties, a.data
+                                from mbus4_call_args a
+                                offset 0
+                            ) w
                             offset 0
-                        ) w
+                        ) v
                         offset 0
                     ) x
                     offset 0
@@ -563,19 +609,29 @@ begin
                             then mbus4.forward(
                                 p.queue,
                                 row(
-                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                                     public.hstore(
                                         array[
                                             'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
                                             'seenby',
                                             array[pg_catalog.current_database()::text]::text,
-                                            'enqueue_time', p.added::text
+                                            'enqueue_time',
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                    then p.added::timestamp::text
+                                                else pg_catalog.rtrim(
+                                                    pg_catalog.rtrim(
+                                                        pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
+                                                    ),
+                                                    '.'
+                                                )
+                                            end
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''),
                                     p.properties, p.data
                                 )::mbus4.qt_model,
-                                p.delayed_until, p.expires, p.after
+                                p.headers, p.delayed_until, p.expires, p.after
                             )
                     end as copies
                 from mbus4_call_posted p
@@ -591,13 +647,24 @@ begin
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
                                     row(
-                                        p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
                                         public.hstore(
                                             array[
                                                 'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
                                                 'seenby',
                                                 array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time', p.added::text
+                                                'enqueue_time',
+                                                case
+                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                                        then p.added::timestamp::text
+                                                    else pg_catalog.rtrim(
+                                                        pg_catalog.rtrim(
+                                                            pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
+                                                            '0'
+                                                        ),
+                                                        '.'
+                                                    )
+                                                end
                                             ]
                                         )
                                             operator(public.||) coalesce(p.headers, ''),
@@ -611,13 +678,16 @@ begin
                         and c.target is null
                         and (c.selector_id is null or c.id = any(s.selecting))
                     union all (
-                        select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1
+                        select null, c.target
+                        from mbus4.consumer c
+                        where c.qname = p.queue and c.target is not null and p.redeployed is not true
+                        limit 1
                     )
                 ) r on true
             ),
             mbus4_call_expired as (
                 delete from mbus4.message m using mbus4_call_subscribed w
-                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
                 returning m.id
             ),
             mbus4_call_stored as (
@@ -692,7 +762,7 @@ begin
                 c.id,
                 (
                     case
-                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                             then pg_catalog.format(
                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
                             )
@@ -711,9 +781,11 @@ begin
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                public.hstore(''destination''::text, c.qname) as destination
+                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+                pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
             from mbus4_call_args a
-            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
         ),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -726,7 +798,7 @@ begin
                         and x.available_at <= (select k.now from mbus4_call_consumer k)
                         and (
                             case
-                                when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                                when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                                 when x.after is not null and mbus4.any_undelivered(x.after) then null
                                 else 0
                             end
@@ -736,8 +808,9 @@ begin
                     for update skip locked
                 )
             )
-            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-                m.data,
+            returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+                m.delayed_until::timestamp as delayed_until,
+                m.expires, m.received, m.headers, m.properties, m.data,
                 coalesce(
                     m.iid,
                     (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
@@ -748,11 +821,29 @@ begin
         mbus4_call as (
             select 1::bigint as n,
                 row(
-                    d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                    d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
                     case
-                        when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        when d.headers is null
+                            then k.headers
+                                operator(public.||) public.hstore(
+                                    ''enqueue_time''::text,
+                                    case
+                                        when k.iso then d.added::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                        )
+                                    end
+                                )
                         else k.headers
-                            operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                            operator(public.||) public.hstore(
+                                ''enqueue_time''::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                    )
+                                end
+                            )
                             operator(public.||) d.headers
                             operator(public.||) k.destination
                     end,
@@ -776,67 +867,54 @@ begin
                 case when y.queue <> ''dmq'' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
             from (
                 select x.*,
-                    greatest(x.delayed_until, x.added) as at,
                     coalesce(
                         x.given,
                         case
-                            when greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
+                            when x.at >= ''2200-01-01Z''
                                 or pg_catalog.cardinality(x.wanted) > 0
                                 then x.queue || ''.'' || pg_catalog.current_database() || ''.'' || x.id
-                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (
-                                extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
-                            )::bigint || x.id
+                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (extract(epoch from x.at) * 1000000)::bigint || x.id
                         end
                     ) as iid,
-                    x.given is not null
-                        or greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
-                        or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                    x.given is not null or x.at >= ''2200-01-01Z'' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
                 from (
-                    select w.*, pg_catalog.clock_timestamp() as added,
-                        case
-                            when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
-                            else w.caller
-                                operator(public.||) public.hstore(
-                                    ''seenby''::text,
-                                    pg_catalog.array_append(
-                                        case
-                                            when w.caller operator(public.->) ''seenby''::text operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                                then pg_catalog.format(
-                                                    ''mbus4-error 0 22P02 the header seenby is no array: %s'',
-                                                    w.caller operator(public.->) ''seenby''::text
-                                                )::int::text::text[]
-                                            else (w.caller operator(public.->) ''seenby''::text)::text[]
-                                        end,
-                                        pg_catalog.current_database()::text
-                                    )::text
-                                )
-                        end as headers
+                    select v.*, case when v.delayed_until > v.added and v.queue <> ''dmq'' then v.delayed_until else v.added end as at
                     from (
-                        select a.n,
-                            pg_catalog.nextval(''mbus4.message_id'') as id,
+                        select w.*, pg_catalog.clock_timestamp() as added,
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                    then pg_catalog.lower(a.qname)
-                                else pg_catalog.format(
-                                    ''mbus4-error 0 42704 queue %s does not exist'',
-                                    coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
-                                )::int::text
-                            end as queue,
-                            a.iid as given,
-                            a.delayed_until::timestamptz as delayed_until,
-                            a.expires::timestamptz as expires, a.headers as caller,
-                            case
-                                when a.headers operator(public.->) ''consume_after''::text operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                    then pg_catalog.format(
-                                        ''mbus4-error 0 22P02 the header consume_after is no array: %s'',
-                                        a.headers operator(public.->) ''consume_after''::text
-                                    )::int::text::text[]
-                                else (a.headers operator(public.->) ''consume_after''::text)::text[]
-                            end as wanted,
-                            a.properties, a.data
-                        from mbus4_call_args a
+                                when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
+                                when w.queue = ''dmq'' then w.caller
+                                else w.caller
+                                    operator(public.||) public.hstore(
+                                        ''seenby''::text,
+                                        pg_catalog.array_append(
+                                            (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
+                                        )::text
+                                    )
+                            end as headers
+                        from (
+                            select a.n,
+                                pg_catalog.nextval(''mbus4.message_id'') as id,
+                                case
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
+                                        then pg_catalog.lower(a.qname collate "C")
+                                    else pg_catalog.format(
+                                        ''mbus4-error 0 42704 queue %s does not exist'',
+                                        coalesce(''"'' || pg_catalog.lower(a.qname collate "C") || ''"'', ''null'')
+                                    )::int::text
+                                end as queue,
+                                a.iid as given,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.headers as caller,
+                                (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
+                                (a.headers operator(public.->) ''Redeploy''::text)::boolean as redeployed,
+                                a.properties, a.data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
                         offset 0
-                    ) w
+                    ) v
                     offset 0
                 ) x
                 offset 0
@@ -858,18 +936,26 @@ begin
                         then mbus4.forward(
                             p.queue,
                             row(
-                                p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
                                 public.hstore(
                                     array[
                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                         array[pg_catalog.current_database()::text]::text,
-                                        ''enqueue_time'', p.added::text
+                                        ''enqueue_time'',
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                then p.added::timestamp::text
+                                            else pg_catalog.rtrim(
+                                                pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
+                                                ''.''
+                                            )
+                                        end
                                     ]
                                 )
                                     operator(public.||) coalesce(p.headers, ''''),
                                 p.properties, p.data
                             )::mbus4.qt_model,
-                            p.delayed_until, p.expires, p.after
+                            p.headers, p.delayed_until, p.expires, p.after
                         )
                 end as copies
             from mbus4_call_posted p
@@ -883,12 +969,22 @@ begin
                             then mbus4.selecting_consumers(
                                 p.queue, false,
                                 row(
-                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
                                     public.hstore(
                                         array[
                                             ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                             array[pg_catalog.current_database()::text]::text,
-                                            ''enqueue_time'', p.added::text
+                                            ''enqueue_time'',
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                    then p.added::timestamp::text
+                                                else pg_catalog.rtrim(
+                                                    pg_catalog.rtrim(
+                                                        pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''
+                                                    ),
+                                                    ''.''
+                                                )
+                                            end
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''''),
@@ -899,12 +995,17 @@ begin
                     offset 0
                 ) s
                 join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
+                union all (
+                    select null, c.target
+                    from mbus4.consumer c
+                    where c.qname = p.queue and c.target is not null and p.redeployed is not true
+                    limit 1
+                )
             ) r on true
         ),
         mbus4_call_expired as (
             delete from mbus4.message m using mbus4_call_subscribed w
-            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
             returning m.id
         ),
         mbus4_call_stored as (
@@ -976,7 +1077,7 @@ begin
                 c.id,
                 (
                     case
-                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                             then pg_catalog.format(
                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
                             )
@@ -995,9 +1096,11 @@ begin
                         array[pg_catalog.current_database()::text]::text
                     ]
                 ) as headers,
-                public.hstore(''destination''::text, c.qname) as destination
+                case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+                pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
             from mbus4_call_args a
-            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
         ),
         mbus4_call_taken as (
             delete from mbus4.message m
@@ -1010,7 +1113,7 @@ begin
                         and x.available_at <= (select k.now from mbus4_call_consumer k)
                         and (
                             case
-                                when x.expires <= (select k.now from mbus4_call_consumer k) then null
+                                when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
                                 when x.after is not null and mbus4.any_undelivered(x.after) then null
                                 else 0
                             end
@@ -1020,8 +1123,9 @@ begin
                     for update skip locked
                 )
             )
-            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-                m.data,
+            returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+                m.delayed_until::timestamp as delayed_until,
+                m.expires, m.received, m.headers, m.properties, m.data,
                 coalesce(
                     m.iid,
                     (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
@@ -1032,11 +1136,29 @@ begin
         mbus4_call as (
             select 1::bigint as n,
                 row(
-                    d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+                    d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
                     case
-                        when d.headers is null then k.headers operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                        when d.headers is null
+                            then k.headers
+                                operator(public.||) public.hstore(
+                                    ''enqueue_time''::text,
+                                    case
+                                        when k.iso then d.added::text
+                                        else pg_catalog.rtrim(
+                                            pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                        )
+                                    end
+                                )
                         else k.headers
-                            operator(public.||) public.hstore(''enqueue_time''::text, d.added::text)
+                            operator(public.||) public.hstore(
+                                ''enqueue_time''::text,
+                                case
+                                    when k.iso then d.added::text
+                                    else pg_catalog.rtrim(
+                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
+                                    )
+                                end
+                            )
                             operator(public.||) d.headers
                             operator(public.||) k.destination
                     end,
@@ -1060,67 +1182,54 @@ begin
                 case when y.queue <> ''dmq'' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
             from (
                 select x.*,
-                    greatest(x.delayed_until, x.added) as at,
                     coalesce(
                         x.given,
                         case
-                            when greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
+                            when x.at >= ''2200-01-01Z''
                                 or pg_catalog.cardinality(x.wanted) > 0
                                 then x.queue || ''.'' || pg_catalog.current_database() || ''.'' || x.id
-                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (
-                                extract(epoch from greatest(x.delayed_until, x.added)) * 1000000
-                            )::bigint || x.id
+                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (extract(epoch from x.at) * 1000000)::bigint || x.id
                         end
                     ) as iid,
-                    x.given is not null
-                        or greatest(x.delayed_until, x.added) >= ''2200-01-01Z''
-                        or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
+                    x.given is not null or x.at >= ''2200-01-01Z'' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
                 from (
-                    select w.*, pg_catalog.clock_timestamp() as added,
-                        case
-                            when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
-                            else w.caller
-                                operator(public.||) public.hstore(
-                                    ''seenby''::text,
-                                    pg_catalog.array_append(
-                                        case
-                                            when w.caller operator(public.->) ''seenby''::text operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                                then pg_catalog.format(
-                                                    ''mbus4-error 0 22P02 the header seenby is no array: %s'',
-                                                    w.caller operator(public.->) ''seenby''::text
-                                                )::int::text::text[]
-                                            else (w.caller operator(public.->) ''seenby''::text)::text[]
-                                        end,
-                                        pg_catalog.current_database()::text
-                                    )::text
-                                )
-                        end as headers
+                    select v.*, case when v.delayed_until > v.added and v.queue <> ''dmq'' then v.delayed_until else v.added end as at
                     from (
-                        select a.n,
-                            pg_catalog.nextval(''mbus4.message_id'') as id,
+                        select w.*, pg_catalog.clock_timestamp() as added,
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                                    then pg_catalog.lower(a.qname)
-                                else pg_catalog.format(
-                                    ''mbus4-error 0 42704 queue %s does not exist'',
-                                    coalesce(''"'' || pg_catalog.lower(a.qname) || ''"'', ''null'')
-                                )::int::text
-                            end as queue,
-                            a.iid as given,
-                            a.delayed_until::timestamptz as delayed_until,
-                            a.expires::timestamptz as expires, a.headers as caller,
-                            case
-                                when a.headers operator(public.->) ''consume_after''::text operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                    then pg_catalog.format(
-                                        ''mbus4-error 0 22P02 the header consume_after is no array: %s'',
-                                        a.headers operator(public.->) ''consume_after''::text
-                                    )::int::text::text[]
-                                else (a.headers operator(public.->) ''consume_after''::text)::text[]
-                            end as wanted,
-                            a.properties, a.data
-                        from mbus4_call_args a
+                                when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
+                                when w.queue = ''dmq'' then w.caller
+                                else w.caller
+                                    operator(public.||) public.hstore(
+                                        ''seenby''::text,
+                                        pg_catalog.array_append(
+                                            (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
+                                        )::text
+                                    )
+                            end as headers
+                        from (
+                            select a.n,
+                                pg_catalog.nextval(''mbus4.message_id'') as id,
+                                case
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
+                                        then pg_catalog.lower(a.qname collate "C")
+                                    else pg_catalog.format(
+                                        ''mbus4-error 0 42704 queue %s does not exist'',
+                                        coalesce(''"'' || pg_catalog.lower(a.qname collate "C") || ''"'', ''null'')
+                                    )::int::text
+                                end as queue,
+                                a.iid as given,
+                                a.delayed_until::timestamptz as delayed_until,
+                                a.expires::timestamptz as expires, a.headers as caller,
+                                (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
+                                (a.headers operator(public.->) ''Redeploy''::text)::boolean as redeployed,
+                                a.properties, a.data
+                            from mbus4_call_args a
+                            offset 0
+                        ) w
                         offset 0
-                    ) w
+                    ) v
                     offset 0
                 ) x
                 offset 0
@@ -1142,18 +1251,26 @@ begin
                         then mbus4.forward(
                             p.queue,
                             row(
-                                p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
                                 public.hstore(
                                     array[
                                         ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                         array[pg_catalog.current_database()::text]::text,
-                                        ''enqueue_time'', p.added::text
+                                        ''enqueue_time'',
+                                        case
+                                            when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                then p.added::timestamp::text
+                                            else pg_catalog.rtrim(
+                                                pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
+                                                ''.''
+                                            )
+                                        end
                                     ]
                                 )
                                     operator(public.||) coalesce(p.headers, ''''),
                                 p.properties, p.data
                             )::mbus4.qt_model,
-                            p.delayed_until, p.expires, p.after
+                            p.headers, p.delayed_until, p.expires, p.after
                         )
                 end as copies
             from mbus4_call_posted p
@@ -1167,12 +1284,22 @@ begin
                             then mbus4.selecting_consumers(
                                 p.queue, false,
                                 row(
-                                    p.id, p.added, p.iid, p.delayed_until, p.expires, null,
+                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
                                     public.hstore(
                                         array[
                                             ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
                                             array[pg_catalog.current_database()::text]::text,
-                                            ''enqueue_time'', p.added::text
+                                            ''enqueue_time'',
+                                            case
+                                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
+                                                    then p.added::timestamp::text
+                                                else pg_catalog.rtrim(
+                                                    pg_catalog.rtrim(
+                                                        pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''
+                                                    ),
+                                                    ''.''
+                                                )
+                                            end
                                         ]
                                     )
                                         operator(public.||) coalesce(p.headers, ''''),
@@ -1183,12 +1310,17 @@ begin
                     offset 0
                 ) s
                 join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (select null, c.target from mbus4.consumer c where c.qname = p.queue and c.target is not null limit 1)
+                union all (
+                    select null, c.target
+                    from mbus4.consumer c
+                    where c.qname = p.queue and c.target is not null and p.redeployed is not true
+                    limit 1
+                )
             ) r on true
         ),
         mbus4_call_expired as (
             delete from mbus4.message m using mbus4_call_subscribed w
-            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added
+            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
             returning m.id
         ),
         mbus4_call_stored as (

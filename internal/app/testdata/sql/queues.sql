@@ -64,9 +64,9 @@ select mbus4.drop_queue('orders')
 with mbus4_call1_args(n, "qname") as (select 1::bigint, ('orders')::pg_catalog.text),
 mbus4_call1_dropped as (
     delete from mbus4.queue q using mbus4_call1_args a
-    where q.qname = pg_catalog.lower(a.qname)
+    where q.qname = pg_catalog.lower(a.qname collate "C")
         and case
-            when q.qname = pg_catalog.lower(a.qname)
+            when q.qname = pg_catalog.lower(a.qname collate "C")
                 and q.qname in ('dmq', 'semaphore_events')
                 then pg_catalog.format(
                     'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and cannot be dropped', q.qname
@@ -134,10 +134,20 @@ mbus4_call1_asked as materialized (
     left join lateral (
         select q.id, q.qname, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
+        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
         order by x.place
         limit 1
     ) q on true
+    where case
+        when pg_catalog.lower(a.qname collate "C") <> pg_catalog.lower(a.cname collate "C")
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
+            then pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer(''%s'', ''%s'') may mean either order: both are queues',
+                pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+            )::int = 0
+        else true
+    end
 ),
 mbus4_call1_created as (
     insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data)
@@ -192,17 +202,27 @@ mbus4_call1_asked as materialized (
     cross join lateral (
         select x.qname, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        left join mbus4.queue q on q.qname = pg_catalog.lower(x.qname)
+        left join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
         order by q.id is null, x.place
         limit 1
     ) x
+    where case
+        when pg_catalog.lower(a.qname collate "C") <> pg_catalog.lower(a.cname collate "C")
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
+            and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
+            then pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer(''%s'', ''%s'') may mean either order: both are queues',
+                pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
+            )::int = 0
+        else true
+    end
 ),
 mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_asked v
-    where c.qname = pg_catalog.lower(v.qname)
-        and c.name = pg_catalog.lower(v.cname)
+    where c.qname = pg_catalog.lower(v.qname collate "C")
+        and c.name = pg_catalog.lower(v.cname collate "C")
         and case
-            when c.qname = pg_catalog.lower(v.qname)
+            when c.qname = pg_catalog.lower(v.qname collate "C")
                 and c.qname = 'dmq'
                 then pg_catalog.format(
                     'mbus4-error 1 _session_secret_ 42809 queue "%s" belongs to the schema and keeps its consumer', c.qname
@@ -217,7 +237,7 @@ mbus4_call1_checked as materialized (
     where exists (select from mbus4_call1_dropped c where c.n = v.n)
         or (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(v.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(v.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         v.qname, coalesce('"' || v.cname || '"', 'null')
@@ -243,14 +263,17 @@ with mbus4_call1_args(n, "src", "dst", "selector") as (
     select 1::bigint, ('orders')::pg_catalog.text, ('copies')::pg_catalog.text, null::pg_catalog.text
 ),
 mbus4_call1_asked as materialized (
-    select a.n, pg_catalog.lower(a.src) as src, pg_catalog.lower(a.dst) as dst, a.selector,
+    select a.n,
+        pg_catalog.lower(a.src collate "C") as src,
+        pg_catalog.lower(a.dst collate "C") as dst,
+        a.selector,
         case
             when pg_catalog.btrim(a.selector, E' \t\r\n') <> ''
                 then coalesce(s.id, mbus4.no_selector('1 _session_secret_', a.selector))
         end as selector_id,
         s.headers, s.properties, s.data,
-        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.src)) as src_id,
-        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.dst)) as dst_id,
+        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.src collate "C")) as src_id,
+        (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(a.dst collate "C")) as dst_id,
         case
             when a.src is null
                 or a.dst is null
@@ -259,7 +282,7 @@ mbus4_call1_asked as materialized (
                 )::int
             when exists (
                 with recursive onward (queue) as (
-                    select pg_catalog.lower(a.dst) collate "C"
+                    select pg_catalog.lower(a.dst collate "C") collate "C"
                     union
                     select c.target
                     from onward o
@@ -267,11 +290,11 @@ mbus4_call1_asked as materialized (
                 )
                 select
                 from onward o
-                where o.queue = pg_catalog.lower(a.src)
+                where o.queue = pg_catalog.lower(a.src collate "C")
             )
                 then pg_catalog.format(
                     'mbus4-error 1 _session_secret_ 42P17 Loop detected: what is posted to "%s" would come back to it',
-                    pg_catalog.lower(a.src)
+                    pg_catalog.lower(a.src collate "C")
                 )::int
         end as ok
     from mbus4_call1_args a
@@ -348,25 +371,9 @@ select mbus4.drop_trigger('orders', 'copies')
 with mbus4_call1_args(n, "src", "dst") as (select 1::bigint, ('orders')::pg_catalog.text, ('copies')::pg_catalog.text),
 mbus4_call1_dropped as (
     delete from mbus4.consumer c using mbus4_call1_args a
-    where c.qname = pg_catalog.lower(a.src) and c.target = pg_catalog.lower(a.dst)
-    returning a.n
+    where c.qname = pg_catalog.lower(a.src collate "C") and c.target = pg_catalog.lower(a.dst collate "C")
 ),
-mbus4_call1_checked as materialized (
-    select a.n
-    from mbus4_call1_args a
-    where exists (select from mbus4_call1_dropped c where c.n = a.n)
-        or pg_catalog.format(
-            'mbus4-error 1 _session_secret_ 42704 there is no trigger from %s to %s',
-            coalesce('"' || a.src || '"', 'null'), coalesce('"' || a.dst || '"', 'null')
-        )::int = 0
-),
-mbus4_call1_enforced as (
-    insert into mbus4.consumer (qname, name)
-    select null, null
-    from mbus4_call1_checked
-    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
-),
-mbus4_call1 as (select r.n, ''::void as drop_trigger from mbus4_call1_checked r)
+mbus4_call1 as (select a.n, ''::void as drop_trigger from mbus4_call1_args a)
 select (select "drop_trigger" as "drop_trigger" from mbus4_call1)
 
 select mbus4.clear_queue_orders()
@@ -379,10 +386,11 @@ mbus4_call1_removed as (
             select x.ctid
             from mbus4.message x
             where x.expires <= (select pg_catalog.clock_timestamp())
+                and x.consumer_id <> 1
                 and x.consumer_id in (
                     select c.id
                     from mbus4.consumer c
-                    join mbus4_call1_args a on c.qname = pg_catalog.lower(a.qname)
+                    join mbus4_call1_args a on c.qname = pg_catalog.lower(a.qname collate "C")
                     where c.qname <> 'dmq'
                 )
             for update skip locked
@@ -392,7 +400,7 @@ mbus4_call1_removed as (
 mbus4_call1_checked as materialized (
     select a.n
     from mbus4_call1_args a
-    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
         or pg_catalog.format(
             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
         )::int = 0
@@ -441,7 +449,7 @@ mbus4_call1_consumer as materialized (
         c.id,
         (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
+                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -463,9 +471,11 @@ mbus4_call1_consumer as materialized (
                 array[pg_catalog.current_database()::text]::text
             ]
         ) as headers,
-        public.hstore('destination'::text, c.qname) as destination
+        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname) and c.name = pg_catalog.lower(a.cname)
+    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
@@ -478,7 +488,7 @@ mbus4_call1_taken as (
                 and x.available_at <= (select k.now from mbus4_call1_consumer k)
                 and (
                     case
-                        when x.expires <= (select k.now from mbus4_call1_consumer k) then null
+                        when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
                         when x.after is not null and mbus4.any_undelivered(x.after) then null
                         else 0
                     end
@@ -488,8 +498,9 @@ mbus4_call1_taken as (
             for update skip locked
         )
     )
-    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
-        m.data,
+    returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
+        m.delayed_until::timestamp as delayed_until,
+        m.expires, m.received, m.headers, m.properties, m.data,
         coalesce(
             m.iid,
             (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || (
@@ -500,11 +511,29 @@ mbus4_call1_taken as (
 mbus4_call1 as (
     select 1::bigint as n,
         row(
-            d.id, d.added, d.iid, d.delayed_until, d.expires, d.received,
+            d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
             case
-                when d.headers is null then k.headers operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                when d.headers is null
+                    then k.headers
+                        operator(public.||) public.hstore(
+                            'enqueue_time'::text,
+                            case
+                                when k.iso then d.added::text
+                                else pg_catalog.rtrim(
+                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                                )
+                            end
+                        )
                 else k.headers
-                    operator(public.||) public.hstore('enqueue_time'::text, d.added::text)
+                    operator(public.||) public.hstore(
+                        'enqueue_time'::text,
+                        case
+                            when k.iso then d.added::text
+                            else pg_catalog.rtrim(
+                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
+                            )
+                        end
+                    )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
             end,

@@ -58,21 +58,22 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -82,7 +83,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x
@@ -204,21 +205,22 @@ mbus4_call1_posted as materialized (
                 else ''
             end || y.id as iid
         from (
-            select x.*, greatest(x.delayed_until, x.added) as at
+            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
             from (
                 select a.n,
                     pg_catalog.nextval('mbus4.message_id') as id,
                     pg_catalog.clock_timestamp() as added,
                     case
                         when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname))
-                            then pg_catalog.lower(a.qname)
+                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname) || '"', 'null')
+                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
                         )::int::text
                     end as queue,
-                    (pg_catalog.lower(a.qname) || '.' || pg_catalog.current_database() || '.') as prefix,
+                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
                     a.delayed_until::timestamptz as delayed_until,
                     a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
                 from mbus4_call1_args a
@@ -228,7 +230,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.bool_or(c.target is null and c.general) as general,
                         pg_catalog.bool_or(c.target is not null) as routed
                     from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname)
+                    where c.qname = pg_catalog.lower(a.qname collate "C")
                 ) r on true
                 offset 0
             ) x

@@ -72,6 +72,8 @@ call mbus4.process_queue(7, 'insert into done values ($1)')
 ---- unprepared
 do $mbus4$
 declare
+    mbus4_process int;
+    mbus4_text text;
     mbus4_row mbus4.work_queue;
     mbus4_error text;
     mbus4_done bigint := 0;
@@ -82,10 +84,12 @@ declare
     mbus4_from_id bigint := mbus4_first;
     mbus4_looked timestamptz := mbus4_told;
 begin
+    mbus4_process := 7;
+    mbus4_text := 'insert into done values ($1)';
     commit;
     loop
         update mbus4.work_queue w
-        set process_id = 7
+        set process_id = mbus4_process
         where w.ctid = any(
             array(
                 select w.ctid
@@ -108,15 +112,17 @@ begin
         mbus4_from_at := mbus4_row.next_attempt_at;
         mbus4_from_id := mbus4_row.id;
         mbus4_error := null;
-        begin
-            execute 'insert into done values ($1)' using mbus4_row.payload;
-            set constraints all immediate;
-        exception when others or assert_failure then
-            get stacked diagnostics mbus4_error = message_text;
-            mbus4_error := coalesce(
-                pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
-            );
-        end;
+        if mbus4_text is not null then
+            begin
+                execute mbus4_text using mbus4_row.payload;
+                set constraints all immediate;
+            exception when others or assert_failure then
+                get stacked diagnostics mbus4_error = message_text;
+                mbus4_error := coalesce(
+                    pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+                );
+            end;
+        end if;
         if mbus4_error is null then
             delete from mbus4.work_queue w where w.id = mbus4_row.id;
             mbus4_done := mbus4_done + 1;
@@ -135,7 +141,7 @@ begin
         end if;
         if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
             mbus4_told := pg_catalog.clock_timestamp();
-            raise notice 'process %: % messages completed, % failed', 7, mbus4_done, mbus4_failed;
+            raise notice 'process %: % messages completed, % failed', mbus4_process, mbus4_done, mbus4_failed;
         end if;
     end loop;
 end
@@ -144,6 +150,8 @@ $mbus4$
 -- whenever it is bound:
 do $mbus4$
 declare
+    mbus4_process int;
+    mbus4_text text;
     mbus4_row mbus4.work_queue;
     mbus4_error text;
     mbus4_done bigint := 0;
@@ -154,10 +162,12 @@ declare
     mbus4_from_id bigint := mbus4_first;
     mbus4_looked timestamptz := mbus4_told;
 begin
+    mbus4_process := 7;
+    mbus4_text := 'insert into done values ($1)';
     commit;
     loop
         update mbus4.work_queue w
-        set process_id = 7
+        set process_id = mbus4_process
         where w.ctid = any(
             array(
                 select w.ctid
@@ -180,15 +190,17 @@ begin
         mbus4_from_at := mbus4_row.next_attempt_at;
         mbus4_from_id := mbus4_row.id;
         mbus4_error := null;
-        begin
-            execute 'insert into done values ($1)' using mbus4_row.payload;
-            set constraints all immediate;
-        exception when others or assert_failure then
-            get stacked diagnostics mbus4_error = message_text;
-            mbus4_error := coalesce(
-                pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
-            );
-        end;
+        if mbus4_text is not null then
+            begin
+                execute mbus4_text using mbus4_row.payload;
+                set constraints all immediate;
+            exception when others or assert_failure then
+                get stacked diagnostics mbus4_error = message_text;
+                mbus4_error := coalesce(
+                    pg_catalog.substring(mbus4_error, 'mbus4-error [0-9]+ _session_secret_ [0-9A-Z]{5} (.*)"$'), mbus4_error
+                );
+            end;
+        end if;
         if mbus4_error is null then
             delete from mbus4.work_queue w where w.id = mbus4_row.id;
             mbus4_done := mbus4_done + 1;
@@ -207,7 +219,7 @@ begin
         end if;
         if pg_catalog.clock_timestamp() > mbus4_told + interval '2 seconds' then
             mbus4_told := pg_catalog.clock_timestamp();
-            raise notice 'process %: % messages completed, % failed', 7, mbus4_done, mbus4_failed;
+            raise notice 'process %: % messages completed, % failed', mbus4_process, mbus4_done, mbus4_failed;
         end if;
     end loop;
 end

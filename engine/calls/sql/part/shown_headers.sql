@@ -1,0 +1,5 @@
+-- The headers of a row of mbus4.message as its reader gets them. The queue that it comes from is its destination; what lies in dmq
+-- (consumer 1) keeps the one with which it came, if any. Row: the row, Queue: its queue.
+{{template "headers" .With "Queue" .Queue "Added" (print .Row ".added::timestamp")}} operator({{.Hstore}}.||) coalesce({{.Row}}.headers, '')
+    operator({{.Hstore}}.||) case when {{.Row}}.consumer_id = 1 and {{.Hstore}}.exist({{.Row}}.headers, 'destination') then ''
+                                  else {{.Hstore}}.hstore('destination'::text, {{.Queue}}) end
