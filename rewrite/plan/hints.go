@@ -84,8 +84,6 @@ func hintMissing(message string, c *callSite) string {
 	switch i := strings.LastIndex(message, noOne); {
 	case strings.HasPrefix(message, "semaphore "):
 		return "Create it with mbus4.semaphore_get_or_create(key)."
-	case strings.HasPrefix(message, "there is no trigger "):
-		return "select * from mbus4.consumer lists the triggers, too."
 	case i >= 0 && drops:
 		return "select * from mbus4.consumer lists the consumers" + folded
 	case i >= 0:

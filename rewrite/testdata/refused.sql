@@ -42,7 +42,7 @@ select mbus4.consume('q', 'c', 'd')
 ----
 error 42883 at "mbus4.consum": function mbus4.consume(unknown, unknown, unknown) does not exist
   detail: Too many arguments.
-  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model.
+  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model. For several messages at once there is mbus4.consumen(qname, amt => 10).
 
 select mbus4.consumen('q', amt => 'x', cname => 'd'), mbus4.consumen('q', amt => 1.5)
 ----
@@ -84,27 +84,27 @@ error 42883 at "mbus4.post_q": function mbus4.post_q() does not exist
 create table d (x text default mbus4.post('q', ''))
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 create index on t ((mbus4.post('q', '')))
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 alter table t add check (mbus4.post('q', '') is not null)
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 create function f() returns text begin atomic select mbus4.post('q', ''); end
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 create rule r as on insert to t do also select mbus4.post('q', '')
 ----
 error 0A000 at "mbus4.post('": mbus4.post cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.post(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.post(…). Or insert into a view that mbus4.create_view(qname) makes: that posts, and works anywhere.
 
 explain create materialized view v as select mbus4.post('q', '')
 ----

@@ -119,7 +119,7 @@ error 0A000 at "$1)": argument selector of mbus4.create_consumer must be known b
 create function f(text) returns text begin atomic select mbus4.create_temporary_consumer('q', $1); end
 ----
 error 0A000 at "mbus4.create": mbus4.create_temporary_consumer cannot be called in this statement
-  hint: What is stored in the database must not hold the call. Call it in a statement that the client sends, for example: select mbus4.create_temporary_consumer(…).
+  hint: The server runs what is stored in the database without mbusproxy. Call it in a statement that the client sends, for example: select mbus4.create_temporary_consumer(…).
 
 select mbus4.create_consumer('q', 'c', 1)
 ----

@@ -187,7 +187,16 @@ begin
                                         operator(public.||) public.hstore(
                                             'seenby'::text,
                                             pg_catalog.array_append(
-                                                (w.caller operator(public.->) 'seenby'::text)::text[],
+                                                case
+                                                    when w.caller
+                                                        operator(public.->) 'seenby'::text
+                                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
+                                                        then pg_catalog.format(
+                                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
+                                                            w.caller operator(public.->) 'seenby'::text
+                                                        )::int::text::text[]
+                                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
+                                                end,
                                                 pg_catalog.current_database()::text
                                             )::text
                                         )
@@ -209,7 +218,16 @@ begin
                                     a.iid as given,
                                     a.delayed_until::timestamptz as delayed_until,
                                     a.expires::timestamptz as expires, a.headers as caller,
-                                    (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                    case
+                                        when a.headers
+                                            operator(public.->) 'consume_after'::text
+                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
+                                            then pg_catalog.format(
+                                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
+                                                a.headers operator(public.->) 'consume_after'::text
+                                            )::int::text::text[]
+                                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
+                                    end as wanted,
                                     (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
                                     a.properties, a.data
                                 from mbus4_call_args a
@@ -556,7 +574,16 @@ begin
                                         operator(public.||) public.hstore(
                                             'seenby'::text,
                                             pg_catalog.array_append(
-                                                (w.caller operator(public.->) 'seenby'::text)::text[],
+                                                case
+                                                    when w.caller
+                                                        operator(public.->) 'seenby'::text
+                                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
+                                                        then pg_catalog.format(
+                                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
+                                                            w.caller operator(public.->) 'seenby'::text
+                                                        )::int::text::text[]
+                                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
+                                                end,
                                                 pg_catalog.current_database()::text
                                             )::text
                                         )
@@ -578,7 +605,16 @@ begin
                                     a.iid as given,
                                     a.delayed_until::timestamptz as delayed_until,
                                     a.expires::timestamptz as expires, a.headers as caller,
-                                    (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                    case
+                                        when a.headers
+                                            operator(public.->) 'consume_after'::text
+                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
+                                            then pg_catalog.format(
+                                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
+                                                a.headers operator(public.->) 'consume_after'::text
+                                            )::int::text::text[]
+                                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
+                                    end as wanted,
                                     (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
                                     a.properties, a.data
                                 from mbus4_call_args a
@@ -888,7 +924,17 @@ begin
                                     operator(public.||) public.hstore(
                                         ''seenby''::text,
                                         pg_catalog.array_append(
-                                            (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
+                                            case
+                                                when w.caller
+                                                    operator(public.->) ''seenby''::text
+                                                    operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
+                                                    then pg_catalog.format(
+                                                        ''mbus4-error 0 22P02 the header seenby is no array: %s'',
+                                                        w.caller operator(public.->) ''seenby''::text
+                                                    )::int::text::text[]
+                                                else (w.caller operator(public.->) ''seenby''::text)::text[]
+                                            end,
+                                            pg_catalog.current_database()::text
                                         )::text
                                     )
                             end as headers
@@ -907,7 +953,14 @@ begin
                                 a.iid as given,
                                 a.delayed_until::timestamptz as delayed_until,
                                 a.expires::timestamptz as expires, a.headers as caller,
-                                (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
+                                case
+                                    when a.headers operator(public.->) ''consume_after''::text operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
+                                        then pg_catalog.format(
+                                            ''mbus4-error 0 22P02 the header consume_after is no array: %s'',
+                                            a.headers operator(public.->) ''consume_after''::text
+                                        )::int::text::text[]
+                                    else (a.headers operator(public.->) ''consume_after''::text)::text[]
+                                end as wanted,
                                 (a.headers operator(public.->) ''Redeploy''::text)::boolean as redeployed,
                                 a.properties, a.data
                             from mbus4_call_args a
@@ -1203,7 +1256,17 @@ begin
                                     operator(public.||) public.hstore(
                                         ''seenby''::text,
                                         pg_catalog.array_append(
-                                            (w.caller operator(public.->) ''seenby''::text)::text[], pg_catalog.current_database()::text
+                                            case
+                                                when w.caller
+                                                    operator(public.->) ''seenby''::text
+                                                    operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
+                                                    then pg_catalog.format(
+                                                        ''mbus4-error 0 22P02 the header seenby is no array: %s'',
+                                                        w.caller operator(public.->) ''seenby''::text
+                                                    )::int::text::text[]
+                                                else (w.caller operator(public.->) ''seenby''::text)::text[]
+                                            end,
+                                            pg_catalog.current_database()::text
                                         )::text
                                     )
                             end as headers
@@ -1222,7 +1285,14 @@ begin
                                 a.iid as given,
                                 a.delayed_until::timestamptz as delayed_until,
                                 a.expires::timestamptz as expires, a.headers as caller,
-                                (a.headers operator(public.->) ''consume_after''::text)::text[] as wanted,
+                                case
+                                    when a.headers operator(public.->) ''consume_after''::text operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
+                                        then pg_catalog.format(
+                                            ''mbus4-error 0 22P02 the header consume_after is no array: %s'',
+                                            a.headers operator(public.->) ''consume_after''::text
+                                        )::int::text::text[]
+                                    else (a.headers operator(public.->) ''consume_after''::text)::text[]
+                                end as wanted,
                                 (a.headers operator(public.->) ''Redeploy''::text)::boolean as redeployed,
                                 a.properties, a.data
                             from mbus4_call_args a
