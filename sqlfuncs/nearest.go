@@ -9,7 +9,7 @@ import (
 // caller seems to mean.
 func Unknown(name string) string {
 	name = strings.ToLower(name)
-	for _, guess := range []func(string) string{foreignName, incompleteName, misspelled} {
+	for _, guess := range []func(string) string{foreignName, incompleteName, slip, foreignMessage, misspelled} {
 		if hint := guess(name); hint != "" {
 			return hint
 		}
@@ -17,51 +17,118 @@ func Unknown(name string) string {
 	return "select mbus4.readme() lists the functions."
 }
 
-// foreign tells by what the names that other queues and older habits have for a thing what to write here. A name stands
-// for itself with and without "_message", "_msg" or "_messages" behind it.
-var foreign = foreignNames(map[string]string{
-	"Perhaps you mean mbus4.post(qname, data).": "send publish enqueue push put add produce emit write insert_event basic_publish " +
-		"send_batch publish_many send_messages",
-	"Perhaps you mean select * from mbus4.consume(qname), or mbus4.consumen(qname, amt => 10) for several.": "read pop receive get fetch " +
-		"dequeue poll next get_next get_batch_events next_batch read_with_poll basic_get basic_consume recv",
-	"There is nothing to acknowledge: a message is consumed when the transaction that consumed it commits, and there again when it rolls back.": "ack " +
-		"acknowledge archive delete confirm commit complete finish finish_batch basic_ack remove set_vt",
-	"There is nothing to reject: a message is there again when the transaction that consumed it rolls back. To put it back or into dmq, " +
-		"post it with its old iid.": "nack reject requeue retry release basic_nack basic_reject event_retry dead_letter",
-	"Perhaps you mean mbus4.create_queue(qname, ncons).":    "create declare queue_declare declare_queue make_queue new_queue add_queue createqueue",
-	"Perhaps you mean mbus4.drop_queue(qname).":             "drop delete_queue remove_queue queue_delete destroy_queue dropqueue",
-	"Perhaps you mean mbus4.create_consumer(qname, cname).": "subscribe register_consumer register_subscriber create_subscription add_consumer bind queue_bind bind_topic",
-	"Perhaps you mean mbus4.drop_consumer(qname, cname).":   "unsubscribe unregister_consumer unregister_subscriber delete_consumer remove_consumer unbind queue_unbind",
-	"mbus4.clear_queue_<q>() removes the expired messages of queue <q>. To remove all of them, drop the queue and create it again.": "purge " +
-		"purge_queue queue_purge clear clear_queue empty empty_queue truncate truncate_queue",
-	"select * from mbus4.queue lists the queues.":                        "list list_queues queues queue show_queues get_queues get_queue_info",
-	"select * from mbus4.consumer lists the consumers and the triggers.": "list_consumers consumers consumer get_consumer_info get_consumers list_triggers triggers",
-	"Perhaps you mean mbus4.estimated_messages(qname).": "queue_depth queue_length queue_size depth length size count metrics metrics_all stats " +
-		"message_count messages queue_count",
-	"Perhaps you mean mbus4.peek_<q>(msgid), whether queue <q> holds a message, or mbus4.peek(msgid), which shows one.": "browse show look exists",
-	"Perhaps you mean mbus4.run_on_<q>(exec): the queue is part of the name.":                                           "run execute",
-	"Perhaps you mean mbus4.add_message(payload).":                                                                      "add_job insert_job enqueue_job add_task",
-	"Perhaps you mean mbus4.get_next_message(process).":                                                                 "get_job next_job get_next_job get_task fetch_job",
-	"Perhaps you mean mbus4.complete_message(message_id).":                                                              "complete_job finish_job job_done complete_task",
-	"Perhaps you mean mbus4.semaphore_enqueue(key, task_id, priority).":                                                 "acquire semaphore_acquire semaphore_lock semaphore_wait",
-	"Perhaps you mean mbus4.semaphore_get_or_create(key).":                                                              "semaphore_create create_semaphore semaphore semaphore_get",
-	"select mbus4.readme() lists the functions.":                                                                        "help version usage functions",
-})
+// habits are the names that other queues have for what is done here, and what to write. "_message", "_messages" or "_msg" may
+// stand behind each name.
+var habits = []struct{ names, hint string }{
+	{
+		"send publish enqueue push put add produce emit write insert_event basic_publish send_batch publish_many insert " +
+			"insert_many schedule",
+		"Perhaps you mean mbus4.post(qname, data).",
+	},
+	{
+		"read pop receive get fetch dequeue poll next get_next get_batch_events next_batch read_with_poll basic_get " +
+			"basic_consume recv",
+		"Perhaps you mean select * from mbus4.consume(qname), or mbus4.consumen(qname, amt => 10) for several.",
+	},
+	{
+		"ack acknowledge archive delete confirm commit complete finish finish_batch basic_ack remove set_vt",
+		"There is nothing to acknowledge: a message is consumed when the transaction that consumed it commits, and there " +
+			"again when it rolls back.",
+	},
+	{
+		"nack reject requeue retry release basic_nack basic_reject event_retry dead_letter",
+		"There is nothing to reject: a message is there again when the transaction that consumed it rolls back. To put " +
+			"it back or into dmq, post it with its old iid.",
+	},
+	{
+		"create declare queue_declare declare_queue make_queue new_queue add_queue createqueue",
+		"Perhaps you mean mbus4.create_queue(qname, ncons).",
+	},
+	{
+		"drop delete_queue remove_queue queue_delete destroy_queue dropqueue",
+		"Perhaps you mean mbus4.drop_queue(qname).",
+	},
+	{
+		"subscribe register_consumer register_subscriber create_subscription add_consumer bind queue_bind bind_topic",
+		"Perhaps you mean mbus4.create_consumer(qname, cname).",
+	},
+	{
+		"unsubscribe unregister_consumer unregister_subscriber delete_consumer remove_consumer unbind queue_unbind",
+		"Perhaps you mean mbus4.drop_consumer(qname, cname).",
+	},
+	{
+		"forward route exchange_declare create_route copy",
+		"Perhaps you mean mbus4.create_trigger(src, dst, selector).",
+	},
+	{
+		"purge purge_queue queue_purge clear clear_queue empty empty_queue truncate truncate_queue",
+		"mbus4.clear_queue_<q>() removes the expired messages of queue <q>. To remove all of them, drop the queue and " +
+			"create it again.",
+	},
+	{
+		"list list_queues queues queue show_queues get_queues get_queue_info",
+		"select * from mbus4.queue lists the queues.",
+	},
+	{
+		"list_consumers consumers consumer get_consumer_info get_consumers list_triggers triggers",
+		"select * from mbus4.consumer lists the consumers and the triggers.",
+	},
+	{
+		"queue_depth queue_length queue_size depth length size count metrics metrics_all stats message_count messages " +
+			"queue_count",
+		"Perhaps you mean mbus4.estimated_messages(qname).",
+	},
+	{
+		"browse show look exists",
+		"Perhaps you mean mbus4.peek_<q>(msgid), whether queue <q> holds a message, or mbus4.peek(msgid), which shows one.",
+	},
+	{
+		"run execute",
+		"Perhaps you mean mbus4.run_on_<q>(exec): the queue is part of the name.",
+	},
+	{
+		"add_job insert_job enqueue_job add_task",
+		"Perhaps you mean mbus4.add_message(payload).",
+	},
+	{
+		"get_job next_job get_next_job get_task fetch_job",
+		"Perhaps you mean mbus4.get_next_message(process).",
+	},
+	{
+		"complete_job finish_job job_done complete_task",
+		"Perhaps you mean mbus4.complete_message(message_id).",
+	},
+	{
+		"acquire semaphore_acquire semaphore_lock semaphore_wait",
+		"Perhaps you mean mbus4.semaphore_enqueue(key, task_id, priority).",
+	},
+	{
+		"semaphore_create create_semaphore semaphore semaphore_get",
+		"Perhaps you mean mbus4.semaphore_get_or_create(key).",
+	},
+	{
+		"help version usage functions",
+		"select mbus4.readme() lists the functions.",
+	},
+}
 
-func foreignNames(byHint map[string]string) map[string]string {
+// foreign has the hints of habits by name.
+var foreign = indexHabits()
+
+func indexHabits() map[string]string {
 	m := map[string]string{}
-	for hint, names := range byHint {
-		for _, name := range strings.Fields(names) {
-			m[name] = hint
+	for _, h := range habits {
+		for _, name := range strings.Fields(h.names) {
+			m[name] = h.hint
 		}
 	}
 	return m
 }
 
-func foreignName(name string) string {
-	if hint, ok := foreign[name]; ok {
-		return hint
-	}
+func foreignName(name string) string { return foreign[name] }
+
+// foreignMessage is for a foreign name that says what it is about.
+func foreignMessage(name string) string {
 	for _, suffix := range []string{"_message", "_messages", "_msg"} {
 		if hint, ok := foreign[strings.TrimSuffix(name, suffix)]; ok {
 			return hint
@@ -81,7 +148,7 @@ func incompleteName(name string) string {
 			queue := strings.TrimSuffix(strings.TrimSuffix(rest, "_"), "_by")
 			hint := fmt.Sprintf("The name of mbus4.%s holds queue and consumer; for queue %s write mbus4.%s%s_by_default", f.DisplayName(), queue, f.Pattern, queue)
 			if base, plain := byName[f.Serves]; plain {
-				hint += fmt.Sprintf(" or mbus4.%s('%s')", base.Name, queue)
+				hint += fmt.Sprintf(" or mbus4.%s(%s)", base.Name, QuoteLiteral(queue))
 			}
 			return hint + "."
 		}
@@ -89,9 +156,14 @@ func incompleteName(name string) string {
 	return ""
 }
 
-// misspelled finds the function whose name is nearest; of a family it compares what stands before the queue.
-func misspelled(name string) string {
-	best, hint := len(name)+1, ""
+// misspelled finds the function whose name is nearest; slip wants it to be one character away.
+func misspelled(name string) string { return nearest(name, len(name)) }
+func slip(name string) string       { return nearest(name, 1) }
+
+// nearest finds the function whose name is nearest, and no farther than limit; of a family it compares what stands before
+// the queue.
+func nearest(name string, limit int) string {
+	best, hint := limit+1, ""
 	consider := func(typed, meant string, says func() string) {
 		if d := distance(typed, meant); d < best && d <= len(meant)/3 {
 			best, hint = d, says()

@@ -49,6 +49,12 @@ func TestUnknown(t *testing.T) {
 		"clear_queu_orders":      "mbus4.clear_queue_orders()",
 		"execute":                "mbus4.run_on_<q>(exec)",
 		"is_message_exists":      "mbus4.is_msg_exists(",
+		"release_message":        "mbus4.release_messages(",
+		"get_next_messages":      "mbus4.get_next_message(",
+		"send_messages":          "mbus4.post(",
+		"insert_many":            "mbus4.post(",
+		"route":                  "mbus4.create_trigger(",
+		"consume_it's":           "mbus4.consume('it''s')",
 		"xyzzy":                  "mbus4.readme()",
 		"":                       "mbus4.readme()",
 		strings.Repeat("x", 9e6): "mbus4.readme()",
@@ -63,9 +69,16 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// A name in the list of foreign ones is none of ours, or nobody would ever see its hint.
+// A name in the list of foreign ones is none of ours, or nobody would ever see its hint; nor does it stand there twice.
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
+	n := 0
+	for _, h := range habits {
+		n += len(strings.Fields(h.names))
+	}
+	if n != len(foreign) {
+		t.Errorf("%d names, %d different ones", n, len(foreign))
+	}
 	for name := range foreign {
 		if m, known := Lookup(name); known {
 			t.Errorf("%s is %s", name, m.Func.DisplayName())

@@ -97,9 +97,7 @@ func (c PreludeCall) statementText(param string) (string, error) {
 		name := sqlfuncs.Schema + "." + c.Name
 		return fmt.Sprintf(`%s
     if mbus4_text ~* %s then
-        raise exception using errcode = '0A000',
-            message = %s,
-            hint = %s;
+        raise exception using errcode = '0A000', message = %s, hint = %s;
     end if;`, evaluation("mbus4_text", expression, "pg_catalog.text"), sqlfuncs.QuoteLiteral(callOfOurs),
 			sqlfuncs.QuoteLiteral(fmt.Sprintf("argument %s of %s must be known before the statement runs, for it holds calls of %s", param, name, sqlfuncs.Schema)),
 			sqlfuncs.QuoteLiteral(fmt.Sprintf("Give %s as a literal or as a bind parameter, perhaps with || between such.", param))), nil
@@ -134,7 +132,7 @@ func (c PreludeCall) processID() (string, error) {
 	if expression, ok := c.Expressions["current_process_id"]; ok {
 		return evaluation("mbus4_process", expression, "pg_catalog.int4") + `
     if mbus4_process is null then
-        raise exception using errcode = '` + refusal.NullValue + `', message = '` + noProcess + `';
+        raise exception using errcode = '` + refusal.NullValue + `', message = '` + noProcess + `', hint = '` + processHint + `';
     end if;`, nil
 	}
 	process, err := processNumber(c.Args["current_process_id"])

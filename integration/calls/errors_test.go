@@ -179,6 +179,7 @@ func TestErrorsOfHeaders(t *testing.T) {
 		in("22P02", "the header consume_after is no array: parent", braces, "select 1 from h where mbus4.post('q', 'a=>1', h) is null"),
 		in("22P02", "the header seenby is no array: here", "hstore('seenby', '{db1,db2}')", "select mbus4.post('q', 'a=>1', 'seenby=>here')"),
 		in("22P02", "malformed array literal", braces, `select mbus4.post('q', 'a=>1', 'consume_after=>"{a"')`),
+		in("22P02", "invalid input syntax for type boolean", "'Redeploy=>true'", "select mbus4.post('q', 'a=>1', 'Redeploy=>perhaps')"),
 		in("22P02", "malformed array literal", braces, "select mbus4.post('q', 'a=>1', $1)", `consume_after=>"{a"`),
 	})
 	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
@@ -312,8 +313,9 @@ func TestErrorsOfCalls(t *testing.T) {
 		in("42809", "mbus4.process_queue(…) is a procedure", "use CALL", "select mbus4.process_queue(1)"),
 		in("42809", "mbus4.post(…) is not a procedure", "use SELECT", "call mbus4.post('q', '')"),
 		in("2D000", "invalid transaction termination", "outside a transaction block", "call mbus4.process_queue(1)"),
+		in("0A000", "argument exec of mbus4.run_on_q must be known before the statement runs, for it holds calls of mbus4", "literal or as a bind parameter",
+			"select mbus4.run_on_q((select 'select mbus4.peek_q()'))"),
 		in("0A000", "argument selector of mbus4.create_consumer must be known before the statement runs", "literal or as a bind parameter", "select mbus4.create_consumer('q', 'c', x) from (values ('true')) v (x)"),
-		in("22004", "the statement to run must not be null", "exec", "select mbus4.run_on_q(null)"),
 		in("22004", "the view must have a name", "viewname", "select mbus4.create_view_prop('q', 'default', 'public', null)"),
 		in("42602", `"a.b.c" is not a valid name for a view`, "schema.name", "select mbus4.create_view('q', 'default', 'a.b.c')"),
 		in("0A000", "a statement given to a call cannot itself hold calls that take a statement of their own", "in a statement of the client", "select mbus4.run_on_q('select mbus4.run_on_q(''select 1'')')"),

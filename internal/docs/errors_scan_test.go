@@ -208,6 +208,16 @@ func (s *errorScan) code(e ast.Expr) string {
 	return s.consts[typeName(e)]
 }
 
+// raiseFormat is PL/pgSQL in a format of Go: what stands before the message tells which argument that is.
+var raiseFormat = regexp.MustCompile(`(?s)^(.*errcode = '([0-9A-Z]{5})', message = )%s`)
+
+func first(args []ast.Expr) ast.Expr {
+	if len(args) == 0 {
+		return nil
+	}
+	return args[0]
+}
+
 func (s *errorScan) call(src source, n *ast.CallExpr, assigned map[string][]ast.Expr) {
 	name := typeName(n.Fun)
 	switch {
@@ -219,6 +229,11 @@ func (s *errorScan) call(src source, n *ast.CallExpr, assigned map[string][]ast.
 	case name == "refuse" && src.file == "rewrite/place/check_calls.go":
 		s.add(src, n, "42809", s.shapes(n.Args[0], assigned))
 		return
+	}
+	if l, ok := first(n.Args).(*ast.BasicLit); ok && name == "Sprintf" {
+		if m := raiseFormat.FindStringSubmatch(l.Value); m != nil {
+			s.add(src, n, m[2], s.shapes(n.Args[strings.Count(m[1], "%")+1], assigned))
+		}
 	}
 	if m, ok := errorMakers[name]; ok && len(n.Args) >= m.args && strings.HasPrefix(src.file, m.dir+"/") {
 		code := ""
@@ -280,7 +295,7 @@ func shapeOf(format string) string {
 func collapse(shape string) string { return strings.ReplaceAll(shape, open+open, open) }
 
 var (
-	marker = regexp.MustCompile(`mbus4-error (?:\{\{[^}]*\}\}|%s) ([0-9A-Z]{5}) ([^']*)'`)
+	marker = regexp.MustCompile(`mbus4-error (?:\{\{[^}]*\}\}|%s) ([0-9A-Z]{5}) ((?:[^']|'')*)'`)
 	raise  = regexp.MustCompile(`errcode = '([0-9A-Z]{5})', message = \{\{\.(\w+)\}\}`)
 	// notice is the text of engine/calls/sql/part/notice.sql: a literal, perhaps with others and columns behind it.
 	notice = regexp.MustCompile("\"Text\" [`\"]'([0-9A-Z]{5}) ([^`}]*?)[`\"]\\}\\}")
@@ -291,7 +306,7 @@ var (
 
 func (s *errorScan) scanSQL(file, text string) {
 	for _, m := range marker.FindAllStringSubmatchIndex(text, -1) {
-		code, shape := text[m[2]:m[3]], shapeOf(text[m[4]:m[5]])
+		code, shape := text[m[2]:m[3]], shapeOf(strings.ReplaceAll(text[m[4]:m[5]], "''", "'"))
 		if o := operand.FindStringSubmatch(text[m[5]:]); shape == "" && o != nil {
 			s.fromTemplate(file, code, o[1])
 			continue

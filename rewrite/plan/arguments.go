@@ -25,6 +25,8 @@ func (p *Plan) editValue(r *Report) bool {
 	switch {
 	case r.File == fileArrays && r.Code == codeInvalidText && p.headers:
 		r.Hint = "The headers consume_after and seenby are arrays. " + bracesHint
+	case r.File == fileBooleans && r.Code == codeInvalidText && p.headers:
+		r.Hint = "The header Redeploy is a boolean: 'Redeploy=>true'."
 	case r.File == fileTimes && strings.Contains(r.Message, "timestamp"):
 		r.Hint = timeHint
 	case r.File == fileHstore:

@@ -126,6 +126,7 @@ const (
 	fileHstore    = "hstore_io.c"  // reads hstores
 	fileArrays    = "arrayfuncs.c" // reads arrays
 	fileTimes     = "datetime.c"   // reads times
+	fileBooleans  = "bool.c"       // reads booleans
 )
 
 // editUnseen adds a hint to an error about a call that the proxy did not see, since it stands in a function, say, or is
