@@ -2,9 +2,11 @@ package housekeeping
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,9 +45,12 @@ type Keeper struct {
 
 	wake chan struct{} // capacity 1: somebody asked for the database
 
+	stopped sync.Once
+
 	mu      sync.Mutex
 	state   keeperState
-	changed chan struct{} // closed and replaced whenever state changes
+	changed chan struct{}   // closed and replaced whenever state changes
+	watched syscall.RawConn // of conn, while there is one; nil where it cannot be watched
 
 	// The rest belongs to run.
 	conn        *pgx.Conn // nil unless connected
@@ -103,6 +108,7 @@ func NewKeeper(what Config, conn *pgx.Conn) *Keeper {
 		wake:     make(chan struct{}, 1),
 		changed:  make(chan struct{}),
 		conn:     conn,
+		watched:  rawConn(conn),
 	}
 }
 
@@ -112,9 +118,7 @@ func (k *Keeper) Start() { k.service.Start(k.run) }
 // Stop ends the services and waits until they have ended. It may be called more than once, and without Start.
 func (k *Keeper) Stop() {
 	k.service.Stop()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.disconnect(context.Background()) // of a keeper that never ran
+	k.stopped.Do(func() { k.disconnect(context.Background()) }) // of a keeper that never ran
 }
 
 // Done is closed when the services have ended: by Stop, or because the database is gone.
@@ -124,9 +128,7 @@ func (k *Keeper) Done() <-chan struct{} { return k.service.Done() }
 // told (then the caller's own session will find out), and schema.ErrGone when it is not.
 func (k *Keeper) Verify(ctx context.Context) error {
 	for {
-		k.mu.Lock()
-		state, changed := k.state, k.changed
-		k.mu.Unlock()
+		state, changed := k.known()
 		select {
 		case k.wake <- struct{}{}:
 		default:
@@ -149,9 +151,25 @@ func (k *Keeper) Verify(ctx context.Context) error {
 	}
 }
 
+// known returns the state, and what is closed when it changes. Dropping a database ends its connections first: so run need not have
+// come to read the end of its own.
+func (k *Keeper) known() (keeperState, <-chan struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.state == keeperConnected && k.watched != nil && hungUp(k.watched) {
+		k.change(keeperUnseen)
+	}
+	return k.state, k.changed
+}
+
 func (k *Keeper) setState(s keeperState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.change(s)
+}
+
+// change is setState for who holds mu.
+func (k *Keeper) change(s keeperState) {
 	if k.state == s {
 		return
 	}
@@ -263,11 +281,31 @@ func (k *Keeper) reconnect(ctx context.Context) error {
 		return err
 	}
 	k.conn = conn
-	k.setState(keeperConnected)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.watched = rawConn(conn)
+	k.change(keeperConnected)
+	return nil
+}
+
+// rawConn is a connection as the system knows it; nil where it does not.
+func rawConn(conn *pgx.Conn) syscall.RawConn {
+	c := conn.PgConn().Conn()
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	if s, ok := c.(syscall.Conn); ok {
+		if raw, err := s.SyscallConn(); err == nil {
+			return raw
+		}
+	}
 	return nil
 }
 
 func (k *Keeper) disconnect(ctx context.Context) {
+	k.mu.Lock()
+	k.watched = nil
+	k.mu.Unlock()
 	if k.conn != nil {
 		admin.Close(ctx, k.conn)
 		k.conn = nil
