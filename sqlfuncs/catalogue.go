@@ -59,7 +59,7 @@ var functions = []*Func{
 		Params: []Param{pConsumer, {Name: "qname", Alias: "tqname", ByAlias: true, Type: Text}}, Implied: 1, Implies: []string{"default"},
 	},
 	{
-		Name: "consumen", Result: Message, Set: true, Effect: Writes,
+		Name: "consumen", Result: Message, Set: true, Effect: Writes, Amount: "amt",
 		Params: []Param{pQueue, pDefault, {Name: "amt", Type: Integer, Optional: true, Default: "1"}},
 	},
 	{
@@ -114,7 +114,7 @@ var functions = []*Func{
 	},
 	{
 		Name: "consumen_<q>_by_<c>", Pattern: "consumen_", By: true, Implied: 2, Serves: "consumen",
-		Params: []Param{pQueue, pConsumer, {Name: "amt", Type: Integer}}, Result: Message, Set: true, Effect: Writes,
+		Params: []Param{pQueue, pConsumer, {Name: "amt", Type: Integer}}, Result: Message, Set: true, Effect: Writes, Amount: "amt",
 	},
 	{
 		Name: "take_from_<q>_by_<c>", Pattern: "take_from_", By: true, Implied: 2, Serves: "take_from",

@@ -63,6 +63,8 @@ type Func struct {
 	// EitherOrder says that the first two parameters, a queue and a consumer, come in the other order in calls of old
 	// programs: where both are given by position, the call is read the way in which one of them names a queue.
 	EitherOrder bool
+	// Amount is the name of the parameter that bounds how many rows a set has, and of which null is no bound; or "".
+	Amount string
 	// Prelude says that a prelude statement does the work, before the statement that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
 	Prelude bool

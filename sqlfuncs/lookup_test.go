@@ -61,6 +61,9 @@ func TestCatalogue(t *testing.T) {
 		if f.EitherOrder && (f.Implied > 0 || len(f.Params) < 2 || f.Params[1].Optional) {
 			t.Errorf("%s takes either order of what is not there", f.Name)
 		}
+		if f.Amount != "" && !names[f.Amount] {
+			t.Errorf("%s has no parameter %s", f.Name, f.Amount)
+		}
 		if f.Prelude && f.Effect != Native {
 			t.Errorf("%s is a step and not Native", f.Name)
 		}

@@ -97,7 +97,9 @@ func (c PreludeCall) statementText(param string) (string, error) {
 		name := sqlfuncs.Schema + "." + c.Name
 		return fmt.Sprintf(`%s
     if mbus4_text ~* %s then
-        raise exception using errcode = '0A000', message = %s, hint = %s;
+        raise exception using errcode = '0A000',
+            message = %s,
+            hint = %s;
     end if;`, evaluation("mbus4_text", expression, "pg_catalog.text"), sqlfuncs.QuoteLiteral(callOfOurs),
 			sqlfuncs.QuoteLiteral(fmt.Sprintf("argument %s of %s must be known before the statement runs, for it holds calls of %s", param, name, sqlfuncs.Schema)),
 			sqlfuncs.QuoteLiteral(fmt.Sprintf("Give %s as a literal or as a bind parameter, perhaps with || between such.", param))), nil
@@ -116,9 +118,10 @@ func (c PreludeCall) statementText(param string) (string, error) {
 // callOfOurs is a regular expression for a text with calls of functions of ours; a table's columns may follow its name, too.
 const callOfOurs = `(?<!into\s*)"?mbus4"?\s*\.\s*"?\w+"?\s*\(`
 
-// evaluation is PL/pgSQL that sets a variable to the value of an expression. In a text of its own the expression sees no variables.
+// evaluation is PL/pgSQL that sets a variable to the value of an expression, which ends in no comment. In a text of its own the
+// expression sees no variables.
 func evaluation(variable, expression, cast string) string {
-	return "execute " + sqlfuncs.QuoteLiteral("select (\n"+expression+"\n)::"+cast) + " into strict " + variable + ";"
+	return "execute " + sqlfuncs.QuoteLiteral("select ("+expression+")::"+cast) + " into strict " + variable + ";"
 }
 
 const (

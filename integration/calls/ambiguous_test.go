@@ -48,7 +48,7 @@ func TestEitherOrder(t *testing.T) {
 				}
 			}
 			report := harness.Refusal(t, s.Conn, "42725", "select "+call+"('q', 'R')")
-			if report.Message != `mbus4.`+name+`('q', 'r') may mean either order: both are queues` ||
+			if report.Message != `mbus4.`+name+`("q", "r") may mean either order: both are queues` ||
 				report.Hint != "Name the arguments: mbus4."+name+"(qname => 'q', cname => 'r') is about consumer \"r\" of queue \"q\", mbus4."+
 					name+"(qname => 'r', cname => 'q') about consumer \"q\" of queue \"r\"." || report.Position != 8 {
 				t.Errorf("%s at %d", harness.Describe(report), report.Position)

@@ -89,7 +89,7 @@ func TestFunctionConsumen(t *testing.T) {
 			gives("m1\nm2 > m3 m1m2m3", "select iid from mbus4.consumen($1, amt => $2)", "q", 2),
 			gives("m1\nm2 > m1m2m3 m3", "select iid from mbus4.consumen(amt := $1, cname := $2, qname := $3)", 2, "c", "Q"),
 			gives(" > m1m2m3 m1m2m3", "select iid from mbus4.consumen('q', amt => $1)", 0),
-			gives(" > m1m2m3 m1m2m3", "select iid from mbus4.consumen('q', amt => $1)", -1),
+			fails("2201W", "must not be negative, but it is -1", "select iid from mbus4.consumen('q', amt => $1)", -1),
 			gives("m1|2\nm2|2\nr1|5 > m3 m1m2m3", "select (mbus4.consumen(name, amt => amt)).iid, amt from t"),
 			fails("42704", `queue "nowhere" does not exist`, "select * from mbus4.consumen($1, amt => 2)", "nowhere"),
 			fails("42704", `queue "q" has no consumer "nobody"`, "select * from mbus4.consumen('q', $1, 2)", "nobody"),

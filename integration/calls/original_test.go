@@ -104,3 +104,50 @@ func TestDropTriggerThatIsMissing(t *testing.T) {
 		s.Want(t, "0", "select count(*) from mbus4.consumer where target = 'b'")
 	})
 }
+
+// No number means all there are; a negative one is an error, as for LIMIT.
+func TestConsumeAll(t *testing.T) {
+	t.Parallel()
+	forms.ForEach(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {
+		harness.Ask(t, s.Conn, "create table t (queue text, n int); insert into t values ('q', null), ('r', 1), ('q', 1)")
+		for _, c := range []struct {
+			sql, want string
+			args      []any
+		}{
+			{"select count(*) from mbus4.consumen_q_by_default(null)", "30", nil},
+			{"select count(*) from mbus4.consumen_q_by_default($1)", "30", []any{nil}},
+			{"select count(*) from mbus4.consumen('q', amt => $1)", "30", []any{nil}},
+			{"select count(m) from (select mbus4.consumen('q', 'default', null) as m) x", "30", nil},
+			{"select t.queue, count(m.iid) from t cross join lateral mbus4.consumen(t.queue, 'default', t.n) m group by 1 order by 1", "q|30\nr|1", nil}, // in place
+			{"select queue, count(*) from (select t.queue, mbus4.consumen(t.queue, 'default', t.n) from t where t.n is null or t.queue = 'r') x group by 1 order by 1", "q|30\nr|1", nil},
+			{"select count(*) from mbus4.consumen('q', 'default', 0)", "0", nil},
+		} {
+			s.Want(t, "", "begin")
+			s.Want(t, "30|30", "select count(mbus4.post('q', '')), count(mbus4.post('r', '')) from generate_series(1, 30)")
+			s.Want(t, c.want, c.sql, c.args...)
+			s.Want(t, "", "rollback")
+		}
+		s.Want(t, "t", "select mbus4.post('q', '') <> ''")
+		s.Refused(t, "2201W", "select * from mbus4.consumen('q', 'default', -1)")
+		s.Refused(t, "2201W", "select * from mbus4.consumen_q_by_default($1)", -1)
+		s.Refused(t, "2201W", "select mbus4.consumen(t.queue, 'default', -1) from t")
+		s.Want(t, "1", "select count(*) from mbus4.consumen('q', amt => 5)")
+	})
+}
+
+// The messages of a temporary queue say which it is in a header, and no others do.
+func TestHeaderOfTemporaryQueues(t *testing.T) {
+	t.Parallel()
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		queue := harness.Ask(t, s.Conn, "select mbus4.create_temporary_queue()")
+		fed := harness.Ask(t, s.Conn, "select mbus4.create_temporary_consumer('q', 't.iid <> ''x''')")
+		s.Want(t, "a", "select mbus4.post_temp($1, '', 'own=>1', iid => 'a')", queue)
+		s.Want(t, "b", "select mbus4.post($1, '', iid => 'b')", queue)
+		s.Want(t, "c", "select mbus4.post('q', '', iid => 'c')")
+		s.Want(t, queue+"|1", "select headers->'tempq', headers->'own' from mbus4.peek('a')")
+		s.Want(t, queue+"|1", "select headers->'tempq', headers->'own' from mbus4.consume_temp($1)", queue)
+		s.Want(t, queue, "select headers->'tempq' from mbus4.dyn_consume($1, 't.headers->''tempq'' is not null')", queue)
+		s.Want(t, fed, "select (mbus4.consume_temp($1)).headers->'tempq'", fed)
+		s.Want(t, "f", "select headers ? 'tempq' from mbus4.consume('q')")
+	})
+}

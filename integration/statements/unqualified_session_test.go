@@ -305,3 +305,18 @@ HINT:  No function matches the given name and argument types. You might need to 
 		t.Errorf("stderr:\n%s", harness.LineDiff(programs.Trim(stderr), programs.Trim(got.Stderr)))
 	}
 }
+
+// Names longer than the server's, and arguments that are evaluated, without the schema.
+func TestUnqualifiedLongNames(t *testing.T) {
+	t.Parallel()
+	queue, consumer := strings.Repeat("q", 32), strings.Repeat("c", 32)
+	conn := harness.Connect(t, unqualifiedProxy(t, "all"), harness.NewQueueDatabase(t, queue))
+	harness.Ask(t, conn, "set search_path to mbus4, public")
+	harness.Ask(t, conn, "select create_consumer($1, $2)", queue, consumer)
+	harness.Ask(t, conn, "select post_"+queue+"('', iid => x) from unnest(array['m1', 'm2', 'm3']) x")
+	harness.Want(t, conn, "m1", "select iid from consume_"+queue+"_by_"+consumer+"()")
+	harness.Want(t, conn, "m2", "select (take_from_"+strings.ToUpper(queue)+"_BY_"+consumer+"($1)).iid", "m2")
+	harness.Want(t, conn, "m3", `select iid from "consumen_`+queue+"_by_"+consumer+`"(9)`)
+	harness.Want(t, conn, "3", "select run_on_"+queue+"(concat('select ', $1::text))", "1")
+	harness.Want(t, conn, "0", "select run_on_"+queue+"('select ' || $1)", "1")
+}

@@ -176,6 +176,19 @@ func constant(n *pg_query.Node) bool {
 	return n.GetAConst() != nil || n.GetParamRef() != nil
 }
 
+// unbounded reports whether the call says with a null that it wants all rows there are.
+func (c *call) unbounded() bool {
+	a, given := c.args[c.match.Func.Amount]
+	if !given {
+		return false
+	}
+	n := a.node
+	for tc := n.GetTypeCast(); tc != nil; tc = n.GetTypeCast() {
+		n = tc.Arg
+	}
+	return n.GetAConst().GetIsnull()
+}
+
 // paramOf returns the parameter that argument i of the call is for.
 func (c *call) paramOf(i int) sqlfuncs.Param {
 	params := c.match.Func.Visible()

@@ -13,7 +13,7 @@ const changedHint = "The search_path, or what is in it, has changed since the st
 	"or send it in a message of its own."
 
 // eitherOrder matches the message of 42725 where each of two arguments may be the queue: the function, and both.
-var eitherOrder = regexp.MustCompile(`^(mbus4\.[a-z_]+)\('([^']*)', '([^']*)'\) may mean either order`)
+var eitherOrder = regexp.MustCompile(`^(mbus4\.[a-z_]+)\("([^"]*)", "([^"]*)"\) may mean either order`)
 
 // hintFor returns the hint of an error that the engine raises. c is the call that failed, nil where that is not known.
 func hintFor(code, message string, c *callSite) string {

@@ -1,3 +1,8 @@
+# all there are may be too many for an array
+select count(*) from mbus4.consumen('q', amt => null::int) m where m.iid <> 'x'
+----
+select count(*) from at_consumen(('q')::pg_catalog.text, 'default'::pg_catalog.text, (null::int)::integer, 1) m where m.iid <> 'x'
+
 # the plain call takes its name as alias, so that consume.iid works
 select * from mbus4.consume('q')
 ----

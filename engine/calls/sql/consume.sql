@@ -7,13 +7,13 @@
 {{- $now := print "(select k.now from " .Call "_consumer k)"}}
 {{.Call}}_consumer as materialized (
     select {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id,
-           {{if eq .Result "consumen"}}greatest(a.amt, 0){{else}}1{{end}} as amt,
+           {{if eq .Result "consumen"}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
            pg_catalog.clock_timestamp() as now,
            {{template "hint" .With "Consumer" "c.id"}} as low,
            c.qname as queue,
-           {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname,
-               'seenby', array[pg_catalog.current_database()::text]::text]) as headers,
-           case when c.qname = 'dmq' then '' else {{.Hstore}}.hstore('destination'::text, c.qname) end as destination,
+           {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname,
+               'seenby', array[pg_catalog.current_database()::text]::text]) operator({{.Hstore}}.||) {{template "origin" .With "Queue" "c.qname"}} as headers,
+           case when c.qname = 'dmq' then '' else {{template "origin" .With "Queue" "c.qname"}} end as destination,
            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")

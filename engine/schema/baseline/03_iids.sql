@@ -64,12 +64,13 @@ as $$
                'enqueue_time', mbus4.time_text($2::timestamp)])
 $$;
 
--- The queue that the message comes from is its destination; what lies in dmq keeps the one with which it came, if any.
+-- The queue that the message comes from is its destination; what lies in dmq keeps the one with which it came, if any. See
+-- part/origin.sql of package calls.
 create function mbus4.headers_of(queue text, added timestamptz, headers {{.Hstore}}.hstore) returns {{.Hstore}}.hstore
 language sql stable
 as $$
     select mbus4.base_headers($1, $2)
                operator({{.Hstore}}.||) coalesce($3, '')
                operator({{.Hstore}}.||) case when $1 = 'dmq' and {{.Hstore}}.exist($3, 'destination') then ''
-                                             else {{.Hstore}}.hstore('destination', $1) end
+                                             else {{.Hstore}}.hstore(array['destination', $1] || case when pg_catalog.starts_with($1, 'temp.') then array['tempq', $1] end) end
 $$;

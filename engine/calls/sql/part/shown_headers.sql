@@ -2,4 +2,4 @@
 -- (consumer 1) keeps the one with which it came, if any. Row: the row, Queue: its queue.
 {{template "headers" .With "Queue" .Queue "Added" (print .Row ".added::timestamp")}} operator({{.Hstore}}.||) coalesce({{.Row}}.headers, '')
     operator({{.Hstore}}.||) case when {{.Row}}.consumer_id = 1 and {{.Hstore}}.exist({{.Row}}.headers, 'destination') then ''
-                                  else {{.Hstore}}.hstore('destination'::text, {{.Queue}}) end
+                                  else {{template "origin" .With "Queue" .Queue}} end

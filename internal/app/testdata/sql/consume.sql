@@ -25,11 +25,23 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
-        ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        )
+            operator(public.||) public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            ) as headers,
+        case
+            when c.qname = 'dmq' then ''
+            else public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            )
+        end as destination,
         pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
@@ -130,11 +142,23 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
-        ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        )
+            operator(public.||) public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            ) as headers,
+        case
+            when c.qname = 'dmq' then ''
+            else public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            )
+        end as destination,
         pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
@@ -234,11 +258,23 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
-        ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        )
+            operator(public.||) public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            ) as headers,
+        case
+            when c.qname = 'dmq' then ''
+            else public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            )
+        end as destination,
         pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
@@ -351,18 +387,37 @@ mbus4_call1_consumer as materialized (
             end
         )::int
     ) as id,
-        greatest(a.amt, 0) as amt, pg_catalog.clock_timestamp() as now,
+        case
+            when a.amt < 0
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
+                )::int
+            else a.amt
+        end as amt,
+        pg_catalog.clock_timestamp() as now,
         pg_catalog.to_timestamp(
             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
         ) as low,
         c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
-        ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        )
+            operator(public.||) public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            ) as headers,
+        case
+            when c.qname = 'dmq' then ''
+            else public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            )
+        end as destination,
         pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
@@ -466,7 +521,7 @@ mbus4_call1_consumer as materialized (
         and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_wanted as materialized (
-    select k.id, k.queue, pg_catalog.sum(k.amt) as amt, pg_catalog.clock_timestamp() as now,
+    select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now,
         pg_catalog.to_timestamp(
             coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.id % 128)::regclass), 0) / 1000000.0
         ) as low
@@ -535,7 +590,11 @@ mbus4_call1 as (
                 operator(public.||) coalesce(d.headers, '')
                 operator(public.||) case
                     when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                    else public.hstore('destination'::text, r.queue)
+                    else public.hstore(
+                        array['destination', r.queue] || case
+                            when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
+                        end
+                    )
                 end,
             d.properties, d.data
         )::mbus4.qt_model as consume,

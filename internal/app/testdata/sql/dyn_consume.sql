@@ -27,11 +27,23 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
-        ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        )
+            operator(public.||) public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            ) as headers,
+        case
+            when c.qname = 'dmq' then ''
+            else public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            )
+        end as destination,
         pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
@@ -87,7 +99,12 @@ mbus4_call1_taken as (
                                 operator(public.||) coalesce(x.headers, '')
                                 operator(public.||) case
                                     when x.consumer_id = 1 and public.exist(x.headers, 'destination') then ''
-                                    else public.hstore('destination'::text, (select k.queue from mbus4_call1_consumer k))
+                                    else public.hstore(
+                                        array['destination', (select k.queue from mbus4_call1_consumer k)] || case
+                                            when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
+                                                then array['tempq', (select k.queue from mbus4_call1_consumer k)]
+                                        end
+                                    )
                                 end as headers,
                             x.properties, x.data
                     ) t
@@ -287,7 +304,11 @@ mbus4_call1 as (
                 operator(public.||) coalesce(d.headers, '')
                 operator(public.||) case
                     when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                    else public.hstore('destination'::text, k.queue)
+                    else public.hstore(
+                        array['destination', k.queue] || case
+                            when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                        end
+                    )
                 end,
             d.properties, d.data
         )::mbus4.qt_model as dyn_consume
@@ -432,7 +453,11 @@ mbus4_call1 as (
                 operator(public.||) coalesce(d.headers, '')
                 operator(public.||) case
                     when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                    else public.hstore('destination'::text, r.queue)
+                    else public.hstore(
+                        array['destination', r.queue] || case
+                            when pg_catalog.starts_with(r.queue, 'temp.') then array['tempq', r.queue]
+                        end
+                    )
                 end,
             d.properties, d.data
         )::mbus4.qt_model as dyn_consume,

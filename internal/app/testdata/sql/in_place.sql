@@ -177,12 +177,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_99b60f80((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_380e0c0f((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_99b60f80(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_380e0c0f(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_consumer as materialized (
         select coalesce(
@@ -207,11 +207,23 @@ create or replace function mbus4.at_consume_waking_99b60f80(pg_catalog.text, pg_
             c.qname as queue,
             public.hstore(
                 array[
-                    ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''destination'', c.qname, ''seenby'',
+                    ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''seenby'',
                     array[pg_catalog.current_database()::text]::text
                 ]
-            ) as headers,
-            case when c.qname = ''dmq'' then '''' else public.hstore(''destination''::text, c.qname) end as destination,
+            )
+                operator(public.||) public.hstore(
+                    array[''destination'', c.qname] || case
+                        when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
+                    end
+                ) as headers,
+            case
+                when c.qname = ''dmq'' then ''''
+                else public.hstore(
+                    array[''destination'', c.qname] || case
+                        when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
+                    end
+                )
+            end as destination,
             pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
         from mbus4_call_args a
         left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")

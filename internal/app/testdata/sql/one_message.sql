@@ -51,7 +51,11 @@ mbus4_call1 as (
                     operator(public.||) coalesce(d.headers, '')
                     operator(public.||) case
                         when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                        else public.hstore('destination'::text, d.queue)
+                        else public.hstore(
+                            array['destination', d.queue] || case
+                                when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
+                            end
+                        )
                     end,
                 d.properties, d.data
             )::mbus4.qt_model as r
@@ -143,7 +147,11 @@ mbus4_call1 as (
                         operator(public.||) coalesce(d.headers, '')
                         operator(public.||) case
                             when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore('destination'::text, k.queue)
+                            else public.hstore(
+                                array['destination', k.queue] || case
+                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                end
+                            )
                         end,
                     d.properties, d.data
                 )::mbus4.qt_model
@@ -182,7 +190,11 @@ select (
                 operator(public.||) coalesce(m.headers, '')
                 operator(public.||) case
                     when m.consumer_id = 1 and public.exist(m.headers, 'destination') then ''
-                    else public.hstore('destination'::text, c.qname)
+                    else public.hstore(
+                        array['destination', c.qname] || case
+                            when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                        end
+                    )
                 end,
             m.properties, m.data
         )::mbus4.qt_model

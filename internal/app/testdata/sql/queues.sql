@@ -143,7 +143,7 @@ mbus4_call1_asked as materialized (
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
             then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer(''%s'', ''%s'') may mean either order: both are queues',
+                'mbus4-error 1 _session_secret_ 42725 mbus4.create_consumer("%s", "%s") may mean either order: both are queues',
                 pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
             )::int = 0
         else true
@@ -211,7 +211,7 @@ mbus4_call1_asked as materialized (
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C") and q.kind <> 'dmq')
             and exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.cname collate "C") and q.kind <> 'dmq')
             then pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer(''%s'', ''%s'') may mean either order: both are queues',
+                'mbus4-error 1 _session_secret_ 42725 mbus4.drop_consumer("%s", "%s") may mean either order: both are queues',
                 pg_catalog.lower(a.qname collate "C"), pg_catalog.lower(a.cname collate "C")
             )::int = 0
         else true
@@ -467,11 +467,23 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         public.hstore(
             array[
-                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'destination', c.qname, 'seenby',
+                'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
                 array[pg_catalog.current_database()::text]::text
             ]
-        ) as headers,
-        case when c.qname = 'dmq' then '' else public.hstore('destination'::text, c.qname) end as destination,
+        )
+            operator(public.||) public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            ) as headers,
+        case
+            when c.qname = 'dmq' then ''
+            else public.hstore(
+                array['destination', c.qname] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
+            )
+        end as destination,
         pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
