@@ -55,7 +55,7 @@ func TestPostNotations(t *testing.T) {
 				t.Errorf("%s: iid %q", c.SQL, got)
 			}
 			s.Want(t, got+`|"a"=>"1"|∅|∅|∅`,
-				"select iid, data, properties, delayed_until, expires from mbus4.consumen('q', amt => 9)")
+				"select iid, data, properties, nullif(delayed_until, added), expires from mbus4.consumen('q', amt => 9)")
 		}
 	})
 }

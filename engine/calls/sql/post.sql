@@ -8,7 +8,8 @@
 -- That the queue exists is checked in _posted, which the insert reads, and not in the last query: the client's statement need
 -- not read the iid, and the error would not be raised then.
 --
--- Microseconds are computed in floating point where that is exact, because it is cheaper.
+-- Microseconds are computed in floating point where that is exact, because it is cheaper. Each OFFSET 0 keeps the planner from
+-- putting the text of a column wherever the column is named: to set up many copies costs more than to compute one.
 {{- $queue := "a.qname"}}
 {{- if and .Rows .FixesQueue}}{{$queue = .Arg "qname"}}{{end}}
 {{- $lookup := and .Rows (not .FixesQueue)}}
@@ -50,6 +51,7 @@
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 {{.Call}}_stored as (

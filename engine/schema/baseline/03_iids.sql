@@ -47,12 +47,12 @@ as $$
     select coalesce($1, $2 || '.' || pg_catalog.current_database() || '.' || (extract(epoch from $3) * 1000000)::bigint || $4)
 $$;
 
--- A time as a text for headers: see part/time.sql of package calls.
+-- A time as a text, whatever the session's DateStyle is: what ISO makes of it. Where that is the DateStyle, a cast is cheaper. The
+-- LIMIT keeps the planner from putting the body in the place of a call, of which there is nearly never one.
 create function mbus4.time_text(at timestamp) returns text
 language sql stable
 as $$
-    select case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then $1::text
-                else pg_catalog.rtrim(pg_catalog.rtrim(pg_catalog.to_char($1, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.') end
+    select pg_catalog.rtrim(pg_catalog.rtrim(pg_catalog.to_char($1, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.') limit 1
 $$;
 
 -- The headers that follow from the row.
@@ -61,7 +61,8 @@ language sql stable
 as $$
     select {{.Hstore}}.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', $1,
                'seenby', array[pg_catalog.current_database()::text]::text,
-               'enqueue_time', mbus4.time_text($2::timestamp)])
+               'enqueue_time',
+               case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then $2::timestamp::text else mbus4.time_text($2::timestamp) end])
 $$;
 
 -- The queue that the message comes from is its destination; what lies in dmq keeps the one with which it came, if any. See
@@ -73,4 +74,15 @@ as $$
                operator({{.Hstore}}.||) coalesce($3, '')
                operator({{.Hstore}}.||) case when $1 = 'dmq' and {{.Hstore}}.exist($3, 'destination') then ''
                                              else {{.Hstore}}.hstore(array['destination', $1] || case when pg_catalog.starts_with($1, 'temp.') then array['tempq', $1] end) end
+$$;
+
+-- What selectors see of a message that is posted. headers: as they are stored. The LIMIT as in time_text: to set up these expressions
+-- costs a post more than a call does, and most need none.
+create function mbus4.posted_row(id bigint, queue text, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers {{.Hstore}}.hstore, properties {{.Hstore}}.hstore, data {{.Hstore}}.hstore)
+returns mbus4.qt_model
+language sql stable
+as $$
+    select row($1, $3, $4, coalesce($5, $3), $6, '{}', mbus4.base_headers($2, $3) operator({{.Hstore}}.||) coalesce($7, ''), $8, $9)::mbus4.qt_model
+    limit 1
 $$;

@@ -1,17 +1,17 @@
 -- Triggers, and who gets a message besides the consumers without a selector.
 
 -- What selectors see of a copy of the message t that a trigger puts into a queue. headers: those of t as they are stored.
-create function mbus4.copy_of(t mbus4.qt_model, queue text, id bigint, added timestamptz, headers {{.Hstore}}.hstore, delayed_until timestamptz, after text[])
+create function mbus4.copy_of(t mbus4.qt_model, queue text, id bigint, added timestamptz, headers {{.Hstore}}.hstore,
+    delayed_until timestamptz, expires timestamptz, after text[])
 returns mbus4.qt_model
 language sql stable
 as $$
-    select row($3, $4,
+    select mbus4.posted_row($3, $2, $4,
                $2 || '.' || pg_catalog.current_database() || '.' || case
                    when $2 = 'dmq' then (extract(epoch from $4) * 1000000)::bigint::text
-                   when pg_catalog.cardinality($7) > 0 or $6 >= '2200-01-01Z' then ''
+                   when pg_catalog.cardinality($8) > 0 or $6 >= '2200-01-01Z' then ''
                    else (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text end || $3,
-               coalesce($6, $4), ($1).expires, '{}', mbus4.base_headers($2, $4) operator({{.Hstore}}.||) coalesce($5, ''),
-               ($1).properties, ($1).data)::mbus4.qt_model
+               $6, $7, $5, ($1).properties, ($1).data)
 $$;
 
 -- Copies a message that was just posted to queue along the triggers, each copy a message of its own with what the poster gave
@@ -37,7 +37,7 @@ as $$
         from way w
         cross join lateral (
             select case when exists (select from mbus4.consumer c where c.qname = w.queue and c.target is not null and c.selector_id is not null)
-                        then mbus4.selecting_consumers(w.queue, true, mbus4.copy_of($2, w.queue, w.id, w.added, $3, $4, $6)) end as selecting
+                        then mbus4.selecting_consumers(w.queue, true, mbus4.copy_of($2, w.queue, w.id, w.added, $3, $4, $5, $6)) end as selecting
             offset 0
         ) s
         join mbus4.consumer c on c.qname = w.queue and (c.selector_id is null or c.id = any(s.selecting))
@@ -56,7 +56,7 @@ as $$
         from copy y
         cross join lateral (
             select case when exists (select from mbus4.consumer c where c.qname = y.queue and c.target is null and c.selector_id is not null)
-                        then mbus4.selecting_consumers(y.queue, false, mbus4.copy_of($2, y.queue, y.id, y.added, $3, $4, $6)) end as selecting
+                        then mbus4.selecting_consumers(y.queue, false, mbus4.copy_of($2, y.queue, y.id, y.added, $3, $4, $5, $6)) end as selecting
             offset 0
         ) s
         join mbus4.consumer c on c.qname = y.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
@@ -82,7 +82,7 @@ language sql volatile
 as $$
     select pg_catalog.array_cat($1, mbus4.selecting_consumers($2, false, m.t))
     from (
-        select row($3, $4, $5, coalesce($6, $4), $7, '{}', mbus4.base_headers($2, $4), $8, $9)::mbus4.qt_model as t
+        select mbus4.posted_row($3, $2, $4, $5, $6, $7, null, $8, $9) as t
         offset 0
     ) m
     where case when exists (select from mbus4.consumer c where c.qname = $2 and c.target is not null)

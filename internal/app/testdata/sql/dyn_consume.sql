@@ -87,12 +87,7 @@ mbus4_call1_taken as (
                                     case
                                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
                                             then x.added::timestamp::text
-                                        else pg_catalog.rtrim(
-                                            pg_catalog.rtrim(
-                                                pg_catalog.to_char(x.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
-                                            ),
-                                            '.'
-                                        )
+                                        else mbus4.time_text(x.added::timestamp)
                                     end
                                 ]
                             )
@@ -132,23 +127,11 @@ mbus4_call1 as (
                 when d.headers is null
                     then k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text,
-                            case
-                                when k.iso then d.added::text
-                                else pg_catalog.rtrim(
-                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                )
-                            end
+                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                         )
                 else k.headers
                     operator(public.||) public.hstore(
-                        'enqueue_time'::text,
-                        case
-                            when k.iso then d.added::text
-                            else pg_catalog.rtrim(
-                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                            )
-                        end
+                        'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                     )
                     operator(public.||) d.headers
                     operator(public.||) k.destination
@@ -295,9 +278,7 @@ mbus4_call1 as (
                     'enqueue_time',
                     case
                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else pg_catalog.rtrim(
-                            pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                        )
+                        else mbus4.time_text(d.added::timestamp)
                     end
                 ]
             )
@@ -444,9 +425,7 @@ mbus4_call1 as (
                     'enqueue_time',
                     case
                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
-                        else pg_catalog.rtrim(
-                            pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                        )
+                        else mbus4.time_text(d.added::timestamp)
                     end
                 ]
             )

@@ -34,28 +34,11 @@ create or replace function mbus4.at_post_34188fcd(
                                     and (
                                         c.asks_headers is null
                                             or (
-                                                public.hstore(
-                                                    array[
-                                                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
-                                                        z.queue, ''seenby'',
-                                                        array[pg_catalog.current_database()::text]::text,
-                                                        ''enqueue_time'',
-                                                        case
-                                                            when pg_catalog.starts_with(
-                                                                pg_catalog.current_setting(''datestyle''), ''ISO''
-                                                            )
-                                                                then z.added::timestamp::text
-                                                            else pg_catalog.rtrim(
-                                                                pg_catalog.rtrim(
-                                                                    pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''),
-                                                                    ''0''
-                                                                ),
-                                                                ''.''
-                                                            )
-                                                        end
-                                                    ]
+                                                mbus4.posted_row(
+                                                    z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties,
+                                                    z.data
                                                 )
-                                            )
+                                            ).headers
                                                 operator(public.@>) c.asks_headers
                                     )
                             ),
@@ -63,30 +46,9 @@ create or replace function mbus4.at_post_34188fcd(
                                 when z.general
                                     then mbus4.general_consumers(
                                         z.queue, false,
-                                        row(
-                                            z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, ''{}'',
-                                            public.hstore(
-                                                array[
-                                                    ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue,
-                                                    ''seenby'',
-                                                    array[pg_catalog.current_database()::text]::text,
-                                                    ''enqueue_time'',
-                                                    case
-                                                        when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                                            then z.added::timestamp::text
-                                                        else pg_catalog.rtrim(
-                                                            pg_catalog.rtrim(
-                                                                pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''),
-                                                                ''0''
-                                                            ),
-                                                            ''.''
-                                                        )
-                                                    end
-                                                ]
-                                            )
-                                                operator(public.||) coalesce(null::public.hstore, ''''),
-                                            z.properties, z.data
-                                        )::mbus4.qt_model
+                                        mbus4.posted_row(
+                                            z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties, z.data
+                                        )
                                     )
                             end
                         )
@@ -97,26 +59,7 @@ create or replace function mbus4.at_post_34188fcd(
                 when z.routed
                     then mbus4.forward(
                         z.queue,
-                        row(
-                            z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, ''{}'',
-                            public.hstore(
-                                array[
-                                    ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', z.queue, ''seenby'',
-                                    array[pg_catalog.current_database()::text]::text,
-                                    ''enqueue_time'',
-                                    case
-                                        when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                            then z.added::timestamp::text
-                                        else pg_catalog.rtrim(
-                                            pg_catalog.rtrim(pg_catalog.to_char(z.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
-                                            ''.''
-                                        )
-                                    end
-                                ]
-                            )
-                                operator(public.||) coalesce(null::public.hstore, ''''),
-                            z.properties, z.data
-                        )::mbus4.qt_model,
+                        mbus4.posted_row(z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties, z.data),
                         null, z.delayed_until, z.expires, null
                     )
             end as copies
@@ -158,6 +101,7 @@ create or replace function mbus4.at_post_34188fcd(
                     offset 0
                 ) x
             ) y
+            offset 0
         ) z
     ),
     mbus4_call_stored as (
@@ -285,23 +229,11 @@ create or replace function mbus4.at_consume_waking_380e0c0f(pg_catalog.text, pg_
                     when d.headers is null
                         then k.headers
                             operator(public.||) public.hstore(
-                                ''enqueue_time''::text,
-                                case
-                                    when k.iso then d.added::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
-                                    )
-                                end
+                                ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                             )
                     else k.headers
                         operator(public.||) public.hstore(
-                            ''enqueue_time''::text,
-                            case
-                                when k.iso then d.added::text
-                                else pg_catalog.rtrim(
-                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
-                                )
-                            end
+                            ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                         )
                         operator(public.||) d.headers
                         operator(public.||) k.destination

@@ -42,9 +42,7 @@ mbus4_call1 as (
                         case
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
                                 then d.added::timestamp::text
-                            else pg_catalog.rtrim(
-                                pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                            )
+                            else mbus4.time_text(d.added::timestamp)
                         end
                     ]
                 )
@@ -138,9 +136,7 @@ mbus4_call1 as (
                             case
                                 when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
                                     then d.added::timestamp::text
-                                else pg_catalog.rtrim(
-                                    pg_catalog.rtrim(pg_catalog.to_char(d.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                )
+                                else mbus4.time_text(d.added::timestamp)
                             end
                         ]
                     )
@@ -181,9 +177,7 @@ select (
                     'enqueue_time',
                     case
                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
-                        else pg_catalog.rtrim(
-                            pg_catalog.rtrim(pg_catalog.to_char(m.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                        )
+                        else mbus4.time_text(m.added::timestamp)
                     end
                 ]
             )

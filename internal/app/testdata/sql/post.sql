@@ -53,6 +53,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -163,26 +164,7 @@ mbus4_call1_subscribed as materialized (
             when r.target is not null
                 then mbus4.forward(
                     p.queue,
-                    row(
-                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                        public.hstore(
-                            array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue, 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
-                                'enqueue_time',
-                                case
-                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then p.added::timestamp::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'),
-                                        '.'
-                                    )
-                                end
-                            ]
-                        )
-                            operator(public.||) coalesce(p.headers, ''),
-                        p.properties, p.data
-                    )::mbus4.qt_model,
+                    mbus4.posted_row(p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data),
                     p.headers, p.delayed_until, p.expires, p.after
                 )
         end as copies
@@ -196,28 +178,9 @@ mbus4_call1_subscribed as materialized (
                 )
                     then mbus4.selecting_consumers(
                         p.queue, false,
-                        row(
-                            p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                            public.hstore(
-                                array[
-                                    'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue, 'seenby',
-                                    array[pg_catalog.current_database()::text]::text,
-                                    'enqueue_time',
-                                    case
-                                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                            then p.added::timestamp::text
-                                        else pg_catalog.rtrim(
-                                            pg_catalog.rtrim(
-                                                pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
-                                            ),
-                                            '.'
-                                        )
-                                    end
-                                ]
-                            )
-                                operator(public.||) coalesce(p.headers, ''),
-                            p.properties, p.data
-                        )::mbus4.qt_model
+                        mbus4.posted_row(
+                            p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                        )
                     )
             end as selecting
             offset 0
@@ -302,28 +265,11 @@ mbus4_call1_posted as materialized (
                                 and (
                                     c.asks_headers is null
                                         or (
-                                            public.hstore(
-                                                array[
-                                                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                                                    z.queue, 'seenby',
-                                                    array[pg_catalog.current_database()::text]::text,
-                                                    'enqueue_time',
-                                                    case
-                                                        when pg_catalog.starts_with(
-                                                            pg_catalog.current_setting('datestyle'), 'ISO'
-                                                        )
-                                                            then z.added::timestamp::text
-                                                        else pg_catalog.rtrim(
-                                                            pg_catalog.rtrim(
-                                                                pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
-                                                                '0'
-                                                            ),
-                                                            '.'
-                                                        )
-                                                    end
-                                                ]
+                                            mbus4.posted_row(
+                                                z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties,
+                                                z.data
                                             )
-                                        )
+                                        ).headers
                                             operator(public.@>) c.asks_headers
                                 )
                         ),
@@ -331,30 +277,9 @@ mbus4_call1_posted as materialized (
                             when z.general
                                 then mbus4.general_consumers(
                                     z.queue, false,
-                                    row(
-                                        z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, '{}',
-                                        public.hstore(
-                                            array[
-                                                'source_db', pg_catalog.current_database()::text, 'destination_queue', z.queue,
-                                                'seenby',
-                                                array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time',
-                                                case
-                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                        then z.added::timestamp::text
-                                                    else pg_catalog.rtrim(
-                                                        pg_catalog.rtrim(
-                                                            pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
-                                                            '0'
-                                                        ),
-                                                        '.'
-                                                    )
-                                                end
-                                            ]
-                                        )
-                                            operator(public.||) coalesce(null::public.hstore, ''),
-                                        z.properties, z.data
-                                    )::mbus4.qt_model
+                                    mbus4.posted_row(
+                                        z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties, z.data
+                                    )
                                 )
                         end
                     )
@@ -365,26 +290,7 @@ mbus4_call1_posted as materialized (
             when z.routed
                 then mbus4.forward(
                     z.queue,
-                    row(
-                        z.id, z.added, z.iid, coalesce(z.delayed_until, z.added), z.expires, '{}',
-                        public.hstore(
-                            array[
-                                'source_db', pg_catalog.current_database()::text, 'destination_queue', z.queue, 'seenby',
-                                array[pg_catalog.current_database()::text]::text,
-                                'enqueue_time',
-                                case
-                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                        then z.added::timestamp::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(z.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'),
-                                        '.'
-                                    )
-                                end
-                            ]
-                        )
-                            operator(public.||) coalesce(null::public.hstore, ''),
-                        z.properties, z.data
-                    )::mbus4.qt_model,
+                    mbus4.posted_row(z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties, z.data),
                     null, z.delayed_until, z.expires, null
                 )
         end as copies
@@ -426,6 +332,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -497,6 +404,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -578,6 +486,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -648,6 +557,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -710,6 +620,7 @@ mbus4_call2_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call2_stored as (
@@ -816,6 +727,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (

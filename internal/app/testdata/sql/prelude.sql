@@ -115,23 +115,11 @@ begin
                     when d.headers is null
                         then k.headers
                             operator(public.||) public.hstore(
-                                'enqueue_time'::text,
-                                case
-                                    when k.iso then d.added::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                    )
-                                end
+                                'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                             )
                     else k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text,
-                            case
-                                when k.iso then d.added::text
-                                else pg_catalog.rtrim(
-                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                )
-                            end
+                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                         )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
@@ -275,29 +263,9 @@ begin
                         when r.target is not null
                             then mbus4.forward(
                                 p.queue,
-                                row(
-                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                                    public.hstore(
-                                        array[
-                                            'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
-                                            'seenby',
-                                            array[pg_catalog.current_database()::text]::text,
-                                            'enqueue_time',
-                                            case
-                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                    then p.added::timestamp::text
-                                                else pg_catalog.rtrim(
-                                                    pg_catalog.rtrim(
-                                                        pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
-                                                    ),
-                                                    '.'
-                                                )
-                                            end
-                                        ]
-                                    )
-                                        operator(public.||) coalesce(p.headers, ''),
-                                    p.properties, p.data
-                                )::mbus4.qt_model,
+                                mbus4.posted_row(
+                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                ),
                                 p.headers, p.delayed_until, p.expires, p.after
                             )
                     end as copies
@@ -313,30 +281,9 @@ begin
                             )
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
-                                    row(
-                                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                                        public.hstore(
-                                            array[
-                                                'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
-                                                'seenby',
-                                                array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time',
-                                                case
-                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                        then p.added::timestamp::text
-                                                    else pg_catalog.rtrim(
-                                                        pg_catalog.rtrim(
-                                                            pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
-                                                            '0'
-                                                        ),
-                                                        '.'
-                                                    )
-                                                end
-                                            ]
-                                        )
-                                            operator(public.||) coalesce(p.headers, ''),
-                                        p.properties, p.data
-                                    )::mbus4.qt_model
+                                    mbus4.posted_row(
+                                        p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                    )
                                 )
                         end as selecting
                         offset 0
@@ -520,23 +467,11 @@ begin
                     when d.headers is null
                         then k.headers
                             operator(public.||) public.hstore(
-                                'enqueue_time'::text,
-                                case
-                                    when k.iso then d.added::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                    )
-                                end
+                                'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                             )
                     else k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text,
-                            case
-                                when k.iso then d.added::text
-                                else pg_catalog.rtrim(
-                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                )
-                            end
+                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                         )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
@@ -680,29 +615,9 @@ begin
                         when r.target is not null
                             then mbus4.forward(
                                 p.queue,
-                                row(
-                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                                    public.hstore(
-                                        array[
-                                            'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
-                                            'seenby',
-                                            array[pg_catalog.current_database()::text]::text,
-                                            'enqueue_time',
-                                            case
-                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                    then p.added::timestamp::text
-                                                else pg_catalog.rtrim(
-                                                    pg_catalog.rtrim(
-                                                        pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
-                                                    ),
-                                                    '.'
-                                                )
-                                            end
-                                        ]
-                                    )
-                                        operator(public.||) coalesce(p.headers, ''),
-                                    p.properties, p.data
-                                )::mbus4.qt_model,
+                                mbus4.posted_row(
+                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                ),
                                 p.headers, p.delayed_until, p.expires, p.after
                             )
                     end as copies
@@ -718,30 +633,9 @@ begin
                             )
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
-                                    row(
-                                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                                        public.hstore(
-                                            array[
-                                                'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
-                                                'seenby',
-                                                array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time',
-                                                case
-                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                        then p.added::timestamp::text
-                                                    else pg_catalog.rtrim(
-                                                        pg_catalog.rtrim(
-                                                            pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
-                                                            '0'
-                                                        ),
-                                                        '.'
-                                                    )
-                                                end
-                                            ]
-                                        )
-                                            operator(public.||) coalesce(p.headers, ''),
-                                        p.properties, p.data
-                                    )::mbus4.qt_model
+                                    mbus4.posted_row(
+                                        p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                    )
                                 )
                         end as selecting
                         offset 0
@@ -910,23 +804,11 @@ begin
                         when d.headers is null
                             then k.headers
                                 operator(public.||) public.hstore(
-                                    ''enqueue_time''::text,
-                                    case
-                                        when k.iso then d.added::text
-                                        else pg_catalog.rtrim(
-                                            pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
-                                        )
-                                    end
+                                    ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                                 )
                         else k.headers
                             operator(public.||) public.hstore(
-                                ''enqueue_time''::text,
-                                case
-                                    when k.iso then d.added::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
-                                    )
-                                end
+                                ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                             )
                             operator(public.||) d.headers
                             operator(public.||) k.destination
@@ -1036,26 +918,7 @@ begin
                     when r.target is not null
                         then mbus4.forward(
                             p.queue,
-                            row(
-                                p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
-                                public.hstore(
-                                    array[
-                                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
-                                        array[pg_catalog.current_database()::text]::text,
-                                        ''enqueue_time'',
-                                        case
-                                            when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                                then p.added::timestamp::text
-                                            else pg_catalog.rtrim(
-                                                pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
-                                                ''.''
-                                            )
-                                        end
-                                    ]
-                                )
-                                    operator(public.||) coalesce(p.headers, ''''),
-                                p.properties, p.data
-                            )::mbus4.qt_model,
+                            mbus4.posted_row(p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data),
                             p.headers, p.delayed_until, p.expires, p.after
                         )
                 end as copies
@@ -1069,28 +932,9 @@ begin
                         )
                             then mbus4.selecting_consumers(
                                 p.queue, false,
-                                row(
-                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
-                                    public.hstore(
-                                        array[
-                                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
-                                            array[pg_catalog.current_database()::text]::text,
-                                            ''enqueue_time'',
-                                            case
-                                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                                    then p.added::timestamp::text
-                                                else pg_catalog.rtrim(
-                                                    pg_catalog.rtrim(
-                                                        pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''
-                                                    ),
-                                                    ''.''
-                                                )
-                                            end
-                                        ]
-                                    )
-                                        operator(public.||) coalesce(p.headers, ''''),
-                                    p.properties, p.data
-                                )::mbus4.qt_model
+                                mbus4.posted_row(
+                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                )
                             )
                     end as selecting
                     offset 0
@@ -1254,23 +1098,11 @@ begin
                         when d.headers is null
                             then k.headers
                                 operator(public.||) public.hstore(
-                                    ''enqueue_time''::text,
-                                    case
-                                        when k.iso then d.added::text
-                                        else pg_catalog.rtrim(
-                                            pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
-                                        )
-                                    end
+                                    ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                                 )
                         else k.headers
                             operator(public.||) public.hstore(
-                                ''enqueue_time''::text,
-                                case
-                                    when k.iso then d.added::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''), ''.''
-                                    )
-                                end
+                                ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                             )
                             operator(public.||) d.headers
                             operator(public.||) k.destination
@@ -1380,26 +1212,7 @@ begin
                     when r.target is not null
                         then mbus4.forward(
                             p.queue,
-                            row(
-                                p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
-                                public.hstore(
-                                    array[
-                                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
-                                        array[pg_catalog.current_database()::text]::text,
-                                        ''enqueue_time'',
-                                        case
-                                            when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                                then p.added::timestamp::text
-                                            else pg_catalog.rtrim(
-                                                pg_catalog.rtrim(pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''),
-                                                ''.''
-                                            )
-                                        end
-                                    ]
-                                )
-                                    operator(public.||) coalesce(p.headers, ''''),
-                                p.properties, p.data
-                            )::mbus4.qt_model,
+                            mbus4.posted_row(p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data),
                             p.headers, p.delayed_until, p.expires, p.after
                         )
                 end as copies
@@ -1413,28 +1226,9 @@ begin
                         )
                             then mbus4.selecting_consumers(
                                 p.queue, false,
-                                row(
-                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, ''{}'',
-                                    public.hstore(
-                                        array[
-                                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', p.queue, ''seenby'',
-                                            array[pg_catalog.current_database()::text]::text,
-                                            ''enqueue_time'',
-                                            case
-                                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'')
-                                                    then p.added::timestamp::text
-                                                else pg_catalog.rtrim(
-                                                    pg_catalog.rtrim(
-                                                        pg_catalog.to_char(p.added::timestamp, ''YYYY-MM-DD HH24:MI:SS.US''), ''0''
-                                                    ),
-                                                    ''.''
-                                                )
-                                            end
-                                        ]
-                                    )
-                                        operator(public.||) coalesce(p.headers, ''''),
-                                    p.properties, p.data
-                                )::mbus4.qt_model
+                                mbus4.posted_row(
+                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                )
                             )
                     end as selecting
                     offset 0

@@ -528,23 +528,11 @@ mbus4_call1 as (
                 when d.headers is null
                     then k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text,
-                            case
-                                when k.iso then d.added::text
-                                else pg_catalog.rtrim(
-                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                )
-                            end
+                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                         )
                 else k.headers
                     operator(public.||) public.hstore(
-                        'enqueue_time'::text,
-                        case
-                            when k.iso then d.added::text
-                            else pg_catalog.rtrim(
-                                pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                            )
-                        end
+                        'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                     )
                     operator(public.||) d.headers
                     operator(public.||) k.destination

@@ -88,6 +88,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
@@ -235,6 +236,7 @@ mbus4_call1_posted as materialized (
                 offset 0
             ) x
         ) y
+        offset 0
     ) z
 ),
 mbus4_call1_stored as (
