@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_34188fcd(
+            then mbus4.at_post_9058136b(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_34188fcd(
+create or replace function mbus4.at_post_9058136b(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -121,12 +121,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_380e0c0f((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_9cd41173((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_380e0c0f(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_9cd41173(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_consumer as materialized (
         select coalesce(

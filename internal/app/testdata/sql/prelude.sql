@@ -1418,23 +1418,11 @@ begin
                     when d.headers is null
                         then k.headers
                             operator(public.||) public.hstore(
-                                'enqueue_time'::text,
-                                case
-                                    when k.iso then d.added::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                    )
-                                end
+                                'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                             )
                     else k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text,
-                            case
-                                when k.iso then d.added::text
-                                else pg_catalog.rtrim(
-                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                )
-                            end
+                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                         )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
@@ -1508,7 +1496,16 @@ begin
                                         operator(public.||) public.hstore(
                                             'seenby'::text,
                                             pg_catalog.array_append(
-                                                (w.caller operator(public.->) 'seenby'::text)::text[],
+                                                case
+                                                    when w.caller
+                                                        operator(public.->) 'seenby'::text
+                                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
+                                                        then pg_catalog.format(
+                                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
+                                                            w.caller operator(public.->) 'seenby'::text
+                                                        )::int::text::text[]
+                                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
+                                                end,
                                                 pg_catalog.current_database()::text
                                             )::text
                                         )
@@ -1530,7 +1527,16 @@ begin
                                     a.iid as given,
                                     a.delayed_until::timestamptz as delayed_until,
                                     a.expires::timestamptz as expires, a.headers as caller,
-                                    (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                    case
+                                        when a.headers
+                                            operator(public.->) 'consume_after'::text
+                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
+                                            then pg_catalog.format(
+                                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
+                                                a.headers operator(public.->) 'consume_after'::text
+                                            )::int::text::text[]
+                                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
+                                    end as wanted,
                                     (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
                                     a.properties, a.data
                                 from mbus4_call_args a
@@ -1560,29 +1566,9 @@ begin
                         when r.target is not null
                             then mbus4.forward(
                                 p.queue,
-                                row(
-                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                                    public.hstore(
-                                        array[
-                                            'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
-                                            'seenby',
-                                            array[pg_catalog.current_database()::text]::text,
-                                            'enqueue_time',
-                                            case
-                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                    then p.added::timestamp::text
-                                                else pg_catalog.rtrim(
-                                                    pg_catalog.rtrim(
-                                                        pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
-                                                    ),
-                                                    '.'
-                                                )
-                                            end
-                                        ]
-                                    )
-                                        operator(public.||) coalesce(p.headers, ''),
-                                    p.properties, p.data
-                                )::mbus4.qt_model,
+                                mbus4.posted_row(
+                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                ),
                                 p.headers, p.delayed_until, p.expires, p.after
                             )
                     end as copies
@@ -1598,30 +1584,9 @@ begin
                             )
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
-                                    row(
-                                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                                        public.hstore(
-                                            array[
-                                                'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
-                                                'seenby',
-                                                array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time',
-                                                case
-                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                        then p.added::timestamp::text
-                                                    else pg_catalog.rtrim(
-                                                        pg_catalog.rtrim(
-                                                            pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
-                                                            '0'
-                                                        ),
-                                                        '.'
-                                                    )
-                                                end
-                                            ]
-                                        )
-                                            operator(public.||) coalesce(p.headers, ''),
-                                        p.properties, p.data
-                                    )::mbus4.qt_model
+                                    mbus4.posted_row(
+                                        p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                    )
                                 )
                         end as selecting
                         offset 0
@@ -1815,23 +1780,11 @@ begin
                     when d.headers is null
                         then k.headers
                             operator(public.||) public.hstore(
-                                'enqueue_time'::text,
-                                case
-                                    when k.iso then d.added::text
-                                    else pg_catalog.rtrim(
-                                        pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                    )
-                                end
+                                'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                             )
                     else k.headers
                         operator(public.||) public.hstore(
-                            'enqueue_time'::text,
-                            case
-                                when k.iso then d.added::text
-                                else pg_catalog.rtrim(
-                                    pg_catalog.rtrim(pg_catalog.to_char(d.added, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.'
-                                )
-                            end
+                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
                         )
                         operator(public.||) d.headers
                         operator(public.||) k.destination
@@ -1905,7 +1858,16 @@ begin
                                         operator(public.||) public.hstore(
                                             'seenby'::text,
                                             pg_catalog.array_append(
-                                                (w.caller operator(public.->) 'seenby'::text)::text[],
+                                                case
+                                                    when w.caller
+                                                        operator(public.->) 'seenby'::text
+                                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
+                                                        then pg_catalog.format(
+                                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
+                                                            w.caller operator(public.->) 'seenby'::text
+                                                        )::int::text::text[]
+                                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
+                                                end,
                                                 pg_catalog.current_database()::text
                                             )::text
                                         )
@@ -1927,7 +1889,16 @@ begin
                                     a.iid as given,
                                     a.delayed_until::timestamptz as delayed_until,
                                     a.expires::timestamptz as expires, a.headers as caller,
-                                    (a.headers operator(public.->) 'consume_after'::text)::text[] as wanted,
+                                    case
+                                        when a.headers
+                                            operator(public.->) 'consume_after'::text
+                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
+                                            then pg_catalog.format(
+                                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
+                                                a.headers operator(public.->) 'consume_after'::text
+                                            )::int::text::text[]
+                                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
+                                    end as wanted,
                                     (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
                                     a.properties, a.data
                                 from mbus4_call_args a
@@ -1957,29 +1928,9 @@ begin
                         when r.target is not null
                             then mbus4.forward(
                                 p.queue,
-                                row(
-                                    p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                                    public.hstore(
-                                        array[
-                                            'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
-                                            'seenby',
-                                            array[pg_catalog.current_database()::text]::text,
-                                            'enqueue_time',
-                                            case
-                                                when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                    then p.added::timestamp::text
-                                                else pg_catalog.rtrim(
-                                                    pg_catalog.rtrim(
-                                                        pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'), '0'
-                                                    ),
-                                                    '.'
-                                                )
-                                            end
-                                        ]
-                                    )
-                                        operator(public.||) coalesce(p.headers, ''),
-                                    p.properties, p.data
-                                )::mbus4.qt_model,
+                                mbus4.posted_row(
+                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                ),
                                 p.headers, p.delayed_until, p.expires, p.after
                             )
                     end as copies
@@ -1995,30 +1946,9 @@ begin
                             )
                                 then mbus4.selecting_consumers(
                                     p.queue, false,
-                                    row(
-                                        p.id, p.added, p.iid, coalesce(p.delayed_until, p.added), p.expires, '{}',
-                                        public.hstore(
-                                            array[
-                                                'source_db', pg_catalog.current_database()::text, 'destination_queue', p.queue,
-                                                'seenby',
-                                                array[pg_catalog.current_database()::text]::text,
-                                                'enqueue_time',
-                                                case
-                                                    when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                                                        then p.added::timestamp::text
-                                                    else pg_catalog.rtrim(
-                                                        pg_catalog.rtrim(
-                                                            pg_catalog.to_char(p.added::timestamp, 'YYYY-MM-DD HH24:MI:SS.US'),
-                                                            '0'
-                                                        ),
-                                                        '.'
-                                                    )
-                                                end
-                                            ]
-                                        )
-                                            operator(public.||) coalesce(p.headers, ''),
-                                        p.properties, p.data
-                                    )::mbus4.qt_model
+                                    mbus4.posted_row(
+                                        p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                                    )
                                 )
                         end as selecting
                         offset 0
