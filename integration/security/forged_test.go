@@ -107,14 +107,14 @@ func TestForgedMarkersInHandlers(t *testing.T) {
 	for i, data := range forgeries {
 		said := fmt.Sprintf(`invalid input syntax for type integer: "%s"`, data)
 		harness.Ask(t, conn, "select mbus4.post('q', hstore('n', $1))", data)
-		harness.Want(t, conn, "1", "select mbus4.run_on_q($1)", "select (($1).data->'n')::int")
+		harness.Want(t, conn, "0", "select mbus4.run_on_q($1)", "select (($1).data->'n')::int")
 		harness.Want(t, conn, said, "select headers->'dmq.error' from mbus4.consume('dmq')")
 		harness.Ask(t, conn, "select mbus4.add_message(jsonb_build_object('n', $1::text, 'i', $2::int))", data, i)
 		harness.Ask(t, conn, "call mbus4.process_queue(1, $1)", "select ($1->>'n')::int")
 		harness.Want(t, conn, said, "select last_error from mbus4.work_queue where (payload->>'i')::int = $1", i)
 	}
 	harness.Ask(t, conn, "select mbus4.post('q', '')")
-	harness.Want(t, conn, "1", "select mbus4.run_on_q($1)", "select mbus4.post('nope', '')")
+	harness.Want(t, conn, "0", "select mbus4.run_on_q($1)", "select mbus4.post('nope', '')")
 	harness.Want(t, conn, `queue "nope" does not exist`, "select headers->'dmq.error' from mbus4.consume('dmq')")
 }
 
