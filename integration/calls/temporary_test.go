@@ -220,7 +220,7 @@ func TestTemporaryConsumersBound(t *testing.T) {
 }
 
 // A worker that replies to a requester who has left goes on: what is posted to a temporary queue that is not there any more,
-// or never was, gets an iid and is discarded, in whatever form. Reading it stays an error.
+// gets an iid and is discarded, in whatever form. Reading it stays an error, and so does posting to a queue that cannot have been one.
 func TestPostToDeadTemporaryQueue(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q", "r"}, func(t *testing.T, s *forms.Session) {
@@ -233,17 +233,16 @@ func TestPostToDeadTemporaryQueue(t *testing.T) {
 		awaitNoQueue(t, s.Conn, fed)
 		awaitNoQueue(t, s.Conn, selected)
 
-		for _, gone := range []string{queue, "temp.never", "TEMP.never", "temp.", "temp.it''s \"odd\" %"} {
-			literal := strings.ReplaceAll(gone, "'", "''")
+		for _, gone := range []string{queue, strings.ToUpper(queue), "temp.00000000000000000000000000000000.7"} {
 			iid := strings.ToLower(gone) + "." + s.Database + "."
 			begins := func(sql string, args ...any) {
 				t.Helper()
-				s.Want(t, "t", strings.Replace(sql, "%", "pg_catalog.starts_with(", 1)+", '"+strings.ReplaceAll(iid, "'", "''")+"')", args...)
+				s.Want(t, "t", strings.Replace(sql, "%", "pg_catalog.starts_with(", 1)+", '"+iid+"')", args...)
 			}
 			s.Want(t, "", "begin")
 			s.Want(t, "kept", "select mbus4.post('q', 'n=>1', iid => 'kept')")
 			begins("select %mbus4.post($1, 'n=>1')", gone)
-			begins("select %mbus4.post('" + literal + "', 'n=>1')")
+			begins("select %mbus4.post('" + gone + "', 'n=>1')")
 			begins("select %mbus4.post_temp($1, 'n=>1', 'h=>1', 'p=>1', '2999-01-01', '2001-01-01')", gone)
 			begins("select %mbus4.post($1, 'n=>1', headers => 'consume_after=>{kept}')", gone)
 			s.Want(t, "mine", "select mbus4.post($1, 'n=>1', iid => 'mine')", gone)
@@ -254,23 +253,34 @@ func TestPostToDeadTemporaryQueue(t *testing.T) {
 			s.Want(t, "1", "select 1 where mbus4.post($1, 'n=>1') is not null", gone)
 			s.Want(t, "1", "select 1 where mbus4.post($1, 'n=>1', iid => 'in') is not null", gone)
 			s.Want(t, "f", "select mbus4.is_msg_exists('mine')")
-			s.Want(t, "t", "select mbus4.run_on_q($1) is not null", "select mbus4.post('"+literal+"', ($1).data), mbus4.post_temp('"+literal+"', '', 'h=>1')")
+			s.Want(t, "t", "select mbus4.run_on_q($1) is not null", "select mbus4.post('"+gone+"', ($1).data), mbus4.post_temp('"+gone+"', '', 'h=>1')")
 			s.Want(t, "2", "select count(*) from mbus4.message") // of r
 			s.Want(t, "0", "select count(*) from mbus4.waiting")
 			s.Want(t, "", "commit")
 			s.Want(t, "2", "select count(*) from mbus4.consumen('r', amt => 9)")
 			s.Want(t, "", "select mbus4.add_message('{}') is null from generate_series(1, 0)")
 			s.Want(t, "t", "select mbus4.add_message('{}') > 0")
-			s.Want(t, "", "call mbus4.process_queue(1, $1)", "select mbus4.post('"+literal+"', 'n=>1')")
+			s.Want(t, "", "call mbus4.process_queue(1, $1)", "select mbus4.post('"+gone+"', 'n=>1')")
 			s.Want(t, "0|∅", "select count(*), min(last_error) from mbus4.work_queue")
 			s.Want(t, "0", "select count(*) from mbus4.message")
 			s.Refused(t, "42704", "select mbus4.consume($1)", gone)
 			s.Refused(t, "42704", "select mbus4.drop_queue($1)", gone)
 		}
-		for _, nowhere := range []any{"temp", "tempx", "xtemp.a", nil} {
+		for _, nowhere := range []any{"temp", "tempx", "xtemp.a", "temp.never", "TEMP.never", "temp.", "temp.it's \"odd\" %", "x" + queue, queue + "x", nil} {
 			s.Refused(t, "42704", "select mbus4.post($1, 'n=>1')", nowhere)
 			s.Refused(t, "42704", "select mbus4.post($1, 'n=>1', iid => 'mine')", nowhere)
 		}
+
+		// A queue that the same statement creates is there, and the statement does not see it.
+		for _, lost := range []string{
+			"select mbus4.post_temp(mbus4.create_temporary_queue(), 'n=>1')", "select mbus4.post(mbus4.create_temporary_queue(), 'n=>1', 'h=>1')",
+			"with q as materialized (select mbus4.create_temporary_queue() as q) select mbus4.post(q, 'n=>1') from q",
+		} {
+			s.Refused(t, "55000", lost)
+		}
+		mine := harness.Ask(t, s.Conn, "select mbus4.create_temporary_queue()")
+		s.Want(t, "t", "select mbus4.post($1, 'n=>1') is not null", mine)
+		s.Want(t, "1", "select count(*) from mbus4.consume($1)", mine)
 
 		// A trigger may be older than its queue is dead.
 		s.Want(t, "", "select mbus4.create_trigger('q', 'temp.never')")

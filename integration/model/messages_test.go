@@ -33,7 +33,7 @@ func (g *modelMessage) properties() any {
 func (r *modelRun) newPost(s *modelSession) *modelPost {
 	p := &modelPost{queue: r.anyQueue(), message: r.newMessage()}
 	if r.chance(3) {
-		p.queue = "temp.gone"
+		p.queue = "temp.00000000000000000000000000000000.1"
 	}
 	p.message.delayed = r.anyInstant(70, 8, 15, 7)
 	p.message.expires = r.anyInstant(75, 4, 13, 8)

@@ -209,7 +209,7 @@ func (s *errorScan) code(e ast.Expr) string {
 }
 
 // raiseFormat is PL/pgSQL in a format of Go: what stands before the message tells which argument that is.
-var raiseFormat = regexp.MustCompile(`(?s)^(.*errcode = '([0-9A-Z]{5})', message = )%s`)
+var raiseFormat = regexp.MustCompile(`(?s)^(.*errcode = '([0-9A-Z]{5})',\s*message = )%s`)
 
 func first(args []ast.Expr) ast.Expr {
 	if len(args) == 0 {

@@ -34,7 +34,7 @@
             from (
                 select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
                        case when r.consumers is not null or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                 or {{template "temporary" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} then pg_catalog.lower(a.qname collate "C")
+                                 or {{template "temporary" .With "Args" "a" "Queue" `pg_catalog.lower(a.qname collate "C")`}} then pg_catalog.lower(a.qname collate "C")
                             else {{template "no_queue" .With "Args" "a" "Queue" `pg_catalog.lower(a.qname collate "C")`}}::text
                        end as queue,
                        ({{if and .Rows .FixesQueue}}select {{end}}pg_catalog.lower({{$queue}} collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,

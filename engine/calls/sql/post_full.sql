@@ -24,7 +24,7 @@
                 from (
                     select a.n, pg_catalog.nextval('mbus4.message_id') as id,
                            case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                     or {{template "temporary" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} then pg_catalog.lower(a.qname collate "C")
+                                     or {{template "temporary" .With "Args" "a" "Queue" `pg_catalog.lower(a.qname collate "C")`}} then pg_catalog.lower(a.qname collate "C")
                                 else {{template "no_queue" .With "Args" "a" "Queue" `pg_catalog.lower(a.qname collate "C")`}}::text
                            end as queue,
                            a.iid as given,

@@ -15,7 +15,7 @@ as $$
 $$;
 
 -- Copies a message that was just posted to queue along the triggers, each copy a message of its own with what the poster gave
--- (headers as they are stored), and gives their number. A queue that is reached in two ways gets two, one that the message has
+-- (headers as they are stored; and the time when the original was put), and gives their number. A queue that is reached in two ways gets two, one that the message has
 -- passed none, one that does not exist none either. Selectors are asked once for each queue that the message comes to, and
 -- of each copy for itself.
 --
@@ -24,7 +24,10 @@ create function mbus4.forward(queue text, t mbus4.qt_model, headers {{.Hstore}}.
 returns bigint
 language sql volatile
 as $$
-    with recursive way (queue, path, id, added) as (
+    with recursive given as (
+        select {{.Hstore}}.hstore('enqueue_time'::text, ($2).headers operator({{.Hstore}}.->) 'enqueue_time'::text)
+                   operator({{.Hstore}}.||) coalesce($3, '') as headers
+    ), way (queue, path, id, added) as (
         select c.target, array[$1, c.target], pg_catalog.nextval('mbus4.message_id'), pg_catalog.clock_timestamp()
         from (
             select case when exists (select from mbus4.consumer c where c.qname = $1 and c.target is not null and c.selector_id is not null)
@@ -37,7 +40,7 @@ as $$
         from way w
         cross join lateral (
             select case when exists (select from mbus4.consumer c where c.qname = w.queue and c.target is not null and c.selector_id is not null)
-                        then mbus4.selecting_consumers(w.queue, true, mbus4.copy_of($2, w.queue, w.id, w.added, $3, $4, $5, $6)) end as selecting
+                        then mbus4.selecting_consumers(w.queue, true, mbus4.copy_of($2, w.queue, w.id, w.added, (select g.headers from given g), $4, $5, $6)) end as selecting
             offset 0
         ) s
         join mbus4.consumer c on c.qname = w.queue and (c.selector_id is null or c.id = any(s.selecting))
@@ -52,11 +55,11 @@ as $$
         insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
         select y.id, c.id, case when y.parked then 'infinity' else y.at end, y.added,
                case when y.after is not null or y.at >= '2200-01-01Z' then y.queue || '.' || pg_catalog.current_database() || '.' || y.id end,
-               $4, $5, $3, ($2).properties, ($2).data, y.after
+               $4, $5, (select g.headers from given g), ($2).properties, ($2).data, y.after
         from copy y
         cross join lateral (
             select case when exists (select from mbus4.consumer c where c.qname = y.queue and c.target is null and c.selector_id is not null)
-                        then mbus4.selecting_consumers(y.queue, false, mbus4.copy_of($2, y.queue, y.id, y.added, $3, $4, $5, $6)) end as selecting
+                        then mbus4.selecting_consumers(y.queue, false, mbus4.copy_of($2, y.queue, y.id, y.added, (select g.headers from given g), $4, $5, $6)) end as selecting
             offset 0
         ) s
         join mbus4.consumer c on c.qname = y.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))

@@ -101,6 +101,15 @@ as $$
     returning target
 $$;
 
+-- True: a temporary queue of that name is not there. An error where it is, for then the statement that calls this has created
+-- it: a volatile function sees that, the statement does not. call is the call's mark.
+create function mbus4.is_gone(qname text, call text) returns boolean
+language sql volatile
+as $$
+    select not exists (select from mbus4.queue q where q.qname = $1)
+        or pg_catalog.format('mbus4-error %s 55000 queue "%s" was created by the same statement, and posting to it takes another one', $2, $1)::int = 0
+$$;
+
 -- Removes the temporary queues whose sessions are gone, with the triggers that feed them. Their messages
 -- become unreachable at once; the Sweeper removes them.
 -- All owners at once: a look at the locks costs as much for one as for all.
