@@ -31,10 +31,7 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -122,10 +119,7 @@ mbus4_call1_posted as materialized (
                         pg_catalog.nextval('mbus4.message_id') as id,
                         case
                             when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                or (
-                                    pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                        and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                )
+                                or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                                 then pg_catalog.lower(a.qname collate "C")
                             else pg_catalog.format(
                                 'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -316,10 +310,7 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -389,10 +380,7 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -481,10 +469,7 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -550,10 +535,7 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -616,10 +598,7 @@ mbus4_call2_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '2 _session_secret_')
-                            )
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 2 _session_secret_ 42704 queue %s does not exist',
@@ -731,10 +710,7 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''||a.n||' _session_secret_')
-                            )
+                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error '||a.n||' _session_secret_ 42704 queue %s does not exist',

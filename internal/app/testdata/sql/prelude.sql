@@ -214,11 +214,7 @@ begin
                                         when exists (
                                             select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
                                         )
-                                            or (
-                                                pg_catalog.lower(a.qname collate "C")
-                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                            )
+                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                                             then pg_catalog.lower(a.qname collate "C")
                                         else pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -570,11 +566,7 @@ begin
                                         when exists (
                                             select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
                                         )
-                                            or (
-                                                pg_catalog.lower(a.qname collate "C")
-                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                            )
+                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                                             then pg_catalog.lower(a.qname collate "C")
                                         else pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -881,10 +873,7 @@ begin
                                 pg_catalog.nextval(''mbus4.message_id'') as id,
                                 case
                                     when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                        or (
-                                            pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) ''^temp[.][0-9a-f]{32}[.][0-9]+$''
-                                                and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''0'')
-                                        )
+                                        or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
                                         then pg_catalog.lower(a.qname collate "C")
                                     else pg_catalog.format(
                                         ''mbus4-error 0 42704 queue %s does not exist'',
@@ -1178,10 +1167,7 @@ begin
                                 pg_catalog.nextval(''mbus4.message_id'') as id,
                                 case
                                     when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                        or (
-                                            pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) ''^temp[.][0-9a-f]{32}[.][0-9]+$''
-                                                and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''0'')
-                                        )
+                                        or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
                                         then pg_catalog.lower(a.qname collate "C")
                                     else pg_catalog.format(
                                         ''mbus4-error 0 42704 queue %s does not exist'',
@@ -1531,11 +1517,7 @@ begin
                                         when exists (
                                             select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
                                         )
-                                            or (
-                                                pg_catalog.lower(a.qname collate "C")
-                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                            )
+                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                                             then pg_catalog.lower(a.qname collate "C")
                                         else pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -1897,11 +1879,7 @@ begin
                                         when exists (
                                             select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
                                         )
-                                            or (
-                                                pg_catalog.lower(a.qname collate "C")
-                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                            )
+                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
                                             then pg_catalog.lower(a.qname collate "C")
                                         else pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
