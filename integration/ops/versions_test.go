@@ -21,7 +21,7 @@ import (
 )
 
 // previousVersion is the commit with the version of the program before this one: its schema lacks the last step.
-const previousVersion = "b2e8626916e2"
+const previousVersion = "39f95565a326"
 
 // The version before this one and this one serve a database under traffic: first the old one, then both, then the new one,
 // then both and the old one again, each killed now and then. Nothing is lost, nothing comes twice, and no client sees an
@@ -60,14 +60,14 @@ func TestTwoVersions(t *testing.T) {
 			}
 		}
 		for i, b := range binaries {
-			v.work(150)
+			v.work(100)
 			p := harness.NewProxyOf(t, b)
 			killed := v.replace(i, p)
 			if err := killed.Kill(); err != nil {
 				t.Error(err)
 			}
 		}
-		v.work(150)
+		v.work(100)
 		t.Logf("%s: version %s of the schema, %d transactions, %d connections lost, the slowest transaction %v",
 			what, version(), v.done.Load(), v.lost.Load(), time.Duration(v.slowest.Swap(0)).Round(time.Millisecond))
 	}

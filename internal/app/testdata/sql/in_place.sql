@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_9058136b(
+            then mbus4.at_post_5cb15eaa(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_9058136b(
+create or replace function mbus4.at_post_5cb15eaa(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -79,7 +79,10 @@ create or replace function mbus4.at_post_9058136b(
                         case
                             when r.consumers is not null
                                 or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
+                                or (
+                                    pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) ''^temp[.][0-9a-f]{32}[.][0-9]+$''
+                                        and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''''||$6||'''')
+                                )
                                 then pg_catalog.lower(a.qname collate "C")
                             else pg_catalog.format(
                                 ''mbus4-error ''||$6||'' 42704 queue %s does not exist'',

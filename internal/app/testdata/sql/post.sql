@@ -31,7 +31,10 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -119,7 +122,10 @@ mbus4_call1_posted as materialized (
                         pg_catalog.nextval('mbus4.message_id') as id,
                         case
                             when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                                or (
+                                    pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                        and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                                )
                                 then pg_catalog.lower(a.qname collate "C")
                             else pg_catalog.format(
                                 'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -310,7 +316,10 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -380,7 +389,10 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -469,7 +481,10 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -535,7 +550,10 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -598,7 +616,10 @@ mbus4_call2_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '2 _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 2 _session_secret_ 42704 queue %s does not exist',
@@ -710,7 +731,10 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''||a.n||' _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error '||a.n||' _session_secret_ 42704 queue %s does not exist',

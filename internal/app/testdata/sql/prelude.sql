@@ -214,7 +214,11 @@ begin
                                         when exists (
                                             select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
                                         )
-                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                                            or (
+                                                pg_catalog.lower(a.qname collate "C")
+                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                                            )
                                             then pg_catalog.lower(a.qname collate "C")
                                         else pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -566,7 +570,11 @@ begin
                                         when exists (
                                             select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
                                         )
-                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                                            or (
+                                                pg_catalog.lower(a.qname collate "C")
+                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                                            )
                                             then pg_catalog.lower(a.qname collate "C")
                                         else pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -873,7 +881,10 @@ begin
                                 pg_catalog.nextval(''mbus4.message_id'') as id,
                                 case
                                     when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                        or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
+                                        or (
+                                            pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) ''^temp[.][0-9a-f]{32}[.][0-9]+$''
+                                                and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''0'')
+                                        )
                                         then pg_catalog.lower(a.qname collate "C")
                                     else pg_catalog.format(
                                         ''mbus4-error 0 42704 queue %s does not exist'',
@@ -1167,7 +1178,10 @@ begin
                                 pg_catalog.nextval(''mbus4.message_id'') as id,
                                 case
                                     when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                        or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), ''temp.'')
+                                        or (
+                                            pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) ''^temp[.][0-9a-f]{32}[.][0-9]+$''
+                                                and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''0'')
+                                        )
                                         then pg_catalog.lower(a.qname collate "C")
                                     else pg_catalog.format(
                                         ''mbus4-error 0 42704 queue %s does not exist'',
@@ -1517,7 +1531,11 @@ begin
                                         when exists (
                                             select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
                                         )
-                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                                            or (
+                                                pg_catalog.lower(a.qname collate "C")
+                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                                            )
                                             then pg_catalog.lower(a.qname collate "C")
                                         else pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -1879,7 +1897,11 @@ begin
                                         when exists (
                                             select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
                                         )
-                                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                                            or (
+                                                pg_catalog.lower(a.qname collate "C")
+                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                                            )
                                             then pg_catalog.lower(a.qname collate "C")
                                         else pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',

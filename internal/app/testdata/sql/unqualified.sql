@@ -66,7 +66,10 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
@@ -214,7 +217,10 @@ mbus4_call1_posted as materialized (
                     case
                         when r.consumers is not null
                             or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or pg_catalog.starts_with(pg_catalog.lower(a.qname collate "C"), 'temp.')
+                            or (
+                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
+                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
+                            )
                             then pg_catalog.lower(a.qname collate "C")
                         else pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
