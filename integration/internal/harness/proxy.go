@@ -59,7 +59,7 @@ func NewProxyOf(t *testing.T, binary string, flags ...string) *Proxy {
 	return p
 }
 
-// BuildAt builds the program as it was at a commit of this repository.
+// BuildAt builds the program as it was at a commit of this repository. Where the sources are no clone the test is skipped.
 func BuildAt(t *testing.T, commit string) (binary string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,6 +73,9 @@ func BuildAt(t *testing.T, commit string) (binary string) {
 			t.Fatalf("%s %v: %v\n%s", name, args, err, errs.Bytes())
 		}
 		return out
+	}
+	if err := exec.CommandContext(t.Context(), "git", "rev-parse", "--is-inside-work-tree").Run(); err != nil {
+		t.Skipf("these sources are no clone of the repository, and so have no commit %s", commit)
 	}
 	root := strings.TrimSpace(string(run("", "git", "rev-parse", "--show-toplevel")))
 	archive := filepath.Join(dir, "source.tar")
