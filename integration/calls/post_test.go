@@ -101,7 +101,8 @@ func TestFunctionPostTemp(t *testing.T) {
 			gives(`m > "a"=>"1"|"h"=>"2"|m`, "select mbus4.post_temp(tqname => name, data => $1, headers := $2, iid => $3) from t", `"a"=>"1"`, `"h"=>"2"`, "m"),
 			gives(`m > "a"=>"1"||m`, "select mbus4.post(name, $1, iid => $2) from t", `"a"=>"1"`, "m"),
 			gives(`m > "a"=>"1"||m`, "select mbus4.post_temp((select name from t), $1, iid => $2)", `"a"=>"1"`, "m"),
-			gives(`m > ∅`, "select mbus4.post_temp($1, 'a=>1', iid => 'm')", "temp.x"), // gone, or never there
+			gives(`m > ∅`, "select mbus4.post_temp($1, 'a=>1', iid => 'm')", "temp.00000000000000000000000000000000.1"), // gone
+			fails("42704", `queue "temp.x" does not exist`, "select mbus4.post_temp($1, 'a=>1', iid => 'm')", "temp.x"),
 			fails("42704", `queue "x" does not exist`, "select mbus4.post_temp($1, 'a=>1')", "x"),
 			fails("42704", "queue null does not exist", "select mbus4.post_temp($1, 'a=>1')", nil),
 			fails("42883", signature, "select mbus4.post_temp('x')"),

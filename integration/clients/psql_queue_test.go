@@ -170,7 +170,8 @@ LINE 1: ... mbus4 */ select * from mbus4.consume('q') m join nosuch n o...
 			"select mbus4.post('q', 'not an hstore');",
 			hstoresWords + `
 LINE 1: select mbus4.post('q', 'not an hstore');
-                               ^`,
+                               ^
+HINT:  Data, headers and properties are of type hstore: write 'a=>1, b=>2' or hstore('a', '1').`,
 		},
 	} {
 		t.Run(c.script, func(t *testing.T) {

@@ -15,7 +15,7 @@ func TestFunctionRights(t *testing.T) {
 	harness.Admin(t, "grant mbus4_user to "+user)
 	harness.Admin(t, "grant mbus4_admin to "+maker)
 	harness.Ask(t, harness.Connect(t, harness.Proxied(), database), `select mbus4.create_consumer('q', 'c', '(t.data->''n'')::int > 0');
-		select mbus4.create_trigger('q', 'r', 'true'); select mbus4.create_consumer('q', 'gone'); select mbus4.create_trigger('q', 'gone')`)
+		select mbus4.create_trigger('q', 'r', 'true'); select mbus4.create_consumer('q', 'leaving'); select mbus4.create_trigger('q', 'gone')`)
 	messages := []string{
 		"select mbus4.post('q', 'n=>1', iid => 'a')",
 		"select mbus4.post_q('n=>1', 'consume_after=>{a}')",
@@ -43,7 +43,7 @@ func TestFunctionRights(t *testing.T) {
 		"select mbus4.drop_queue('gone')",
 		"select mbus4.create_consumer('q', 'new')",
 		"select mbus4.create_consumer('q', 'newer', 't.iid = ''x''')",
-		"select mbus4.drop_consumer('q', 'gone')",
+		"select mbus4.drop_consumer('q', 'leaving')",
 		"select mbus4.create_trigger('r', 'gone', 't.iid = ''y''')",
 		"select mbus4.drop_trigger('q', 'r')",
 	}
