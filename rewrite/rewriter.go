@@ -127,6 +127,9 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		if !doc.HasCalls() { // hstore has moved since the text was seen last
 			return nil
 		}
+		if !doc.IsLong() {
+			doc.Release() // to rewrite it may take a turn of its own
+		}
 	}
 	p := doc.Rewrite(ctx, e, r.fragments)
 	r.cache.put(key, &cached{calls: true, env: e, plan: p, literals: literals})
