@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -30,9 +31,15 @@ func functionsFound(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	return found, nil
 }
 
+// definitions lists the functions of this program where hstore is in a schema.
+func definitions(hstoreSchema string) []calls.Definition { return texts().Definitions(hstoreSchema) }
+
+// texts are read and filled in once for all databases.
+var texts = sync.OnceValue(calls.New)
+
 // missingFunctions lists what this program needs and the database does not have.
 func (in Installation) missingFunctions() []calls.Definition {
-	missing := calls.New().Definitions(in.hstoreSchema)
+	missing := definitions(in.hstoreSchema)
 	return slices.DeleteFunc(missing, func(d calls.Definition) bool { return slices.Contains(in.functions, d.Name) })
 }
 
@@ -59,7 +66,7 @@ func PruneFunctions(ctx context.Context, conn *pgx.Conn) (dropped int, err error
 		return 0, err
 	}
 	var ours []string
-	for _, d := range calls.New().Definitions(in.hstoreSchema) {
+	for _, d := range definitions(in.hstoreSchema) {
 		ours = append(ours, d.Name)
 	}
 	err = inTurn(ctx, conn, func(tx pgx.Tx) error {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mbusproxy/engine/calls"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/selector"
@@ -125,7 +124,7 @@ func (in Installation) complete(newest int) bool {
 
 // otherFunctions is how many functions of other versions of the program there are.
 func (in Installation) otherFunctions() int {
-	return len(in.functions) + len(in.missingFunctions()) - len(calls.New().Definitions(in.hstoreSchema))
+	return len(in.functions) + len(in.missingFunctions()) - len(definitions(in.hstoreSchema))
 }
 
 // check refuses what this program must not work with. newest is the newest version it knows.

@@ -57,12 +57,6 @@ func SQL(ctx context.Context, conn *pgx.Conn) (string, error) {
 		}
 		part("step "+s.name, "begin;", lockUpgradeSQL+";", fmt.Sprintf("set local lock_timeout = %d;", stepLockWait.Milliseconds()), text, note, "commit;")
 	}
-	in.functions = nil
-	if in.version > 0 {
-		if in.functions, err = functionsFound(ctx, conn); err != nil {
-			return "", err
-		}
-	}
 	for _, d := range in.missingFunctions() {
 		part("function "+d.Name, d.Create+";")
 	}

@@ -229,7 +229,7 @@ func record(ctx context.Context, conn *pgx.Conn, s step) error {
 }
 
 // buildIndex builds the index of a step without keeping clients waiting, and reports whether it did. One program at a
-// time does: while another has the lead, the error is lock_not_available.
+// time does: while another has the lead, the error is errBuilding.
 func (u *upgrade) buildIndex(ctx context.Context, s step, event Event) (ran bool, err error) {
 	leads, err := Lead(ctx, u.conn, upgradeService)
 	if err != nil {
