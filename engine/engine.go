@@ -19,10 +19,6 @@ import (
 	"mbusproxy/rewrite/parse"
 )
 
-// codeShuttingDown is admin_shutdown, the SQLSTATE of a call that comes after Close; and of a session that the server ends,
-// among others where its database is dropped.
-const codeShuttingDown = "57P01"
-
 const (
 	defaultSweepInterval = 5 * time.Second
 	failureMemory        = time.Second      // how long a database that failed is not tried again
@@ -217,7 +213,7 @@ func (e *Engine) lookup(ctx context.Context, name string) (*entry, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, &refusal.Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down", Hint: "In a moment you should be able to reconnect and repeat your command."}
+		return nil, &refusal.Error{Code: refusal.AdminShutdown, Message: "mbusproxy is shutting down", Hint: "In a moment you should be able to reconnect and repeat your command."}
 	}
 	ent := e.registry[name]
 	if ent != nil && !ent.stale(time.Now()) {
@@ -249,7 +245,7 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 		ent.err = err
 		ent.until = time.Now()
 		switch refusal.SQLState(err) {
-		case refusal.InvalidCatalog, codeShuttingDown: // it was dropped, and may have been made again
+		case refusal.InvalidCatalog, refusal.AdminShutdown: // it was dropped, and may have been made again
 		default:
 			ent.until = ent.until.Add(failureMemory)
 		}

@@ -101,7 +101,7 @@ func (v *Verifiers) leave() { <-v.turn }
 // died since the last lookup, ask tries again with a new one.
 func (v *Verifiers) ask(ctx context.Context, sql string, args ...string) (string, error) {
 	if v.closed {
-		return "", &refusal.Error{Code: codeShuttingDown, Message: "mbusproxy is shutting down", Hint: "In a moment you should be able to reconnect and repeat your command."}
+		return "", &refusal.Error{Code: refusal.AdminShutdown, Message: "mbusproxy is shutting down", Hint: "In a moment you should be able to reconnect and repeat your command."}
 	}
 	ctx, cancel := context.WithTimeout(ctx, verifierTimeout)
 	defer cancel()

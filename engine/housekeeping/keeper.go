@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/service"
+	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/semaphore"
 )
@@ -25,6 +27,7 @@ const (
 	waitingIdle    = time.Second             // the same where messages wait for others
 	firstBackoff   = 500 * time.Millisecond  // after failing to connect: at least, and where nobody asks doubled up to
 	longestBackoff = 30 * time.Second
+	mostLosses     = 3 // of connections, each within firstBackoff of the one before: more of them are a failure
 	roundTimeout   = 2 * time.Minute
 
 	slotsInterval   = time.Second // how long errors of a new consumer's selector may go uncounted
@@ -67,8 +70,8 @@ type Keeper struct {
 	heldTold    time.Time // when the log was last told of a lock
 }
 
-// keeperState says what is known of the database. Legal transitions: from any to connected or failing, and from connected to
-// unseen.
+// keeperState says what is known of the database. Legal transitions: from any to connected, from connected to unseen, and
+// from unseen to failing.
 type keeperState int
 
 const (
@@ -185,43 +188,53 @@ func (k *Keeper) run(ctx context.Context) {
 	k.usedAt = time.Now()
 	err := admin.Settle(ctx, k.conn, admin.ServiceLockWait)
 	idle, backoff := k.config.Interval, firstBackoff
-	var lostAt time.Time // when the connection was last lost
+	losses, lostAt := 0, time.Time{} // losses in quick succession, and when the last one was
 	for {
-		served := err == nil
-		if served {
+		connected := k.conn != nil
+		if err == nil {
 			err = k.serve(ctx, &idle)
 			backoff = firstBackoff
 		}
-		lost := served && err != nil && time.Since(lostAt) > firstBackoff
-		if lost {
-			lostAt = time.Now()
-			k.setState(keeperUnseen) // dropping a database ends its connections
-		}
 		k.disconnect(ctx)
-		pause := idle
 		switch {
 		case ctx.Err() != nil || errors.Is(err, schema.ErrGone):
 			return
-		case lost:
-			k.config.Log.Warn("housekeeping interrupted", zap.Error(err))
-			err = k.reconnect(ctx)
-			continue
-		case err != nil:
-			k.config.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
-			k.setState(keeperFailing)
-			pause, backoff = backoff-firstBackoff, min(2*backoff, longestBackoff)
-		default:
-			k.setState(keeperUnseen)
+		case err == nil:
+			pause := idle
 			if k.waiting || k.temporary {
 				pause = min(pause, waitingIdle)
 			}
 			idle = min(2*idle, max(longestIdle, k.config.Interval))
-		}
-		if err != nil && !k.sleep(ctx, firstBackoff, false) || !k.sleep(ctx, pause, true) {
-			return
+			k.sleep(ctx, pause, true)
+		case connected || ended(err):
+			// Dropping a database ends its connections: those who ask wait for the next one.
+			k.config.Log.Warn("housekeeping interrupted", zap.Error(err))
+			if time.Since(lostAt) > firstBackoff {
+				losses = 0
+			}
+			losses, lostAt = losses+1, time.Now()
+			if losses <= mostLosses {
+				break
+			}
+			fallthrough
+		default:
+			k.config.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
+			k.setState(keeperFailing)
+			k.sleep(ctx, firstBackoff, false)
+			k.sleep(ctx, backoff-firstBackoff, true)
+			backoff = min(2*backoff, longestBackoff)
 		}
 		err = k.reconnect(ctx)
+		if err == nil && losses > 1 && time.Since(lostAt) <= firstBackoff {
+			err = k.listen(ctx, firstBackoff) // what fails at once is not done over and over; the database is in sight meanwhile
+		}
 	}
+}
+
+// ended tells whether the server ended a session while it was being set up.
+func ended(err error) bool {
+	var failed *pgconn.ConnectError
+	return !errors.As(err, &failed) || refusal.SQLState(err) == refusal.AdminShutdown
 }
 
 // serve runs rounds on the open connection until the database has been idle for a while.
@@ -240,8 +253,8 @@ func (k *Keeper) serve(ctx context.Context, idle *time.Duration) error {
 	}
 }
 
-// sleep waits with no connection; a wake-up ends it early where that is wanted. False: ctx ended.
-func (k *Keeper) sleep(ctx context.Context, d time.Duration, wakeable bool) bool {
+// sleep waits with no connection, at most until ctx ends; a wake-up ends it early where that is wanted.
+func (k *Keeper) sleep(ctx context.Context, d time.Duration, wakeable bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	wake := k.wake
@@ -253,9 +266,7 @@ func (k *Keeper) sleep(ctx context.Context, d time.Duration, wakeable bool) bool
 		k.usedAt = time.Now()
 	case <-timer.C:
 	case <-ctx.Done():
-		return false
 	}
-	return true
 }
 
 // listen lets d pass on the open connection, noticing at once when the server ends it.
@@ -302,9 +313,13 @@ func rawConn(conn *pgx.Conn) syscall.RawConn {
 	return nil
 }
 
+// disconnect closes the connection, if there is one. From then on the database is out of sight.
 func (k *Keeper) disconnect(ctx context.Context) {
 	k.mu.Lock()
 	k.watched = nil
+	if k.state == keeperConnected {
+		k.change(keeperUnseen)
+	}
 	k.mu.Unlock()
 	if k.conn != nil {
 		admin.Close(ctx, k.conn)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/internal/enginetest"
@@ -12,17 +13,22 @@ import (
 	"mbusproxy/engine/semaphore"
 )
 
+// newKeeper prepares the database of conn for a keeper of it.
+func newKeeper(t *testing.T, conn *pgx.Conn) *Keeper {
+	in, features, server, log := enginetest.Prepare(t, conn), &schema.Features{}, enginetest.Server(t), zap.NewNop()
+	return NewKeeper(Config{
+		Server: server, Installation: in, Features: features, Interval: time.Hour, Log: log,
+		Granter: semaphore.NewGranter(server, in, features, time.Hour, log),
+	}, conn)
+}
+
 // A Keeper bears being started and stopped again, by several at once, and closes its session even when it never ran.
 func TestKeeperStartsAndStopsOnce(t *testing.T) {
 	t.Parallel()
 	for _, runs := range []bool{true, false} {
 		name := enginetest.NewDatabase(t)
 		conn := enginetest.Connect(t, name)
-		in, features, server, log := enginetest.Prepare(t, conn), &schema.Features{}, enginetest.Server(t), zap.NewNop()
-		k := NewKeeper(Config{
-			Server: server, Installation: in, Features: features, Interval: time.Hour, Log: log,
-			Granter: semaphore.NewGranter(server, in, features, time.Hour, log),
-		}, conn)
+		k := newKeeper(t, conn)
 		watch := enginetest.Connect(t, name)
 		if runs {
 			k.Start()
@@ -48,6 +54,39 @@ func TestKeeperStartsAndStopsOnce(t *testing.T) {
 		}
 		if !conn.IsClosed() {
 			t.Errorf("started %v: the session is still open", runs)
+		}
+	}
+}
+
+// A database that is dropped and made again before its keeper has come to look is another one for those who ask.
+func TestKeeperSeesAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	k := newKeeper(t, enginetest.Connect(t, name))
+	admin := enginetest.Connect(t, "postgres")
+	enginetest.Exec(t, admin, "drop database "+name+" with (force)")
+	enginetest.Exec(t, admin, "create database "+name)
+	k.Start()
+	t.Cleanup(k.Stop)
+	if err := k.Verify(enginetest.Context(t)); err != schema.ErrGone { //nolint:errorlint // Verify returns it as it is
+		t.Errorf("the keeper of a database that is gone says %v", err)
+	}
+}
+
+// A database whose sessions somebody ends again and again stays the one that was opened.
+func TestKeeperLosesItsSession(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	k := newKeeper(t, enginetest.Connect(t, name))
+	admin := enginetest.Connect(t, "postgres")
+	k.Start()
+	t.Cleanup(k.Stop)
+	for range 3 * mostLosses {
+		enginetest.Eventually(t, "it has a session", func() bool {
+			return enginetest.One[bool](t, admin, "select count(pg_terminate_backend(pid)) > 0 from pg_stat_activity where datname = $1", name)
+		})
+		if err := k.Verify(enginetest.Context(t)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

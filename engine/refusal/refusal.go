@@ -18,6 +18,7 @@ const (
 	NotInRequiredState = "55000" // object_not_in_prerequisite_state
 	LockNotAvailable   = "55P03"
 	DeadlockDetected   = "40P01"
+	AdminShutdown      = "57P01" // of a call after the engine was closed; and of a session that the server ends, as when its database is dropped
 )
 
 // Error is a refusal that a client gets to see as it is.
