@@ -31,14 +31,50 @@ type cacheKey struct {
 
 // cached is what is known of a skeleton. It is immutable.
 type cached struct {
-	calls    bool     // whether the texts hold calls; if not, they are forwarded
-	schema   bool     // whether texts without calls use tables or functions of the schema, which must exist then
-	body     bool     // whether texts without calls have a plan of plan.ForwardBody
+	calls  bool // whether the texts hold calls; if not, they are forwarded
+	schema bool // whether texts without calls use tables or functions of the schema, which must exist then
+	body   bool // whether texts without calls have a plan of plan.ForwardBody
+	// variants are the plans of texts with calls, the last one made in front.
+	variants []variant
+	// candidates are in an entry of their own, whose key has the answer "?".
+	candidates []detect.Candidate
+}
+
+// maxVariants bounds the plans of one skeleton: databases differ, and so do literals to which plans are pinned.
+const maxVariants = 4
+
+// variant is a plan for texts with one skeleton.
+type variant struct {
 	env      plan.Env // for which the plan was made
 	plan     *plan.Plan
 	literals []lex.Literal // of the plan's text
-	// candidates are in an entry of their own, whose key has the answer "?".
-	candidates []detect.Candidate
+	// preparable is nil where such texts are not run by prepared statements.
+	preparable *plan.Preparable
+}
+
+// with returns c with one more variant.
+func (c *cached) with(v variant) *cached {
+	out := &cached{calls: true, variants: []variant{v}}
+	if c != nil && c.calls {
+		out.variants = append(out.variants, c.variants[:min(len(c.variants), maxVariants-1)]...)
+	}
+	return out
+}
+
+// planFor returns the plan of a text, whose literals are given, or nil.
+func (c *cached) planFor(text string, literals []lex.Literal, env plan.Env) *plan.Plan {
+	for i := range c.variants {
+		v := &c.variants[i]
+		if v.env != env || !v.plan.Fits(text, v.literals, literals) {
+			continue
+		}
+		p := v.plan
+		if p.ClientText() != text {
+			p = p.Transfer(text, v.literals, literals)
+		}
+		return p.Checked().WithPreparable(v.preparable, literals)
+	}
+	return nil
 }
 
 // literalBytes is about what a literal takes, in bytes.
@@ -47,8 +83,12 @@ const literalBytes = 24
 // size returns about how many bytes an entry takes.
 func (c *cached) size(key cacheKey) int {
 	n := len(key.skeleton) + len(key.void) + len(key.answer) + 256
-	if c.plan != nil {
-		n += c.plan.Size() + literalBytes*len(c.literals)
+	for _, v := range c.variants {
+		size := v.plan.Size() + literalBytes*len(v.literals)
+		if v.preparable != nil {
+			size *= 2
+		}
+		n += size
 	}
 	for _, k := range c.candidates {
 		n += len(k.Name) + 64
@@ -95,10 +135,16 @@ func (c *cache) put(key cacheKey, known *cached) {
 	if len(key.skeleton) > cacheTextLimit {
 		return
 	}
-	if known.plan != nil && len(known.plan.ClientText()) > cacheTextLimit {
-		known = known.shortened()
+	if len(known.variants) > 0 && len(known.variants[0].plan.ClientText()) > cacheTextLimit { // the others have been shortened
+		short := *known
+		short.variants = append([]variant{known.variants[0].shortened()}, known.variants[1:]...)
+		known = &short
 	}
 	size := known.size(key)
+	if size > cacheEntryLimit && len(known.variants) > 1 {
+		known = (*cached)(nil).with(known.variants[0])
+		size = known.size(key)
+	}
 	if size > cacheEntryLimit {
 		return
 	}
@@ -121,12 +167,12 @@ func (c *cache) remove(e *list.Element) {
 	c.bytes -= entry.size
 }
 
-// shortened returns the entry for the text with empty strings, whose plan can be transferred to the others as well.
-func (c *cached) shortened() *cached {
+// shortened returns the variant for the text with empty strings, whose plan can be transferred to the others as well.
+func (v variant) shortened() variant {
 	var b strings.Builder
-	literals := make([]lex.Literal, len(c.literals))
-	text, pos := c.plan.ClientText(), 0
-	for i, l := range c.literals {
+	literals := make([]lex.Literal, len(v.literals))
+	text, pos := v.plan.ClientText(), 0
+	for i, l := range v.literals {
 		b.WriteString(text[pos:l.Start])
 		start := b.Len()
 		if l.Number {
@@ -136,7 +182,9 @@ func (c *cached) shortened() *cached {
 		pos = l.End
 	}
 	b.WriteString(text[pos:])
-	short := *c
-	short.plan, short.literals = c.plan.Transfer(b.String(), c.literals, literals), literals
-	return &short
+	short := variant{env: v.env, plan: v.plan.Transfer(b.String(), v.literals, literals), literals: literals}
+	if v.preparable != nil {
+		short.preparable = plan.NewPreparable(short.plan, literals)
+	}
+	return short
 }

@@ -81,9 +81,6 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 	skel, literals := lex.Skeleton(text, enc, session.EscapeStrings)
 	key := r.key(skel, session)
 	known := r.cache.get(key)
-	if known != nil && known.calls && !known.plan.Fits(text, known.literals, literals) {
-		known = nil
-	}
 	var doc *place.Document
 	defer func() { doc.Release() }()
 	if known == nil {
@@ -113,11 +110,10 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 	if refused != nil {
 		return plan.Refuse(*refused)
 	}
-	if known != nil && known.env == e {
-		if known.plan.ClientText() == text {
-			return known.plan.Checked()
+	if known != nil {
+		if p := known.planFor(text, literals, e); p != nil {
+			return p
 		}
-		return known.plan.Transfer(text, known.literals, literals).Checked()
 	}
 	if doc == nil {
 		var err error
@@ -132,8 +128,12 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		}
 	}
 	p := doc.Rewrite(ctx, e, r.fragments)
-	r.cache.put(key, &cached{calls: true, env: e, plan: p, literals: literals})
-	return p.Checked()
+	v := variant{env: e, plan: p, literals: literals}
+	if session.Answer == "" {
+		v.preparable = plan.NewPreparable(p, literals)
+	}
+	r.cache.put(key, known.with(v))
+	return p.Checked().WithPreparable(v.preparable, literals)
 }
 
 // weigh reads the tokens of a long text and reports whether it is worth parsing. If not, it returns the plan that refuses

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -74,6 +75,13 @@ func checkTransfer(t *testing.T, text, other string) bool {
 	if len(got.Refused()) == 0 {
 		checkPlan(t, other, got)
 	}
+	switch g, w := got.Prepared(), want.Prepared(); {
+	case (g == nil) != (w == nil):
+		t.Errorf("moved from %q to %q: prepared %v, afresh: %v", text, other, g, w)
+	case g != nil && (g.SQL() != w.SQL() || !slices.Equal(g.Values(), w.Values())):
+		t.Errorf("moved from %q to %q: prepared\n%s %q\nafresh:\n%s %q", text, other, g.SQL(), g.Values(), w.SQL(), w.Values())
+	}
+	got, want = got.WithPreparable(nil, nil), want.WithPreparable(nil, nil) // each has an ID of its own
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("moved from %q to %q:\n%+v\nafresh:\n%+v", text, other, got, want)
 	}

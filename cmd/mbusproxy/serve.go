@@ -38,6 +38,7 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.StringVar(&cfg.Upstream, "upstream", "", "`DSN` of the server that sessions go to: host, port, sslmode, …; several hosts are tried in turn")
 	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the role that creates the schema mbus4 and keeps house in it")
 	f.BoolVar(&cfg.NoInit, "no-init", false, "do not create or upgrade the schema mbus4")
+	f.BoolVar(&cfg.NoPrepare, "no-prepare", false, "prepare no statements in clients' sessions for calls that they send again and again")
 	f.BoolVar(&cfg.DisableBadSelectors, "disable-bad-selectors", false, disableBadSelectors)
 	f.StringVar(&cfg.TLSCert, "tls-cert", "", "PEM `FILE` with the certificate shown to clients")
 	f.StringVar(&cfg.TLSKey, "tls-key", "", "PEM `FILE` with its private key")

@@ -12,6 +12,8 @@ type Config struct {
 	Upstream string   `fixed:"--upstream"` // DSN or URL of the server that sessions go to
 	Admin    string   `fixed:"--admin"`    // DSN or URL of the role for the engine's own work
 	NoInit   bool     `fixed:"--no-init"`  // do not create or upgrade the schema
+	// NoPrepare says that calls which are sent again and again are not run by prepared statements.
+	NoPrepare bool `fixed:"--no-prepare"`
 	// DisableBadSelectors has an upgrade keep consumers whose selectors are refused by now, without messages.
 	DisableBadSelectors bool          `fixed:"--disable-bad-selectors"`
 	TLSCert             string        // PEM file with the certificate shown to clients; "": no TLS

@@ -23,12 +23,14 @@ type rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
 	texts   *calls.Texts
+	// noPrepare is Config.NoPrepare.
+	noPrepare bool
 }
 
 // newRewriter returns a rewriter, which is a prober where calls without the schema are served.
-func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser) pipeline.Rewriter {
+func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser, noPrepare bool) pipeline.Rewriter {
 	texts := calls.New()
-	r := &rewriter{rewrite: rewrite.New(texts, unqualified, parser), engine: eng, texts: texts}
+	r := &rewriter{rewrite: rewrite.New(texts, unqualified, parser), engine: eng, texts: texts, noPrepare: noPrepare}
 	if unqualified != nil {
 		return prober{r}
 	}
@@ -65,6 +67,9 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	})
 	if p == nil {
 		return nil // not p, which would make an interface that is not nil
+	}
+	if r.noPrepare {
+		p = p.WithPreparable(nil, nil)
 	}
 	p = p.For(sc.Secret)
 	if db == nil {

@@ -81,7 +81,7 @@ func TestEditKeepsWhatIsTheServers(t *testing.T) {
 func TestRewriterOnADatabase(t *testing.T) {
 	t.Parallel()
 	_, eng := engineOnCluster(t)
-	r := newRewriter(eng, nil, parse.New())
+	r := newRewriter(eng, nil, parse.New(), false)
 
 	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8"}
 	const call = "select mbus4.post('q', 'a=>1')"

@@ -66,7 +66,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		UserTimeout:    cfg.UserTimeout,
 		ReusePort:      cfg.ReusePort,
 		Verifiers:      eng.Verifiers(),
-		Rewriter:       newRewriter(eng, unqualified, parser),
+		Rewriter:       newRewriter(eng, unqualified, parser, cfg.NoPrepare),
 		Log:            log,
 	})
 	if err != nil {

@@ -40,6 +40,7 @@ type ClientFlow struct {
 	bindTime *bindTime
 	names    *names
 	probing  probing
+	prepared prepared
 	// holding says whether the Rewriter has a statement of the session.
 	holding holding
 	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
@@ -57,8 +58,8 @@ type Backlog struct {
 	Outstanding, size int
 	// Flushing is how many of them end with a flush by the server: Query, FunctionCall, Sync.
 	Flushing int
-	// skips says that the server ignores all up to the next Sync.
-	skips bool
+	// skips says that the server ignores all up to the next Sync, copies that it takes the data of a COPY.
+	skips, copies bool
 }
 
 // ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a bind-time plan is to be asked

@@ -19,6 +19,10 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(kindQuery, nil)
 		return nil
 	}
+	if prepared := f.runPrepared(plan); prepared != nil {
+		return prepared
+	}
+	f.forgetPrepared(query)
 	a := &details{plan: plan}
 	effects, known := f.effects(query)
 	switch {
@@ -51,6 +55,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 		f.push(kindParse, nil)
 		return nil
 	}
+	f.forgetPrepared(query)
 	voids := voidParams(types)
 	plan := f.plan(ctx, query, false, voids)
 	if !f.planned {

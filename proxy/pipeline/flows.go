@@ -21,6 +21,7 @@ type SessionInfo struct {
 	User, Database string
 	Settings       wire.Settings // as reported up to the first ReadyForQuery
 	Txn            byte          // the status in it
+	Key            wire.CancelKey
 }
 
 // Begin is called once, before the first feed and before Share.
@@ -29,6 +30,7 @@ func (f *Flows) Begin(l SessionInfo) {
 	f.Up = ClientFlow{
 		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names,
 	}
+	f.Up.prepared = newPrepared(l.Key)
 	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, Settings: &f.settings}
 	f.Down.Txn = l.Txn
 }

@@ -57,7 +57,7 @@ func (in *Inbox) ignored(o *request) bool {
 // Backlog is the backlog with the entries.
 func (in *Inbox) Backlog() Backlog {
 	if in.copies {
-		return Backlog{Flushing: in.flushing}
+		return Backlog{Flushing: in.flushing, copies: true}
 	}
 	now := in.known
 	now.Outstanding += len(in.entries)

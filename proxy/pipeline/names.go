@@ -25,6 +25,7 @@ type names struct {
 	mu                  sync.Mutex // while it is held, only the mutex of the budget is locked
 	statements, portals nameTable
 	used                atomic.Bool // set for good when the table first holds something
+	prepared            preparedNames
 }
 
 // nameTable is the part of the table for statements, or for portals. Its methods are called with names.mu held.

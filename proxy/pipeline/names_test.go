@@ -135,7 +135,7 @@ func (s *namesScript) line(line string) {
 		if len(w) > 1 {
 			kind = kindQuery
 		}
-		if s.ready(kind, status); kind == kindQuery && len(s.requests) > 0 {
+		if s.ready(kind == kindQuery, status); kind == kindQuery && len(s.requests) > 0 {
 			s.reply([]string{"skip"})
 		}
 	default:

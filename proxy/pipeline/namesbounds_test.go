@@ -42,7 +42,7 @@ func TestNamesForget(t *testing.T) {
 	if got := s.edits(true, "p"); got != "forgotten" {
 		t.Errorf("the portal edits %s", got)
 	}
-	if s.ready(kindSync, 'I'); s.edits(true, "p") != "none" {
+	if s.ready(false, 'I'); s.edits(true, "p") != "none" {
 		t.Errorf("the portal edits %s", s.edits(true, "p"))
 	}
 	s.line("tag DEALLOCATE ALL")

@@ -198,14 +198,14 @@ func (t *nameTable) end(unnamed bool) {
 	}
 }
 
-// ready applies the ReadyForQuery that ends the reply to a request of the given kind.
-func (n *names) ready(kind requestKind, status byte) {
+// ready applies the ReadyForQuery that ends the reply to a Query, or to another request.
+func (n *names) ready(query bool, status byte) {
 	if !n.inUse() {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if kind == kindQuery { // a simple Query drops the unnamed statement and portal
+	if query { // it drops the unnamed statement and portal
 		n.statements.setText("", nil)
 		n.portals.setText("", nil)
 	}

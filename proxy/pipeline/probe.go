@@ -73,6 +73,7 @@ func (f *ClientFlow) awaitAnswer(ctx context.Context) bool {
 	select {
 	case <-p.known:
 		f.takeSettings()
+		f.takeProcess()
 		return true
 	case <-ctx.Done():
 		return false
@@ -95,6 +96,8 @@ func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, 
 	switch last := f.probing.answered; {
 	case last == nil && f.unsure(frame):
 		messages = f.probeSettings(frame)
+	case last == nil && f.asksProcess(frame):
+		messages = f.probeProcess()
 	case last == nil:
 		messages = f.probeFor(ctx, frame)
 	case last.failure != nil:

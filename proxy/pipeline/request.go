@@ -142,6 +142,7 @@ type details struct {
 	run      *preludeRun // of the Execute of a prelude statement: the try that its outcome settles
 	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
 	bindings []*binding  // that the request brings about, in order; nil nearly always
+	prepared bool        // one of the messages that stand for a Query, see ClientFlow.runPrepared
 }
 
 // outcomes reports whether it matters to anything what becomes of the request.
@@ -190,7 +191,7 @@ const bindingSize = 256
 // size is about how many bytes d keeps.
 func (d *details) size() int {
 	n := len(d.statement) + len(d.portal) + len(d.instead) + bindingSize*len(d.bindings)
-	if d.plan != nil {
+	if d.plan != nil && !d.prepared { // of those one is outstanding
 		n += len(d.plan.SQL())
 	}
 	if d.text != nil {

@@ -152,7 +152,9 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		replacement = f.edit(frame, f.upcoming())
 	case wire.MsgErrorResponse:
 		h := f.upcoming()
-		replacement = f.edit(frame, h)
+		if replacement = f.preparedFailed(frame, h); replacement == nil {
+			replacement = f.edit(frame, h)
+		}
 		if h != nil && h.details != nil {
 			replacement, hide = h.details.failed(frame, replacement, h.kind)
 		}

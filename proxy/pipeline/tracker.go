@@ -55,7 +55,7 @@ func (t *tracker) copies() bool { return t.main.copyIn && len(t.more) == 0 && t.
 // Backlog is what the server is known to be doing, as far as the client may have to wait for it.
 func (t *tracker) Backlog() Backlog {
 	if t.copies() { // the server sends nothing before the client has gone on
-		return Backlog{}
+		return Backlog{copies: true}
 	}
 	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Flushing: t.queue.flushing, skips: t.skips()}
 }
@@ -108,7 +108,7 @@ func (t *tracker) takesRows() bool {
 
 // wantsTag reports whether the tag of a CommandComplete coming now matters.
 func (t *tracker) wantsTag() bool {
-	if t.names.inUse() || len(t.more) > 0 {
+	if t.names.inUse() || t.names.prepared.some.Load() || len(t.more) > 0 {
 		return true
 	}
 	h := t.upcoming()
@@ -186,7 +186,7 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgReadyForQuery {
 		t.Txn = detail[0]
-		t.names.ready(h.kind, t.Txn)
+		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
 		if t.signals != nil && t.Txn == 'I' {
 			t.signals.AfterTransaction()
 			t.signals = nil
@@ -198,6 +198,9 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	}
 	certain := len(t.more) == 0
 	h.answered(typ, certain)
+	if typ == wire.MsgCommandComplete {
+		t.names.prepared.completed(detail)
+	}
 	if h.hidden {
 		return
 	}

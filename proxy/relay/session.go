@@ -64,6 +64,7 @@ const ExpireTime = 3 * graceTime
 // Connected is called when startup is over: c leads to the server, which has given the session this key, "" for none.
 func (s *Session) Connected(c *upstream.Connection, key wire.CancelKey, f pipeline.SessionInfo) {
 	s.server = c.Endpoint
+	f.Key = key
 	s.Begin(f)
 	if key == "" {
 		return

@@ -75,6 +75,16 @@ func ReadValues(bind []byte) (v Values, ok bool) {
 	return v, true
 }
 
+// TextValues returns what stands behind the names in a Bind whose parameters and results are all in text form.
+func TextValues(values []string) []byte {
+	out := binary.BigEndian.AppendUint16([]byte{0, 0}, uint16(len(values)))
+	for _, v := range values {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(v)))
+		out = append(out, v...)
+	}
+	return append(out, 0, 0)
+}
+
 // BindNames splits the body of a Bind, or the head of one, behind its names.
 func BindNames(bind []byte) (portal, statement, rest []byte, ok bool) {
 	if portal, rest, ok = CString(bind); !ok {

@@ -32,6 +32,8 @@ type Plan struct {
 	hidden    []int         // see HiddenTags
 	prelude   int           // of a PreludePlan the number of the call; else 0
 	secret    string        // of the session; "" while the plan belongs to none
+
+	prepared *Prepared // see Prepared
 }
 
 // Piece is where a statement of the client's stands.

@@ -1,6 +1,7 @@
 package splice
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -101,4 +102,40 @@ func (t Text) WithSecret(secret string) string {
 		return t.SQL
 	}
 	return string(b)
+}
+
+// Piece is a piece of a text.
+type Piece struct {
+	Text     string
+	lex.Span      // in the client's text, where it is copied; else it is empty and says for which byte the piece stands
+	Copied   bool // from the client's text
+}
+
+// Replace returns the text with other pieces. with gets each piece but those of the secret, with the text of the pieces before and
+// behind it, and returns what takes its place, which is ours if it is another text; false ends it.
+func (t Text) Replace(with func(before string, piece Piece, behind string) (string, bool)) (Text, bool) {
+	var b strings.Builder
+	piece := func(i int) string {
+		if i < 0 || i >= len(t.segs) {
+			return ""
+		}
+		return t.SQL[t.segs[i].out:t.startOf(i+1)]
+	}
+	segs := slices.Clone(t.segs)
+	for i, s := range t.segs {
+		text, ok := piece(i), true
+		if !s.secret {
+			p := Piece{text, lex.Span{Start: s.in, End: s.in}, s.copy}
+			if s.copy {
+				p.End += len(text)
+			}
+			if text, ok = with(piece(i-1), p, piece(i+1)); !ok {
+				return Text{}, false
+			}
+			segs[i].copy = s.copy && text == p.Text
+		}
+		segs[i].out = b.Len()
+		b.WriteString(text)
+	}
+	return Text{b.String(), segs}, true
 }

@@ -1,0 +1,237 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/wire"
+)
+
+// A text that a client sends again and again as a Query is run by a statement that the proxy prepares in the session: what
+// takes the Query's place is Bind, Describe, Execute and Sync. To the client all is as with a Query: it gets the same replies, and
+// its unnamed statement and portal are gone. It is done only where nothing is outstanding, so that it is certain which statements
+// the server has; and only where the server is one process for the whole session, which a pooler's is not.
+
+// Preparable is a Plan whose text may be run by a prepared statement.
+type Preparable interface {
+	Plan
+	// Prepared returns how, or nil.
+	Prepared() PreparedPlan
+}
+
+// PreparedPlan is the Plan of a text that is run by a prepared statement. SQL is the text of that statement, one that
+// returns rows; EditReport is for reports about it and about its parameters.
+type PreparedPlan interface {
+	Plan
+	// ID is the same for all texts that are run by one statement, and for no others.
+	ID() uint64
+	// Values returns the values of its parameters $1, $2 …, as texts in the client's encoding.
+	Values() []string
+}
+
+// maxPrepared is how many statements the proxy has prepared in a session at a time, and of how many texts it remembers that they
+// have been seen once.
+const maxPrepared = 16
+
+// prepared is what a ClientFlow keeps of the statements that it has prepared in the session.
+type prepared struct {
+	off        bool   // nothing is prepared in this session
+	process    string // the process that the server has named at startup
+	ask, asked bool   // a probe query for the process is wanted; the one under way is that
+	certain    bool   // the server is that process itself
+	// seen are the texts seen last, by PreparedPlan.ID, the latest at the end.
+	seen []seenText
+}
+
+// newPrepared gets the session's cancel key, which begins with the number of the server's process.
+func newPrepared(key wire.CancelKey) prepared {
+	if len(key) < 4 {
+		return prepared{off: true}
+	}
+	return prepared{process: strconv.FormatUint(uint64(binary.BigEndian.Uint32([]byte(key[:4]))), 10)}
+}
+
+type seenText struct {
+	id uint64
+	// slot is the number of its statement; -1 for none.
+	slot int
+}
+
+// preparedNames is what both directions know of the statements that the proxy has prepared.
+type preparedNames struct {
+	some atomic.Bool // set for good by the first
+	// gone is set when they may not be there any more. The direction server to client sets it before the client can know, so
+	// that a Query sent after that finds it.
+	gone atomic.Bool
+	// lost is set for good when one was not there: something takes them away unseen.
+	lost atomic.Bool
+}
+
+// processProbe is the probe query for the server's process.
+const processProbe = "select pg_catalog.pg_backend_pid()"
+
+// asksProcess reports whether processProbe is to be sent before the message.
+func (f *ClientFlow) asksProcess(frame []byte) bool {
+	return f.prepared.ask && frame[0] == wire.MsgQuery && !f.probing.unsynced && f.forRewriter(frame)
+}
+
+// probeProcess returns the messages of processProbe.
+func (f *ClientFlow) probeProcess() (messages []byte) {
+	f.prepared.asked = true
+	return f.pose(processProbe, true, false)
+}
+
+// takeProcess takes the answer to processProbe. If that has failed, it is dealt with as any other probe query.
+func (f *ClientFlow) takeProcess() {
+	p := &f.prepared
+	if !p.asked {
+		return
+	}
+	p.asked = false
+	if f.probing.answered.is() != done {
+		return
+	}
+	p.ask = false
+	p.certain = f.probing.answered.answer == p.process
+	p.off = !p.certain
+	f.probing.answered = nil
+}
+
+// quiet reports that the server has replied to all that it was sent, and waits for the next message of the client.
+func (f *ClientFlow) quiet() bool {
+	return f.before.Outstanding+len(f.requests) == 0 && !f.before.copies && !f.probing.unsynced && !f.probing.copied
+}
+
+// runPrepared notes a Query that is run by a prepared statement, and returns what takes its place; nil where it is not.
+func (f *ClientFlow) runPrepared(from Plan) []byte {
+	able, ok := from.(Preparable)
+	if !ok || f.prepared.off || f.names.prepared.lost.Load() || !f.quiet() {
+		return nil
+	}
+	plan := able.Prepared()
+	if plan == nil {
+		return nil
+	}
+	p := &f.prepared
+	if f.names.prepared.gone.Swap(false) {
+		p.forget()
+	}
+	known := p.look(plan.ID())
+	switch {
+	case known == nil:
+		return nil
+	case !p.certain:
+		p.ask = true
+		return nil
+	}
+	ours := &details{plan: plan, prepared: true}
+	// A Query leaves neither an unnamed statement nor an unnamed portal.
+	out := wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
+	f.pushHidden(kindClose, ours)
+	if known.slot < 0 {
+		known.slot = p.free()
+		name := f.preparedName(known.slot)
+		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+		f.pushHidden(kindClose, ours)
+		out = wire.AppendFrame(out, wire.MsgParse, name, []byte(plan.SQL()), []byte{0, 0, 0})
+		f.pushHidden(kindParse, ours)
+		f.names.prepared.some.Store(true)
+	}
+	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, f.preparedName(known.slot), wire.TextValues(plan.Values()))
+	f.pushHidden(kindBind, ours)
+	out = wire.AppendFrame(out, wire.MsgDescribe, []byte("P\x00"))
+	f.push(kindDescribe, ours)
+	out = wire.AppendFrame(out, wire.MsgExecute, []byte{0, 0, 0, 0, 0})
+	f.push(kindExecute, ours)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("P\x00"))
+	f.pushHidden(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgSync)
+	f.push(kindSync, ours)
+	return out
+}
+
+func (f *ClientFlow) preparedName(slot int) []byte {
+	return []byte(f.ownName() + "_" + strconv.Itoa(slot) + "\x00")
+}
+
+// look returns what is known of a text that was seen before, or notes that it was seen and returns nil.
+func (p *prepared) look(id uint64) *seenText {
+	i := slices.IndexFunc(p.seen, func(s seenText) bool { return s.id == id })
+	if i < 0 {
+		if len(p.seen) == maxPrepared {
+			p.seen = slices.Delete(p.seen, 0, 1)
+		}
+		p.seen = append(p.seen, seenText{id, -1})
+		return nil
+	}
+	s := p.seen[i]
+	p.seen = append(slices.Delete(p.seen, i, i+1), s)
+	return &p.seen[len(p.seen)-1]
+}
+
+// free returns a slot that no text has. What an older statement may have left there is closed before it is used.
+func (p *prepared) free() int {
+	for slot := 0; ; slot++ {
+		if !slices.ContainsFunc(p.seen, func(s seenText) bool { return s.slot == slot }) {
+			return slot
+		}
+	}
+}
+
+// forget is called when the statements may not be there any more.
+func (p *prepared) forget() {
+	for i := range p.seen {
+		p.seen[i].slot = -1
+	}
+}
+
+// forgetPrepared is called before a message whose text may take away statements without a command tag that says so: in a DO
+// block.
+func (f *ClientFlow) forgetPrepared(text []byte) {
+	if f.names.prepared.some.Load() && f.rewriter.MayHaveEffects(text) {
+		f.prepared.forget()
+	}
+}
+
+const (
+	codeNoStatement         = "26000" // invalid_sql_statement_name
+	codeFeatureNotSupported = "0A000" // among others: cached plan must not change result type
+)
+
+// preparedFailed takes note of the ErrorResponse to h, by which statements of ours may be gone, and returns what the client gets if it
+// says that one was not there; else nil.
+func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byte) {
+	if h == nil || h.details == nil || !h.details.prepared || h.kind != kindParse && h.kind != kindBind {
+		return nil
+	}
+	var rep pgproto3.ErrorResponse
+	if rep.Decode(frame[wire.HeaderSize:]) != nil {
+		return nil
+	}
+	// One whose columns would be others now has to be prepared anew. Whatever else may change, the server sees to by itself.
+	if h.kind == kindParse || rep.Code == codeNoStatement || rep.Code == codeFeatureNotSupported {
+		f.names.prepared.gone.Store(true)
+	}
+	if h.kind != kindBind || rep.Code != codeNoStatement {
+		return nil
+	}
+	f.names.prepared.lost.Store(true)
+	before := rep
+	(&failure{
+		code:    codeNoStatement,
+		message: "a statement that mbusproxy had prepared in this session has been deallocated by a function",
+		hint:    "Repeat the transaction: in this session mbusproxy prepares no more. With --no-prepare it never does.",
+	}).EditReport(&rep)
+	return wire.EncodeReport(frame, &before, &rep)
+}
+
+// completed takes note of a CommandComplete with that tag.
+func (p *preparedNames) completed(tag string) {
+	if tag == tagDiscardAll || tag == tagDeallocateAll || tag == tagDeallocate {
+		p.gone.Store(true)
+	}
+}
