@@ -194,11 +194,10 @@ func oddWithTLS() []oddStart {
 	ordinary := parameterised(v3, "user", "postgres", "database", "postgres") + terminate
 	ssl := oddStep{send: sslRequest, answer: 1, tls: true}
 	last := oddStep{send: ordinary}
-	return []oddStart{
+	cases := []oddStart{
 		{name: "ordinary", steps: []oddStep{ssl, last}},
 		{name: "SSL within TLS", steps: []oddStep{ssl, {send: sslRequest}}},
 		{name: "GSS within TLS", steps: []oddStep{ssl, {send: gssRequest}}},
-		{name: "bytes behind the request", steps: []oddStep{{send: sslRequest + "abcd", answer: 1, tls: true}}, own: true},
 		{name: "cancel within TLS", steps: []oddStep{ssl, {send: head(16, "\x04\xd2\x16\x2eabcdefgh")}}},
 		{name: "length 7 within TLS", steps: []oddStep{ssl, {send: head(7, "abcd")}}},
 		{name: "Terminate within TLS", steps: []oddStep{ssl, {send: terminate}}},
@@ -211,4 +210,8 @@ func oddWithTLS() []oddStart {
 		{name: "cleartext instead of a handshake", steps: []oddStep{{send: sslRequest, answer: 1}, last}},
 		{name: "half a request", steps: sends("\x00\x00\x00\x08\x04\xd2")},
 	}
+	if shared.cluster.Installation().Major < 17 { // later ones take the bytes for part of the handshake, which fails then
+		cases = append(cases, oddStart{name: "bytes behind the request", steps: []oddStep{{send: sslRequest + "abcd", answer: 1, tls: true}}, own: true})
+	}
+	return cases
 }
