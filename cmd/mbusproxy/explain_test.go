@@ -38,7 +38,7 @@ func explainInput(t *testing.T, input string, args ...string) string {
 	return string(out)
 }
 
-func TestExplain(t *testing.T) {
+func TestExplainCommand(t *testing.T) {
 	t.Parallel()
 	const post = "select mbus4.post('q', 'a=>1')"
 	p := run1(t, nil, "explain", post)

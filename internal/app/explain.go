@@ -35,11 +35,7 @@ func Explain(ctx context.Context, cfg ExplainConfig) error {
 	if err != nil {
 		return &Error{Message: "--unqualified: " + err.Error(), Hint: "`mbusproxy explain -h` explains the flags", Err: err}
 	}
-	e := &explainer{
-		text: cfg.Text, texts: calls.New(), parser: parse.New(), unqualified: unqualified,
-		session: plan.Session{Encoding: "UTF8", Prepared: cfg.Prepared},
-	}
-	e.rewrite = rewrite.New(e.texts, unqualified, e.parser)
+	e := newExplainer(cfg, unqualified)
 	if e.site, err = siteFor(ctx, cfg.Admin, e.parser); err != nil {
 		return told(err)
 	}
@@ -70,6 +66,15 @@ type explainer struct {
 	statements  []int // where the statements of the text begin, in bytes; the whole text is one where it cannot be parsed
 	unread      error // why it cannot be parsed; nil: it can
 	out         strings.Builder
+}
+
+func newExplainer(cfg ExplainConfig, unqualified *detect.Unqualified) *explainer {
+	e := &explainer{
+		text: cfg.Text, texts: calls.New(), parser: parse.New(), unqualified: unqualified,
+		session: plan.Session{Encoding: "UTF8", Prepared: cfg.Prepared},
+	}
+	e.rewrite = rewrite.New(e.texts, unqualified, e.parser)
+	return e
 }
 
 func (e *explainer) env() (plan.Env, *plan.Refusal) {

@@ -10,11 +10,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/internal/layout"
 	"mbusproxy/internal/pgcluster"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
+	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/splice"
+	"mbusproxy/sqlfuncs"
 )
 
 // explanation is what Explain writes, with its error behind it.
@@ -61,6 +64,74 @@ func TestGoldenExplain(t *testing.T) {
 		if got != string(b) {
 			t.Errorf("%s differs; run: go test ./internal/app -run Golden -update, and look at the difference", path)
 		}
+	}
+}
+
+// TestExplainShowsAllOfIt holds what is shown of the texts of package rewrite's golden files to the plans: what the server gets is
+// there to the last token, and nothing else but the semicolons that part statements.
+func TestExplainShowsAllOfIt(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("../../rewrite/testdata/*.sql")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	// words has no blanks and no semicolons.
+	words := func(sql string) string {
+		var b strings.Builder
+		l := lex.Lexer{Text: sql}
+		for tok := l.Next(); tok.Kind != lex.End && tok.Kind != lex.Open; tok = l.Next() {
+			if text := sql[tok.Start:tok.End]; text != ";" {
+				b.WriteString(strings.Join(strings.Fields(text), ""))
+			}
+		}
+		return b.String()
+	}
+	e := newExplainer(ExplainConfig{Prepared: true}, nil)
+	if e.site, err = siteFor(t.Context(), "", nil); err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range strings.Split(strings.TrimRight(string(b), "\n"), "\n\n") {
+			client, _, _ := strings.Cut(remark.ReplaceAllString(c, ""), "\n----")
+			e.text, e.statements = client, nil
+			e.out.Reset()
+			e.readStatements(t.Context())
+			p := e.rewrite.Rewrite(t.Context(), client, e.session, e.env)
+			if p == nil || p.IsForwarded() {
+				continue
+			}
+			var all strings.Builder
+			for _, s := range e.describe(p, p) {
+				if functions := functionsIn(s.inline, s.from, s.to); len(s.refusals) == 0 {
+					for _, call := range s.calls {
+						inPlace := strings.HasPrefix(served(call, functions), "in place")
+						if call.Func.Effect == sqlfuncs.Writes && inPlace != (len(functions) > 0) {
+							t.Errorf("%s\n%s is %s", client, call.Name, served(call, functions))
+						}
+					}
+				}
+				all.WriteString(s.sql + ";")
+				shown++
+			}
+			if words(all.String()) != words(p.SQL()) {
+				t.Errorf("%s\nis shown as\n%s\nand is\n%s", client, all.String(), p.SQL())
+			}
+			if _, ok := layout.SQL(p.SQL()); !ok {
+				t.Errorf("cannot be laid out: %s", p.SQL())
+			}
+			e.sql(p.SQL())
+			if words(e.out.String()) != words(p.SQL()) {
+				t.Errorf("%s\nis laid out as\n%s", client, e.out.String())
+			}
+		}
+	}
+	if shown < 300 {
+		t.Errorf("only %d statements", shown)
 	}
 }
 
