@@ -120,6 +120,8 @@ func (e *explainer) explain(ctx context.Context) error {
 	case p.IsForwarded():
 		e.remark("forwarded as it is: it creates a function or a procedure, in which no calls are served")
 		return nil
+	case p.ClientText() == "": // refused as a whole
+		e.statements = []int{0}
 	}
 	return e.show(ctx, p)
 }

@@ -144,6 +144,15 @@ func TestExplainReadsUTF8(t *testing.T) {
 	}
 }
 
+// A text that is refused as a whole is shown as one, however many statements it has.
+func TestExplainRefusesWhatIsTooLong(t *testing.T) {
+	t.Parallel()
+	got := explanation(t, ExplainConfig{Text: strings.Repeat("select mbus4.post('q', '');", 3000)})
+	if !strings.Contains(got, "-- ERROR:  54000: ") || strings.Contains(got, "statement 1") || !strings.Contains(got, "ends with 1: a statement is refused with 54000") {
+		t.Errorf("got\n%.1000s", got)
+	}
+}
+
 // sqlOf is an explanation without its comments.
 func sqlOf(explanation string) string {
 	var sql []string
