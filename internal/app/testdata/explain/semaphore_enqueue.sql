@@ -1,11 +1,11 @@
-select mbus4.semaphore_enqueue('import', 'task-1', 5)
+select mbus4.semaphore_enqueue('import', 17, 5)
 ----
 -- for a database without selectors and without messages that wait for others, hstore in schema public; --admin names one to look at
 -- line 1, column 8: mbus4.semaphore_enqueue(key text, task_id bigint, priority double precision) returns void
 --   inline, by WITH queries
 -- the server gets:
 with mbus4_call1_args(n, "key", "task_id", "priority") as (
-    select 1::bigint, ('import')::pg_catalog.text, ('task-1')::bigint, (5)::double precision
+    select 1::bigint, ('import')::pg_catalog.text, (17)::bigint, (5)::double precision
 ),
 mbus4_call1_asked as materialized (
     select a.n, a.task_id, a.priority, s.id,
