@@ -19,6 +19,9 @@ type flagSet struct {
 	synopsis string
 	about    string
 	config   *string // file that --config names; nil: the command has no --config
+	// takes is how many arguments the command takes besides flags, which may stand before and behind them.
+	takes     int
+	arguments []string // these, after parse
 }
 
 func newFlagSet(command, synopsis, about string) *flagSet {
@@ -34,15 +37,20 @@ func (f *flagSet) withConfig() {
 
 // parse fills the flags in from all sources. It returns flag.ErrHelp after printing the help.
 func (f *flagSet) parse(args []string, std streams) error {
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			f.help(std.out)
-			return err
+	for more := true; more; {
+		if err := f.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				f.help(std.out)
+				return err
+			}
+			return f.misuse(wording(err))
 		}
-		return f.misuse(wording(err))
-	}
-	if f.NArg() > 0 {
-		return f.misuse(fmt.Sprintf("unexpected argument %q", f.Arg(0)))
+		if more = f.NArg() > 0; more {
+			if len(f.arguments) == f.takes {
+				return f.misuse(fmt.Sprintf("unexpected argument %q", f.Arg(0)))
+			}
+			f.arguments, args = append(f.arguments, f.Arg(0)), f.Args()[1:]
+		}
 	}
 	given := map[string]bool{}
 	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })

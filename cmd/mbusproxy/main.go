@@ -34,6 +34,7 @@ func commands() []command {
 		{"dev", "starts a private Postgres and the proxy, and says how to connect", runDev},
 		{"serve", "starts the proxy in front of a Postgres server of yours", runServe},
 		{"init", "creates or upgrades the schema mbus4 in a database", runInit},
+		{"explain", "prints how a statement is served, and the SQL that the server gets", runExplain},
 		{"version", "prints the version", runVersion},
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func TestHelpOfEachCommand(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"dev", "-h"}, {"serve", "-h"}, {"init", "--help"}, {"version", "-h"}} {
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"dev", "-h"}, {"serve", "-h"}, {"init", "--help"}, {"explain", "-h"}, {"version", "-h"}} {
 		p := run1(t, nil, args...)
 		p.wantStatus(0)
 		if !strings.Contains(p.out.String(), "Usage: mbusproxy") || p.log.String() != "" {
@@ -57,6 +57,9 @@ func TestMisuse(t *testing.T) {
 		{args: []string{"dev", "--upstream", "x"}, sentence: "unknown flag --upstream", hint: "mbusproxy dev -h"},
 		{args: []string{"dev", "here"}, sentence: `unexpected argument "here"`, hint: "mbusproxy dev -h"},
 		{args: []string{"init"}, sentence: "init needs --admin", hint: "mbusproxy init -h"},
+		{args: []string{"explain"}, sentence: "explain needs a statement", hint: "mbusproxy explain -h"},
+		{args: []string{"explain", "select 1", "select 2"}, sentence: `unexpected argument "select 2"`, hint: "mbusproxy explain -h"},
+		{args: []string{"explain", "select 1", "--unqualified", "nosuch"}, sentence: "nosuch", hint: "-h"},
 		{args: []string{"serve"}, sentence: "serve needs --listen", hint: "mbusproxy serve -h"},
 		{args: []string{"serve", "--listen"}, sentence: "the flag --listen needs a value", hint: "-h"},
 		{args: []string{"serve", "--listen", "x:1"}, sentence: "MBUS_UPSTREAM", hint: "-h"},

@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"mbusproxy/engine/calls"
+	"mbusproxy/internal/layout"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/lex"
@@ -157,14 +157,9 @@ func (g *shown) step(s plan.Prelude) string {
 // laidOut lays a text out, and checks that it is the same still and what holds for every text.
 func (g *shown) laidOut(sql string) string {
 	g.t.Helper()
-	out := layOut(sql)
-	if want, got := tokens(sql), tokens(out); !slices.Equal(want, got) {
-		for i := range want {
-			if i >= len(got) || got[i] != want[i] {
-				g.t.Fatalf("laying out changes token %d, %s:\n%s\n%s", i, want[i], sql, out)
-			}
-		}
-		g.t.Fatalf("laying out adds tokens:\n%s\n%s", sql, out)
+	out, ok := layout.SQL(sql)
+	if !ok {
+		g.t.Fatalf("cannot be laid out:\n%s", sql)
 	}
 	if strings.Contains(out, "\n\n") {
 		g.t.Fatalf("an empty line in\n%s", out)

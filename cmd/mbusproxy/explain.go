@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"mbusproxy/internal/app"
+)
+
+func runExplain(args []string, std streams) error {
+	cfg := app.ExplainConfig{Out: std.out}
+	f := newFlagSet("explain", "explain [--admin DSN] [--prepared] [STATEMENT | -]",
+		"Prints how a statement with calls of mbus4 is served, and the SQL that the server gets. Nothing is run, and\nnothing is changed. Without an argument, or with -, the text comes from standard input. Ends with 1 where a\nstatement is refused.")
+	f.takes = 1
+	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the database in which the statement would run; without it the SQL is that for a database without\n      selectors and without messages that wait for others, with hstore in public")
+	f.BoolVar(&cfg.Prepared, "prepared", false, "the text comes in a Parse, as that of a prepared statement, and not in a Query")
+	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
+	if err := f.parse(args, std); err != nil {
+		return err
+	}
+	if err := app.CheckUnqualified(cfg.Unqualified); err != nil {
+		return f.misuse("--unqualified: " + err.Error())
+	}
+	if len(f.arguments) > 0 && f.arguments[0] != "-" {
+		cfg.Text = f.arguments[0]
+	} else {
+		if len(f.arguments) == 0 && terminal(os.Stdin) != nil {
+			return f.misuse("explain needs a statement, as its argument or on standard input")
+		}
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return fmt.Errorf("reading standard input: %w", err)
+		}
+		cfg.Text = string(text)
+	}
+	ctx, release := untilSignal(func() {})
+	defer release()
+	return app.Explain(ctx, cfg)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// do runs statements through a connection of its own.
+func do(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	for _, sql := range statements {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+}
+
+// explainInput runs mbusproxy explain with standard input, and returns standard output.
+func explainInput(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"explain"}, args...)...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return string(out)
+}
+
+func TestExplainCommand(t *testing.T) {
+	t.Parallel()
+	const post = "select mbus4.post('q', 'a=>1')"
+	p := run1(t, nil, "explain", post)
+	p.wantStatus(0)
+	for _, want := range []string{
+		"-- for a database without selectors", "-- line 1, column 8: mbus4.post(qname text, data hstore", "inline", "'1 _session_secret_'",
+		"\nwith mbus4_call1_args(n, ", ";\n",
+	} {
+		if !strings.Contains(p.out.String(), want) {
+			t.Errorf("no %q in\n%s", want, p.out)
+		}
+	}
+	if p.log.String() != "" {
+		t.Errorf("it complains:\n%s", p.log)
+	}
+	for _, args := range [][]string{nil, {"-"}} {
+		if got := explainInput(t, post, args...); got != p.out.String() {
+			t.Errorf("%v: from standard input it is\n%s", args, got)
+		}
+	}
+	behind := run1(t, nil, "explain", "select mbus4.run_on_q($1)", "--prepared")
+	behind.wantStatus(0)
+	if !strings.Contains(behind.out.String(), "whenever it is bound") {
+		t.Errorf("a flag behind the statement is not seen:\n%s", behind.out)
+	}
+}
+
+func TestExplainRefusal(t *testing.T) {
+	t.Parallel()
+	p := run1(t, nil, "explain", "begin; select mbus4.post(); commit")
+	p.wantStatus(1)
+	if out := p.out.String(); !strings.Contains(out, "-- ERROR:  42883: function mbus4.post() does not exist\n") || !strings.Contains(out, "-- HINT:  The function is mbus4.post(") {
+		t.Errorf("got\n%s", out)
+	}
+	if want := "mbusproxy: a statement is refused with 42883: function mbus4.post() does not exist\n"; p.log.String() != want {
+		t.Errorf("got %s", p.log)
+	}
+	run1(t, nil, "explain", "select mbus4.post(").wantFailure(1, "the text cannot be read: syntax error", "Postgres 17")
+}
+
+func TestExplainLooksAtTheDatabase(t *testing.T) {
+	t.Parallel()
+	do(t, server.DSN("postgres"), "create database explained")
+	dsn := server.DSN("explained")
+	const post = "select mbus4.post('q', 'a=>1')"
+	run1(t, nil, "explain", "--admin", dsn, post).wantFailure(1, `database "explained" has no schema mbus4`, "mbusproxy init")
+	if got := ask(t, dsn, "select coalesce(to_regnamespace('mbus4')::text, 'none')"); got != "none" {
+		t.Errorf("explain made schema %s", got)
+	}
+	do(t, dsn, "create schema ext", "create extension hstore schema ext")
+	run1(t, nil, "init", "--admin", dsn).wantStatus(0)
+	p := run1(t, []string{"MBUS_ADMIN=" + dsn}, "explain", post)
+	p.wantStatus(0)
+	if !strings.HasPrefix(p.out.String(), "-- for database explained: without selectors") || !strings.Contains(p.out.String(), "::ext.hstore") {
+		t.Errorf("got\n%s", p.out)
+	}
+	_, proxied := startServe(t)
+	do(t, strings.Replace(proxied, "dbname=postgres", "dbname=explained", 1),
+		"select mbus4.create_queue('q', 1)", "select mbus4.create_consumer('q', 'large', $$(t.data->'size')='large'$$)")
+	p = run1(t, nil, "explain", "--admin", dsn, post)
+	p.wantStatus(0)
+	if !strings.HasPrefix(p.out.String(), "-- for database explained: with selectors") {
+		t.Errorf("got\n%s", p.out)
+	}
+	run1(t, nil, "explain", "--admin", "host=127.0.0.1 port=1", post).wantFailure(1, "cannot reach database", "--admin")
+}

@@ -1,0 +1,63 @@
+select mbus4.semaphore_enqueue('import', 17, 5)
+----
+-- for a database without selectors and without messages that wait for others, hstore in schema public; --admin names one to look at
+-- line 1, column 8: mbus4.semaphore_enqueue(key text, task_id bigint, priority double precision) returns void
+--   inline, by WITH queries
+-- the server gets:
+with mbus4_call1_args(n, "key", "task_id", "priority") as (
+    select 1::bigint, ('import')::pg_catalog.text, (17)::bigint, (5)::double precision
+),
+mbus4_call1_asked as materialized (
+    select a.n, a.task_id, a.priority, s.id,
+        case
+            when a.key is null
+                then pg_catalog.format('mbus4-error 1 _session_secret_ 22004 the key of a semaphore must not be null%s', a.key)::int
+            when s.id is null
+                then pg_catalog.format('mbus4-error 1 _session_secret_ 42704 semaphore "%s" does not exist', a.key)::int
+            when a.task_id is null
+                or a.priority is null
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 22004 task_id and priority of a task of semaphore "%s" must not be null',
+                    a.key
+                )::int
+            when a.priority = 'NaN'
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 22023 the priority of task %s of semaphore "%s" is not a number',
+                    a.task_id, a.key
+                )::int
+        end as ok
+    from mbus4_call1_args a
+    left join mbus4.semaphore s on s.key = a.key
+),
+mbus4_call1_arrived as materialized (
+    select x.*, pg_catalog.nextval('mbus4.semaphore_arrival') as arrival
+    from (
+        select distinct on (v.id, v.task_id) v.id,
+            v.task_id, v.priority,
+            pg_catalog.min(v.n) over (partition by v.id, v.task_id) as n
+        from mbus4_call1_asked v
+        where v.ok is null
+        order by v.id, v.task_id, v.n desc
+    ) x
+    order by x.n
+),
+mbus4_call1_tasks as (
+    insert into mbus4.semaphore_task as t (semaphore_id, task_id, priority, arrival)
+    select m.id, m.task_id, m.priority, m.arrival
+    from mbus4_call1_arrived m
+    order by m.id, m.task_id
+    on conflict (semaphore_id, task_id) do update
+    set priority = excluded.priority
+    returning t.semaphore_id, t.task_id, t.priority, t.arrival, t.status
+),
+mbus4_call1_told as (
+    insert into mbus4.semaphore_change (semaphore_id, tasks, priority, arrival)
+    select t.semaphore_id,
+        pg_catalog.array_agg(t.task_id) filter (where t.few or t.status <> 'WAIT'),
+        (pg_catalog.array_agg(t.priority order by -t.priority, t.arrival) filter (where not t.few and t.status = 'WAIT'))[1],
+        (pg_catalog.array_agg(t.arrival order by -t.priority, t.arrival) filter (where not t.few and t.status = 'WAIT'))[1]
+    from (select t.*, pg_catalog.count(*) over (partition by t.semaphore_id) <= 100 as few from mbus4_call1_tasks t) t
+    group by t.semaphore_id
+),
+mbus4_call1 as (select v.n, ''::void as semaphore_enqueue from mbus4_call1_asked v where v.ok is null)
+select (select "semaphore_enqueue" as "semaphore_enqueue" from mbus4_call1);

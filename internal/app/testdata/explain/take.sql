@@ -1,0 +1,67 @@
+select mbus4.take('orders.app.1')
+----
+-- for a database without selectors and without messages that wait for others, hstore in schema public; --admin names one to look at
+-- line 1, column 8: mbus4.take(msgid text) returns mbus4.qt_model
+--   inline, by WITH queries
+-- the server gets:
+with mbus4_call1_args(n, "msgid") as (select 1::bigint, ('orders.app.1')::pg_catalog.text),
+mbus4_call1_taken_by_iid as (
+    delete from mbus4.message m using mbus4_call1_args a, mbus4.consumer c
+    where m.iid = a.msgid
+        and c.id = m.consumer_id
+        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+    returning a.n, c.qname as queue, m.*
+),
+mbus4_call1_taken_by_place as (
+    delete from mbus4.message m using mbus4_call1_args a
+    cross join lateral mbus4.place_of_iid(a.msgid) p
+    join mbus4.consumer c on c.qname = p.queue
+    where m.consumer_id = c.id
+        and m.available_at = p.available_at
+        and m.id = p.id
+        and m.iid is null
+        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+    returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid, m.delayed_until, m.expires,
+        m.received, m.headers, m.properties, m.data, m.after
+),
+mbus4_call1_taken as (select * from mbus4_call1_taken_by_iid union all select * from mbus4_call1_taken_by_place),
+mbus4_call1 as (
+    select a.n, d.r as take
+    from mbus4_call1_args a
+    left join (
+        select distinct on (d.n) d.n,
+            row(
+                d.id, d.added,
+                coalesce(
+                    d.iid,
+                    d.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
+                ),
+                coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
+                public.hstore(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end
+                    ]
+                )
+                    operator(public.||) coalesce(d.headers, '')
+                    operator(public.||) case
+                        when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                        else public.hstore(
+                            array['destination', d.queue] || case
+                                when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
+                            end
+                        )
+                    end,
+                d.properties, d.data
+            )::mbus4.qt_model as r
+        from mbus4_call1_taken d
+        order by d.n, d.id, d.consumer_id
+    ) d on d.n = a.n
+)
+select (select "take" as "take" from mbus4_call1)::mbus4.qt_model;
