@@ -181,7 +181,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 		}
 	}
 	run("create schema elsewhere; create extension hstore schema elsewhere")
-	r := newRewriter(eng, nil, parse.New())
+	r := newRewriter(eng, nil, parse.New(), true)
 	noValues, ok := wire.ReadValues(make([]byte, 8)) // no names, formats or parameters
 	if !ok {
 		t.Fatal("not the body of a Bind")

@@ -72,6 +72,7 @@ type explained struct {
 	inline    splice.Text // the plan's text before prelude statements are put into it
 	from, to  int         // where the statement is in inline
 	sql       string      // what the server gets
+	prepared  *plan.Prepared
 }
 
 // show writes what a plan makes of each statement. The error is the first refusal.
@@ -121,6 +122,7 @@ func (e *explainer) describe(original, p *plan.Plan) []explained {
 		s := &list[i]
 		s.inline, s.from, s.to = original.Text(), before[i].Start, before[i].End
 		s.sql = p.Text().SQL[after[i].Start:after[i].End]
+		s.prepared = p.Prepared()
 	}
 	return list
 }
@@ -176,8 +178,26 @@ func (e *explainer) showStatement(s explained, made preludes) {
 	if s.prelude && e.session.Prepared {
 		e.showPreludes(made)
 	}
+	e.showPrepared(s)
 	e.remark("the server gets:")
 	e.sql(s.sql)
+}
+
+// showPrepared writes by which statement the text is run once it has been sent again and again.
+func (e *explainer) showPrepared(s explained) {
+	if s.prepared == nil || e.session.Prepared {
+		return
+	}
+	parameters := "without parameters"
+	for i, v := range s.prepared.Values() {
+		if i == 0 {
+			parameters = "in which these literals are parameters: "
+		} else {
+			parameters += ", "
+		}
+		parameters += sqlfuncs.QuoteLiteral(v)
+	}
+	e.remark("sent again and again, it is run by a statement that is prepared in the session, %s", parameters)
 }
 
 // showPreludes writes the prelude statement of a text that comes in a Parse.

@@ -3,6 +3,7 @@ select * from mbus4.consumen('orders', amt => 10)
 -- for a database without selectors and without messages that wait for others, hstore in schema public; --admin names one to look at
 -- line 1, column 15: mbus4.consumen(qname text, cname text default 'default', amt integer default '1') returns setof mbus4.qt_model
 --   inline, by WITH queries
+-- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders', '10'
 -- the server gets:
 with mbus4_call1_args(n, "qname", "cname", "amt") as (
     select 1::bigint, ('orders')::pg_catalog.text, 'default'::pg_catalog.text, (10)::integer

@@ -3,6 +3,7 @@ select mbus4.post('orders', 'id=>1')
 -- for a database without selectors and without messages that wait for others, hstore in schema public; --admin names one to look at
 -- line 1, column 8: mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text
 --   inline, by WITH queries
+-- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders', 'id=>1'
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,

@@ -3,6 +3,7 @@ select mbus4.take('orders.app.1')
 -- for a database without selectors and without messages that wait for others, hstore in schema public; --admin names one to look at
 -- line 1, column 8: mbus4.take(msgid text) returns mbus4.qt_model
 --   inline, by WITH queries
+-- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders.app.1'
 -- the server gets:
 with mbus4_call1_args(n, "msgid") as (select 1::bigint, ('orders.app.1')::pg_catalog.text),
 mbus4_call1_taken_by_iid as (
