@@ -185,6 +185,26 @@ func (e *Engine) Database(ctx context.Context, name string) (*Database, error) {
 	}
 }
 
+// Recall returns the database of that name if it is ready for use and nothing has to be waited for to know that; else nil. It tells the
+// services that the database is in use.
+func (e *Engine) Recall(name string) *Database {
+	e.mu.Lock()
+	ent := e.registry[name]
+	e.mu.Unlock()
+	if ent == nil {
+		return nil
+	}
+	select {
+	case <-ent.done:
+	default:
+		return nil
+	}
+	if ent.err != nil || !ent.db.keeper.Sees() {
+		return nil
+	}
+	return ent.db
+}
+
 // Forget drops what is known of a database. The next call of Database looks afresh.
 func (e *Engine) Forget(name string) {
 	e.mu.Lock()

@@ -58,7 +58,10 @@ func (r *Rewriter) Mentions(text []byte) bool {
 
 // key returns what the cache knows a text by.
 func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
-	k := cacheKey{skel, session.Encoding, session.EscapeStrings, fmt.Sprint(session.Void), session.Answer}
+	k := cacheKey{skel, session.Encoding, session.EscapeStrings, "", session.Answer}
+	if len(session.Void) > 0 {
+		k.void = fmt.Sprint(session.Void)
+	}
 	if k.answer != "" && session.Prepared {
 		k.answer += "p"
 	}
@@ -134,6 +137,23 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 	}
 	r.cache.put(key, known.with(v))
 	return p.Checked().WithPreparable(v.preparable, literals)
+}
+
+// Recall returns what Rewrite would for a text, where that is in the cache and nothing has to be known before the plan's text runs;
+// else nil. It waits for nothing.
+func (r *Rewriter) Recall(text string, session plan.Session, env plan.Env) *plan.Plan {
+	if len(text) > cacheTextLimit {
+		return nil
+	}
+	skel, literals := lex.Skeleton(text, lex.EncodingOf(session.Encoding), session.EscapeStrings)
+	known := r.cache.get(r.key(skel, session))
+	if known == nil {
+		return nil
+	}
+	if p := known.planFor(text, literals, env); p != nil && !p.Given() {
+		return p
+	}
+	return nil
 }
 
 // weigh reads the tokens of a long text and reports whether it is worth parsing. If not, it returns the plan that refuses

@@ -131,17 +131,8 @@ func (k *Keeper) Done() <-chan struct{} { return k.service.Done() }
 // told (then the caller's own session will find out), and schema.ErrGone when it is not.
 func (k *Keeper) Verify(ctx context.Context) error {
 	for {
-		state, changed := k.known()
-		select {
-		case k.wake <- struct{}{}:
-		default:
-		}
-		select {
-		case <-k.Done():
-			return schema.ErrGone
-		default:
-		}
-		if state != keeperUnseen {
+		_, changed := k.known()
+		if k.Sees() {
 			return nil
 		}
 		select {
@@ -151,6 +142,21 @@ func (k *Keeper) Verify(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// Sees reports whether Verify would return nil without waiting, and does no less than it.
+func (k *Keeper) Sees() bool {
+	state, _ := k.known()
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case <-k.Done():
+		return false
+	default:
+		return state != keeperUnseen
 	}
 }
 

@@ -31,7 +31,7 @@ func TestNobodyStarves(t *testing.T) {
 			database := harness.NewQueueDatabase(t, "q")
 			holder, other := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
 			harness.Ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'old' || n) from generate_series(1, 5) n")
-			harness.Ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'new' || n) from generate_series(1, 2000) n")
+			harness.Ask(t, holder, "select mbus4.post('q', 'a=>1', iid => 'new' || n) from generate_series(1, 1100) n")
 			harness.Want(t, holder, "5", "begin; select count(*) from mbus4.consumen('q', amt => 5)")
 			for range 10 {
 				harness.Want(t, other, "100", "select count(*) from mbus4.consumen('q', amt => 100)")

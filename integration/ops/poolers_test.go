@@ -32,14 +32,14 @@ func TestPgbouncer(t *testing.T) {
 		t.Run("behind, "+mode, func(t *testing.T) {
 			t.Parallel()
 			database := harness.NewQueueDatabase(t, "q")
-			testPooled(t, startBouncer(t, program, mode, harness.Proxied()), database, mode)
+			testPooled(t, startBouncer(t, program, mode, harness.Proxied()), database, mode, false)
 		})
 		t.Run("before, "+mode, func(t *testing.T) {
 			t.Parallel()
 			database := harness.NewQueueDatabase(t, "q")
 			bouncer := startBouncer(t, program, mode, harness.Direct())
 			p := harness.NewProxy(t, "--upstream", bouncer.DSN("postgres"), "--admin", harness.Direct().DSN("postgres"))
-			testPooled(t, p.Endpoint, database, mode)
+			testPooled(t, p.Endpoint, database, mode, true)
 		})
 	}
 }
@@ -47,8 +47,8 @@ func TestPgbouncer(t *testing.T) {
 // poolSize is how many connections pgbouncer has to the server for each database.
 const poolSize = 4
 
-// testPooled does what docs/operations.md says works.
-func testPooled(t *testing.T, e harness.Endpoint, database, mode string) {
+// testPooled does what docs/operations.md says works. before says that the proxy stands before the pooler.
+func testPooled(t *testing.T, e harness.Endpoint, database, mode string, before bool) {
 	ctx := harness.Context(t)
 	conn := harness.Connect(t, e, database)
 	for _, f := range forms.All() {
@@ -80,6 +80,14 @@ func testPooled(t *testing.T, e harness.Endpoint, database, mode string) {
 	harness.Ask(t, conn, "select mbus4.post('q', 'a=>2')")
 	harness.Want(t, conn, "1", "select mbus4.run_on_q($1)", "insert into seen select ($1).iid")
 	harness.Want(t, conn, "2", "select count(*) from seen")
+	// What comes again and again is no reason to prepare something in a connection that others get as well.
+	for i := range 8 {
+		harness.Want(t, conn, fmt.Sprint("again", i), fmt.Sprintf("select mbus4.post('q', 'a=>1', iid => 'again%d')", i))
+		harness.Want(t, conn, fmt.Sprint("again", i), "select iid from mbus4.consume('q')")
+		if before {
+			harness.Want(t, conn, "0", "select count(*) from pg_prepared_statements where name like '\\_mbus4\\_%'")
+		}
+	}
 	// Errors keep their codes, and the connection goes on.
 	harness.Refused(t, conn, "42704", "select mbus4.post('nowhere', 'a=>1')")
 	// A cancel request finds its way.

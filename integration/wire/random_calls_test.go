@@ -31,7 +31,7 @@ type callWriter struct {
 func randomCalls(rnd *rand.Rand) wiretest.Script {
 	w := &callWriter{Rand: rnd, values: map[string][]string{}}
 	w.query("select mbus4.post('q1', hstore('n', s::text), iid => 'a' || s) from generate_series(1, 5) s")
-	blocks := []func(){w.once, w.once, w.named, w.named, w.simple, w.simple, w.piecewise, w.cursor, w.transaction, w.noise, w.burst}
+	blocks := []func(){w.once, w.once, w.named, w.named, w.simple, w.simple, w.piecewise, w.cursor, w.transaction, w.noise, w.burst, w.again, w.again}
 	for range 4 + w.IntN(20) {
 		blocks[w.IntN(len(blocks))]()
 		w.pause()
@@ -259,6 +259,40 @@ func (w *callWriter) simple() {
 	}
 	w.add(frontend.Sync())
 	w.query(sql)
+}
+
+// again sends calls again and again, each when the one before has been answered, as most clients do. What the session is and what it
+// has prepared changes in between.
+func (w *callWriter) again() {
+	w.add(frontend.Sync())
+	w.end(true)
+	calls := []string{
+		"select mbus4.post('q1', 'n=>%d', iid => '%s')", "select iid, data from mbus4.consume('q1')", "select mbus4.is_msg_exists('%s')",
+		"select iid, m.data from mbus4.consumen('q1', amt => 2) m;", "select mbus4.post('none', 'n=>%d')", "select mbus4.post('q2', 'n')",
+	}
+	w.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
+	for range 6 + w.IntN(12) {
+		w.number++
+		text := strings.ReplaceAll(strings.ReplaceAll(calls[w.IntN(2)], "%d", fmt.Sprint(w.IntN(300))), "%s", w.pick("m"+fmt.Sprint(w.number), w.iid()))
+		if w.oneIn(4) {
+			text = w.pick("discard all", "deallocate all", "begin", "begin", "commit", "rollback", "set search_path to pg_temp, public",
+				"do $$ begin execute 'deallocate all'; end $$", "set client_encoding to latin1", "set client_encoding to utf8", "select 1/0",
+				"set standard_conforming_strings to off", "reset all", "prepare sql as select mbus4.is_msg_exists('a1')")
+		}
+		w.add(&pgproto3.Query{String: text})
+		if w.oneIn(12) {
+			w.add(&pgproto3.Query{String: text})
+		}
+		w.end(true)
+		if w.oneIn(8) {
+			w.add(frontend.Parse("", "select 7"), frontend.Bind("", ""), frontend.Sync())
+			w.end(true)
+		}
+		if w.oneIn(8) {
+			w.add(frontend.DescribeStatement(""), frontend.Sync())
+			w.end(true)
+		}
+	}
 }
 
 // piecewise reads a set of messages by and by, in a transaction.

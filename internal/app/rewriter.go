@@ -89,6 +89,25 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	return wirePlan{Plan: p, preludes: m, db: db}
 }
 
+// Recall returns what Rewrite would, where that is known at once.
+func (r *rewriter) Recall(sc pipeline.StatementContext, text []byte) (pipeline.Plan, bool) {
+	db := r.engine.Recall(sc.Database)
+	if db == nil {
+		return nil, false
+	}
+	p := r.rewrite.Recall(string(text), session(sc), environment(db))
+	if p == nil {
+		return nil, false
+	}
+	if p.GivesHeaders() {
+		db.NoteOrder()
+	}
+	if r.noPrepare {
+		p = p.WithPreparable(nil, nil)
+	}
+	return wirePlan{Plan: p.For(sc.Secret), db: db}, true
+}
+
 func session(sc pipeline.StatementContext) plan.Session {
 	return plan.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
 }

@@ -32,6 +32,9 @@ func (a prober) Probe(ctx context.Context, sc pipeline.StatementContext, text st
 	return a.texts.ProbeQuery(unqualified)
 }
 
+// Recall knows nothing at once: the session may have to be asked first.
+func (a prober) Recall(pipeline.StatementContext, []byte) (pipeline.Plan, bool) { return nil, false }
+
 // EditReport edits a report that belongs to no plan.
 func (a prober) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
 	return a.rewriter.EditReport(secret, m) || edit(m, a.rewrite.HintUnqualified)

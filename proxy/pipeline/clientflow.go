@@ -48,6 +48,8 @@ type ClientFlow struct {
 	Terminated bool
 	// Nonblocking makes Feed return ErrMustWait instead of asking the Rewriter or a bind-time plan, which may take its time.
 	Nonblocking bool
+	// recalled is the Plan of the message at hand, where the Rewriter has it at once.
+	recalled Plan
 	// aside is what a feed that has stopped has not dealt with: a message, and what follows it.
 	aside []byte
 }
@@ -131,7 +133,8 @@ func (f *ClientFlow) Release() { f.buffered.Release() }
 // take deals with a message, or the head of one, that Next has returned with position pos. It returns the
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
-	wait := f.Nonblocking && f.forRewriter(frame)
+	f.recalled = nil
+	wait := f.Nonblocking && f.forRewriter(frame) && !f.recall(frame)
 	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
 			if !f.mustCut() {

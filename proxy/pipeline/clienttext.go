@@ -89,12 +89,40 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	return wire.AppendFrame(nil, wire.MsgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
 }
 
+// recall asks the Rewriter for the Plan of a Query or Parse that Mentions is true of, if that takes no time.
+func (f *ClientFlow) recall(frame []byte) bool {
+	recaller, ok := f.rewriter.(Recaller)
+	if !ok || len(frame) > 2*wire.MaxNames || f.probing.answered != nil || f.probing.canceled || f.asksProcess(frame) || f.unsure(frame) {
+		return false
+	}
+	text, voids, ok := textOf(frame)
+	if ok {
+		f.recalled, ok = recaller.Recall(f.context(frame[0] == wire.MsgQuery, voids), text)
+	}
+	return ok
+}
+
+// textOf returns the text of a whole Query or Parse, with StatementContext.VoidParams; false for one that is malformed.
+func textOf(frame []byte) (text []byte, voids []int, ok bool) {
+	text, rest, ok := wire.CString(frame[wire.HeaderSize:])
+	if frame[0] == wire.MsgQuery {
+		return text, nil, ok && len(rest) == 0
+	}
+	if text, rest, ok = wire.CString(rest); ok {
+		voids = voidParams(rest)
+	}
+	return text, voids, ok
+}
+
 // plan returns the Plan that the Rewriter has for a text, or nil; voids are those of StatementContext.
 func (f *ClientFlow) plan(ctx context.Context, text []byte, simple bool, voids []int) Plan {
-	if !f.rewriter.Mentions(text) {
-		return nil
+	plan := f.recalled
+	if plan == nil {
+		if !f.rewriter.Mentions(text) {
+			return nil
+		}
+		plan = f.rewritten(ctx, f.context(simple, voids), string(text))
 	}
-	plan := f.rewritten(ctx, f.context(simple, voids), string(text))
 	if plan != nil {
 		f.planned = true
 	}

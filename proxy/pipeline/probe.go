@@ -125,14 +125,8 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	if simple && f.probing.unsynced {
 		return nil
 	}
-	text, rest, ok := wire.CString(frame[wire.HeaderSize:])
-	var voids []int
-	if !simple && ok {
-		if text, rest, ok = wire.CString(rest); ok {
-			voids = voidParams(rest)
-		}
-	}
-	if !ok || simple && len(rest) > 0 {
+	text, voids, ok := textOf(frame)
+	if !ok {
 		return nil // malformed: the server says so
 	}
 	call, end := f.holding.begin(ctx)

@@ -51,6 +51,13 @@ type Rewriter interface {
 	EditReport(secret string, r *pgproto3.ErrorResponse) bool
 }
 
+// Recaller is a Rewriter that knows some plans without waiting for anything.
+type Recaller interface {
+	Rewriter
+	// Recall returns what Rewrite would, which is a Plan, where it can do so at once; else false. It must not keep text.
+	Recall(sc StatementContext, text []byte) (Plan, bool)
+}
+
 // EffectWordSize is the length of the longest word that Rewriter.MayHaveEffects may look for, in bytes.
 const EffectWordSize = 16
 

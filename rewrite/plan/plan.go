@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"sync"
+
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/splice"
 	"mbusproxy/sqlfuncs"
@@ -9,7 +11,8 @@ import (
 // Plan is a text that was rewritten. It is immutable and may be shared between sessions.
 type Plan struct {
 	client   string      // the text as the client sent it
-	server   splice.Text // the text for the server
+	server   splice.Text // the text for the server, unless moved gives it
+	moved    *movedText
 	enc      lex.Encoding
 	escapes  bool // a backslash escapes in plain strings
 	calls    []callSite
@@ -58,7 +61,7 @@ func (p *Plan) GivesHeaders() bool { return p.headers }
 // ownText reports whether a position in the server's text lies in a piece of ours, and for which byte of the client's text
 // that piece stands. Positions count characters from 1.
 func (p *Plan) ownText(pos int) (in int, own bool) {
-	in, copied := p.server.Origin(p.enc.ByteOffset(p.server.SQL, pos))
+	in, copied := p.Text().Origin(p.enc.ByteOffset(p.Text().SQL, pos))
 	return in, !copied
 }
 
@@ -76,7 +79,7 @@ func (p *Plan) callAround(in int) *callSite {
 
 // clientPosition returns the position in the client's text that one in the server's stands for.
 func (p *Plan) clientPosition(pos int) int {
-	off, _ := p.server.Origin(p.enc.ByteOffset(p.server.SQL, pos))
+	off, _ := p.Text().Origin(p.enc.ByteOffset(p.Text().SQL, pos))
 	return p.enc.CharPosition(p.client, min(off, len(p.client)))
 }
 
@@ -84,10 +87,27 @@ func (p *Plan) clientPosition(pos int) int {
 func (p *Plan) Refused() []*Refusal { return p.refusals }
 
 // Size returns about how many bytes the plan takes.
-func (p *Plan) Size() int { return len(p.client) + p.server.Size() }
+func (p *Plan) Size() int { return len(p.client) + p.Text().Size() }
 
 // ClientText returns the client's text that the plan is for.
 func (p *Plan) ClientText() string { return p.client }
 
+// movedText is the text for the server of a plan that was transferred. It is made when it is first asked for, which it need not be
+// where a prepared statement runs the client's text.
+type movedText struct {
+	from *Plan
+	to   string // the client's text
+	by   lex.Mover
+	once sync.Once
+	made splice.Text
+}
+
 // Text returns the text for the server, and where its pieces came from.
-func (p *Plan) Text() splice.Text { return p.server }
+func (p *Plan) Text() splice.Text {
+	m := p.moved
+	if m == nil {
+		return p.server
+	}
+	m.once.Do(func() { m.made = m.from.Text().Transfer(m.to, m.by) })
+	return m.made
+}

@@ -59,7 +59,7 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 	o := &splice.Output{}
 	done, ordinal, next := 0, 0, 0
 	for i, s := range p.stmts {
-		o.Take(p.server, done, s.From)
+		o.Take(p.Text(), done, s.From)
 		if p.procedure(i) {
 			// The prelude statement takes the place of the CALL: it can commit only where it is the only statement.
 			o.Write(texts[next], p.calls[p.preludes[next].call-1].Start)
@@ -81,12 +81,12 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 				ordinal++
 			}
 		}
-		o.Take(p.server, s.From, s.To)
+		o.Take(p.Text(), s.From, s.To)
 		done = s.To
 		ordinal++
 	}
-	o.Take(p.server, done, p.server.Pieces())
-	q.server = o.Text()
+	o.Take(p.Text(), done, p.Text().Pieces())
+	q.server, q.moved = o.Text(), nil
 	return &q
 }
 

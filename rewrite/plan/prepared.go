@@ -31,7 +31,7 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 	}
 	made := &Preparable{literals: literals}
 	types := map[int]string{} // of literals
-	server, ok := p.server.Replace(func(before string, piece splice.Piece, behind string) (string, bool) {
+	server, ok := p.Text().Replace(func(before string, piece splice.Piece, behind string) (string, bool) {
 		for i, l := range literals {
 			token := l.Span
 			if !l.Number {
@@ -58,7 +58,7 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 		return nil
 	}
 	base := *p
-	base.server = server
+	base.server, base.moved = server, nil
 	made.base, made.id = &base, preparables.Add(1)
 	return made
 }
@@ -189,6 +189,8 @@ func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 	q := *p
 	if q.prepared = nil; m != nil {
 		q.prepared = m.prepare(p.client, literals)
+	} else {
+		q.server, q.moved = p.Text(), nil // it is going to be asked for
 	}
 	return &q
 }
@@ -207,7 +209,7 @@ func (p *Plan) Prepared() *Prepared {
 func (p *Prepared) ID() uint64 { return p.made.id }
 
 // SQL returns the text of the statement, whose parameters are $1, $2 and so on.
-func (p *Prepared) SQL() string { return p.made.base.server.WithSecret(p.secret) }
+func (p *Prepared) SQL() string { return p.made.base.Text().WithSecret(p.secret) }
 
 // Values returns the values of the parameters, as texts in the client's encoding.
 func (p *Prepared) Values() []string { return p.values }

@@ -35,16 +35,16 @@ func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 	q.given, q.selectors, q.preludes, q.stmts = nil, nil, nil, nil
 	q.refusals = append(append([]*Refusal{}, p.refusals...), &r)
 	o := &splice.Output{}
-	from, to := 0, p.server.Pieces()
+	from, to := 0, p.Text().Pieces()
 	for _, s := range p.stmts {
 		if s.Start <= offset && offset < s.End {
 			from, to = s.From, s.To
 		}
 	}
-	o.Take(p.server, 0, from)
+	o.Take(p.Text(), 0, from)
 	writeRefusal(o, len(p.refusals), offset)
-	o.Take(p.server, to, p.server.Pieces())
-	q.server = o.Text()
+	o.Take(p.Text(), to, p.Text().Pieces())
+	q.server, q.moved = o.Text(), nil
 	return &q
 }
 

@@ -24,7 +24,7 @@ func (p *Plan) secretOr() string {
 // SQL returns the text for the server.
 func (p *Plan) SQL() string {
 	if p.secret == "" {
-		return p.server.SQL
+		return p.Text().SQL
 	}
-	return p.server.WithSecret(p.secret)
+	return p.Text().WithSecret(p.secret)
 }

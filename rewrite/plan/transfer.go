@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"mbusproxy/rewrite/lex"
+	"mbusproxy/rewrite/splice"
 )
 
 // Fits reports whether the plan can be transferred to another text with the same skeleton: the literals that the plan
@@ -52,7 +53,7 @@ func (p *Plan) Transfer(text string, from, to []lex.Literal) *Plan {
 	for i, pin := range p.pins {
 		q.pins[i] = m.Move(pin)
 	}
-	q.server = p.server.Transfer(text, m)
+	q.server, q.moved = splice.Text{}, &movedText{from: p, to: text, by: m}
 	q.decode()
 	return &q
 }

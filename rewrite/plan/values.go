@@ -96,6 +96,9 @@ func (p *Plan) Selectors() []Value {
 	return out
 }
 
+// Given reports whether something must be known before the plan's text runs: selectors, or what prelude statements need.
+func (p *Plan) Given() bool { return len(p.given) > 0 }
+
 // BindTime reports whether the plan is a bind-time plan, for which something is left to do when the parameters are known:
 // it has prelude statements, or selectors that are parameters.
 func (p *Plan) BindTime() bool {
