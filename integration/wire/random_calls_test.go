@@ -268,7 +268,7 @@ func (w *callWriter) again() {
 	w.end(true)
 	calls := []string{
 		"select mbus4.post('q1', 'n=>%d', iid => '%s')", "select iid, data from mbus4.consume('q1')", "select mbus4.is_msg_exists('%s')",
-		"select iid, m.data from mbus4.consumen('q1', amt => 2) m;", "select mbus4.post('none', 'n=>%d')", "select mbus4.post('q2', 'n')",
+		"select iid, m.data from mbus4.consumen('q1', amt => 2) m;", "select mbus4.post('none', 'n=>%d')", "select iid from mbus4.consumen('q2', amt => '7x%d')",
 	}
 	w.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
 	for range 6 + w.IntN(12) {

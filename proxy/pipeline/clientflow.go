@@ -62,6 +62,8 @@ type Backlog struct {
 	Flushing int
 	// skips says that the server ignores all up to the next Sync, copies that it takes the data of a COPY.
 	skips, copies bool
+	// failed says that the transaction had failed at the last ReadyForQuery.
+	failed bool
 }
 
 // ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a bind-time plan is to be asked

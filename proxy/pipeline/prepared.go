@@ -101,9 +101,9 @@ func (f *ClientFlow) takeProcess() {
 	f.probing.answered = nil
 }
 
-// quiet reports that the server has replied to all that it was sent, and waits for the next message of the client.
+// quiet reports that the server has replied to all that it was sent, and is ready for a statement.
 func (f *ClientFlow) quiet() bool {
-	return f.before.Outstanding+len(f.requests) == 0 && !f.before.copies && !f.probing.unsynced && !f.probing.copied
+	return f.before.Outstanding+len(f.requests) == 0 && !f.before.copies && !f.before.failed && !f.probing.unsynced && !f.probing.copied
 }
 
 // runPrepared notes a Query that is run by a prepared statement, and returns what takes its place; nil where it is not.

@@ -57,7 +57,7 @@ func (t *tracker) Backlog() Backlog {
 	if t.copies() { // the server sends nothing before the client has gone on
 		return Backlog{copies: true}
 	}
-	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Flushing: t.queue.flushing, skips: t.skips()}
+	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Flushing: t.queue.flushing, skips: t.skips(), failed: t.Txn == 'E'}
 }
 
 // lostSync is the error of a reply that cannot answer the oldest outstanding request.

@@ -61,22 +61,38 @@ func number(n int32) string {
 }
 
 // reportFields are the types of all known fields in the order in which the server sends them
-// (send_message_to_frontend in elog.c); fields that an edit adds are put in that order at the end.
-const reportFields = "SVCMDHPpqWstcdnFLR"
+// (send_message_to_frontend in elog.c).
+const reportFields = "SVCMDHWstcdnPpqFLR"
 
 // EncodeReport writes the report in frame with the fields that differ between before and after
-// changed: fields keep their order, unknown ones their bytes, emptied ones go.
+// changed: fields keep their order, unknown ones their bytes, emptied ones go, and those that are added stand where the server
+// would have put them.
 func EncodeReport(frame []byte, before, after *pgproto3.ErrorResponse) []byte {
 	out := make([]byte, HeaderSize, len(frame)+256)
 	out[0] = frame[0]
-	var seen [256]bool
+	var there, seen [256]bool
 	for rest := frame[HeaderSize:]; len(rest) > 0 && rest[0] != 0; {
-		typ := rest[0]
-		raw, tail, ok := CString(rest[1:])
+		there[rest[0]] = true
+		_, tail, ok := CString(rest[1:])
 		if !ok {
 			return nil
 		}
 		rest = tail
+	}
+	next := 0 // in reportFields
+	add := func(end int) {
+		for ; next < end; next++ {
+			typ := reportFields[next]
+			if is, _ := fieldOf(after, typ); !there[typ] && is != "" {
+				out = appendField(out, typ, clean(is))
+			}
+		}
+	}
+	for rest := frame[HeaderSize:]; len(rest) > 0 && rest[0] != 0; {
+		typ := rest[0]
+		raw, tail, _ := CString(rest[1:])
+		rest = tail
+		add(strings.IndexByte(reportFields, typ))
 		was, known := fieldOf(before, typ)
 		is, _ := fieldOf(after, typ)
 		switch {
@@ -87,12 +103,7 @@ func EncodeReport(frame []byte, before, after *pgproto3.ErrorResponse) []byte {
 		}
 		seen[typ] = true
 	}
-	for i := range len(reportFields) {
-		typ := reportFields[i]
-		if is, _ := fieldOf(after, typ); !seen[typ] && is != "" {
-			out = appendField(out, typ, clean(is))
-		}
-	}
+	add(len(reportFields))
 	out = append(out, 0)
 	return setFrameLen(out)
 }
