@@ -3,6 +3,7 @@ package statements
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,6 +90,76 @@ func TestPreparedReplies(t *testing.T) {
 		count := prepared.Exchange("ReadyForQuery", &pgproto3.Query{String: ofOurs})
 		if strings.Contains(count, `"f"`) != strings.Contains(text, "nonesuch") {
 			t.Errorf("%s: %s", text, count)
+		}
+	}
+}
+
+// A client that parses a text again and again as its unnamed statement gets the replies that it gets through a proxy which
+// prepares nothing, whatever it does with the statement.
+func TestPreparedFromParse(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q", "w")
+	server := harness.Connect(t, harness.Direct(), database)
+	never := harness.NewProxy(t, "--no-prepare").Endpoint
+	bind := func(portal string, formats []int16, values ...string) pgproto3.FrontendMessage {
+		m := &pgproto3.Bind{DestinationPortal: portal, ResultFormatCodes: formats}
+		for _, v := range values {
+			m.Parameters = append(m.Parameters, []byte(v))
+		}
+		return m
+	}
+	for _, c := range []struct {
+		text   string
+		types  []uint32
+		values []string
+	}{
+		{"select mbus4.post($1, $2, iid => $3)", nil, []string{"q", "a=>1", "m"}},
+		{"select mbus4.post('q', $1, expires => $2) as said", []uint32{0, 25}, []string{"a=>1", "2999-01-01"}},
+		{"select mbus4.post('q', $1)", nil, []string{"a="}},
+		{"select mbus4.post($1, 'a=>1')", nil, []string{"none"}},
+		{"select iid, data from mbus4.consume('w')", nil, nil},
+		{"select iid, m.data from mbus4.consumen($1, amt => $2) m", []uint32{25, 23}, []string{"w", "2"}},
+		{"select mbus4.is_msg_exists($1)", []uint32{25}, []string{"w1"}},
+		{"select nonesuch from mbus4.consume($1)", nil, []string{"w"}},
+	} {
+		parse := &pgproto3.Parse{Query: c.text, ParameterOIDs: c.types}
+		other, sync := frontend.Parse("", "select 'another'"), frontend.Sync()
+		once := []pgproto3.FrontendMessage{parse, bind("", nil, c.values...), frontend.DescribePortal(""), frontend.Execute("", 0), sync}
+		uses := [][]pgproto3.FrontendMessage{
+			once,
+			{parse, frontend.DescribeStatement(""), bind("p", []int16{1}, c.values...), frontend.Execute("p", 1), frontend.Execute("p", 0), sync},
+			{parse, bind("", nil, c.values...), frontend.Execute("", 0), bind("", nil, c.values...), frontend.Execute("", 0), sync},
+			{parse, sync, bind("", nil, c.values...), frontend.Execute("", 0), sync},
+			{parse, &pgproto3.Close{ObjectType: 'S'}, bind("", nil, c.values...), sync},
+			{parse, other, bind("", nil), frontend.Execute("", 0), sync},
+			{other, parse, bind("", nil, c.values...), frontend.Execute("", 0), sync},
+			{parse, frontend.Bind("", "none"), other, sync, bind("", nil, c.values...), frontend.Execute("", 0), sync},
+			{parse, bind("", nil, append(c.values, "one too many")...), frontend.Execute("", 0), sync},
+			{parse, sync, &pgproto3.Query{String: "select 1"}, bind("", nil, c.values...), sync},
+			{parse, bind("", nil, c.values...), &pgproto3.Query{String: "select 1"}, frontend.Execute("", 0), sync},
+		}
+		plain, prepared := frontend.Connect(t, never, database), frontend.Connect(t, harness.Proxied(), database)
+		for i, messages := range append(append([][]pgproto3.FrontendMessage{once, once, once, once}, uses...), uses...) {
+			for _, block := range []string{"", "begin"} {
+				run := func(s *frontend.Session) string {
+					harness.Ask(t, server, "delete from mbus4.message")
+					s.Exchange("ReadyForQuery", &pgproto3.Query{String: "select mbus4.post('w', 'a=>1', iid => 'w' || n) from generate_series(1, 5) n"})
+					if block != "" {
+						s.Exchange("ReadyForQuery", &pgproto3.Query{String: block})
+					}
+					got := s.Exchange(`DataRow "end"`, append(slices.Clone(messages), &pgproto3.Query{String: "rollback; select 'end'"})...)
+					s.Exchange("ReadyForQuery")
+					return varying.ReplaceAllString(got, "…")
+				}
+				if want, got := run(plain), run(prepared); got != want {
+					t.Errorf("%s, use %d after %q:\n%s", c.text, i, block, harness.LineDiff(want, got))
+				}
+			}
+		}
+		if c.text != "select nonesuch from mbus4.consume($1)" {
+			if count := prepared.Exchange("ReadyForQuery", &pgproto3.Query{String: ofOurs}); !strings.Contains(count, `"t"`) {
+				t.Errorf("%s: %s", c.text, count)
+			}
 		}
 	}
 }

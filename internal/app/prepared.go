@@ -1,6 +1,8 @@
 package app
 
 import (
+	"strconv"
+
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/pipeline"
@@ -16,6 +18,9 @@ func (p wirePlan) Prepared() pipeline.PreparedPlan {
 	return preparedPlan{p, prepared}
 }
 
+// Repeatable reports whether a statement may be prepared from the plan's SQL once for all times that the text comes in a Parse.
+func (p wirePlan) Repeatable() bool { return p.db != nil && p.Plan.Repeatable() }
+
 // preparedPlan is the pipeline.PreparedPlan of a plan.Prepared.
 type preparedPlan struct {
 	wirePlan
@@ -23,7 +28,7 @@ type preparedPlan struct {
 }
 
 func (p preparedPlan) SQL() string      { return p.prepared.SQL() }
-func (p preparedPlan) ID() uint64       { return p.prepared.ID() }
+func (p preparedPlan) ID() string       { return strconv.FormatUint(p.prepared.ID(), 10) }
 func (p preparedPlan) Values() []string { return p.prepared.Values() }
 
 // EditReport edits a report about the statement or its parameters.

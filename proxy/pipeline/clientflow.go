@@ -260,6 +260,9 @@ func (f *ClientFlow) push(kind requestKind, a *details) {
 	if f.bindTime != nil {
 		f.bindTime.sent(kind)
 	}
+	if !kind.extended() {
+		f.prepared.unnamed = nil
+	}
 	f.add(request{kind: kind, details: a})
 }
 

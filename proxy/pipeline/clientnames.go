@@ -20,9 +20,10 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 				return nil, err
 			}
 		}
+		replacement = f.bindRepeated(frame, a)
 	}
 	f.push(kindBind, a)
-	return nil, nil
+	return replacement, nil
 }
 
 // execute notes an Execute and returns it with the messages of a prelude statement before it; nil where it needs none.
@@ -53,6 +54,9 @@ func (f *ClientFlow) named(kind requestKind, body []byte) {
 				a.portal = nameKey(name)
 			} else {
 				a.statement = nameKey(name)
+				if kind == kindClose && a.statement == "" {
+					f.prepared.unnamed = nil
+				}
 			}
 			if f.bindTime != nil && kind == kindClose {
 				a.bindings = f.names.note(&binding{portal: a.ofPortal, name: nameKey(name), segment: f.bindTime.segment})

@@ -45,6 +45,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 
 // parse notes a Parse and returns what takes its place where it has a Plan; else nil.
 func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
+	var before []byte
 	name, rest, ok := wire.CString(body)
 	if !ok {
 		f.push(kindParse, nil)
@@ -61,6 +62,10 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	if !f.planned {
 		f.push(kindParse, nil)
 		return nil
+	}
+	if len(name) == 0 {
+		f.prepared.unnamed = nil
+		before = f.repeatParse(plan, query, types)
 	}
 	a := &details{statement: nameKey(name)}
 	from := &text{plan: plan}
@@ -86,7 +91,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	if plan == nil {
 		return nil
 	}
-	return wire.AppendFrame(nil, wire.MsgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
+	return wire.AppendFrame(before, wire.MsgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
 }
 
 // recall asks the Rewriter for the Plan of a Query or Parse that Mentions is true of, if that takes no time.

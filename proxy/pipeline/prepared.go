@@ -19,16 +19,18 @@ import (
 // Preparable is a Plan whose text may be run by a prepared statement.
 type Preparable interface {
 	Plan
-	// Prepared returns how, or nil.
+	// Prepared returns how the text of a Query is run, or nil.
 	Prepared() PreparedPlan
+	// Repeatable reports whether a statement that is prepared from SQL does for all times that the text comes in a Parse.
+	Repeatable() bool
 }
 
 // PreparedPlan is the Plan of a text that is run by a prepared statement. SQL is the text of that statement, one that
 // returns rows; EditReport is for reports about it and about its parameters.
 type PreparedPlan interface {
 	Plan
-	// ID is the same for all texts that are run by one statement, and for no others.
-	ID() uint64
+	// ID is the same for all texts that are run by one statement, and for no others. It consists of digits.
+	ID() string
 	// Values returns the values of its parameters $1, $2 …, as texts in the client's encoding.
 	Values() []string
 }
@@ -43,8 +45,16 @@ type prepared struct {
 	process    string // the process that the server has named at startup
 	ask, asked bool   // a probe query for the process is wanted; the one under way is that
 	certain    bool   // the server is that process itself
-	// seen are the texts seen last, by PreparedPlan.ID, the latest at the end.
+	// seen are the texts seen last, the latest at the end.
 	seen []seenText
+	// unnamed is the statement by which the unnamed one is bound up to the next Sync; nil for itself.
+	unnamed *unnamed
+}
+
+// unnamed is a statement of ours from the same text as the client's unnamed one.
+type unnamed struct {
+	name []byte // with its end
+	plan Plan
 }
 
 // newPrepared gets the session's cancel key, which begins with the number of the server's process.
@@ -56,7 +66,8 @@ func newPrepared(key wire.CancelKey) prepared {
 }
 
 type seenText struct {
-	id uint64
+	// id is PreparedPlan.ID for the text of a Query, else the text of a Parse with the types of its parameters.
+	id string
 	// slot is the number of its statement; -1 for none.
 	slot int
 }
@@ -76,13 +87,14 @@ const processProbe = "select pg_catalog.pg_backend_pid()"
 
 // asksProcess reports whether processProbe is to be sent before the message.
 func (f *ClientFlow) asksProcess(frame []byte) bool {
-	return f.prepared.ask && frame[0] == wire.MsgQuery && !f.probing.unsynced && f.forRewriter(frame)
+	return f.prepared.ask && f.quiet() && f.forRewriter(frame)
 }
 
 // probeProcess returns the messages of processProbe.
-func (f *ClientFlow) probeProcess() (messages []byte) {
+func (f *ClientFlow) probeProcess(frame []byte) (messages []byte) {
 	f.prepared.asked = true
-	return f.pose(processProbe, true, false)
+	simple := frame[0] == wire.MsgQuery
+	return f.pose(processProbe, simple, !simple)
 }
 
 // takeProcess takes the answer to processProbe. If that has failed, it is dealt with as any other probe query.
@@ -109,38 +121,22 @@ func (f *ClientFlow) quiet() bool {
 // runPrepared notes a Query that is run by a prepared statement, and returns what takes its place; nil where it is not.
 func (f *ClientFlow) runPrepared(from Plan) []byte {
 	able, ok := from.(Preparable)
-	if !ok || f.prepared.off || f.names.prepared.lost.Load() || !f.quiet() {
+	if !ok || !f.prepares() {
 		return nil
 	}
 	plan := able.Prepared()
 	if plan == nil {
 		return nil
 	}
-	p := &f.prepared
-	if f.names.prepared.gone.Swap(false) {
-		p.forget()
-	}
-	known := p.look(plan.ID())
-	switch {
-	case known == nil:
-		return nil
-	case !p.certain:
-		p.ask = true
+	known := f.prepared.look(plan.ID())
+	if known == nil {
 		return nil
 	}
 	ours := &details{plan: plan, prepared: true}
 	// A Query leaves neither an unnamed statement nor an unnamed portal.
 	out := wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
 	f.pushHidden(kindClose, ours)
-	if known.slot < 0 {
-		known.slot = p.free()
-		name := f.preparedName(known.slot)
-		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-		f.pushHidden(kindClose, ours)
-		out = wire.AppendFrame(out, wire.MsgParse, name, []byte(plan.SQL()), []byte{0, 0, 0})
-		f.pushHidden(kindParse, ours)
-		f.names.prepared.some.Store(true)
-	}
+	out = f.prepare(out, known, plan.SQL(), []byte{0, 0}, ours)
 	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, f.preparedName(known.slot), wire.TextValues(plan.Values()))
 	f.pushHidden(kindBind, ours)
 	out = wire.AppendFrame(out, wire.MsgDescribe, []byte("P\x00"))
@@ -154,12 +150,74 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 	return out
 }
 
+// prepares reports whether statements may be prepared and used now.
+func (f *ClientFlow) prepares() bool {
+	if f.prepared.off || f.names.prepared.lost.Load() || !f.quiet() {
+		return false
+	}
+	if f.names.prepared.gone.Swap(false) {
+		f.prepared.forget()
+	}
+	return true
+}
+
+// prepare appends the messages that prepare the statement of a text, unless it has been, and notes them; ours are their details.
+func (f *ClientFlow) prepare(out []byte, known *seenText, sql string, types []byte, ours *details) []byte {
+	if known.slot >= 0 {
+		return out
+	}
+	known.slot = f.prepared.free()
+	name := f.preparedName(known.slot)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+	f.pushHidden(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0}, types)
+	f.pushHidden(kindParse, ours)
+	f.names.prepared.some.Store(true)
+	return out
+}
+
+// maxRepeated bounds the text of a Parse for which a statement is prepared, in bytes, since the session keeps it.
+const maxRepeated = 1 << 10
+
+// repeatParse is called for the Parse of an unnamed statement before it is noted. What it returns comes before it: where the same text
+// has come before, a statement of ours is prepared from it, once. The server parses the client's text each time, but plans it no more:
+// up to the next Sync a Bind of the unnamed statement binds ours. So the unnamed statement is what the client has made it.
+func (f *ClientFlow) repeatParse(from Plan, text, types []byte) (before []byte) {
+	able, ok := from.(Preparable)
+	if !ok || len(text) > maxRepeated || !f.prepares() || !able.Repeatable() {
+		return nil
+	}
+	known := f.prepared.look("parse " + string(types) + string(text))
+	if known == nil {
+		return nil
+	}
+	ours := &details{plan: from, prepared: true}
+	before = f.prepare(nil, known, from.SQL(), types, ours)
+	f.prepared.unnamed = &unnamed{f.preparedName(known.slot), from}
+	return before
+}
+
+// bindRepeated returns what takes the place of a Bind of the unnamed statement, or nil. a are its details.
+func (f *ClientFlow) bindRepeated(frame []byte, a *details) (replacement []byte) {
+	ours := f.prepared.unnamed
+	if ours == nil || a.statement != "" || !isWhole(frame) {
+		return nil
+	}
+	portal, _, rest, ok := wire.BindNames(frame[wire.HeaderSize:])
+	if !ok {
+		return nil
+	}
+	a.plan, a.prepared = ours.plan, true
+	return wire.AppendFrame(nil, wire.MsgBind, portal, []byte{0}, ours.name, rest)
+}
+
 func (f *ClientFlow) preparedName(slot int) []byte {
 	return []byte(f.ownName() + "_" + strconv.Itoa(slot) + "\x00")
 }
 
-// look returns what is known of a text that was seen before, or notes that it was seen and returns nil.
-func (p *prepared) look(id uint64) *seenText {
+// look returns what is known of a text for which a statement is to be used. One that was not seen before it notes, and returns nil. So
+// it does while it is not known whether the server is a pooler.
+func (p *prepared) look(id string) *seenText {
 	i := slices.IndexFunc(p.seen, func(s seenText) bool { return s.id == id })
 	if i < 0 {
 		if len(p.seen) == maxPrepared {
@@ -170,6 +228,10 @@ func (p *prepared) look(id uint64) *seenText {
 	}
 	s := p.seen[i]
 	p.seen = append(slices.Delete(p.seen, i, i+1), s)
+	if !p.certain {
+		p.ask = true
+		return nil
+	}
 	return &p.seen[len(p.seen)-1]
 }
 

@@ -97,7 +97,7 @@ func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, 
 	case last == nil && f.unsure(frame):
 		messages = f.probeSettings(frame)
 	case last == nil && f.asksProcess(frame):
-		messages = f.probeProcess()
+		messages = f.probeProcess(frame)
 	case last == nil:
 		messages = f.probeFor(ctx, frame)
 	case last.failure != nil:

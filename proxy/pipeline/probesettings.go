@@ -2,13 +2,14 @@ package pipeline
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"mbusproxy/proxy/wire"
 )
 
 // Of settings the proxy knows what the server has reported, and the server reports them before ReadyForQuery only. While
-// requests are outstanding, any statement among them may have changed them: by SET, in a function, by ROLLBACK. If a text
+// requests are outstanding, any statement that they run may have changed them: by SET, in a function, by ROLLBACK. If a text
 // for the Rewriter may mean something else then, a probe query is sent before it. Within one Query nothing
 // changes: the server splits it into statements before it runs the first.
 
@@ -48,7 +49,7 @@ func (f *ClientFlow) unsure(frame []byte) bool {
 // varies reports whether a text may mean something else under the settings that the session may have by then than it
 // means under those that were reported.
 func (f *ClientFlow) varies(text []byte) bool {
-	if f.probing.told.answer != nil || f.before.Outstanding+len(f.requests) == 0 {
+	if f.probing.told.answer != nil || f.before.Outstanding == 0 && !slices.ContainsFunc(f.requests, request.runs) {
 		return false
 	}
 	if bytes.IndexByte(text, '\\') >= 0 {

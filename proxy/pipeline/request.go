@@ -78,6 +78,11 @@ func (k requestKind) extended() bool { return k >= kindParse && k <= kindClose }
 // flushes reports whether the server sends what it has to say at the end of its reply to k.
 func (k requestKind) flushes() bool { return k == kindQuery || k == kindFunctionCall || k == kindSync }
 
+// runs reports whether the server may run something of the client's on the request: a Bind reads values, which functions may check.
+func (r request) runs() bool {
+	return r.kind != kindParse && r.kind != kindDescribe && r.kind != kindClose
+}
+
 // accepts reports whether a message of type typ can be (part of) the reply to k.
 func (k requestKind) accepts(typ byte) bool {
 	switch k {

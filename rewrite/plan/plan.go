@@ -36,7 +36,8 @@ type Plan struct {
 	prelude   int           // of a PreludePlan the number of the call; else 0
 	secret    string        // of the session; "" while the plan belongs to none
 
-	prepared *Prepared // see Prepared
+	prepared   *Prepared // see Prepared
+	repeatable bool      // see Repeatable
 }
 
 // Piece is where a statement of the client's stands.

@@ -10,14 +10,14 @@ import (
 	"mbusproxy/rewrite/splice"
 )
 
-// Preparable says how the texts with one skeleton are run by a statement that is prepared once in a session: the literals of
-// the call's arguments become parameters. It is immutable.
+// Preparable says how the texts with one skeleton are run by a statement that is prepared once in a session. Of those that come in a
+// Query the literals of the call's arguments become parameters. It is immutable.
 //
 // Only a text that names nothing but the call, columns of what it returns and aliases is preparable. What a name of the client's
 // means may change while the statement stays prepared, and so may the best plan for the client's own tables.
 type Preparable struct {
 	id       uint64
-	base     *Plan         // of one of the texts; the server's text has the parameters
+	base     *Plan         // of one of the texts; the server's text has the parameters; nil: no text of a Query is prepared
 	literals []lex.Literal // of that text
 	params   []int         // indexes of literals, $1 first
 }
@@ -26,10 +26,14 @@ var preparables atomic.Uint64 //nolint:gochecknoglobals // gives each Preparable
 
 // NewPreparable returns nil where the plan's text is not preparable. literals are those of the text.
 func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
-	if len(p.calls) != 1 || len(p.given)+len(p.preludes)+len(p.refusals) > 0 || p.forwarded || !p.plainCall() {
+	plain, parameters := p.plainCall()
+	if !plain {
 		return nil
 	}
 	made := &Preparable{literals: literals}
+	if parameters {
+		return made
+	}
 	types := map[int]string{} // of literals
 	server, ok := p.Text().Replace(func(before string, piece splice.Piece, behind string) (string, bool) {
 		for i, l := range literals {
@@ -55,7 +59,7 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 		return piece.Text, true
 	})
 	if !ok {
-		return nil
+		return made
 	}
 	base := *p
 	base.server, base.moved = server, nil
@@ -69,27 +73,32 @@ func integer(typ string) bool {
 	return typ == "integer" || typ == "bigint" || typ == "int4" || typ == "int8"
 }
 
-// plainCall reports whether the client's text is one call, alone in a select list or in FROM, with literals for arguments.
-func (p *Plan) plainCall() bool {
+// plainCall reports whether the client's text is one call, alone in a select list or in FROM, with literals and parameters for
+// arguments; and whether there are parameters.
+func (p *Plan) plainCall() (plain, parameters bool) {
+	if len(p.calls) != 1 || len(p.given)+len(p.preludes)+len(p.refusals) > 0 || p.forwarded {
+		return false, false
+	}
 	s := tokens{Lexer: lex.Lexer{Text: p.enc.Parseable(p.client), Escapes: p.escapes}}
 	s.next()
 	if !s.word("select") {
-		return false
+		return false, false
 	}
 	if !s.at(p.calls[0].Start) {
 		for ok := s.symbol("*") || s.column(); ok && !s.word("from"); ok = s.column() {
 			if !s.symbol(",") {
-				return false
+				return false, false
 			}
 		}
 	}
-	return s.at(p.calls[0].Start) && s.call() && s.alias() && (s.symbol(";") || true) && s.Kind == lex.End
+	return s.at(p.calls[0].Start) && s.call() && s.alias() && (s.symbol(";") || true) && s.Kind == lex.End, s.parameters
 }
 
 // tokens reads a text token by token; the Token is the one at hand.
 type tokens struct {
 	lex.Lexer
 	lex.Token
+	parameters bool // some were read
 }
 
 func (s *tokens) next() { s.Token = s.Lexer.Next() }
@@ -138,13 +147,17 @@ func (s *tokens) call() bool {
 	return false
 }
 
-// argument reads a literal, which may have the parameter's name in front.
+// argument reads a literal or parameter, which may have the name of the function's parameter in front.
 func (s *tokens) argument() bool {
 	if s.word("null") || s.word("true") || s.word("false") {
 		return true
 	}
 	if s.name() && !s.symbol("=>") && !s.symbol(":=") {
 		return false
+	}
+	if s.Kind == lex.Param {
+		s.parameters = true
+		return s.take(true)
 	}
 	return s.word("null") || s.word("true") || s.word("false") ||
 		s.take(s.Kind == lex.String || s.Kind == lex.Number && strings.Trim(s.text(), "0123456789") == "")
@@ -183,17 +196,21 @@ func (m *Preparable) prepare(text string, literals []lex.Literal) *Prepared {
 	return &Prepared{made: m, text: text, literals: literals, values: values}
 }
 
-// WithPreparable returns the plan with what Prepared is to return; with nil it returns nil. literals are those of the plan's
-// text.
+// WithPreparable returns the plan with what Prepared and Repeatable are to return, with nil for nil and false. literals are those of
+// the plan's text.
 func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 	q := *p
-	if q.prepared = nil; m != nil {
+	q.prepared, q.repeatable = nil, m != nil
+	if m != nil && m.base != nil {
 		q.prepared = m.prepare(p.client, literals)
 	} else {
 		q.server, q.moved = p.Text(), nil // it is going to be asked for
 	}
 	return &q
 }
+
+// Repeatable reports whether a statement may be prepared from the text once for all times that it comes in a Parse.
+func (p *Plan) Repeatable() bool { return p.repeatable }
 
 // Prepared returns how the plan's text is run by a prepared statement; nil where it is not.
 func (p *Plan) Prepared() *Prepared {
