@@ -52,7 +52,7 @@ func (b *bench) pgbench(ctx context.Context, p path, l load) (sample, error) {
 			return sample{}, err
 		}
 		defer func() { _ = os.RemoveAll(filepath.Dir(file)) }()
-		args = append(args, "-D", "selector="+dynSelector, "-D", "queue="+queueName, "-D", "n=0", "-f", file)
+		args = append(args, "-D", "selector="+dynSelector, "-D", "queue="+queueName, "-D", "n=0", "-D", "salt=0", "-f", file)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(l.seconds)*time.Second+time.Minute)
 	defer cancel()

@@ -43,7 +43,7 @@ func TestIntervalHoldsTheMedian(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const runs = 20000
 	for name, draw := range map[string]func() float64{
-		"even":   random.Float64,                                                            // median 0.5
+		"even":   random.Float64,                                                               // median 0.5
 		"skewed": func() float64 { x := random.Float64(); return 0.5 * (x / 0.5) * (x / 0.5) }, // median 0.5
 	} {
 		held := 0

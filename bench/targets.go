@@ -20,8 +20,8 @@ type bound int
 
 const (
 	throughput      bound = iota // at least: the median of the rounds' ratios
-	surelyAtLeast                  // at least: the lower end of its 95 % interval
-	processorAtMost                // at most: the median of the ratios of the processor times
+	surelyAtLeast                // at least: the lower end of its 95 % interval
+	processorAtMost              // at most: the median of the ratios of the processor times
 )
 
 // goal is a target for the ratio of two arms of a cell.

@@ -23,7 +23,8 @@ type workload struct {
 	ours, hand words
 }
 
-// words are the statements of one side. {n} stands for a message's number, {prev} for that of the one it waits for.
+// words are the statements of one side. {n} stands for a message's number, {id} for a text that no other message has, and {prev} for
+// that of the message it waits for.
 type words struct {
 	database  string
 	table     string // emptied before each run
@@ -32,30 +33,35 @@ type words struct {
 	residents string // posts others than those that are counted; "": nothing
 	chunk     int    // messages posted by one statement when filling
 
-	before, values, after, end string               // post: before values after ROWS end
-	consume                    func(n int) string   // of ours
-	pick                       string               // of a hand-written one: which rows of x are to be considered
+	before, values, after, end string             // post: before values after ROWS end
+	consume                    func(n int) string // of ours
+	pick                       string             // of a hand-written one: which rows of x are to be considered
 }
 
-// The value differs from call to call, as it does in applications: under the simple protocol every text is new.
-const newValue = "\\set prev :n\n\\set n random(1, 1000000000000000000)\n"
+// The values differ from call to call, as they do in applications: under the simple protocol every text is new. Two numbers make an
+// identity, since one of more than nine digits would be no integer to the cache of texts.
+const newValues = `\set prev :n
+\set prevsalt :salt
+\set n random(1, 999999999)
+\set salt random(1, 999999999)
+`
 
 // post is the script that posts so many messages with one statement. The hand-written one gives the ids back, as post gives the iids.
 func (w words) post(n int) string {
 	if n == 1 {
-		return newValue + w.statement(":n::bigint", ":prev::bigint", "") + ";"
+		return newValues + w.statement(":n", "'m' || :n || '.' || :salt", "'m' || :prev || '.' || :prevsalt", "") + ";"
 	}
-	return newValue + w.statement("g + :n::bigint", "g + :prev::bigint", fmt.Sprintf(" from generate_series(1, %d) g", n)) + ";"
+	return newValues + w.statement("g + :n", "'m' || g + :n || '.' || :salt", "'m' || g + :prev || '.' || :prevsalt", fmt.Sprintf(" from generate_series(1, %d) g", n)) + ";"
 }
 
 // fill posts the messages from one number to another.
 func (w words) fill(from, to int64) string {
-	text := w.statement("g", fmt.Sprint("g - ", waitsBehind), fmt.Sprintf(" from generate_series(%d, %d) g", from, to))
+	text := w.statement("g", "'m' || g", fmt.Sprint("'m' || g - ", waitsBehind), fmt.Sprintf(" from generate_series(%d, %d) g", from, to))
 	return strings.ReplaceAll(text, ":queue", "'"+queueName+"'")
 }
 
-func (w words) statement(n, prev, rows string) string {
-	return w.before + strings.NewReplacer("{n}", "("+n+")", "{prev}", "("+prev+")").Replace(w.values) + w.after + rows + w.end
+func (w words) statement(n, id, prev, rows string) string {
+	return w.before + strings.NewReplacer("{n}", "("+n+")", "{id}", id, "{prev}", prev).Replace(w.values) + w.after + rows + w.end
 }
 
 // ourWords are calls for a queue; shown is its name as calls give it.
@@ -95,8 +101,8 @@ var plain = &workload{
 // headers gives headers and an iid.
 var headers = &workload{
 	name: "headers",
-	ours: ourWords(plainDatabase, queueName, "'"+queueName+"'", plainValues+", hstore('kind', 'order'), iid => 'm' || {n}"),
-	hand: handWords("q_headers", "data, headers, iid", plainValues+", hstore('kind', 'order'), 'm' || {n}", ""),
+	ours: ourWords(plainDatabase, queueName, "'"+queueName+"'", plainValues+", hstore('kind', 'order'), iid => {id}"),
+	hand: handWords("q_headers", "data, headers, iid", plainValues+", hstore('kind', 'order'), {id}", ""),
 }
 
 // named has the queue's name as a parameter; by hand it is a column.
@@ -130,12 +136,12 @@ const kindValues = "hstore('kind', ({n} % 5 + 1)::text)"
 var after = &workload{
 	name: "after",
 	ours: func() words {
-		w := ourWords(busyDatabase, "after", "'after'", plainValues+", hstore('consume_after', array['m' || {prev}]::text), iid => 'm' || {n}")
+		w := ourWords(busyDatabase, "after", "'after'", plainValues+", hstore('consume_after', array[{prev}]::text), iid => {id}")
 		w.chunk = waitsBehind
 		return w
 	}(),
 	hand: func() words {
-		w := handWords("q_after", "data, after, iid", plainValues+", array['m' || {prev}], 'm' || {n}",
+		w := handWords("q_after", "data, after, iid", plainValues+", array[{prev}], {id}",
 			"where not exists (select from q_after a where a.iid = any(x.after))")
 		w.chunk = waitsBehind
 		return w
