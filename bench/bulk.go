@@ -24,6 +24,9 @@ var bulkClients = []int{1, 8}
 
 func bulkName(what string, clients int) string { return fmt.Sprintf("bulk/%s/%d", what, clients) }
 
+// bulkWarmUp is shorter than warmUp: here a query is long, and there is no plan to make.
+const bulkWarmUp = 200 * time.Millisecond
+
 // bulk has clients run a query again and again.
 func (b *bench) bulk(ctx context.Context, p path, sql string, clients int) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.opt.seconds)*time.Second+time.Minute)
@@ -51,7 +54,7 @@ func (b *bench) bulk(ctx context.Context, p path, sql string, clients int) (samp
 	})
 }
 
-// repeat runs a query for some time, after the time of warmUp. The number is that of all runs.
+// repeat runs a query for some time, after bulkWarmUp. The number is that of all runs.
 func repeat(ctx context.Context, p path, sql string, d time.Duration) (n int64, tps float64, err error) {
 	conn, err := pgconn.Connect(ctx, p.dsn())
 	if err != nil {
@@ -73,7 +76,7 @@ func repeat(ctx context.Context, p path, sql string, d time.Duration) (n int64, 
 		return 0, 0, err
 	}
 	buf := make([]byte, 1<<16)
-	began := time.Now().Add(warmUp * time.Second)
+	began := time.Now().Add(bulkWarmUp)
 	counted := 0
 	for {
 		if err := ask(h.Conn, question, buf); err != nil {
@@ -83,7 +86,7 @@ func repeat(ctx context.Context, p path, sql string, d time.Duration) (n int64, 
 		now := time.Now()
 		switch {
 		case now.Before(began):
-		case counted == 0: // what began in the time of warmUp does not count
+		case counted == 0: // what began before does not count
 			began, counted = now, 1
 		case now.Sub(began) >= d:
 			return n, float64(counted) / now.Sub(began).Seconds(), nil

@@ -9,6 +9,7 @@ import (
 
 const (
 	trialSeconds = 1
+	trialClients = 8
 	fillAttempts = 4
 	// Messages a second for which a run is filled at least.
 	firstRateOne  = 20000
@@ -18,7 +19,7 @@ const (
 // form is a consuming statement written by hand: {q} is the table, {pick} says which rows, {n} how many.
 type form struct{ name, sql string }
 
-// handForms are the candidates; each cell takes the one that is fastest in a trial.
+// handForms are the candidates; each table and size takes the one that is fastest in a trial.
 var handForms = []form{
 	{"join on id", "delete from {q} using (select id from {q} x {pick} order by id limit {n} for update skip locked) y where {q}.id = y.id returning {q}.*;"},
 	{"join on ctid", "delete from {q} using (select ctid as tid from {q} x {pick} order by id limit {n} for update skip locked) y where {q}.ctid = y.tid returning {q}.*;"},
@@ -40,7 +41,8 @@ type consumer struct {
 	side   side
 	script string
 	batch  int64
-	rate   float64 // the throughput that the table is filled for; the highest one measured so far
+	rate   float64 // the throughput that the table is filled for: the highest one measured so far, before that a guess
+	known  bool    // rate was measured
 	asked  float64 // the throughput asked for; 0: as much as there can be
 }
 
@@ -53,7 +55,11 @@ func (b *bench) consume(ctx context.Context, c *consumer, mode string, clients, 
 			return s, err
 		}
 		if err == nil {
-			c.rate = max(c.rate, s.tps*float64(c.batch)) // the speed may depend on how full the table is
+			got := s.tps * float64(c.batch)
+			if c.known {
+				got = max(c.rate, got) // the speed may depend on how full the table is
+			}
+			c.rate, c.known = got, true
 			return s, nil
 		}
 		fill *= 2
@@ -111,7 +117,7 @@ func (b *bench) consumeCell(q queueSpec) *cell {
 		if byHand == nil {
 			return nil
 		}
-		note, err := b.chooseForm(ctx, byHand[0], q.mode, q.clients)
+		note, err := b.chooseForm(ctx, byHand[0])
 		for _, x := range byHand {
 			x.script, x.rate = byHand[0].script, byHand[0].rate
 		}
@@ -121,8 +127,13 @@ func (b *bench) consumeCell(q queueSpec) *cell {
 	return c
 }
 
-// chooseForm tries the hand-written forms and leaves the fastest in c.
-func (b *bench) chooseForm(ctx context.Context, c *consumer, mode string, clients int) (string, error) {
+// chooseForm leaves the fastest of the hand-written forms in c; the first time for a table and size it tries them, and tells of it.
+func (b *bench) chooseForm(ctx context.Context, c *consumer) (string, error) {
+	key := fmt.Sprintf("%s/%d", c.side.table, c.batch)
+	if best, ok := b.forms[key]; ok {
+		c.script = best.text(c.side.words, c.batch)
+		return "", nil
+	}
 	forms := handForms
 	if c.batch == 1 {
 		forms = append([]form{handFormOne}, forms...)
@@ -132,7 +143,7 @@ func (b *bench) chooseForm(ctx context.Context, c *consumer, mode string, client
 	var tried []string
 	for _, f := range forms {
 		c.script = f.text(c.side.words, c.batch)
-		s, err := b.consume(ctx, c, mode, clients, trialSeconds)
+		s, err := b.consume(ctx, c, "prepared", trialClients, trialSeconds)
 		if err != nil {
 			return "", fmt.Errorf("trying %s: %w", f.name, err)
 		}
@@ -141,6 +152,7 @@ func (b *bench) chooseForm(ctx context.Context, c *consumer, mode string, client
 			best, bestTPS = f, s.tps
 		}
 	}
+	b.forms[key] = best
 	c.script = best.text(c.side.words, c.batch)
 	return fmt.Sprintf("%s (trial: %s)", best.name, strings.Join(tried, ", ")), nil
 }

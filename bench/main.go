@@ -31,7 +31,8 @@ type bench struct {
 	opt   options
 	tools tools
 	stack *stack
-	say   io.Writer // progress
+	say   io.Writer       // progress
+	forms map[string]form // chosen by a trial, by table and number of messages
 }
 
 func main() {
@@ -111,7 +112,7 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // pgbouncer may run as another user
 		return false, err
 	}
-	b := &bench{opt: opt, tools: t, say: os.Stderr}
+	b := &bench{opt: opt, tools: t, say: os.Stderr, forms: map[string]form{}}
 	if b.tools.proxy, err = buildProxy(ctx, dir); err != nil {
 		return false, err
 	}

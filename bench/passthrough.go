@@ -30,9 +30,11 @@ func (b *bench) passCells() []*cell {
 	for _, mode := range protocols {
 		for _, clients := range passClients {
 			c := b.selectCell(passName(mode, clients), mode, clients, middle[0], middle[1])
-			direct := b.selectCell("", mode, clients, b.stack.direct).arms[0]
-			direct.short = true
-			c.arms = append(c.arms, direct)
+			if clients == 8 {
+				direct := b.selectCell("", mode, clients, b.stack.direct).arms[0]
+				direct.short = true
+				c.arms = append(c.arms, direct)
+			}
 			cells = append(cells, c)
 		}
 	}

@@ -63,8 +63,8 @@ func (r *report) markdown() string {
 		"The value is another one in each call, so under the simple protocol every text is new. All protocols and sizes are measured with 8 clients;\n"+
 		"other numbers of clients with prepared statements and one message at a time.")
 	r.queueTable(&b, "consume", "Consume", "The hand-written statement deletes from the same `q` the rows that\n"+
-		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial before\n"+
-		"the cell found fastest (below). The tables are filled and vacuumed before each run.")
+		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial with\n"+
+		"8 clients and prepared statements found fastest (below). The tables are filled and vacuumed before each run.")
 	r.workloadTable(&b)
 	r.dynTable(&b)
 	r.cpuTable(&b)
@@ -76,7 +76,7 @@ func (r *report) markdown() string {
 
 func (r *report) passTables(b *strings.Builder) {
 	r.passTable(b, "select", 2, "Pass-through", fmt.Sprintf("`pgbench -S`, scale %d, through pgbouncer in session mode and through the proxy. CPU is that of the\n"+
-		"process in the middle, in microseconds per transaction. Direct ran in the first %d of %d rounds.", scale, r.opt.rounds, r.opt.manyRounds()), "Protocol")
+		"process in the middle, in microseconds per transaction. Direct ran with 8 clients only, in the first %d of %d rounds.", scale, r.opt.rounds, r.opt.manyRounds()), "Protocol")
 	r.passTable(b, "tls", 2, "Pass-through with TLS", "The same with TLS from the client to the process in the middle; each has the cipher that it prefers.", "Protocol")
 	var queries []string
 	for _, q := range bulkQueries {

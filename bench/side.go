@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 )
 
 // Arms of queues.
@@ -32,7 +34,8 @@ func (b *bench) hand(w *workload, p path) side {
 	return side{name: name, path: p.to(w.hand.database), words: w.hand}
 }
 
-// arms are the sides that a workload is compared with; its own is called proxy.
+// sides are those that are compared for a workload; its own is called proxy. What plain has been compared with by hand directly, or what
+// nothing would change by hand, is left out.
 func (b *bench) sides(w *workload) []side {
 	ours, bouncer := b.ours(w), b.hand(w, b.stack.bouncer)
 	base := b.ours(plain)
@@ -69,12 +72,24 @@ func (b *bench) refill(ctx context.Context, s side, n int64) error {
 	return b.expect(ctx, s, n)
 }
 
-// add posts n messages.
+// add posts n messages, by two clients where they may come in any order.
 func (b *bench) add(ctx context.Context, s side, n int64) error {
-	for from := int64(1); from <= n; from += int64(s.chunk) {
-		if _, err := execSQL(ctx, s.path.dsn(), s.fill(from, min(from+int64(s.chunk)-1, n))); err != nil {
-			return fmt.Errorf("filling: %w", err)
-		}
+	clients := int64(2)
+	if s.inOrder {
+		clients = 1
+	}
+	errs := make([]error, clients)
+	var wg sync.WaitGroup
+	for client := range clients {
+		wg.Go(func() {
+			for from := 1 + client*s.chunk; from <= n && errs[client] == nil; from += clients * s.chunk {
+				_, errs[client] = execSQL(ctx, s.path.dsn(), s.fill(from, min(from+s.chunk-1, n)))
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("filling: %w", err)
 	}
 	return nil
 }

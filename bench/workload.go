@@ -31,7 +31,8 @@ type words struct {
 	held      string // query: how many messages can still be consumed
 	copies    int64  // rows that each message makes; 0: not checked, there are others
 	residents string // posts others than those that are counted; "": nothing
-	chunk     int    // messages posted by one statement when filling
+	chunk     int64  // messages posted by one statement when filling
+	inOrder   bool   // and one after another
 
 	before, values, after, end string             // post: before values after ROWS end
 	consume                    func(n int) string // of ours
@@ -137,13 +138,13 @@ var after = &workload{
 	name: "after",
 	ours: func() words {
 		w := ourWords(busyDatabase, "after", "'after'", plainValues+", hstore('consume_after', array[{prev}]::text), iid => {id}")
-		w.chunk = waitsBehind
+		w.chunk, w.inOrder = waitsBehind, true
 		return w
 	}(),
 	hand: func() words {
 		w := handWords("q_after", "data, after, iid", plainValues+", array[{prev}], {id}",
 			"where not exists (select from q_after a where a.iid = any(x.after))")
-		w.chunk = waitsBehind
+		w.chunk, w.inOrder = waitsBehind, true
 		return w
 	}(),
 }
