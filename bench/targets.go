@@ -130,6 +130,7 @@ func (r *report) reached(g goal) target {
 	}
 	return t
 }
+
 func (r *report) idleTargets() []target {
 	mem := target{what: "memory of an idle session", wanted: fmt.Sprintf("less than %d KiB", sessionTarget), figure: "-", state: "not measured"}
 	cpu := target{what: fmt.Sprintf("CPU of %d idle sessions", idleSessions), wanted: "none", figure: "-", state: "not measured"}
