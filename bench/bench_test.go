@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,11 +22,22 @@ tps = 1000.123456 (without initial connection time)
 `
 
 func TestParseSample(t *testing.T) {
-	s, err := parseSample(printed)
+	s, err := parseSample(printed, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.count != 2000 || s.tps != 1000.123456 || len(s.perSec) != 2 || s.perSec[1] != 999.5 {
+	if s.count != 2000 || s.tps != 999.5 || !slices.Equal(s.perSec, []float64{999.5}) {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// pgbench may end before it tells of the last second.
+func TestParseSampleFillsInTheLastSecond(t *testing.T) {
+	s, err := parseSample(printed, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.perSec, []float64{999.5, 0}) || s.tps != 499.75 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -33,20 +47,10 @@ func TestParseSampleRefuses(t *testing.T) {
 		"failures":  strings.Replace(printed, "transactions: 0 (", "transactions: 3 (", 1),
 		"nothing":   "pgbench: error: connection to server failed\n",
 		"no result": strings.Replace(printed, "processed: 2000", "processed: 0", 1),
+		"silence":   strings.ReplaceAll(printed, "progress:", ""),
 	} {
-		if s, err := parseSample(out); err == nil {
+		if s, err := parseSample(out, 1); err == nil {
 			t.Errorf("%s: got %+v and no error", name, s)
-		}
-	}
-}
-
-func TestMedian(t *testing.T) {
-	for _, c := range []struct {
-		values []float64
-		want   float64
-	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{3, 1, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}} {
-		if got := median(c.values); got != c.want {
-			t.Errorf("median(%v) = %v, want %v", c.values, got, c.want)
 		}
 	}
 }
@@ -62,25 +66,94 @@ func TestRatios(t *testing.T) {
 	}
 }
 
+// times makes samples that are so many times those of a base that changes from round to round.
+func times(factor float64, rounds int) []sample {
+	var out []sample
+	for i := range rounds {
+		f := factor * float64(100+10*(i%3))
+		out = append(out, sample{tps: f, cpu: f})
+	}
+	return out
+}
+
 func TestReportMarksWhatWasMissedAndWhatIsInvalid(t *testing.T) {
-	slow := map[string][]sample{"proxy": {{tps: 40}}, "pgbouncer": {{tps: 100}}, handName: {{tps: 100}}, "direct": {{tps: 100}}}
-	r := &report{cells: []*result{
-		{name: passName("simple", 8), samples: slow},
-		{name: queueCellName("consume", 1, "prepared", 8), err: errEmpty},
+	middle := func(proxy float64, rounds int) map[string][]sample {
+		return map[string][]sample{"proxy": times(proxy, rounds), "pgbouncer": times(1, rounds), "direct": times(2, 7)}
+	}
+	unsure := middle(1, 15)
+	for i := range 4 {
+		unsure["proxy"][i].tps *= 0.9 // so many low rounds that the interval begins there
+	}
+	queue := map[string][]sample{bouncerName: times(1, 7), handName: times(1, 7), plainName: times(1, 7), "proxy": times(0.8, 7)}
+	r := &report{opt: options{rounds: 7}, cells: []*result{
+		{name: passName("simple", 8), samples: middle(0.98, 15)},
+		{name: passName("simple", 64), samples: unsure},
+		{name: bulkName("copy", 1), samples: middle(1.5, 5)},
+		{name: queueSpec{plain, "post", 1, "prepared", 8}.name(), samples: queue},
+		{name: queueSpec{headers, "post", 1, "prepared", 8}.name(), samples: queue},
+		{name: queueSpec{plain, "consume", 1, "prepared", 8}.name(), err: errEmpty},
+		{name: cpuName("post", "simple"), samples: map[string][]sample{servedName: times(1.2, 7), forwardedName: times(1, 7)}},
+		{name: cpuName("post", "prepared"), samples: map[string][]sample{servedName: times(1.4, 7), forwardedName: times(1, 7)}},
 	}}
 	if r.valid() {
 		t.Error("a report with an invalid cell passes for valid")
 	}
 	text := r.markdown()
 	for _, want := range []string{
-		"| pass-through, simple, 8 clients | at least 0.9 of pgbouncer | 0.400 | **MISSED** |",
-		"| consume, 1 at a time, prepared, 8 clients | at least 0.5 of hand-written | - | **INVALID** |",
+		"| pass-through, simple, 8 clients | at least 0.97 of pgbouncer, with 95 % confidence | 0.98 (0.98 to 0.98) | reached |",
+		"| pass-through, simple, 64 clients | at least 0.97 of pgbouncer, with 95 % confidence | 1.00 (0.90 to 1.00) | **MISSED** |",
+		"| pass-through, COPY out of 20,000 accounts, 2 MB, clients: 1 | at least 0.97 of pgbouncer, with 95 % confidence | 1.50 (1.50 to 1.50) | too few rounds |",
+		"| post, 1 at a time, prepared, 8 clients | at least 0.90 of hand-written, pgbouncer | 0.80 (0.80 to 0.80) | **MISSED** |",
+		"| post, 1 at a time, prepared, 8 clients | at least 0.75 of hand-written | 0.80 (0.80 to 0.80) | reached |",
+		"| headers and iid given: post, 1 at a time, prepared, 8 clients | at least 0.95 of proxy, plain | 0.80 (0.80 to 0.80) | **MISSED** |",
+		"| consume, 1 at a time, prepared, 8 clients | at least 0.90 of hand-written, pgbouncer | - | **INVALID** |",
+		"| processor time of post from the cache, simple | at most 1.30 of forwarded | 1.20 (1.20 to 1.20) | reached |",
+		"| processor time of post from the cache, prepared | at most 1.30 of forwarded | 1.40 (1.40 to 1.40) | **MISSED** |",
 		"| memory of an idle session | less than 64 KiB | - | not measured |",
 		"**INVALID: the queue ran empty**",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)
 		}
+	}
+}
+
+// Each target names a cell and two arms that the program has; else it would never be measured.
+func TestGoalsHaveCells(t *testing.T) {
+	b := &bench{stack: &stack{direct: path{name: "direct"}, bouncer: path{name: "pgbouncer", pid: 1}, proxy: path{name: "proxy", pid: 1}}}
+	arms := map[string][]string{}
+	for _, c := range b.cells() {
+		if arms[c.name] != nil {
+			t.Errorf("two cells are called %s", c.name)
+		}
+		for _, a := range c.arms {
+			if !a.short {
+				arms[c.name] = append(arms[c.name], a.name)
+			}
+		}
+	}
+	for _, g := range goals() {
+		if !slices.Contains(arms[g.cell], g.arm) || !slices.Contains(arms[g.cell], g.base) {
+			t.Errorf("%s: %s has not both %q and %q in all rounds", g.what, g.cell, g.arm, g.base)
+		}
+	}
+}
+
+// The order changes from round to round, and what is in no target runs in the first ones only.
+func TestRoundsAlternate(t *testing.T) {
+	var ran []string
+	c := &cell{name: "x", many: true}
+	for _, a := range []arm{{name: "a"}, {name: "b"}, {name: "c", short: true}} {
+		a.run = func(context.Context) (sample, error) {
+			ran = append(ran, a.name)
+			return sample{tps: 1}, nil
+		}
+		c.arms = append(c.arms, a)
+	}
+	b := &bench{opt: options{rounds: 2}, say: io.Discard}
+	r := b.run(t.Context(), c)
+	if got := strings.Join(ran, ""); got != "abccbaabbaab" || r.err != nil {
+		t.Errorf("ran %s, error %v", got, r.err)
 	}
 }
 

@@ -3,20 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 )
 
 // arm is one of the ways compared in a cell.
 type arm struct {
-	name string
-	run  func(ctx context.Context) (sample, error)
+	name  string
+	run   func(ctx context.Context) (sample, error)
+	short bool // in a cell of many rounds it runs in the first ones only: it is in no target
 }
 
 // cell is one comparison. Its name is group/what/protocol/clients.
 type cell struct {
 	name    string
 	arms    []arm
+	many    bool                                     // runs manyRounds times
 	prepare func(ctx context.Context, c *cell) error // may be nil; not measured
 	note    string                                   // what prepare says about the cell, for the report
 }
@@ -45,8 +46,19 @@ func (b *bench) run(ctx context.Context, c *cell) *result {
 		}
 	}
 	r.note = c.note
-	for range b.opt.rounds {
-		for _, a := range c.arms {
+	rounds := b.opt.rounds
+	if c.many {
+		rounds = b.opt.manyRounds()
+	}
+	for round := range rounds {
+		for i := range c.arms {
+			a := c.arms[i]
+			if round%2 == 1 { // the other way round, so that what drifts favours nobody
+				a = c.arms[len(c.arms)-1-i]
+			}
+			if a.short && round >= b.opt.rounds {
+				continue
+			}
 			s, err := a.run(ctx)
 			if err != nil {
 				return fail(fmt.Errorf("%s: %w", a.name, err))
@@ -80,25 +92,22 @@ func (r *result) each(arm string, f func(sample) float64) []float64 {
 
 // ratios are those of two arms' throughput, round by round.
 func (r *result) ratios(arm, base string) []float64 {
+	return r.ratiosOf(arm, base, func(s sample) float64 { return s.tps })
+}
+
+// cpuRatios are those of the processor time of the process in the middle per transaction.
+func (r *result) cpuRatios(arm, base string) []float64 {
+	return r.ratiosOf(arm, base, func(s sample) float64 { return s.cpu })
+}
+
+func (r *result) ratiosOf(arm, base string, f func(sample) float64) []float64 {
 	var out []float64
 	for i, s := range r.samples[arm] {
 		if i < len(r.samples[base]) {
-			out = append(out, s.tps/r.samples[base][i].tps)
+			out = append(out, f(s)/f(r.samples[base][i]))
 		}
 	}
 	return out
-}
-
-// median is 0 for no values.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	v := slices.Sorted(slices.Values(values))
-	if n := len(v); n%2 == 0 {
-		return (v[n/2-1] + v[n/2]) / 2
-	}
-	return v[len(v)/2]
 }
 
 // part is the n-th part of a cell's name.

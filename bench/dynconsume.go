@@ -20,17 +20,7 @@ func dynProtocols(form string) []string {
 	if form == "parameter" {
 		return []string{"prepared"}
 	}
-	return queueProtocols
-}
-
-func dynNames() []string {
-	var names []string
-	for _, form := range dynForms {
-		for _, mode := range dynProtocols(form) {
-			names = append(names, dynCellName(form, mode))
-		}
-	}
-	return names
+	return []string{"simple", "prepared"}
 }
 
 // dynCells compare dyn_consume with consume, both through the proxy.
@@ -50,8 +40,8 @@ func (b *bench) dynCell(form, mode string) *cell {
 		script = fmt.Sprintf("select * from mbus4.dyn_consume('%s', '%s');", queueName, strings.ReplaceAll(dynSelector, "'", "''"))
 	}
 	c := &cell{name: dynCellName(form, mode)}
-	for _, x := range []struct{ name, script string }{{"consume", ourConsume(1)}, {"dyn_consume", script}} {
-		arm1 := &consumer{side: b.ours(), batch: 1, rate: firstRateOne / 2, script: x.script}
+	for _, x := range []struct{ name, script string }{{"consume", plain.ours.consume(1)}, {"dyn_consume", script}} {
+		arm1 := &consumer{side: b.ours(plain), batch: 1, rate: firstRateOne / 2, script: x.script}
 		c.arms = append(c.arms, arm{name: x.name, run: func(ctx context.Context) (sample, error) {
 			return b.consume(ctx, arm1, mode, 8, b.opt.seconds)
 		}})

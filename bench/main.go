@@ -31,7 +31,8 @@ type bench struct {
 	opt   options
 	tools tools
 	stack *stack
-	say   io.Writer // progress
+	say   io.Writer       // progress
+	forms map[string]form // chosen by a trial, by table and number of messages
 }
 
 func main() {
@@ -68,8 +69,8 @@ func parseFlags(args []string) (options, error) {
 	var opt options
 	var only string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.IntVar(&opt.seconds, "seconds", 5, "length of one run of one arm, in `seconds`")
-	f.IntVar(&opt.rounds, "rounds", 3, "`number` of runs of each arm")
+	f.IntVar(&opt.seconds, "seconds", 1, "length of one run of one arm, in `seconds`, after one to warm up")
+	f.IntVar(&opt.rounds, "rounds", 7, "`number` of runs of each arm; of pass-through twice as many and one")
 	f.StringVar(&only, "only", "", "`regexp` of the names of the cells to run, such as ^post/.*/prepared; prints only, unless -out is given")
 	f.StringVar(&opt.out, "out", "", "`file` to write, - for printing only (default "+defaultOut+")")
 	if err := f.Parse(args); err != nil {
@@ -111,7 +112,7 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // pgbouncer may run as another user
 		return false, err
 	}
-	b := &bench{opt: opt, tools: t, say: os.Stderr}
+	b := &bench{opt: opt, tools: t, say: os.Stderr, forms: map[string]form{}}
 	if b.tools.proxy, err = buildProxy(ctx, dir); err != nil {
 		return false, err
 	}
@@ -142,7 +143,8 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 
 // loaded runs the cells that measure throughput, all on one Postgres.
 func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
-	if !b.anyWanted(slices.Concat(passNames(), queueNames(), dynNames(), []string{snapshotName})) {
+	b.stack = &stack{} // for the names of the cells
+	if !b.wanted(snapshotName) && !slices.ContainsFunc(b.cells(), func(c *cell) bool { return b.wanted(c.name) }) {
 		return nil
 	}
 	fmt.Fprintln(b.say, "starting Postgres, pgbouncer and mbusproxy")
@@ -154,7 +156,7 @@ func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 	if err := b.fixtures(ctx); err != nil {
 		return err
 	}
-	for _, c := range slices.Concat(b.passCells(), b.queueCells(), b.dynCells()) {
+	for _, c := range b.cells() {
 		if b.wanted(c.name) {
 			r.cells = append(r.cells, b.run(ctx, c))
 			if ctx.Err() != nil {
@@ -172,14 +174,12 @@ func (b *bench) wanted(name string) bool {
 	return b.opt.only == nil || b.opt.only.MatchString(name)
 }
 
-func (b *bench) anyWanted(names []string) bool {
-	for _, name := range names {
-		if b.wanted(name) {
-			return true
-		}
-	}
-	return false
+func (b *bench) cells() []*cell {
+	return slices.Concat(b.passCells(), b.queueCells(), b.dynCells(), b.cpuCells())
 }
+
+// manyRounds is for the cells whose target needs a narrow interval.
+func (o options) manyRounds() int { return 2*o.rounds + 1 }
 
 // command is the command line of this run.
 func (o options) command() string {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -16,28 +18,35 @@ var (
 	passClients = []int{1, 8, 64}
 )
 
-func passNames() []string {
-	var names []string
-	for _, mode := range protocols {
-		for _, n := range passClients {
-			names = append(names, passName(mode, n))
-		}
-	}
-	return names
-}
-
 func passName(mode string, clients int) string { return fmt.Sprintf("select/%s/%d", mode, clients) }
 
-// passCells are `pgbench -S` direct, through pgbouncer and through the proxy: what a session pays
-// that has nothing to do with mbus4.
+func tlsName(mode string) string { return "tls/" + mode + "/8" }
+
+// passCells are what a session pays that has nothing to do with mbus4: `pgbench -S` direct, through pgbouncer and through the proxy;
+// the same with TLS from the client to the one in the middle; and much data.
 func (b *bench) passCells() []*cell {
 	var cells []*cell
+	middle := []path{b.stack.bouncer, b.stack.proxy}
 	for _, mode := range protocols {
 		for _, clients := range passClients {
-			c := &cell{name: passName(mode, clients)}
-			for _, p := range []path{b.stack.direct, b.stack.bouncer, b.stack.proxy} {
+			c := b.selectCell(passName(mode, clients), mode, clients, middle[0], middle[1])
+			if clients == 8 {
+				direct := b.selectCell("", mode, clients, b.stack.direct).arms[0]
+				direct.short = true
+				c.arms = append(c.arms, direct)
+			}
+			cells = append(cells, c)
+		}
+	}
+	for _, mode := range protocols {
+		cells = append(cells, b.selectCell(tlsName(mode), mode, 8, middle[0].withTLS(), middle[1].withTLS()))
+	}
+	for _, q := range bulkQueries {
+		for _, clients := range bulkClients {
+			c := &cell{name: bulkName(q.name, clients), many: true}
+			for _, p := range middle {
 				c.arms = append(c.arms, arm{name: p.name, run: func(ctx context.Context) (sample, error) {
-					return b.pgbench(ctx, p, load{mode: mode, clients: clients, seconds: b.opt.seconds})
+					return b.bulk(ctx, p, q.sql, clients)
 				}})
 			}
 			cells = append(cells, c)
@@ -46,24 +55,32 @@ func (b *bench) passCells() []*cell {
 	return cells
 }
 
-// fixtures makes what the wanted cells work on.
-func (b *bench) fixtures(ctx context.Context) error {
-	if b.anyWanted(passNames()) {
-		fmt.Fprintf(b.say, "filling pgbench's tables, scale %d\n", scale)
-		cmd := exec.CommandContext(ctx, b.tools.pgbench, "-i", "-q", "-s", strconv.Itoa(scale),
-			"-h", loopback, "-p", strconv.Itoa(b.stack.direct.port), "-U", "postgres", database)
-		cmd.Env = cleanEnv()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("filling pgbench's tables: %w: %s", err, complaint(string(out)))
-		}
+func (b *bench) selectCell(name, mode string, clients int, paths ...path) *cell {
+	c := &cell{name: name, many: true}
+	for _, p := range paths {
+		c.arms = append(c.arms, arm{name: p.name, run: func(ctx context.Context) (sample, error) {
+			return b.pgbench(ctx, p, load{mode: mode, clients: clients, seconds: b.opt.seconds})
+		}})
 	}
-	if b.anyWanted(slices.Concat(queueNames(), dynNames(), []string{snapshotName})) {
-		if _, err := execSQL(ctx, b.stack.proxy.dsn(), "select mbus4.create_queue('"+queueName+"', 1)"); err != nil {
-			return fmt.Errorf("making the queue: %w", err)
-		}
-		if _, err := execSQL(ctx, b.stack.direct.dsn(), handTable); err != nil {
-			return fmt.Errorf("making the plain table: %w", err)
-		}
+	return c
+}
+
+// fixtures makes what the cells work on.
+func (b *bench) fixtures(ctx context.Context) error {
+	fmt.Fprintf(b.say, "filling pgbench's tables, scale %d\n", scale)
+	cmd := exec.CommandContext(ctx, b.tools.pgbench, "-i", "-q", "-s", strconv.Itoa(scale), b.stack.direct.dsn())
+	cmd.Env = cleanEnv()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("filling pgbench's tables: %w: %s", err, complaint(string(out)))
+	}
+	var errs []error
+	for _, database := range slices.Sorted(maps.Keys(ourFixtures)) {
+		_, err := execSQL(ctx, b.stack.proxy.to(database).dsn(), ourFixtures[database])
+		errs = append(errs, err)
+	}
+	_, err := execSQL(ctx, b.stack.direct.dsn(), handFixtures)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return fmt.Errorf("making queues and tables: %w", err)
 	}
 	return nil
 }

@@ -15,18 +15,22 @@ import (
 
 // load is what pgbench is to do.
 type load struct {
-	script   string // its own script; "": the built-in select-only one
-	mode     string // simple, extended or prepared
-	clients  int
-	seconds  int
-	progress bool // print the throughput of every second
+	script  string // its own script; "": the built-in select-only one
+	mode    string // simple, extended or prepared
+	clients int
+	seconds int
+	rate    float64 // transactions a second that are asked for; 0: as many as there can be
 }
+
+// warmUp is how many seconds at the beginning of each run do not count: new server processes fill their caches and plan
+// prepared statements, which sessions behind pgbouncer find done by those before them.
+const warmUp = 1
 
 // sample is what one run of one arm gave.
 type sample struct {
-	tps     float64
-	count   int64     // transactions
-	perSec  []float64 // tps of each second, when asked for
+	tps     float64   // without the time of warmUp
+	count   int64     // all transactions
+	perSec  []float64 // tps of each second that counts
 	cpu     float64   // microseconds of the process in the middle per transaction; 0: none
 	batches int64     // messages per transaction, for the cells of queues
 }
@@ -34,11 +38,11 @@ type sample struct {
 // pgbench runs a load through p.
 func (b *bench) pgbench(ctx context.Context, p path, l load) (sample, error) {
 	args := []string{
-		"-n", "-h", loopback, "-p", strconv.Itoa(p.port), "-U", "postgres", "-M", l.mode,
-		"-c", strconv.Itoa(l.clients), "-j", strconv.Itoa(min(2, l.clients)), "-T", strconv.Itoa(l.seconds),
+		"-n", "-M", l.mode, "-P", "1",
+		"-c", strconv.Itoa(l.clients), "-j", strconv.Itoa(min(2, l.clients)), "-T", strconv.Itoa(warmUp + l.seconds),
 	}
-	if l.progress {
-		args = append(args, "-P", "1")
+	if l.rate > 0 {
+		args = append(args, "-R", fmt.Sprintf("%.0f", l.rate))
 	}
 	if l.script == "" {
 		args = append(args, "-S")
@@ -48,34 +52,41 @@ func (b *bench) pgbench(ctx context.Context, p path, l load) (sample, error) {
 			return sample{}, err
 		}
 		defer func() { _ = os.RemoveAll(filepath.Dir(file)) }()
-		args = append(args, "-D", "selector="+dynSelector, "-f", file)
+		args = append(args, "-D", "selector="+dynSelector, "-D", "queue="+queueName, "-D", "n=0", "-D", "salt=0", "-f", file)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(l.seconds)*time.Second+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.tools.pgbench, append(args, database)...)
+	cmd := exec.CommandContext(ctx, b.tools.pgbench, append(args, p.dsn())...)
 	cmd.Env = cleanEnv()
-	var before, after time.Duration
-	var err error
-	if p.pid != 0 {
-		if before, err = cpuTime(p.pid); err != nil {
-			return sample{}, err
+	s, err := p.timed(func() (sample, error) {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return sample{}, fmt.Errorf("%w: %s", err, complaint(string(out)))
 		}
-	}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return sample{}, fmt.Errorf("pgbench through %s: %w: %s", p.name, err, complaint(string(out)))
-	}
-	s, err := parseSample(string(out))
+		return parseSample(string(out), l.seconds)
+	})
 	if err != nil {
 		return s, fmt.Errorf("pgbench through %s: %w", p.name, err)
 	}
-	if p.pid != 0 {
-		if after, err = cpuTime(p.pid); err != nil {
-			return s, err
-		}
-		s.cpu = float64((after - before).Microseconds()) / float64(s.count)
-	}
 	return s, nil
+}
+
+// timed adds the processor time of the process in the middle to what run gives.
+func (p path) timed(run func() (sample, error)) (sample, error) {
+	if p.pid == 0 {
+		return run()
+	}
+	before, err := cpuTime(p.pid)
+	if err != nil {
+		return sample{}, err
+	}
+	s, err := run()
+	if err != nil {
+		return s, err
+	}
+	after, err := cpuTime(p.pid)
+	s.cpu = float64((after - before).Nanoseconds()) / 1000 / float64(s.count)
+	return s, err
 }
 
 func writeScript(text string) (string, error) {
@@ -93,15 +104,14 @@ func writeScript(text string) (string, error) {
 var (
 	countLine    = regexp.MustCompile(`(?m)^number of transactions actually processed: (\d+)`)
 	failedLine   = regexp.MustCompile(`(?m)^number of failed transactions: (\d+)`)
-	tpsLine      = regexp.MustCompile(`(?m)^tps = ([0-9.]+) \(without initial connection time\)`)
 	progressLine = regexp.MustCompile(`(?m)^progress: [0-9.]+ s, ([0-9.]+) tps`)
 )
 
-// parseSample reads what pgbench 14 and newer print.
-func parseSample(out string) (sample, error) {
+// parseSample reads what pgbench 14 and newer print of a run whose last so many seconds count.
+func parseSample(out string, seconds int) (sample, error) {
 	var s sample
-	n, t := countLine.FindStringSubmatch(out), tpsLine.FindStringSubmatch(out)
-	if n == nil || t == nil {
+	n := countLine.FindStringSubmatch(out)
+	if n == nil {
 		return s, fmt.Errorf("no result in its output: %s", complaint(out))
 	}
 	if f := failedLine.FindStringSubmatch(out); f != nil && f[1] != "0" {
@@ -111,16 +121,24 @@ func parseSample(out string) (sample, error) {
 	var err error
 	s.count, err = strconv.ParseInt(n[1], 10, 64)
 	errs = append(errs, err)
-	s.tps, err = strconv.ParseFloat(t[1], 64)
-	errs = append(errs, err)
+	told := 0.0
 	for _, m := range progressLine.FindAllStringSubmatch(out, -1) {
 		tps, err := strconv.ParseFloat(m[1], 64)
 		errs = append(errs, err)
 		s.perSec = append(s.perSec, tps)
+		told += tps
 	}
 	if err := errors.Join(errs...); err != nil {
 		return s, err
 	}
+	switch missing := warmUp + seconds - len(s.perSec); {
+	case missing == 1: // it may end before it tells of the last second
+		s.perSec = append(s.perSec, max(float64(s.count)-told, 0))
+	case missing > 1:
+		return s, fmt.Errorf("it told of %d seconds, not %d", len(s.perSec), warmUp+seconds)
+	}
+	s.perSec = s.perSec[warmUp : warmUp+seconds]
+	s.tps = mean(s.perSec)
 	if s.count == 0 || s.tps == 0 {
 		return s, errors.New("no transaction in the time given")
 	}

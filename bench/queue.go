@@ -6,84 +6,95 @@ import (
 )
 
 var (
-	batches        = []int{1, 100}
-	queueClients   = []int{1, 8}
-	queueProtocols = []string{"prepared", "simple"}
+	actions   = []string{"post", "consume"}
+	batches   = []int{1, 100}
+	workloads = []*workload{plain, headers, busy, named, fan, after}
 )
 
-func queueNames() []string {
-	var names []string
-	for _, what := range []string{"post", "consume"} {
+// queueSpec is what a cell of queues measures.
+type queueSpec struct {
+	work    *workload
+	action  string
+	batch   int
+	mode    string
+	clients int
+}
+
+// name is post/BATCH/PROTOCOL/CLIENTS, post-WORKLOAD/BATCH/… for others than the plain one; or the same of consume.
+func (q queueSpec) name() string {
+	what := q.action
+	if q.work.name != "" {
+		what += "-" + q.work.name
+	}
+	return fmt.Sprintf("%s/%d/%s/%d", what, q.batch, q.mode, q.clients)
+}
+
+// queueSpecs are all cells of queues: all protocols and sizes with 8 clients; other numbers of clients, and other workloads, one
+// message at a time, by the protocols that matter to them.
+func queueSpecs() []queueSpec {
+	var specs []queueSpec
+	for _, action := range actions {
 		for _, batch := range batches {
-			for _, mode := range queueProtocols {
-				for _, clients := range queueClients {
-					names = append(names, queueCellName(what, batch, mode, clients))
-				}
+			for _, mode := range protocols {
+				specs = append(specs, queueSpec{plain, action, batch, mode, 8})
 			}
 		}
 	}
-	return names
+	for _, action := range actions {
+		for _, clients := range []int{1, 32} {
+			specs = append(specs, queueSpec{plain, action, 1, "prepared", clients})
+		}
+	}
+	for _, w := range workloads[1:] {
+		for _, action := range actions {
+			for _, mode := range workloadProtocols(w) {
+				specs = append(specs, queueSpec{w, action, 1, mode, 8})
+			}
+		}
+	}
+	return specs
 }
 
-func queueCellName(what string, batch int, mode string, clients int) string {
-	return fmt.Sprintf("%s/%d/%s/%d", what, batch, mode, clients)
+// workloadProtocols has the simple protocol where there is a target to hold.
+func workloadProtocols(w *workload) []string {
+	if w == headers || w == busy {
+		return []string{"simple", "prepared"}
+	}
+	return []string{"prepared"}
 }
 
-// queueCells are post and consume through the proxy and by hand-written SQL directly.
 func (b *bench) queueCells() []*cell {
 	var cells []*cell
-	for _, batch := range batches {
-		for _, mode := range queueProtocols {
-			for _, clients := range queueClients {
-				cells = append(cells, b.postCell(batch, mode, clients))
-			}
-		}
-	}
-	for _, batch := range batches {
-		for _, mode := range queueProtocols {
-			for _, clients := range queueClients {
-				cells = append(cells, b.consumeCell(batch, mode, clients))
-			}
+	for _, q := range queueSpecs() {
+		if q.action == "post" {
+			cells = append(cells, b.postCell(q))
+		} else {
+			cells = append(cells, b.consumeCell(q))
 		}
 	}
 	return cells
 }
 
-// The value differs from call to call, as it does in applications: under the simple protocol every text is new.
-const newValue = "\\set n random(1, 1000000000)\n"
-
-func ourPost(batch int) string {
-	if batch == 1 {
-		return newValue + "select mbus4.post('" + queueName + "', hstore('n', :n::text));"
-	}
-	return newValue + fmt.Sprintf("select mbus4.post('%s', hstore('n', (g + :n)::text)) from generate_series(1, %d) g;", queueName, batch)
-}
-
-// handPost gives the ids back, as post gives the iids.
-func handPost(batch int) string {
-	if batch == 1 {
-		return newValue + "insert into q(data) values (hstore('n', :n::text)) returning id;"
-	}
-	return newValue + fmt.Sprintf("insert into q(data) select hstore('n', (g + :n)::text) from generate_series(1, %d) g returning id;", batch)
-}
-
-func (b *bench) postCell(batch int, mode string, clients int) *cell {
-	c := &cell{name: queueCellName("post", batch, mode, clients)}
-	for _, x := range []struct {
-		side   side
-		script string
-	}{{b.hand(), handPost(batch)}, {b.ours(), ourPost(batch)}} {
-		c.arms = append(c.arms, arm{name: x.side.name, run: func(ctx context.Context) (sample, error) {
-			if err := b.refill(ctx, x.side, 0); err != nil {
-				return sample{}, err
-			}
-			s, err := b.pgbench(ctx, x.side.path, load{script: x.script, mode: mode, clients: clients, seconds: b.opt.seconds})
-			if err != nil {
-				return s, err
-			}
-			s.batches = int64(batch)
-			return s, b.expect(ctx, x.side, s.count*s.batches)
+func (b *bench) postCell(q queueSpec) *cell {
+	c := &cell{name: q.name()}
+	for _, s := range b.sides(q.work) {
+		c.arms = append(c.arms, arm{name: s.name, run: func(ctx context.Context) (sample, error) {
+			return b.post(ctx, s, q.batch, load{mode: q.mode, clients: q.clients, seconds: b.opt.seconds})
 		}})
 	}
 	return c
+}
+
+// post runs a load that posts, into an empty table.
+func (b *bench) post(ctx context.Context, on side, batch int, l load) (sample, error) {
+	if err := b.refill(ctx, on, 0); err != nil {
+		return sample{}, err
+	}
+	l.script = on.post(batch)
+	s, err := b.pgbench(ctx, on.path, l)
+	if err != nil {
+		return s, err
+	}
+	s.batches = int64(batch)
+	return s, b.expect(ctx, on, s.count*s.batches)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -32,9 +31,9 @@ func (r *report) valid() bool {
 const preamble = `# Benchmark
 
 Written by ` + "`make bench`" + `; do not edit. The arms of a line ran in turns within one run on one machine,
-which Postgres, pgbench and whatever stands between them share. Throughput is in transactions a
-second, the median of the rounds; a ratio is the median of the rounds' ratios, with the lowest and
-the highest behind it.
+which Postgres, pgbench and whatever stands between them share; every second round the other way round. Throughput is in transactions a
+second, the median of the rounds; the first second of each run does not count. A ratio is the median of the rounds' ratios; behind it
+its 95 % confidence interval, by order statistics, which holds for any distribution. With fewer than six rounds there is none, and the extremes stand there.
 
 `
 
@@ -57,66 +56,134 @@ func (r *report) markdown() string {
 	}
 	table(&b, 4, rows)
 
-	r.passTable(&b)
+	r.passTables(&b)
 	r.queueTable(&b, "post", "Post", "The hand-written statement inserts into\n"+
 		"`q(id bigserial primary key, added timestamptz default now(), data hstore)` and gives\n"+
 		"the id back; `mbus4.post` makes a row for each consumer, findable by its iid, and gives the iid back.\n"+
-		"The value is another one in each call, so under the simple protocol every text is new.")
+		"The value is another one in each call, so under the simple protocol every text is new. All protocols and sizes are measured with 8 clients;\n"+
+		"other numbers of clients with prepared statements and one message at a time.")
 	r.queueTable(&b, "consume", "Consume", "The hand-written statement deletes from the same `q` the rows that\n"+
-		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial before\n"+
-		"the cell found fastest (below). The tables are filled and vacuumed before each run.")
+		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial with\n"+
+		"8 clients and prepared statements found fastest (below). The tables are filled and vacuumed before each run.")
+	r.workloadTable(&b)
 	r.dynTable(&b)
+	r.cpuTable(&b)
 	r.snapshotTable(&b)
 	r.idleTable(&b)
 	r.semaphoreTable(&b)
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-func (r *report) passTable(b *strings.Builder) {
-	rows := [][]string{{"Protocol", "Clients", "direct", "pgbouncer", "proxy", "proxy / pgbouncer", "proxy / direct", "CPU µs, pgbouncer", "CPU µs, proxy"}}
-	for _, c := range r.group("select") {
+func (r *report) passTables(b *strings.Builder) {
+	r.passTable(b, "select", 2, "Pass-through", fmt.Sprintf("`pgbench -S`, scale %d, through pgbouncer in session mode and through the proxy. CPU is that of the\n"+
+		"process in the middle, in microseconds per transaction. Direct ran with 8 clients only, in the first %d of %d rounds.", scale, r.opt.rounds, r.opt.manyRounds()), "Protocol")
+	r.passTable(b, "tls", 2, "Pass-through with TLS", "The same with TLS from the client to the process in the middle; each has the cipher that it prefers.", "Protocol")
+	var queries []string
+	for _, q := range bulkQueries {
+		queries = append(queries, fmt.Sprintf("%s: %s", q.name, q.about))
+	}
+	r.passTable(b, "bulk", 2, "Pass-through of much data", "A client that only reads, without libpq, asks again and again. "+strings.Join(queries, "; ")+".", "What")
+}
+
+func (r *report) passTable(b *strings.Builder, group string, left int, title, text, first string) {
+	rows := [][]string{{first, "Clients", "direct", "pgbouncer", "proxy", "proxy / pgbouncer", "proxy / direct", "CPU µs, pgbouncer", "CPU µs, proxy"}}
+	for _, c := range r.group(group) {
 		row := []string{c.part(1), c.part(2)}
 		if c.err != nil {
 			rows = append(rows, append(row, "**"+c.err.Error()+"**"))
 			continue
 		}
 		rows = append(rows, append(row,
-			fmt.Sprintf("%.0f", c.tps("direct")), fmt.Sprintf("%.0f", c.tps("pgbouncer")), fmt.Sprintf("%.0f", c.tps("proxy")),
+			c.shown("direct"), c.shown("pgbouncer"), c.shown("proxy"),
 			spread(c.ratios("proxy", "pgbouncer")), spread(c.ratios("proxy", "direct")),
 			fmt.Sprintf("%.1f", c.cpu("pgbouncer")), fmt.Sprintf("%.1f", c.cpu("proxy"))))
 	}
-	if len(rows) == 1 {
-		return
-	}
-	fmt.Fprintf(b, "## Pass-through\n\n`pgbench -S`, scale %d, through pgbouncer in session mode and through the proxy. CPU is that of the\nprocess in the middle, in microseconds per transaction.\n\n", scale)
-	table(b, 2, rows)
+	section(b, title, text, left, rows)
 }
 
-func (r *report) queueTable(b *strings.Builder, group, title, text string) {
-	rows := [][]string{{"At a time", "Protocol", "Clients", handName, "proxy", "proxy, messages", "proxy / " + handName, "CPU µs, proxy"}}
-	var notes []string
-	for _, c := range r.group(group) {
-		row := []string{c.part(1), c.part(2), c.part(3)}
-		if c.note != "" {
-			notes = append(notes, fmt.Sprintf("- %s: %s", c.name, c.note))
-		}
-		if c.err != nil {
-			rows = append(rows, append(row, "**"+c.err.Error()+"**"))
-			continue
-		}
-		batch := float64(c.samples["proxy"][0].batches)
-		rows = append(rows, append(row,
-			fmt.Sprintf("%.0f", c.tps(handName)), fmt.Sprintf("%.0f", c.tps("proxy")), fmt.Sprintf("%.0f", batch*c.tps("proxy")),
-			spread(c.ratios("proxy", handName)), fmt.Sprintf("%.1f", c.cpu("proxy"))))
-	}
+// section writes a table of cells, where there are any.
+func section(b *strings.Builder, title, text string, left int, rows [][]string) {
 	if len(rows) == 1 {
 		return
 	}
 	fmt.Fprintf(b, "## %s\n\n%s\n\n", title, text)
-	table(b, 3, rows)
+	table(b, left, rows)
+}
+
+// shown is the throughput of an arm, if it ran.
+func (r *result) shown(arm string) string {
+	if r.samples[arm] == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", r.tps(arm))
+}
+
+func (r *report) queueTable(b *strings.Builder, group, title, text string) {
+	rows := [][]string{{"At a time", "Protocol", "Clients", handName, bouncerName, "proxy", "proxy, messages", "proxy / " + bouncerName, "proxy / " + handName, "CPU µs, pgbouncer", "CPU µs, proxy"}}
+	for _, c := range r.group(group) {
+		row := []string{c.part(1), c.part(2), c.part(3)}
+		if c.err != nil {
+			rows = append(rows, append(row, "**"+c.err.Error()+"**"))
+			continue
+		}
+		batch := float64(c.samples[proxyName][0].batches)
+		rows = append(rows, append(row,
+			c.shown(handName), c.shown(bouncerName), c.shown(proxyName), fmt.Sprintf("%.0f", batch*c.tps(proxyName)),
+			spread(c.ratios(proxyName, bouncerName)), spread(c.ratios(proxyName, handName)),
+			fmt.Sprintf("%.1f", c.cpu(bouncerName)), fmt.Sprintf("%.1f", c.cpu(proxyName))))
+	}
+	section(b, title, text, 3, rows)
+	r.notes(b, group)
+}
+
+// notes tells of the trials of a group.
+func (r *report) notes(b *strings.Builder, groups ...string) {
+	var notes []string
+	for _, group := range groups {
+		for _, c := range r.group(group) {
+			if c.note != "" {
+				notes = append(notes, fmt.Sprintf("- %s: %s", c.name, c.note))
+			}
+		}
+	}
 	if notes != nil {
 		fmt.Fprintf(b, "Hand-written forms, with the transactions a second of the trial:\n\n%s\n\n", strings.Join(notes, "\n"))
 	}
+}
+
+const workloadText = `One message at a time, 8 clients; with prepared statements, and where there is a target with the simple protocol, too.
+Plain is the plain queue in its own database, in the same rounds.
+
+- headers: each message has headers and an iid of its own; by hand they are columns, the iid unique.
+- busy: a plain queue in a database with a queue with 10 consumers of which 5 have selectors, one with
+  dependencies (1,000 messages that wait), and triggers between others. By hand nothing would change.
+- named: the queue's name is a parameter; by hand it is a column, and the key begins with it.
+- fan: in the same database, the queue with 10 consumers. Each message is for 6 of them; consuming is for one without a selector. By hand
+  there is a row for each consumer, and the conditions stand in the INSERT.
+- after: in the same database, each message waits for another: a client's for the one that it posted before. By hand consuming
+  looks whether the other one is still there.`
+
+// workloadTable shows what is not plain.
+func (r *report) workloadTable(b *strings.Builder) {
+	rows := [][]string{{"Queue", "Call", "Protocol", handName, bouncerName, plainName, "proxy", "proxy / " + bouncerName, "proxy / plain", "CPU µs, proxy"}}
+	var groups []string
+	for _, w := range workloads[1:] {
+		for _, action := range actions {
+			groups = append(groups, action+"-"+w.name)
+			for _, c := range r.group(action + "-" + w.name) {
+				row := []string{w.name, action, c.part(2)}
+				if c.err != nil {
+					rows = append(rows, append(row, "**"+c.err.Error()+"**"))
+					continue
+				}
+				rows = append(rows, append(row,
+					c.shown(handName), c.shown(bouncerName), c.shown(plainName), c.shown(proxyName),
+					spread(c.ratios(proxyName, bouncerName)), spread(c.ratios(proxyName, plainName)), fmt.Sprintf("%.1f", c.cpu(proxyName))))
+			}
+		}
+	}
+	section(b, "Other queues and calls", workloadText, 3, rows)
+	r.notes(b, groups...)
 }
 
 func (r *report) snapshotTable(b *strings.Builder) {
@@ -178,15 +245,4 @@ func (r *report) group(name string) []*result {
 		}
 	}
 	return out
-}
-
-// spread shows the median with the extremes.
-func spread(v []float64) string {
-	if len(v) == 0 {
-		return "-"
-	}
-	if len(v) == 1 {
-		return fmt.Sprintf("%.2f", v[0])
-	}
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", median(v), slices.Min(v), slices.Max(v))
 }

@@ -2,67 +2,94 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 )
 
+// Arms of queues.
 const (
-	queueName = "bench"
-	handTable = `
-		create extension if not exists hstore;
-		create table q (
-			id    bigserial primary key,
-			added timestamptz default now(),
-			data  hstore
-		)`
-	fillChunk = 20000 // messages posted by one statement when filling
-	handName  = "hand-written"
+	handName    = "hand-written"            // directly
+	bouncerName = "hand-written, pgbouncer" // the same through pgbouncer
+	proxyName   = "proxy"
+	plainName   = "proxy, plain" // the plain workload through the proxy
 )
 
-// side is one of the two queues compared: one of mbus4 through the proxy, or a plain table directly.
+// side is one way to a queue: calls through the proxy, or a table and statements written by hand.
 type side struct {
-	name  string
-	path  path
-	table string // where undelivered messages are
-	fill  string // statement that posts %d messages
+	words
+	name string
+	path path
 }
 
-func (b *bench) ours() side {
-	return side{
-		name: "proxy", path: b.stack.proxy, table: "mbus4.message",
-		fill: "select mbus4.post('" + queueName + "', hstore('n', g::text)) from generate_series(1, %d) g",
-	}
+func (b *bench) ours(w *workload) side {
+	return side{name: proxyName, path: b.stack.proxy.to(w.ours.database), words: w.ours}
 }
 
-func (b *bench) hand() side {
-	return side{
-		name: handName, path: b.stack.direct, table: "q",
-		fill: "insert into q(data) select hstore('n', g::text) from generate_series(1, %d) g",
+func (b *bench) hand(w *workload, p path) side {
+	name := handName
+	if p.pid != 0 {
+		name = bouncerName
 	}
+	return side{name: name, path: p.to(w.hand.database), words: w.hand}
 }
+
+// sides are those that are compared for a workload; its own is called proxy. What plain has been compared with by hand directly, or what
+// nothing would change by hand, is left out.
+func (b *bench) sides(w *workload) []side {
+	ours, bouncer := b.ours(w), b.hand(w, b.stack.bouncer)
+	base := b.ours(plain)
+	base.name = plainName
+	switch w {
+	case headers, named:
+		return []side{bouncer, base, ours}
+	case busy:
+		return []side{base, ours}
+	}
+	return []side{b.hand(w, b.stack.direct), bouncer, ours}
+}
+
+// direct is the way to the side's database around what is in the middle.
+func (b *bench) direct(s side) string { return b.stack.direct.to(s.database).dsn() }
 
 // refill leaves exactly n messages in a table without dead rows.
 func (b *bench) refill(ctx context.Context, s side, n int64) error {
-	if _, err := execSQL(ctx, b.stack.direct.dsn(), "truncate "+s.table); err != nil {
+	if _, err := execSQL(ctx, b.direct(s), "truncate "+s.table); err != nil {
 		return err
+	}
+	if s.residents != "" {
+		if _, err := execSQL(ctx, s.path.dsn(), s.residents); err != nil {
+			return fmt.Errorf("filling: %w", err)
+		}
 	}
 	if err := b.add(ctx, s, n); err != nil {
 		return err
 	}
-	// Two Query messages: VACUUM cannot run in the implicit transaction of several statements.
-	if _, err := execSQL(ctx, b.stack.direct.dsn(), "vacuum (analyze) "+s.table); err != nil {
+	// A Query message of its own: VACUUM cannot run in the implicit transaction of several statements.
+	if _, err := execSQL(ctx, b.direct(s), "vacuum (analyze) "+s.table); err != nil {
 		return err
 	}
 	return b.expect(ctx, s, n)
 }
 
-// add posts n messages.
+// add posts n messages, by two clients where they may come in any order.
 func (b *bench) add(ctx context.Context, s side, n int64) error {
-	for n > 0 {
-		chunk := min(n, fillChunk)
-		if _, err := execSQL(ctx, s.path.dsn(), fmt.Sprintf(s.fill, chunk)); err != nil {
-			return fmt.Errorf("filling: %w", err)
-		}
-		n -= chunk
+	clients := int64(2)
+	if s.inOrder {
+		clients = 1
+	}
+	errs := make([]error, clients)
+	var wg sync.WaitGroup
+	for client := range clients {
+		wg.Go(func() {
+			for from := 1 + client*s.chunk; from <= n && errs[client] == nil; from += clients * s.chunk {
+				_, errs[client] = execSQL(ctx, s.path.dsn(), s.fill(from, min(from+s.chunk-1, n)))
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("filling: %w", err)
 	}
 	return nil
 }
@@ -76,9 +103,16 @@ func (b *bench) expect(ctx context.Context, s side, n int64) error {
 	if left != n {
 		return fmt.Errorf("INVALID: %d messages in %s where %d are due", left, s.table, n)
 	}
-	return nil
+	if s.copies == 0 {
+		return nil
+	}
+	rows, err := count(ctx, b.direct(s), "select count(*) from "+s.table)
+	if err == nil && rows != n*s.copies {
+		err = fmt.Errorf("INVALID: %d rows in %s where %d are due", rows, s.table, n*s.copies)
+	}
+	return err
 }
 
 func (b *bench) left(ctx context.Context, s side) (int64, error) {
-	return count(ctx, b.stack.direct.dsn(), "select count(*) from "+s.table)
+	return count(ctx, b.direct(s), s.held)
 }

@@ -31,10 +31,13 @@ func (b *bench) snapshot(ctx context.Context) *snapshotResult {
 	r := &snapshotResult{held: map[string][]float64{}, ratio: map[string][]float64{}}
 	fmt.Fprintf(b.say, "%-28s", snapshotName)
 	defer fmt.Fprintln(b.say)
-	ours := &consumer{side: b.ours(), script: ourConsume(1), batch: 1, rate: firstRateOne}
-	hand := &consumer{side: b.hand(), script: fmt.Sprintf(handFormOne.sql, 1), batch: 1, rate: firstRateOne}
+	ours, hand := b.ours(plain), b.hand(plain, b.stack.direct)
+	arms := []*consumer{
+		{side: hand, script: handFormOne.text(hand.words, 1), batch: 1, rate: firstRateOne},
+		{side: ours, script: ours.consume(1), batch: 1, rate: firstRateOne},
+	}
 	for range b.opt.rounds {
-		for _, c := range []*consumer{hand, ours} {
+		for _, c := range arms {
 			if err := b.snapshotRound(ctx, r, c); err != nil {
 				r.err = fmt.Errorf("%s: %w", c.side.name, err)
 				fmt.Fprintf(b.say, " FAILED: %v", r.err)
@@ -68,16 +71,13 @@ func (b *bench) snapshotRound(ctx context.Context, r *snapshotResult, c *consume
 		return err
 	}
 	seconds := snapshotParts * b.opt.seconds
-	filled := int64(1.4 * max(clean.tps, leastRate) * float64(seconds))
+	filled := int64(1.4 * max(clean.tps, leastRate) * float64(seconds+warmUp))
 	if err := b.add(ctx, c.side, filled); err != nil {
 		return err
 	}
-	s, err := b.pgbench(ctx, c.side.path, load{script: c.script, mode: "prepared", clients: snapshotClients, seconds: seconds, progress: true})
+	s, err := b.pgbench(ctx, c.side.path, load{script: c.script, mode: "prepared", clients: snapshotClients, seconds: seconds})
 	if err != nil {
 		return err
-	}
-	if len(s.perSec) < seconds-1 {
-		return fmt.Errorf("pgbench told of %d seconds, not %d", len(s.perSec), seconds)
 	}
 	left, err := b.left(ctx, c.side)
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *bench) snapshotRound(ctx context.Context, r *snapshotResult, c *consume
 	}
 	for part := range snapshotParts {
 		key := partKey(c.side.name, part)
-		tps := mean(s.perSec[part*b.opt.seconds : min((part+1)*b.opt.seconds, len(s.perSec))])
+		tps := mean(s.perSec[part*b.opt.seconds : (part+1)*b.opt.seconds])
 		r.held[key] = append(r.held[key], tps)
 		r.ratio[key] = append(r.ratio[key], tps/clean.tps)
 	}
@@ -109,15 +109,4 @@ func openSnapshot(ctx context.Context, p path) (*pgconn.PgConn, error) {
 		return nil, err
 	}
 	return conn, nil
-}
-
-func mean(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }

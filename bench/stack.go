@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,20 +16,35 @@ import (
 	"mbusproxy/internal/pgcluster"
 )
 
-const (
-	loopback = "127.0.0.1"
-	database = "bench"
-)
+const loopback = "127.0.0.1"
 
-// path is a way to the server.
+// path is a way to a database.
 type path struct {
-	name string // direct, pgbouncer or proxy
-	port int
-	pid  int // of the process in the middle; 0: none
+	name     string // direct, pgbouncer or proxy
+	port     int
+	pid      int    // of the process in the middle; 0: none
+	database string // "": plainDatabase
+	tls      bool
 }
 
 func (p path) dsn() string {
-	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s sslmode=disable", loopback, p.port, database)
+	mode := "disable"
+	if p.tls {
+		mode = "require"
+	}
+	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s sslmode=%s", loopback, p.port, cmp.Or(p.database, plainDatabase), mode)
+}
+
+// to is the way to another database.
+func (p path) to(database string) path {
+	p.database = database
+	return p
+}
+
+// withTLS is the way with TLS from the client to the process in the middle.
+func (p path) withTLS() path {
+	p.tls = true
+	return p
 }
 
 // stack is a Postgres with what stands before it.
@@ -70,11 +86,18 @@ func startStack(ctx context.Context, t tools, dir string, connections int, withB
 			s = nil
 		}
 	}()
-	if _, err := execSQL(ctx, cluster.DSN("postgres"), "create database "+database); err != nil {
-		return s, err
+	for _, name := range []string{plainDatabase, busyDatabase} {
+		if _, err := execSQL(ctx, cluster.DSN("postgres"), "create database "+name); err != nil {
+			return s, err
+		}
 	}
 	if withBouncer {
-		if s.bouncer, err = s.startBouncer(ctx, t, dir); err != nil {
+		cert, key, err := writeCertificate(dir)
+		if err != nil {
+			return s, err
+		}
+		flags = append(flags, "--tls-cert", cert, "--tls-key", key)
+		if s.bouncer, err = s.startBouncer(ctx, t, dir, cert, key); err != nil {
 			return s, err
 		}
 	}
@@ -91,7 +114,7 @@ func (s *stack) startProxy(ctx context.Context, t tools, dir string, flags []str
 		"serve",
 		"--listen", net.JoinHostPort(loopback, strconv.Itoa(port)),
 		"--upstream", fmt.Sprintf("host=%s port=%d sslmode=disable", loopback, s.direct.port),
-		"--admin", s.cluster.DSN(database),
+		"--admin", s.cluster.DSN(plainDatabase),
 		"--drain-timeout", "2s", "--log-level", "warn",
 	}, flags...)
 	c, err := startChild(dir, "mbusproxy", nil, t.proxy, args...)
@@ -104,7 +127,7 @@ func (s *stack) startProxy(ctx context.Context, t tools, dir string, flags []str
 }
 
 const bouncerConfig = `[databases]
-%s = host=%s port=%d
+* = host=%s port=%d
 
 [pgbouncer]
 listen_addr = %s
@@ -117,10 +140,13 @@ max_client_conn = %d
 default_pool_size = %d
 log_connections = 0
 log_disconnections = 0
+client_tls_sslmode = allow
+client_tls_cert_file = %s
+client_tls_key_file = %s
 `
 
 // startBouncer runs pgbouncer with as many server connections as clients may come.
-func (s *stack) startBouncer(ctx context.Context, t tools, dir string) (path, error) {
+func (s *stack) startBouncer(ctx context.Context, t tools, dir, cert, key string) (path, error) {
 	who, err := bouncerAccount()
 	if err != nil {
 		return path{}, err
@@ -130,7 +156,7 @@ func (s *stack) startBouncer(ctx context.Context, t tools, dir string) (path, er
 		return path{}, err
 	}
 	users, config := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
-	text := fmt.Sprintf(bouncerConfig, database, loopback, s.direct.port, loopback, port, users, 200, 100)
+	text := fmt.Sprintf(bouncerConfig, loopback, s.direct.port, loopback, port, users, 200, 100, cert, key)
 	// Readable for whomever it runs as; there is no secret in them.
 	err = errors.Join(os.WriteFile(users, []byte("\"postgres\" \"\"\n"), 0o644), os.WriteFile(config, []byte(text), 0o644))
 	if err != nil {

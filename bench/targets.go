@@ -6,22 +6,79 @@ import (
 	"time"
 )
 
-// The targets.
+// Targets of what is no ratio of two arms.
 const (
-	passTarget    = 0.9 // of pgbouncer's throughput, at 8 and 64 clients
-	queueTarget   = 0.5 // of hand-written SQL's, prepared, 8 clients
 	sessionTarget = 64  // KiB
 	grantTarget   = 1.5 // grant latency with 1,000,000 waiting, to that with 1,000
 	grantWithin   = 100 * time.Millisecond
-	// cpuTarget is the processor time that 1,000 idle sessions may add in ten seconds: at most two ticks of the
-	// kernel's clock, which are 10 ms each.
-	cpuTarget = 2 * tick
+	// cpuTarget is the processor time that 1,000 idle sessions may add in ten seconds.
+	cpuTarget = 20 * time.Millisecond
 )
+
+// bound is what of a ratio a goal bounds, and how.
+type bound int
+
+const (
+	throughput      bound = iota // at least: the median of the rounds' ratios
+	surelyAtLeast                // at least: the lower end of its 95 % interval
+	processorAtMost              // at most: the median of the ratios of the processor times
+)
+
+// goal is a target for the ratio of two arms of a cell.
+type goal struct {
+	what, cell, arm, base string
+	limit                 float64
+	bound                 bound
+}
+
+func goals() []goal {
+	var out []goal
+	add := func(what, cell, arm, base string, limit float64, m bound) {
+		out = append(out, goal{what, cell, arm, base, limit, m})
+	}
+	for _, q := range queueSpecs() {
+		if q.clients != 8 {
+			continue
+		}
+		what := fmt.Sprintf("%s, %d at a time, %s, 8 clients", q.action, q.batch, q.mode)
+		switch q.work {
+		case plain:
+			add(what, q.name(), proxyName, bouncerName, 0.9, throughput)
+			if q.mode == "prepared" {
+				add(what, q.name(), proxyName, handName, 0.75, throughput)
+			}
+		case headers:
+			add("headers and iid given: "+what, q.name(), proxyName, plainName, 0.95, throughput)
+		case busy:
+			add("selectors, dependencies, triggers beside it: "+what, q.name(), proxyName, plainName, 0.95, throughput)
+		}
+	}
+	add("dyn_consume, selector as parameter, prepared, 8 clients", dynCellName("parameter", "prepared"), "dyn_consume", "consume", 0.8, throughput)
+	for _, mode := range protocols {
+		for _, clients := range passClients {
+			add(fmt.Sprintf("pass-through, %s, %d clients", mode, clients), passName(mode, clients), "proxy", "pgbouncer", 0.97, surelyAtLeast)
+		}
+	}
+	for _, mode := range protocols {
+		add("pass-through with TLS, "+mode+", 8 clients", tlsName(mode), "proxy", "pgbouncer", 0.97, surelyAtLeast)
+	}
+	for _, q := range bulkQueries {
+		for _, clients := range bulkClients {
+			add(fmt.Sprintf("pass-through, %s, clients: %d", q.about, clients), bulkName(q.name, clients), "proxy", "pgbouncer", 0.97, surelyAtLeast)
+		}
+	}
+	for _, action := range actions {
+		for _, mode := range protocols {
+			add(fmt.Sprintf("processor time of %s from the cache, %s", action, mode), cpuName(action, mode), servedName, forwardedName, 1.3, processorAtMost)
+		}
+	}
+	return out
+}
 
 // target is one line of the table of targets.
 type target struct {
 	what, wanted, figure string
-	state                string // reached, MISSED, INVALID, not measured
+	state                string // reached, MISSED, INVALID, not measured, too few rounds
 }
 
 func verdict(reached bool) string {
@@ -33,39 +90,42 @@ func verdict(reached bool) string {
 
 func (r *report) targets() []target {
 	var out []target
-	for _, mode := range protocols {
-		for _, clients := range []int{8, 64} {
-			out = append(out, r.ratioTarget(fmt.Sprintf("pass-through, %s, %d clients", mode, clients),
-				passName(mode, clients), "pgbouncer", passTarget))
-		}
-	}
-	for _, what := range []string{"post", "consume"} {
-		for _, batch := range batches {
-			out = append(out, r.ratioTarget(fmt.Sprintf("%s, %d at a time, prepared, 8 clients", what, batch),
-				queueCellName(what, batch, "prepared", 8), handName, queueTarget))
-		}
-	}
-	for _, form := range dynForms {
-		t := r.ratioTarget("dyn_consume, selector as "+form+", prepared, 8 clients", dynCellName(form, "prepared"), "consume", queueTarget)
-		out = append(out, t)
+	for _, g := range goals() {
+		out = append(out, r.reached(g))
 	}
 	return append(append(out, r.idleTargets()...), r.semaphoreTargets()...)
 }
 
-func (r *report) ratioTarget(what, cell, base string, least float64) target {
-	t := target{what: what, wanted: fmt.Sprintf("at least %.1f of %s", least, base), figure: "-", state: "not measured"}
+func (r *report) reached(g goal) target {
+	t := target{what: g.what, figure: "-", state: "not measured"}
+	switch g.bound {
+	case throughput:
+		t.wanted = fmt.Sprintf("at least %.2f of %s", g.limit, g.base)
+	case surelyAtLeast:
+		t.wanted = fmt.Sprintf("at least %.2f of %s, with 95 %% confidence", g.limit, g.base)
+	case processorAtMost:
+		t.wanted = fmt.Sprintf("at most %.2f of %s", g.limit, g.base)
+	}
 	for _, c := range r.cells {
 		switch {
-		case c.name != cell:
+		case c.name != g.cell:
 		case c.err != nil:
 			t.state = "**INVALID**"
+		case g.bound == processorAtMost:
+			ratios := c.cpuRatios(g.arm, g.base)
+			t.figure, t.state = spread(ratios), verdict(median(ratios) <= g.limit)
 		default:
-			arm := "proxy"
-			if base == "consume" {
-				arm = "dyn_consume"
+			ratios := c.ratios(g.arm, g.base)
+			low, _, enough := interval(ratios)
+			t.figure = spread(ratios)
+			switch {
+			case g.bound == throughput:
+				t.state = verdict(median(ratios) >= g.limit)
+			case enough:
+				t.state = verdict(low >= g.limit)
+			default:
+				t.state = "too few rounds"
 			}
-			ratio := median(c.ratios(arm, base))
-			t.figure, t.state = fmt.Sprintf("%.3f", ratio), verdict(ratio >= least)
 		}
 	}
 	return t
