@@ -35,6 +35,7 @@ type Plan struct {
 	hidden    []int         // see HiddenTags
 	prelude   int           // of a PreludePlan the number of the call; else 0
 	secret    string        // of the session; "" while the plan belongs to none
+	sealed    func() string // the text with the secret, made once; nil: it is made whenever it is asked for
 
 	prepared   *Prepared // see Prepared
 	repeatable bool      // see Repeatable

@@ -86,7 +86,7 @@ func (p *Plan) WithPreludes(texts []string) *Plan {
 		ordinal++
 	}
 	o.Take(p.Text(), done, p.Text().Pieces())
-	q.server, q.moved = o.Text(), nil
+	q.server, q.moved, q.sealed = o.Text(), nil, nil
 	return &q
 }
 

@@ -62,7 +62,7 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 		return made
 	}
 	base := *p
-	base.server, base.moved = server, nil
+	base.server, base.moved, base.sealed = server, nil, nil
 	made.base, made.id = &base, preparables.Add(1)
 	return made
 }
@@ -204,7 +204,7 @@ func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 	if m != nil && m.base != nil {
 		q.prepared = m.prepare(p.client, literals)
 	} else {
-		q.server, q.moved = p.Text(), nil // it is going to be asked for
+		q.server, q.moved, q.sealed = p.Text(), nil, nil // it is going to be asked for
 	}
 	return &q
 }

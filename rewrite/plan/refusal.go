@@ -44,7 +44,7 @@ func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 	o.Take(p.Text(), 0, from)
 	writeRefusal(o, len(p.refusals), offset)
 	o.Take(p.Text(), to, p.Text().Pieces())
-	q.server, q.moved = o.Text(), nil
+	q.server, q.moved, q.sealed = o.Text(), nil, nil
 	return &q
 }
 

@@ -1,6 +1,10 @@
 package plan
 
-import "mbusproxy/rewrite/splice"
+import (
+	"sync"
+
+	"mbusproxy/rewrite/splice"
+)
 
 // For returns the plan for the session with that secret: SQL has the secret in its places, and EditReport believes
 // markers that bear it. The secret is 16 capital letters and digits.
@@ -10,6 +14,7 @@ func (p *Plan) For(secret string) *Plan {
 	}
 	q := *p
 	q.secret = secret
+	q.sealed = sync.OnceValue(func() string { return p.Text().WithSecret(secret) })
 	return &q
 }
 
@@ -23,8 +28,11 @@ func (p *Plan) secretOr() string {
 
 // SQL returns the text for the server.
 func (p *Plan) SQL() string {
-	if p.secret == "" {
+	switch {
+	case p.secret == "":
 		return p.Text().SQL
+	case p.sealed == nil:
+		return p.Text().WithSecret(p.secret)
 	}
-	return p.Text().WithSecret(p.secret)
+	return p.sealed()
 }
