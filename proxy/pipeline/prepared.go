@@ -136,7 +136,7 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 	// A Query leaves neither an unnamed statement nor an unnamed portal.
 	out := wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
 	f.pushHidden(kindClose, ours)
-	out = f.prepare(out, known, plan.SQL(), []byte{0, 0}, ours)
+	out = f.prepare(out, known, []byte{0, 0}, ours)
 	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, f.preparedName(known.slot), wire.TextValues(plan.Values()))
 	f.pushHidden(kindBind, ours)
 	out = wire.AppendFrame(out, wire.MsgDescribe, []byte("P\x00"))
@@ -161,8 +161,9 @@ func (f *ClientFlow) prepares() bool {
 	return true
 }
 
-// prepare appends the messages that prepare the statement of a text, unless it has been, and notes them; ours are their details.
-func (f *ClientFlow) prepare(out []byte, known *seenText, sql string, types []byte, ours *details) []byte {
+// prepare appends the messages that prepare the statement of a text, unless it has been, and notes them; ours are their details, with
+// its plan.
+func (f *ClientFlow) prepare(out []byte, known *seenText, types []byte, ours *details) []byte {
 	if known.slot >= 0 {
 		return out
 	}
@@ -170,7 +171,7 @@ func (f *ClientFlow) prepare(out []byte, known *seenText, sql string, types []by
 	name := f.preparedName(known.slot)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
 	f.pushHidden(kindClose, ours)
-	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0}, types)
+	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(ours.plan.SQL()), []byte{0}, types)
 	f.pushHidden(kindParse, ours)
 	f.names.prepared.some.Store(true)
 	return out
@@ -192,7 +193,7 @@ func (f *ClientFlow) repeatParse(from Plan, text, types []byte) (before []byte) 
 		return nil
 	}
 	ours := &details{plan: from, prepared: true}
-	before = f.prepare(nil, known, from.SQL(), types, ours)
+	before = f.prepare(nil, known, types, ours)
 	f.prepared.unnamed = &unnamed{f.preparedName(known.slot), from}
 	return before
 }
