@@ -41,7 +41,7 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 			if !l.Number {
 				token = lex.Span{Start: l.Start - 1, End: l.End + 1}
 			}
-			if !piece.Copied || piece.Span.End <= token.Start || token.End <= piece.Span.Start || slices.Contains(p.pins, l.Start) {
+			if !piece.Copied || piece.End <= token.Start || token.End <= piece.Start || slices.Contains(p.pins, l.Start) {
 				continue
 			}
 			typ, cast := strings.CutPrefix(behind, ")::")
@@ -79,7 +79,7 @@ func (p *Plan) plainCall() (plain, parameters bool) {
 	if len(p.calls) != 1 || len(p.given)+len(p.preludes)+len(p.refusals) > 0 || p.forwarded {
 		return false, false
 	}
-	s := tokens{Lexer: lex.Lexer{Text: p.enc.Parseable(p.client), Escapes: p.escapes}}
+	s := tokens{lexer: lex.Lexer{Text: p.enc.Parseable(p.client), Escapes: p.escapes}}
 	s.next()
 	if !s.word("select") {
 		return false, false
@@ -96,12 +96,12 @@ func (p *Plan) plainCall() (plain, parameters bool) {
 
 // tokens reads a text token by token; the Token is the one at hand.
 type tokens struct {
-	lex.Lexer
+	lexer lex.Lexer
 	lex.Token
 	parameters bool // some were read
 }
 
-func (s *tokens) next() { s.Token = s.Lexer.Next() }
+func (s *tokens) next() { s.Token = s.lexer.Next() }
 
 func (s *tokens) at(pos int) bool { return s.Start == pos && s.Kind != lex.End }
 
@@ -113,7 +113,7 @@ func (s *tokens) take(wanted bool) bool {
 	return wanted
 }
 
-func (s *tokens) text() string { return s.Text[s.Start:s.End] }
+func (s *tokens) text() string { return s.lexer.Text[s.Start:s.End] }
 
 func (s *tokens) word(w string) bool {
 	return s.take(s.Kind == lex.Word && strings.EqualFold(s.text(), w))

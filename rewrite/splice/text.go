@@ -123,12 +123,13 @@ func (t Text) Replace(with func(before string, piece Piece, behind string) (stri
 	}
 	segs := slices.Clone(t.segs)
 	for i, s := range t.segs {
-		text, ok := piece(i), true
+		text := piece(i)
 		if !s.secret {
 			p := Piece{text, lex.Span{Start: s.in, End: s.in}, s.copy}
 			if s.copy {
 				p.End += len(text)
 			}
+			var ok bool
 			if text, ok = with(piece(i-1), p, piece(i+1)); !ok {
 				return Text{}, false
 			}
