@@ -34,6 +34,12 @@ type selectorRow struct {
 	env       selector.Env
 }
 
+// Check returns what is wrong with a selector's text, as a *refusal.Error; nil where a row could be made of it. It makes none.
+func Check(ctx context.Context, parser *parse.Parser, text string, env selector.Env) error {
+	_, err := compile(ctx, parser, text, env)
+	return err
+}
+
 // compile compiles a selector's text. A refusal is a *refusal.Error.
 func compile(ctx context.Context, parser *parse.Parser, text string, env selector.Env) (selectorRow, error) {
 	s, err := selector.Compile(ctx, parser, text, env)

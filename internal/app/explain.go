@@ -78,7 +78,7 @@ func newExplainer(cfg ExplainConfig, unqualified *detect.Unqualified) *explainer
 }
 
 func (e *explainer) env() (plan.Env, *plan.Refusal) {
-	return plan.Env{HstoreSchema: e.site.HstoreSchema, Ordered: e.site.Ordered, Selective: e.site.Selective}, nil
+	return environment(explainedSite{e.site, e.parser}), nil
 }
 
 // readStatements finds out where the statements of the text begin.

@@ -78,7 +78,7 @@ type explained struct {
 // show writes what a plan makes of each statement. The error is the first refusal.
 func (e *explainer) show(ctx context.Context, p *plan.Plan) error {
 	original := p
-	p = e.checkSelectors(ctx, p)
+	p = e.preludes().checkSelectors(ctx, e.context(), p, nil)
 	p, made := e.makePreludes(ctx, p)
 	if len(made.codes) > 0 && !e.session.Prepared {
 		blocks := make([]string, len(made.codes))

@@ -12,6 +12,7 @@ import (
 	"mbusproxy/engine/selectors"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
+	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/sqlfuncs"
@@ -20,8 +21,16 @@ import (
 // preludeMaker does what comes before the text of a plan: it makes sure of its selectors, and makes prelude statements. Both
 // need the values of arguments. It is safe for concurrent use, as the plan is.
 type preludeMaker struct {
-	*rewriter
-	db *engine.Database
+	rewrite *rewrite.Rewriter
+	texts   *calls.Texts
+	db      preludeDatabase
+}
+
+// preludeDatabase is what a preludeMaker asks of an engine.Database.
+type preludeDatabase interface {
+	Site() calls.Site
+	NoteOrder()
+	EnsureSelector(ctx context.Context, use selectors.Use) error
 }
 
 const (

@@ -78,7 +78,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	if p.GivesHeaders() {
 		db.NoteOrder()
 	}
-	m := &preludeMaker{rewriter: r, db: db}
+	m := &preludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
 	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
 		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db}
@@ -112,7 +112,7 @@ func session(sc pipeline.StatementContext) plan.Session {
 	return plan.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
 }
 
-func environment(db *engine.Database) plan.Env {
+func environment(db interface{ Site() calls.Site }) plan.Env {
 	site := db.Site()
 	return plan.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered, Selective: site.Selective}
 }
