@@ -136,6 +136,8 @@ func TestPreparedFromParse(t *testing.T) {
 			{parse, frontend.Bind("", "none"), other, sync, bind("", nil, c.values...), frontend.Execute("", 0), sync},
 			{parse, bind("", nil, append(c.values, "one too many")...), frontend.Execute("", 0), sync},
 			{parse, sync, &pgproto3.Query{String: "select 1"}, bind("", nil, c.values...), sync},
+			{frontend.Parse("d", "deallocate all"), parse, frontend.Bind("d", "d"), frontend.Execute("d", 0), bind("", nil, c.values...), frontend.Execute("", 0), sync},
+			{parse, frontend.Parse("d", "deallocate all"), frontend.Bind("d", "d"), frontend.Execute("d", 0), bind("", nil, c.values...), frontend.Execute("", 0), sync},
 			{parse, bind("", nil, c.values...), &pgproto3.Query{String: "select 1"}, frontend.Execute("", 0), sync},
 		}
 		plain, prepared := frontend.Connect(t, never, database), frontend.Connect(t, harness.Proxied(), database)

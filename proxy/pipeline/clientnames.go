@@ -38,6 +38,7 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 			}
 		}
 	}
+	f.prepared.unnamed = nil // what runs now may take statements away
 	f.push(kindExecute, a)
 	if replacement != nil {
 		replacement = append(replacement, frame...)

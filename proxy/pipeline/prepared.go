@@ -47,7 +47,7 @@ type prepared struct {
 	certain    bool   // the server is that process itself
 	// seen are the texts seen last, the latest at the end.
 	seen []seenText
-	// unnamed is the statement by which the unnamed one is bound up to the next Sync; nil for itself.
+	// unnamed is the statement by which the unnamed one is bound up to the next Execute or Sync; nil for itself.
 	unnamed *unnamed
 }
 
@@ -182,7 +182,7 @@ const maxRepeated = 1 << 10
 
 // repeatParse is called for the Parse of an unnamed statement before it is noted. What it returns comes before it: where the same text
 // has come before, a statement of ours is prepared from it, once. The server parses the client's text each time, but plans it no more:
-// up to the next Sync a Bind of the unnamed statement binds ours. So the unnamed statement is what the client has made it.
+// up to the next Execute or Sync a Bind of the unnamed statement binds ours. So the unnamed statement is what the client has made it.
 func (f *ClientFlow) repeatParse(from Plan, text, types []byte) (before []byte) {
 	able, ok := from.(Preparable)
 	if !ok || len(text) > maxRepeated || !f.prepares() || !able.Repeatable() {
