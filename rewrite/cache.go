@@ -178,7 +178,7 @@ func (v variant) shortened() variant {
 		if l.Number {
 			b.WriteString(text[l.Start:l.End])
 		}
-		literals[i] = lex.Literal{Span: lex.Span{Start: start, End: b.Len()}, Number: l.Number}
+		literals[i] = lex.Literal{Span: lex.Span{Start: start, End: b.Len()}, Number: l.Number, Big: l.Big}
 		pos = l.End
 	}
 	b.WriteString(text[pos:])

@@ -20,9 +20,12 @@ func fillLiterals(text, with, number string) string {
 	pos := 0
 	for _, l := range literals {
 		b.WriteString(text[pos:l.Start])
-		if l.Number {
+		switch {
+		case l.Big:
+			b.WriteString("3000000000" + number[:min(len(number), 8)])
+		case l.Number:
 			b.WriteString(number)
-		} else {
+		default:
 			b.WriteString(with)
 		}
 		pos = l.End

@@ -1,6 +1,10 @@
 package lex
 
-import "strings"
+import (
+	"math"
+	"strconv"
+	"strings"
+)
 
 // A skeleton is a text without its whole numbers and the contents of its plain string literals. Clients of the simple
 // protocol send the same statement with other literals again and again. How it is rewritten depends only on the skeleton,
@@ -8,26 +12,28 @@ import "strings"
 //
 // Comments, quoted names, dollar quotes and strings with a prefix (E, B, X, N, U&) are part of the skeleton.
 
-// What stands in a skeleton for the contents of a string and for a number.
+// What stands in a skeleton for the contents of a string, for a number that is an integer to the server, and for one that is a bigint.
 const (
 	stringMark = "\x00"
 	numberMark = "\x01"
+	bigMark    = "\x02"
 )
 
-// maxNumber is the length up to which a whole number is an integer to the parser, whatever its digits.
-const maxNumber = 9
+// maxNumber is the length up to which a whole number is a bigint at most, whatever its digits.
+const maxNumber = 18
 
 // Literal is a whole number, or the contents of a string without its quotes.
 type Literal struct {
 	Span
 	Number bool
+	Big    bool // a number that is no integer but a bigint
 }
 
 // Skeleton returns the skeleton of a text and the literals that are not in it. escapes says that a backslash escapes in plain
 // strings. A text that ends within a token is its own skeleton. So is one that holds a mark, but for a mark in front, with which
 // it is the skeleton of no other text.
 func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
-	if strings.Contains(text, stringMark) || strings.Contains(text, numberMark) {
+	if strings.ContainsAny(text, stringMark+numberMark+bigMark) {
 		return stringMark + text, nil
 	}
 	var literals []Literal
@@ -43,7 +49,7 @@ func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 			}
 			// A string that goes on behind a line break stays: it may have as many pieces as bytes.
 			if QuoteEnd(l.Text, t.Start, escapes) == t.End {
-				literals = append(literals, Literal{Span{t.Start + 1, t.End - 1}, false})
+				literals = append(literals, Literal{Span: Span{t.Start + 1, t.End - 1}})
 			}
 		case Number:
 			literals = appendNumbers(literals, l.Text, t.Start, t.End)
@@ -61,9 +67,12 @@ func Skeleton(text string, enc Encoding, escapes bool) (string, []Literal) {
 	pos := 0
 	for _, l := range literals {
 		b.WriteString(text[pos:l.Start])
-		if l.Number {
+		switch {
+		case l.Big:
+			b.WriteString(bigMark)
+		case l.Number:
 			b.WriteString(numberMark)
-		} else {
+		default:
 			b.WriteString(stringMark)
 		}
 		pos = l.End
@@ -80,7 +89,8 @@ func appendNumbers(literals []Literal, text string, start, end int) []Literal {
 			next++
 		}
 		if next > start && next-start <= maxNumber && digits(text[start:next]) {
-			literals = append(literals, Literal{Span{start, next}, true})
+			n, _ := strconv.ParseInt(text[start:next], 10, 64)
+			literals = append(literals, Literal{Span: Span{start, next}, Number: true, Big: n > math.MaxInt32})
 		}
 		start = next + 1
 	}

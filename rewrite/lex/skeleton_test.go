@@ -7,24 +7,26 @@ import (
 
 func TestSkeleton(t *testing.T) {
 	for text, want := range map[string]string{
-		`select 'a', 'b''c', ''`:                        `select '~', '~', '~'`,
-		`select E'a\'b', 'c'`:                           `select E'a\'b', '~'`,
-		`select 'a\', 'b'`:                              `select '~', '~'`,
-		`select U&'a', u&"b'", 'c'`:                     `select U&'a', u&"b'", '~'`,
-		`select n'a', x'0f', b'1', "it's", 1`:           `select n'a', x'0f', b'1', "it's", #`,
-		`select 1, 1.5, 1e5, a1, 12345678901, t(3), -7`: `select #, #.#, 1e5, a1, 12345678901, t(#), -#`,
-		`select $$a'b$$, $x$'$x$, $1, 'c'`:              `select $$a'b$$, $x$'$x$, $1, '~'`,
-		`select a$b$c, 'd'`:                             `select a$b$c, '~'`,
-		"-- it's\nselect 'a' -- 'b'":                    "-- it's\nselect '~' -- 'b'",
-		`/* ' /* ' */ ' */ select 'a'`:                  `/* ' /* ' */ ' */ select '~'`,
-		`select type'a'`:                                `select type'~'`,
-		`select 'open`:                                  `select 'open`,
-		`select /* open`:                                `select /* open`,
-		`select $$open`:                                 `select $$open`,
-		`select 'a' 'b'`:                                `select '~' '~'`,
+		`select 'a', 'b''c', ''`:                         `select '~', '~', '~'`,
+		`select E'a\'b', 'c'`:                            `select E'a\'b', '~'`,
+		`select 'a\', 'b'`:                               `select '~', '~'`,
+		`select U&'a', u&"b'", 'c'`:                      `select U&'a', u&"b'", '~'`,
+		`select n'a', x'0f', b'1', "it's", 1`:            `select n'a', x'0f', b'1', "it's", #`,
+		`select 1, 1.5, 1e5, a1, 12345678901, t(3), -7`:  `select #, #.#, 1e5, a1, $, t(#), -#`,
+		`select 2147483647, 2147483648, 0000000000007`:   `select #, $, #`,
+		`select 999999999999999999, 1234567890123456789`: `select $, 1234567890123456789`,
+		`select $$a'b$$, $x$'$x$, $1, 'c'`:               `select $$a'b$$, $x$'$x$, $1, '~'`,
+		`select a$b$c, 'd'`:                              `select a$b$c, '~'`,
+		"-- it's\nselect 'a' -- 'b'":                     "-- it's\nselect '~' -- 'b'",
+		`/* ' /* ' */ ' */ select 'a'`:                   `/* ' /* ' */ ' */ select '~'`,
+		`select type'a'`:                                 `select type'~'`,
+		`select 'open`:                                   `select 'open`,
+		`select /* open`:                                 `select /* open`,
+		`select $$open`:                                  `select $$open`,
+		`select 'a' 'b'`:                                 `select '~' '~'`,
 	} {
 		got, _ := Skeleton(text, UTF8, false)
-		if got = strings.NewReplacer(stringMark, "~", numberMark, "#").Replace(got); got != want {
+		if got = strings.NewReplacer(stringMark, "~", numberMark, "#", bigMark, "$").Replace(got); got != want {
 			t.Errorf("%s gives %s, want %s", text, got, want)
 		}
 	}

@@ -47,7 +47,7 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 			typ, cast := strings.CutPrefix(behind, ")::")
 			typ = typ[:max(0, strings.IndexAny(typ+",", ",)\n"))]
 			same, known := types[i]
-			if piece.Span != token || !cast || !strings.HasSuffix(before, "(") || known && same != typ || l.Number && !integer(typ) {
+			if piece.Span != token || !cast || !strings.HasSuffix(before, "(") || known && same != typ || l.Number && !integer(typ, l.Big) {
 				return "", false
 			}
 			if !known {
@@ -67,10 +67,10 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 	return made
 }
 
-// integer reports whether the SQL of a type means one of whole numbers.
-func integer(typ string) bool {
+// integer reports whether the SQL of a type means one of whole numbers, large enough for a bigint if big is set.
+func integer(typ string, big bool) bool {
 	typ = strings.TrimPrefix(typ, "pg_catalog.")
-	return typ == "integer" || typ == "bigint" || typ == "int4" || typ == "int8"
+	return typ == "bigint" || typ == "int8" || !big && (typ == "integer" || typ == "int4")
 }
 
 // plainCall reports whether the client's text is one call, alone in a select list or in FROM, with literals and parameters for
