@@ -140,6 +140,9 @@ func TestPreparedFromParse(t *testing.T) {
 			{parse, frontend.Parse("d", "deallocate all"), frontend.Bind("d", "d"), frontend.Execute("d", 0), bind("", nil, c.values...), frontend.Execute("", 0), sync},
 			{parse, bind("", nil, c.values...), &pgproto3.Query{String: "select 1"}, frontend.Execute("", 0), sync},
 		}
+		if len(c.values) == 3 { // a text that is not read
+			uses = append(uses, []pgproto3.FrontendMessage{parse, frontend.Parse("", "select 'another'"+strings.Repeat(" ", 8<<20)), bind("", nil), frontend.Execute("", 0), sync})
+		}
 		plain, prepared := frontend.Connect(t, never, database), frontend.Connect(t, harness.Proxied(), database)
 		for i, messages := range append(append([][]pgproto3.FrontendMessage{once, once, once, once}, uses...), uses...) {
 			for _, block := range []string{"", "begin"} {
@@ -188,7 +191,8 @@ func TestPreparedGone(t *testing.T) {
 	for _, gone := range []string{
 		"discard all", "deallocate all", "DEALLOCATE PREPARE ALL", "select 1; deallocate all; select 2", "begin; deallocate all; rollback",
 		"do $$ begin execute 'deallocate all'; end $$", "begin; do $$ begin execute 'Deallocate all'; end $$; commit",
-		"prepare d as select 1; deallocate all",
+		"prepare d as select 1; deallocate all", "select 1; /* */ deallocate all", "do $$ begin execute 'deallocate ' || 'all'; end $$",
+		"do $$ declare n text; begin for n in select name from pg_prepared_statements loop execute 'deallocate ' || quote_ident(n); end loop; end $$",
 	} {
 		conn := harness.Connect(t, harness.Proxied(), database)
 		for range 3 {

@@ -43,6 +43,9 @@ func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) 
 // MayHaveEffects is the cheap test for Effects.
 func (r *rewriter) MayHaveEffects(text []byte) bool { return effects.MayHave(text) }
 
+// MayDeallocate is the cheap test for DEALLOCATE where it cannot be seen.
+func (r *rewriter) MayDeallocate(text []byte) bool { return effects.MayDeallocate(text) }
+
 // The proxy shows parts of a text to MayHaveEffects, which overlap by as much as it knows of.
 const _ = uint(pipeline.EffectWordSize - effects.WordSize)
 

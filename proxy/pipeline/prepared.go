@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"strconv"
@@ -252,10 +253,9 @@ func (p *prepared) forget() {
 	}
 }
 
-// forgetPrepared is called before a message whose text may take away statements without a command tag that says so: in a DO
-// block.
+// forgetPrepared is called before a message whose text may take statements of ours away: by their names, or in a DO block.
 func (f *ClientFlow) forgetPrepared(text []byte) {
-	if f.names.prepared.some.Load() && f.rewriter.MayHaveEffects(text) {
+	if f.names.prepared.some.Load() && (f.rewriter.MayDeallocate(text) || bytes.Contains(text, []byte(f.private))) {
 		f.prepared.forget()
 	}
 }
@@ -294,7 +294,7 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 
 // completed takes note of a CommandComplete with that tag.
 func (p *preparedNames) completed(tag string) {
-	if tag == tagDiscardAll || tag == tagDeallocateAll || tag == tagDeallocate {
+	if tag == tagDiscardAll || tag == tagDeallocateAll {
 		p.gone.Store(true)
 	}
 }

@@ -45,6 +45,9 @@ type Rewriter interface {
 	// executed, in their order; more says that there are others behind them. It is only called for texts for which
 	// MayHaveEffects is true.
 	Effects(sc StatementContext, text string) (effects []Effect, more bool)
+	// MayDeallocate is the cheap test for texts that may take prepared statements away where no command tag says so, as DO blocks
+	// may. It must not keep text.
+	MayDeallocate(text []byte) bool
 	// EditReport gets an ErrorResponse or NoticeResponse that belongs to no plan (for example of
 	// EXECUTE of an SQL-level prepared statement) in the session with that secret, and reports whether it
 	// changed it.

@@ -34,6 +34,8 @@ func (u *unread) Saw(b []byte) {
 
 // pass lets a message go by of which frame is the head.
 func (f *ClientFlow) pass(frame []byte, statement *text) {
+	f.prepared.forget()
+	f.prepared.unnamed = nil
 	if f.bindTime == nil {
 		return
 	}

@@ -54,6 +54,28 @@ func MayHave(text []byte) bool {
 	return false
 }
 
+// MayDeallocate is the cheap test for a text that may take prepared statements away where no command tag says so: it holds the word
+// DEALLOCATE and is not just a DEALLOCATE of one name.
+func MayDeallocate(text []byte) bool {
+	const word = "deallocate"
+	for rest := text; ; {
+		i := bytes.IndexAny(rest, "dD")
+		if i < 0 {
+			return false
+		}
+		if rest = rest[i:]; startsWith(rest, word) {
+			break
+		}
+		rest = rest[1:]
+	}
+	text = bytes.TrimRight(bytes.TrimLeft(text, " \t\r\n"), "; \t\r\n")
+	if !startsWith(text, word) {
+		return true
+	}
+	name := text[len(word):]
+	return bytes.ContainsAny(name, ";'$") || bytes.Contains(bytes.ToLower(name), []byte("all"))
+}
+
 // startsWith reports whether text begins with word in any case.
 func startsWith(text []byte, word string) bool {
 	return len(text) >= len(word) && bytes.EqualFold(text[:len(word)], []byte(word))

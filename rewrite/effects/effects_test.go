@@ -170,3 +170,17 @@ func FuzzEffects(f *testing.F) {
 		}
 	})
 }
+
+func TestMayDeallocate(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"select 1": false, "": false, "prepare d as select 1": false, "deallocat": false, "discard all": false,
+		"deallocate a": false, " DEALLOCATE \"B c\" ;\n": false, "deallocate prepare pdo_stmt_1;": false,
+		"deallocate all": true, "DEALLOCATE PREPARE All": true, "select 1; deallocate a": true, "deallocate a; select 1": true,
+		"do $$ begin execute 'Deallocate ' || x; end $$": true, "select 'dd deallocate'": true, "/* x */ deallocate a": true,
+	} {
+		if got := MayDeallocate([]byte(text)); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}

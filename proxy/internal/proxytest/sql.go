@@ -8,6 +8,9 @@ import (
 // SQL is the part of a Rewriter that knows what texts do to names; it is the real one.
 type SQL struct{}
 
+// MayDeallocate is that of package effects.
+func (SQL) MayDeallocate(text []byte) bool { return effects.MayDeallocate(text) }
+
 // MayHaveEffects is MayHave of package effects.
 func (SQL) MayHaveEffects(text []byte) bool { return effects.MayHave(text) }
 
