@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -89,6 +90,7 @@ func TestCancelWhileHeld(t *testing.T) {
 		},
 		"with the next one": {nil, append(append(run("", text), proxytest.Sync()), proxytest.Query("select from items where id = 4711")), cancelled + idle},
 	}
+	admin := login(t, shared.address())
 	eachWay(t, func(t *testing.T, way how) {
 		for name, c := range cases {
 			t.Run(name, func(t *testing.T) {
@@ -103,6 +105,11 @@ func TestCancelWhileHeld(t *testing.T) {
 				}
 				w.send(c.send...)
 				<-r.entered
+				if name == "Parse behind others" { // which the server gets the cancel request as well for: it must have come to their end
+					proxytest.Eventually(t, "the transaction has begun", func() bool {
+						return strings.Contains(admin.query(fmt.Sprintf("select wait_event from pg_stat_activity where pid = %d and state = 'active' and query = 'begin'", w.key.ProcessID)), "ClientRead")
+					})
+				}
 				if err := sendCancel(p.addr, cancelOf(w)); err != nil {
 					t.Fatal(err)
 				}
