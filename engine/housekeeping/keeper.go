@@ -131,8 +131,8 @@ func (k *Keeper) Done() <-chan struct{} { return k.service.Done() }
 // told (then the caller's own session will find out), and schema.ErrGone when it is not.
 func (k *Keeper) Verify(ctx context.Context) error {
 	for {
-		_, changed := k.known()
-		if k.Sees() {
+		sees, changed := k.sees()
+		if sees {
 			return nil
 		}
 		select {
@@ -147,16 +147,22 @@ func (k *Keeper) Verify(ctx context.Context) error {
 
 // Sees reports whether Verify would return nil without waiting, and does no less than it.
 func (k *Keeper) Sees() bool {
-	state, _ := k.known()
+	sees, _ := k.sees()
+	return sees
+}
+
+// sees is Sees, and returns as well what is closed when the state changes.
+func (k *Keeper) sees() (bool, <-chan struct{}) {
+	state, changed := k.known()
 	select {
 	case k.wake <- struct{}{}:
 	default:
 	}
 	select {
 	case <-k.Done():
-		return false
+		return false, changed
 	default:
-		return state != keeperUnseen
+		return state != keeperUnseen, changed
 	}
 }
 

@@ -260,9 +260,7 @@ func (m *preludeMaker) nested(ctx context.Context, sc pipeline.StatementContext,
 	if p == nil {
 		return text, nil
 	}
-	if p.GivesHeaders() {
-		m.db.NoteOrder()
-	}
+	noteOrder(m.db, p)
 	if p = m.checkSelectors(ctx, sc, p, nil); len(p.Refused()) == 0 && p.BindTime() {
 		return "", &engine.Error{
 			Code:    codeFeatureNotSupported,

@@ -71,16 +71,11 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	if p == nil {
 		return nil // not p, which would make an interface that is not nil
 	}
-	if r.noPrepare {
-		p = p.WithPreparable(nil, nil)
-	}
-	p = p.For(sc.Secret)
+	p = r.ownPlan(sc, p)
 	if db == nil {
 		return wirePlan{Plan: p}
 	}
-	if p.GivesHeaders() {
-		db.NoteOrder()
-	}
+	noteOrder(db, p)
 	m := &preludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
 	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
@@ -102,13 +97,23 @@ func (r *rewriter) Recall(sc pipeline.StatementContext, text []byte) (pipeline.P
 	if p == nil {
 		return nil, false
 	}
-	if p.GivesHeaders() {
-		db.NoteOrder()
-	}
+	noteOrder(db, p)
+	return wirePlan{Plan: r.ownPlan(sc, p), db: db}, true
+}
+
+// ownPlan returns the plan for the session.
+func (r *rewriter) ownPlan(sc pipeline.StatementContext, p *plan.Plan) *plan.Plan {
 	if r.noPrepare {
 		p = p.WithPreparable(nil, nil)
 	}
-	return wirePlan{Plan: p.For(sc.Secret), db: db}, true
+	return p.For(sc.Secret)
+}
+
+// noteOrder tells the database of a plan that may post messages which wait for others.
+func noteOrder(db interface{ NoteOrder() }, p *plan.Plan) {
+	if p.GivesHeaders() {
+		db.NoteOrder()
+	}
 }
 
 func session(sc pipeline.StatementContext) plan.Session {

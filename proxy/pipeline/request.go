@@ -147,7 +147,7 @@ type details struct {
 	run      *preludeRun // of the Execute of a prelude statement: the try that its outcome settles
 	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
 	bindings []*binding  // that the request brings about, in order; nil nearly always
-	prepared bool        // one of the messages that stand for a Query, see ClientFlow.runPrepared
+	prepared bool        // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
 }
 
 // outcomes reports whether it matters to anything what becomes of the request.
