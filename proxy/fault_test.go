@@ -14,6 +14,7 @@ import (
 
 	"mbusproxy/internal/wiretest"
 	"mbusproxy/proxy/internal/proxytest"
+	"mbusproxy/proxy/relay"
 )
 
 // faultBench is a proxy under test. A middleman stands between client and proxy, and one between proxy and server.
@@ -25,6 +26,19 @@ type faultBench struct {
 	admin  *pgconn.PgConn
 	frames map[string][][2]int // by side, of a session that nobody disturbs
 	bytes  map[string][][2]int
+}
+
+// loopsPlain is the way of sessions in a loop without TLS; all others have it.
+var loopsPlain = how{"loops", 2}
+
+func faultsWithTLS(way how) bool { return way != loopsPlain }
+
+// eachFaultWay is eachWay with TLS in loops as well.
+func eachFaultWay(t *testing.T, f func(t *testing.T, way how)) {
+	eachWay(t, f)
+	if relay.DefaultLoops() > 0 {
+		t.Run("loops, TLS", func(t *testing.T) { f(t, how{"loops, TLS", 2}) })
+	}
 }
 
 // everyFault reports whether all places are to be tried and not a few drawn at random.
@@ -56,7 +70,7 @@ func newFaultBench(t *testing.T, way how, change func(*Config)) *faultBench {
 	})
 	client := between("client", b.proxy.addr)
 	mode := "require"
-	if way.loops > 0 { // which do not serve TLS
+	if !faultsWithTLS(way) {
 		mode = "disable"
 	}
 	b.dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=scram_user password=secret dbname=postgres application_name=fault sslmode=%s",
@@ -218,7 +232,7 @@ func some[E any](all []E, n int) []E {
 // TestFaultsCut cuts a session at every frame boundary and in every frame, politely and by a reset, between
 // client and proxy and between proxy and server.
 func TestFaultsCut(t *testing.T) {
-	eachWay(t, func(t *testing.T, way how) {
+	eachFaultWay(t, func(t *testing.T, way how) {
 		b := newFaultBench(t, way, nil)
 		b.undisturbed()
 		if err := b.quiet(); err != nil {
@@ -262,7 +276,7 @@ func (b *faultBench) maybeMissed(side string, p wiretest.Plan) bool {
 // TestFaultsDelay sends a session byte by byte, in two pieces at every byte, and with a stall at every frame
 // boundary and in every frame; nothing of it may show.
 func TestFaultsDelay(t *testing.T) {
-	eachWay(t, func(t *testing.T, way how) {
+	eachFaultWay(t, func(t *testing.T, way how) {
 		b := newFaultBench(t, way, nil)
 		b.undisturbed()
 		if err := b.quiet(); err != nil {
@@ -303,7 +317,7 @@ func TestFaultsDelay(t *testing.T) {
 func TestFaultsStartup(t *testing.T) {
 	// The shorter the limit, the sooner the test is over; but a busy machine may need more to reach the place.
 	const short, long = 600 * time.Millisecond, 8 * time.Second
-	eachWay(t, func(t *testing.T, way how) {
+	eachFaultWay(t, func(t *testing.T, way how) {
 		b := newFaultBench(t, way, nil)
 		startup := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), proxytest.Patience)
@@ -355,7 +369,7 @@ func TestFaultsStartup(t *testing.T) {
 				}
 				// The proxy's end of it; the client may be waiting for the middleman.
 				proxytest.Eventually(t, "the proxy has ended the startup", func() bool { return b.proxy.starting.Load() == 0 })
-				if b.proxy.sessions.Census().Known > 0 && way.loops == 0 && side == "client" && p.Direction == wiretest.Forward && p.Frame >= b.frames[side][0][wiretest.Forward]-1 {
+				if b.proxy.sessions.Census().Known > 0 && faultsWithTLS(way) && side == "client" && p.Direction == wiretest.Forward && p.Frame >= b.frames[side][0][wiretest.Forward]-1 {
 					missed++ // this time one record of TLS less came before the client's last word of startup
 					m.Cut()
 					<-ended //nolint:errcheck // that it has ended is all that counts

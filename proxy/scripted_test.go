@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"strings"
 	"syscall"
@@ -40,7 +41,10 @@ func endingWays() map[string]endingWay {
 		"goroutines, TLS to client, server": {tlsClient: true, tlsServer: true},
 	}
 	if relay.DefaultLoops() > 0 {
-		ways["loops"] = endingWay{how: how{"loops", 2}}
+		for name, way := range maps.Clone(ways) {
+			way.how = how{"loops", 2}
+			ways[strings.Replace(name, "goroutines", "loops", 1)] = way
+		}
 	}
 	return ways
 }

@@ -63,7 +63,9 @@ func (l *Endpoint) ServeTLS(ahead []byte, conf *tls.Config) *tls.Conn {
 
 // StartTLS makes l a TLS connection of which the proxy is the client.
 func (l *Endpoint) StartTLS(conf *tls.Config) *tls.Conn {
-	return l.secure(nil, func(c net.Conn) *tls.Conn { return tls.Client(c, conf) })
+	own := conf.Clone()
+	own.DynamicRecordSizingDisabled = true
+	return l.secure(nil, func(c net.Conn) *tls.Conn { return tls.Client(c, own) })
 }
 
 // noteCertificate returns a configuration for the handshake of l alone that behaves as conf and
@@ -72,6 +74,7 @@ func (l *Endpoint) StartTLS(conf *tls.Config) *tls.Conn {
 func noteCertificate(l *Endpoint, conf *tls.Config) *tls.Config {
 	own := conf.Clone()
 	own.SessionTicketsDisabled = true
+	own.DynamicRecordSizingDisabled = true // a batch goes out in one record; Go would begin with many of a packet's size
 	own.Certificates = nil
 	own.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		cert, err := chooseCertificate(conf, hello)

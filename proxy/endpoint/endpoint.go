@@ -75,10 +75,21 @@ type tlsSocket struct {
 	n     int
 	err   error
 	once  func(fd uintptr) bool
+	// moved is set by Move.
+	moved Transport
+}
+
+// Transport is what TLS reads from and writes to in the place of a socket. Its Read returns ErrWouldBlock where there is nothing yet.
+type Transport interface {
+	Read(p []byte) (int, error)
+	Write(p []byte) (int, error)
 }
 
 // wouldBlock is the error of a Read that found nothing. Temporary keeps crypto/tls from making it permanent.
 type wouldBlock struct{}
+
+// ErrWouldBlock is returned by a Read that would have to wait.
+var ErrWouldBlock error = wouldBlock{}
 
 func (wouldBlock) Error() string   { return "no data yet" }
 func (wouldBlock) Timeout() bool   { return true }
@@ -90,7 +101,10 @@ func (t *tlsSocket) Read(p []byte) (int, error) {
 		t.ahead = t.ahead[n:]
 		return n, nil
 	}
-	if !t.eager {
+	switch {
+	case t.moved != nil:
+		return t.moved.Read(p)
+	case !t.eager:
 		return t.Socket.Read(p)
 	}
 	t.buf = p
@@ -100,13 +114,20 @@ func (t *tlsSocket) Read(p []byte) (int, error) {
 	t.buf = nil
 	switch {
 	case errors.Is(t.err, syscall.EAGAIN):
-		return 0, wouldBlock{}
+		return 0, ErrWouldBlock
 	case t.err != nil:
 		return 0, t.err
 	case t.n == 0:
 		return 0, io.EOF
 	}
 	return t.n, nil
+}
+
+func (t *tlsSocket) Write(p []byte) (int, error) {
+	if t.moved != nil {
+		return t.moved.Write(p)
+	}
+	return t.Socket.Write(p)
 }
 
 func (t *tlsSocket) readOnce(fd uintptr) bool {
@@ -244,6 +265,15 @@ func (l *Endpoint) Interrupt() { _ = l.Socket.SetDeadline(time.Unix(1, 0)) }
 
 // Close frees the descriptor. It must not be called from within attempt.
 func (l *Endpoint) Close() { _ = l.Socket.Close() }
+
+// Move has TLS go on over t, and returns it; nil for a connection without. Nothing may be under way, and of l only Close may be
+// called from then on.
+func (l *Endpoint) Move(t Transport) *tls.Conn {
+	if l.TLS != nil {
+		l.thru.moved = t
+	}
+	return l.TLS
+}
 
 // Dup returns a second descriptor of the socket.
 func (l *Endpoint) Dup() (fd int, err error) {

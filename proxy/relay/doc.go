@@ -1,5 +1,5 @@
-// Package relay moves the bytes of sessions: [Sessions] are all of a proxy, [Session] is one. A session without TLS is
-// moved by one of a few loops over epoll, where the system has it (loop_linux.go, looped*_linux.go); any other has a
+// Package relay moves the bytes of sessions: [Sessions] are all of a proxy, [Session] is one. A session is
+// moved by one of a few loops over epoll, where the system has it (loop_linux.go, looped*_linux.go); elsewhere it has a
 // goroutine for each direction (goroutines.go, handoff.go). How a session ends is the same in both, for package life
 // decides it: ending.go and loopedending_linux.go tell it what happens and do what it says.
 //

@@ -13,9 +13,9 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// A loop moves the bytes of many sessions in one goroutine over its own epoll instance. It serves
-// the sessions without TLS; docs/adr/0004-relay.md has the reasons and figures. It waits for
-// readiness by level, so a session that waits holds neither buffer nor goroutine.
+// A loop moves the bytes of many sessions in one goroutine over its own epoll instance. docs/adr/0004-relay.md has
+// the reasons and figures. It waits for readiness by level, so a session that waits holds no goroutine, and no buffer but what
+// crypto/tls keeps.
 type loop struct {
 	log  *zap.Logger
 	poll int // epoll descriptor
@@ -25,6 +25,8 @@ type loop struct {
 
 	// byFD finds an endpoint by its descriptor. Owned by the loop's goroutine.
 	byFD []*loopedEnd
+	// again are the connections to be read without waiting for an event. Owned by the loop's goroutine.
+	again []*loopedEnd
 	// wait is await; tests put a failing one in its place. Owned by the loop's goroutine.
 	wait func(events []syscall.EpollEvent) (int, error)
 	// ending are the sessions whose grace time has begun, in the order in which it ends.
@@ -104,19 +106,25 @@ func (l *loop) close() {
 	<-l.done
 }
 
-// yieldEvery is after how many waits a loop calls the scheduler. To Go's monitor a goroutine that has not done so
-// for 10 ms, although it spends them waiting, is one that will not yield: it gets signals, and the monitor
-// looks again every 20 µs instead of every 10 ms, on a processor that others need.
-const yieldEvery = 32
+// yieldEvery is how often a loop calls the scheduler, and waitsPerLook after how many waits it looks whether it is time. To Go's
+// monitor a goroutine that has not called it for 10 ms, although it spends them waiting, is one that will not yield: it gets
+// signals, and the monitor looks again every 20 µs instead of every 10 ms, on a processor that others need. Each call wakes a
+// second thread, which may go on with the loop on another processor, so there are to be no more than needed.
+const (
+	yieldEvery   = 8 * time.Millisecond
+	waitsPerLook = 4
+)
 
 // run is the loop's goroutine.
 func (l *loop) run() {
 	defer close(l.done)
 	defer l.release()
 	events := make([]syscall.EpollEvent, loopEvents)
+	yielded := time.Now()
 	for waits := 1; ; waits++ {
-		if waits%yieldEvery == 0 {
+		if waits%waitsPerLook == 0 && time.Since(yielded) >= yieldEvery {
 			runtime.Gosched()
+			yielded = time.Now()
 		}
 		n, err := l.wait(events)
 		if err != nil {
@@ -137,12 +145,24 @@ func (l *loop) run() {
 				e.looped.handle(e, ev.Events)
 			}
 		}
+		if len(l.again) > 0 {
+			l.readAgain()
+		}
 		if len(l.ending) > 0 {
 			l.timeOut()
 		}
 		if woken && !l.runPosted() {
 			return
 		}
+	}
+}
+
+// readAgain reads what is in again, where new ones may come meanwhile.
+func (l *loop) readAgain() {
+	listed := l.again
+	l.again = nil
+	for _, e := range listed {
+		e.looped.readAgain(e)
 	}
 }
 
@@ -179,7 +199,10 @@ func (l *loop) works() bool {
 // await waits for events, at most until the first grace time ends.
 func (l *loop) await(events []syscall.EpollEvent) (int, error) {
 	timeout := -1
-	if len(l.ending) > 0 {
+	switch {
+	case len(l.again) > 0:
+		timeout = 0
+	case len(l.ending) > 0:
 		timeout = int(max(0, time.Until(l.ending[0].until)).Milliseconds()) + 1
 	}
 	n, _, errno := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.poll),

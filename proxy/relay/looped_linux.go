@@ -21,6 +21,11 @@ type loopedEnd struct {
 	unsent []byte
 	// shut is set when the connection is to be half closed once unsent is empty.
 	shut bool
+	// tls is nil for a connection without TLS.
+	tls *loopedTLS
+	// more says that there may be something to read although no event will tell; then the end is in loop.again as soon as it is to be
+	// read. listed says that it is.
+	more, listed bool
 }
 
 // looped is a session in a loop. All but start, ask, lookForClient, stopBuffering and tell belongs to the loop's goroutine.
@@ -114,11 +119,40 @@ func (l *looped) handle(e *loopedEnd, events uint32) {
 		l.flush(e)
 	}
 	if events&(syscall.EPOLLIN|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 && e.watched&syscall.EPOLLIN != 0 && !l.ended() {
+		if e.tls != nil {
+			e.tls.dry = false
+		}
+		l.read(e)
+	}
+}
+
+// readsInARow is how often TLS is asked for more of what it has decrypted before others have their turn.
+const readsInARow = 4
+
+// read moves what has come on one connection, or some of it.
+func (l *looped) read(e *loopedEnd) {
+	for range readsInARow {
+		e.more = false
 		if e == &l.client {
 			l.fromClient()
 		} else {
 			l.fromServer()
 		}
+		if !e.more || e.watched&syscall.EPOLLIN == 0 || l.ended() {
+			break
+		}
+	}
+	if e.tls != nil {
+		l.watch() // which lists what there is more of
+	}
+}
+
+// readAgain goes on with a connection of loop.again.
+func (l *looped) readAgain(e *loopedEnd) {
+	e.listed = false
+	if e.more && e.watched&syscall.EPOLLIN != 0 && !l.ended() {
+		defer l.guard()
+		l.read(e)
 	}
 }
 
@@ -141,6 +175,10 @@ func (e *loopedEnd) want(read bool) {
 	var events uint32
 	if read {
 		events |= syscall.EPOLLIN
+		if e.more && !e.listed {
+			e.listed = true
+			e.looped.loop.again = append(e.looped.loop.again, e)
+		}
 	}
 	if len(e.unsent) > 0 {
 		events |= syscall.EPOLLOUT

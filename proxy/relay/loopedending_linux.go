@@ -29,7 +29,7 @@ func (l *looped) report(e life.Event) {
 		l.send(&l.client, say.Encode(nil)) // if that fails, so does the half close
 	}
 	if !s.life.ReadsServer() {
-		l.server.unsent = nil // no statement is to run that the client has been told nothing of
+		l.server.dropUnsent() // no statement is to run that the client has been told nothing of
 	}
 	if do.Has(life.Terminate) {
 		l.send(&l.server, wire.AppendFrame(nil, wire.MsgTerminate))

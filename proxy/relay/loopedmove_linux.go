@@ -14,14 +14,14 @@ import (
 func (l *looped) fromClient() {
 	buf := l.loop.buf
 	if !l.session.life.Forwards() { // the goroutine of rewrite may still own Session.Up
-		if n, err := rawRead(l.client.fd, buf); n <= 0 {
+		if n, err := l.client.read(buf); n <= 0 {
 			l.clientStopped(err)
 		}
 		return
 	}
 	up := &l.session.Up
 	off := up.Prefill(buf)
-	n, err := rawRead(l.client.fd, buf[off:])
+	n, err := l.client.read(buf[off:])
 	if n <= 0 {
 		up.Restore(buf[:off])
 		l.clientStopped(err)
@@ -169,7 +169,7 @@ func (l *looped) rewrite() {
 func (l *looped) fromServer() {
 	down, buf := &l.session.Down, l.loop.buf
 	off := down.Prefill(buf)
-	n, err := rawRead(l.server.fd, buf[off:])
+	n, err := l.server.read(buf[off:])
 	if n <= 0 {
 		down.Restore(buf[:off])
 		if err != syscall.EAGAIN { //nolint:errorlint // a bare errno
@@ -213,6 +213,15 @@ func (l *looped) deliver(batch []byte) {
 
 // send writes b and keeps what is not taken; false means that the connection is broken.
 func (l *looped) send(e *loopedEnd, b []byte) bool {
+	if e.tls != nil && len(b) > 0 {
+		_, err := e.tls.conn.Write(b)
+		return err == nil
+	}
+	return e.put(b)
+}
+
+// put is send for what is written to the socket as it is.
+func (e *loopedEnd) put(b []byte) bool {
 	if len(e.unsent) > 0 {
 		e.unsent = append(e.unsent, b...)
 		return true
@@ -265,6 +274,9 @@ func (l *looped) flush(e *loopedEnd) {
 
 // shutdown half closes a connection, behind what is unsent.
 func (l *looped) shutdown(e *loopedEnd) {
+	if e.tls != nil && !e.shut {
+		_ = e.tls.conn.CloseWrite()
+	}
 	e.shut = true
 	if len(e.unsent) > 0 {
 		return

@@ -42,7 +42,7 @@ func (ls *loops) close() {
 
 // take hands a session to a loop, if it is one that loops serve.
 func (ls *loops) take(s *Session) {
-	if len(ls.all) == 0 || s.client.TLS != nil || s.server.TLS != nil {
+	if len(ls.all) == 0 {
 		return
 	}
 	for range ls.all {
@@ -68,14 +68,16 @@ func (l *loop) enter(s *Session) error {
 		_ = syscall.Close(client)
 		return err
 	}
+	ls := &looped{session: s, loop: l}
+	ls.client = loopedEnd{looped: ls, fd: client}
+	ls.server = loopedEnd{looped: ls, fd: server}
+	ls.client.secure(s.client)
+	ls.server.secure(s.server)
 	// Closing takes the sockets out of Go's poller, which would be woken for each message too.
 	s.client.Close()
 	s.server.Close()
 	s.client, s.server = nil, nil
 	s.Up.Nonblocking = true
-	ls := &looped{session: s, loop: l}
-	ls.client = loopedEnd{looped: ls, fd: client}
-	ls.server = loopedEnd{looped: ls, fd: server}
 	s.looped = ls
 	return nil
 }

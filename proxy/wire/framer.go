@@ -37,6 +37,9 @@ type Inspector interface {
 // Answers of Inspector.Wants.
 const (
 	Drop = -1
+	// PassRun is 0 for this message and for all of its type that follow it without another between, in this batch: Wants is not asked
+	// about those that lie whole in it.
+	PassRun = -3
 	// Pause stops Next before the message with ErrFull; nothing of it is taken.
 	Pause = -2
 )
@@ -127,6 +130,12 @@ func (f *Framer) Next(buf []byte, pos int, out *Splicer, in Inspector) (frame []
 		if need == Pause {
 			return nil, pos, ErrFull
 		}
+		if need == PassRun {
+			if end := skipRun(buf, pos); end > pos {
+				pos = end
+				continue
+			}
+		}
 		if f.dropping = need == Drop; need <= 0 {
 			f.left = size
 			continue
@@ -140,6 +149,19 @@ func (f *Framer) Next(buf []byte, pos int, out *Splicer, in Inspector) (frame []
 		out.Truncate(pos)
 		return nil, len(buf), nil
 	}
+}
+
+// skipRun returns the position behind the whole messages of buf that begin at pos and have the type of the first.
+func skipRun(buf []byte, pos int) int {
+	typ := buf[pos]
+	for len(buf)-pos >= HeaderSize && buf[pos] == typ {
+		size, ok := FrameLen(buf[pos : pos+HeaderSize])
+		if !ok || size > len(buf)-pos {
+			break
+		}
+		pos += size
+	}
+	return pos
 }
 
 // gather goes on gathering in held.
