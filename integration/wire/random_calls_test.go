@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -31,7 +32,7 @@ type callWriter struct {
 func randomCalls(rnd *rand.Rand) wiretest.Script {
 	w := &callWriter{Rand: rnd, values: map[string][]string{}}
 	w.query("select mbus4.post('q1', hstore('n', s::text), iid => 'a' || s) from generate_series(1, 5) s")
-	blocks := []func(){w.once, w.once, w.named, w.named, w.simple, w.simple, w.piecewise, w.cursor, w.transaction, w.noise, w.burst, w.again, w.again}
+	blocks := []func(){w.once, w.once, w.named, w.named, w.simple, w.simple, w.piecewise, w.cursor, w.transaction, w.noise, w.burst, w.again, w.again, w.unnamed, w.unnamed}
 	for range 4 + w.IntN(20) {
 		blocks[w.IntN(len(blocks))]()
 		w.pause()
@@ -293,6 +294,56 @@ func (w *callWriter) again() {
 			w.end(true)
 		}
 	}
+}
+
+// unnamed parses calls again and again as the unnamed statement, as drivers do that prepare nothing, and does something else with it, in
+// the same turn or later.
+func (w *callWriter) unnamed() {
+	w.add(frontend.Sync())
+	w.end(true)
+	calls := [][]string{
+		{"select mbus4.post('q1', $1, iid => $2)", "n=>1", ""},
+		{"select iid, data from mbus4.consumen($1, amt => 2)", "q1"},
+		{"select mbus4.is_msg_exists($1)", "a1"},
+		{"select iid, data from mbus4.consume('q1')"},
+		{"select mbus4.post($1, 'n=>7')", "none"},
+	}
+	w.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
+	for range 8 + w.IntN(12) {
+		call := calls[w.IntN(2)]
+		w.add(w.parse("", call[0], slices.Clone(call[1:])))
+		for range 1 + w.IntN(4) {
+			if v := w.values[""]; len(v) > 1 {
+				w.number++
+				v[1] = fmt.Sprint("m", w.number)
+			}
+			switch w.IntN(16) {
+			case 0:
+				w.add(frontend.DescribeStatement(""))
+			case 1:
+				w.query(w.pick("begin", "rollback", "select 1/0", "discard all", "deallocate all", "selct"))
+			case 2:
+				sql, values := w.text()
+				w.add(w.parse("", sql, values))
+			case 3:
+				w.add(&pgproto3.Close{ObjectType: 'S'})
+			case 4:
+				w.add(frontend.Bind("", "none"))
+			case 5:
+				sql := w.pick("begin", "rollback", "select 1/0", "discard all", "deallocate all")
+				w.add(&pgproto3.Close{ObjectType: 'S', Name: "u"}, frontend.Parse("u", sql), frontend.Bind("u", "u"), frontend.Execute("u", 0))
+			default:
+				w.add(w.bind("", ""), frontend.Execute("", 0))
+			}
+			w.pause()
+		}
+		if !w.oneIn(4) {
+			w.add(frontend.Sync())
+			w.end(true)
+		}
+	}
+	w.add(frontend.Sync())
+	w.query("rollback")
 }
 
 // piecewise reads a set of messages by and by, in a transaction.

@@ -13,8 +13,6 @@ type bindTime struct {
 	// segment counts the Syncs sent; unsynced is set when requests that may have failed were sent after the last.
 	segment  uint64
 	unsynced bool
-	// awaited is the outcome that the message set aside depends on.
-	awaited *outcome
 }
 
 // sent keeps segment and unsynced up to date, for each request: a Sync begins a new segment.
@@ -29,9 +27,9 @@ func (t *bindTime) sent(kind requestKind) {
 }
 
 // await waits for the awaited outcome; false means that the session has ended.
-func (t *bindTime) await(ctx context.Context) bool {
-	o := t.awaited
-	t.awaited = nil
+func (f *ClientFlow) await(ctx context.Context) bool {
+	o := f.awaited
+	f.awaited = nil
 	select {
 	case <-o.known:
 		return true

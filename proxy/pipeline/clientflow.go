@@ -38,6 +38,8 @@ type ClientFlow struct {
 	planned bool
 	// bindTime is set by the session's first bind-time plan.
 	bindTime *bindTime
+	// awaited is the outcome that the message set aside depends on.
+	awaited  *outcome
 	names    *names
 	probing  probing
 	prepared prepared
@@ -84,7 +86,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	f.requests, f.requestsSize = f.requests[:0], 0
 	out.Begin(buf)
 	pos := 0
-	if f.bindTime != nil && f.bindTime.awaited != nil && !f.bindTime.await(ctx) || !f.awaitAnswer(ctx) {
+	if f.awaited != nil && !f.await(ctx) || !f.awaitAnswer(ctx) {
 		f.Terminated = true
 	}
 	for again := f.Holds() && f.buffered.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
@@ -144,11 +146,17 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 			}
 			frame = f.Cut(buf, out)
 		}
-		if f.bindTime.awaited, err = f.unsettled(frame); err != nil {
+		if f.awaited, err = f.unsettled(frame); err != nil {
 			return pos, err
 		}
-		wait = wait || f.bindTime.awaited != nil || f.Nonblocking && f.asksPlan(frame)
+		wait = wait || f.Nonblocking && f.asksPlan(frame)
 	}
+	if f.awaited == nil {
+		if f.awaited, err = f.awaitsUnnamed(frame); err != nil {
+			return pos, err
+		}
+	}
+	wait = wait || f.awaited != nil
 	if wait {
 		f.aside = f.SetAside(buf, frame, pos, out)
 		return pos, ErrMustWait
@@ -184,7 +192,7 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	}
 	switch typ {
 	case wire.MsgCopyData:
-		return 0
+		return wire.PassRun
 	case wire.MsgTerminate:
 		if size == wire.HeaderSize { // with a body it is refused by the server
 			return size
@@ -261,12 +269,15 @@ func (f *ClientFlow) push(kind requestKind, a *details) {
 		f.bindTime.sent(kind)
 	}
 	if !kind.extended() {
-		f.prepared.unnamed = nil
+		f.prepared.near = nil
 	}
 	f.add(request{kind: kind, details: a})
 }
 
 func (f *ClientFlow) add(o request) {
+	if o.kind == kindSync && f.prepared.standIn != nil {
+		f.prepared.standIn.parsed = false
+	}
 	if o.details != nil {
 		o.size = uint32(o.details.size())
 		f.requestsSize += int(o.size)
@@ -294,9 +305,9 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 	case wire.MsgBind:
 		return f.bind(ctx, frame)
 	case wire.MsgDescribe:
-		f.named(kindDescribe, body)
+		return f.named(kindDescribe, body), nil
 	case wire.MsgClose:
-		f.named(kindClose, body)
+		return f.named(kindClose, body), nil
 	case wire.MsgExecute:
 		return f.execute(frame)
 	case wire.MsgTerminate:

@@ -20,8 +20,8 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 				return nil, err
 			}
 		}
-		replacement = f.bindRepeated(frame, a)
 	}
+	replacement = f.bindUnnamed(frame, a)
 	f.push(kindBind, a)
 	return replacement, nil
 }
@@ -38,7 +38,7 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 			}
 		}
 	}
-	f.prepared.unnamed = nil // what runs now may take statements away
+	f.prepared.near = nil // what runs now may take statements away
 	f.push(kindExecute, a)
 	if replacement != nil {
 		replacement = append(replacement, frame...)
@@ -46,8 +46,8 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 	return replacement, err
 }
 
-// named notes a Describe or Close, whose body is 'S' or 'P' and a name.
-func (f *ClientFlow) named(kind requestKind, body []byte) {
+// named notes a Describe or Close, whose body is 'S' or 'P' and a name, and returns what takes its place; nil for itself.
+func (f *ClientFlow) named(kind requestKind, body []byte) (replacement []byte) {
 	a := new(details)
 	if len(body) > 0 {
 		if name, _, ok := wire.CString(body[1:]); ok {
@@ -56,7 +56,7 @@ func (f *ClientFlow) named(kind requestKind, body []byte) {
 			} else {
 				a.statement = nameKey(name)
 				if kind == kindClose && a.statement == "" {
-					f.prepared.unnamed = nil
+					f.prepared.near = nil
 				}
 			}
 			if f.bindTime != nil && kind == kindClose {
@@ -64,5 +64,9 @@ func (f *ClientFlow) named(kind requestKind, body []byte) {
 			}
 		}
 	}
+	if kind == kindDescribe {
+		replacement = f.describeUnnamed(body, a)
+	}
 	f.push(kind, a)
+	return replacement
 }

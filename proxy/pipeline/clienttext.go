@@ -45,7 +45,6 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 
 // parse notes a Parse and returns what takes its place where it has a Plan; else nil.
 func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
-	var before []byte
 	name, rest, ok := wire.CString(body)
 	if !ok {
 		f.push(kindParse, nil)
@@ -63,11 +62,13 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 		f.push(kindParse, nil)
 		return nil
 	}
-	if len(name) == 0 {
-		f.prepared.unnamed = nil
-		before = f.repeatParse(plan, query, types)
-	}
 	a := &details{statement: nameKey(name)}
+	var replacement []byte
+	if len(name) == 0 {
+		if replacement = f.repeatParse(plan, query, types, a); replacement == nil {
+			f.parsesUnnamed(a)
+		}
+	}
 	from := &text{plan: plan}
 	if from.bindTime() != nil {
 		from.voids = voids
@@ -88,10 +89,10 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 		a.text = from
 	}
 	f.push(kindParse, a)
-	if plan == nil {
-		return nil
+	if plan == nil || replacement != nil {
+		return replacement
 	}
-	return wire.AppendFrame(before, wire.MsgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
+	return wire.AppendFrame(nil, wire.MsgParse, name, []byte{0}, []byte(plan.SQL()), []byte{0}, types)
 }
 
 // recall asks the Rewriter for the Plan of a Query or Parse that Mentions is true of, if that takes no time.

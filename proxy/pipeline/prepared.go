@@ -47,15 +47,11 @@ type prepared struct {
 	ask, asked bool   // a probe query for the process is wanted; the one under way is that
 	certain    bool   // the server is that process itself
 	// seen are the texts seen last, the latest at the end.
-	seen []seenText
-	// unnamed is the statement by which the unnamed one is bound up to the next Execute or Sync; nil for itself.
-	unnamed *unnamed
-}
-
-// unnamed is a statement of ours from the same text as the client's unnamed one.
-type unnamed struct {
-	name []byte // with its end
-	plan Plan
+	seen    []seenText
+	standIn *standIn // nil: what the client takes for its unnamed statement is that
+	// near is the name, with its end, of the statement of ours that the client's unnamed one means up to the next Execute or Sync;
+	// nil for none.
+	near []byte
 }
 
 // newPrepared gets the session's cancel key, which begins with the number of the server's process.
@@ -67,7 +63,7 @@ func newPrepared(key wire.CancelKey) prepared {
 }
 
 type seenText struct {
-	// id is PreparedPlan.ID for the text of a Query, else the text of a Parse with the types of its parameters.
+	// id is PreparedPlan.ID for the text of a Query, else repeatedID.
 	id string
 	// slot is the number of its statement; -1 for none.
 	slot int
@@ -115,8 +111,11 @@ func (f *ClientFlow) takeProcess() {
 }
 
 // quiet reports that the server has replied to all that it was sent, and is ready for a statement.
-func (f *ClientFlow) quiet() bool {
-	return f.before.Outstanding+len(f.requests) == 0 && !f.before.copies && !f.before.failed && !f.probing.unsynced && !f.probing.copied
+func (f *ClientFlow) quiet() bool { return f.still() && !f.before.failed }
+
+// still reports the same also where the transaction has failed.
+func (f *ClientFlow) still() bool {
+	return f.before.Outstanding+len(f.requests) == 0 && !f.before.copies && !f.probing.unsynced && !f.probing.copied
 }
 
 // runPrepared notes a Query that is run by a prepared statement, and returns what takes its place; nil where it is not.
@@ -152,8 +151,11 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 }
 
 // prepares reports whether statements may be prepared and used now.
-func (f *ClientFlow) prepares() bool {
-	if f.prepared.off || f.names.prepared.lost.Load() || !f.quiet() {
+func (f *ClientFlow) prepares() bool { return f.quiet() && f.knowsPrepared() }
+
+// knowsPrepared reports, where all is still, whether it is known which statements of ours the server has.
+func (f *ClientFlow) knowsPrepared() bool {
+	if f.prepared.off || f.names.prepared.lost.Load() {
 		return false
 	}
 	if f.names.prepared.gone.Swap(false) {
@@ -178,41 +180,6 @@ func (f *ClientFlow) prepare(out []byte, known *seenText, types []byte, ours *de
 	return out
 }
 
-// maxRepeated bounds the text of a Parse for which a statement is prepared, in bytes, since the session keeps it.
-const maxRepeated = 1 << 10
-
-// repeatParse is called for the Parse of an unnamed statement before it is noted. What it returns comes before it: where the same text
-// has come before, a statement of ours is prepared from it, once. The server parses the client's text each time, but plans it no more:
-// up to the next Execute or Sync a Bind of the unnamed statement binds ours. So the unnamed statement is what the client has made it.
-func (f *ClientFlow) repeatParse(from Plan, text, types []byte) (before []byte) {
-	able, ok := from.(Preparable)
-	if !ok || len(text) > maxRepeated || !f.prepares() || !able.Repeatable() {
-		return nil
-	}
-	known := f.prepared.look("parse " + string(types) + string(text))
-	if known == nil {
-		return nil
-	}
-	ours := &details{plan: from, prepared: true}
-	before = f.prepare(nil, known, types, ours)
-	f.prepared.unnamed = &unnamed{f.preparedName(known.slot), from}
-	return before
-}
-
-// bindRepeated returns what takes the place of a Bind of the unnamed statement, or nil. a are its details.
-func (f *ClientFlow) bindRepeated(frame []byte, a *details) (replacement []byte) {
-	ours := f.prepared.unnamed
-	if ours == nil || a.statement != "" || !isWhole(frame) {
-		return nil
-	}
-	portal, _, rest, ok := wire.BindNames(frame[wire.HeaderSize:])
-	if !ok {
-		return nil
-	}
-	a.plan, a.prepared = ours.plan, true
-	return wire.AppendFrame(nil, wire.MsgBind, portal, []byte{0}, ours.name, rest)
-}
-
 func (f *ClientFlow) preparedName(slot int) []byte {
 	return []byte(f.ownName() + "_" + strconv.Itoa(slot) + "\x00")
 }
@@ -235,6 +202,14 @@ func (p *prepared) look(id string) *seenText {
 		return nil
 	}
 	return &p.seen[len(p.seen)-1]
+}
+
+// nameOf returns the name of the statement of a text; nil for none.
+func (f *ClientFlow) nameOf(id string) []byte {
+	if i := slices.IndexFunc(f.prepared.seen, func(s seenText) bool { return s.id == id }); i >= 0 && f.prepared.seen[i].slot >= 0 {
+		return f.preparedName(f.prepared.seen[i].slot)
+	}
+	return nil
 }
 
 // free returns a slot that no text has. What an older statement may have left there is closed before it is used.
@@ -268,7 +243,7 @@ const (
 // preparedFailed takes note of the ErrorResponse to h, by which statements of ours may be gone, and returns what the client gets if it
 // says that one was not there; else nil.
 func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byte) {
-	if h == nil || h.details == nil || !h.details.prepared || h.kind != kindParse && h.kind != kindBind {
+	if h == nil || h.details == nil || !h.details.prepared || !usesStatement(h) {
 		return nil
 	}
 	var rep pgproto3.ErrorResponse
@@ -279,7 +254,7 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 	if h.kind == kindParse || rep.Code == codeNoStatement || rep.Code == codeFeatureNotSupported {
 		f.names.prepared.gone.Store(true)
 	}
-	if h.kind != kindBind || rep.Code != codeNoStatement {
+	if h.kind == kindParse || rep.Code != codeNoStatement {
 		return nil
 	}
 	f.names.prepared.lost.Store(true)
@@ -290,6 +265,11 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 		hint:    "Repeat the transaction: in this session mbusproxy prepares no more. With --no-prepare it never does.",
 	}).EditReport(&rep)
 	return wire.EncodeReport(frame, &before, &rep)
+}
+
+// usesStatement reports whether a request is about a prepared statement.
+func usesStatement(h *request) bool {
+	return h.kind == kindParse || h.kind == kindBind || h.kind == kindDescribe && h.details.own != ""
 }
 
 // completed takes note of a CommandComplete with that tag.

@@ -147,6 +147,8 @@ type details struct {
 	run      *preludeRun // of the Execute of a prelude statement: the try that its outcome settles
 	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
 	bindings []*binding  // that the request brings about, in order; nil nearly always
+	unnamed  *outcome    // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
+	own      string      // the name of the statement of ours that the message uses in the place of the client's unnamed one
 	prepared bool        // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
 }
 
@@ -173,6 +175,9 @@ func (d *details) settleOurs(as outcomeState) {
 	}
 	if d.run != nil {
 		d.run.settle(as)
+	}
+	if d.unnamed != nil {
+		d.unnamed.settle(as)
 	}
 }
 
@@ -204,6 +209,9 @@ func (d *details) size() int {
 	}
 	for _, b := range d.bindings {
 		n += len(b.name)
+	}
+	if d.unnamed != nil {
+		n += bindingSize
 	}
 	return n
 }

@@ -81,6 +81,7 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 			}
 			return f.pass(typ)
 		}
+		return wire.PassRun
 	case wire.MsgNotification, wire.MsgBackendKeyData:
 		return 0
 	case wire.MsgParameterStatus:
@@ -184,11 +185,11 @@ func (f *serverFlow) edit(frame []byte, h *request) []byte {
 		return nil // it goes on as it came
 	}
 	before := rep
-	changed := false
+	changed := h != nil && h.details != nil && h.details.asUnnamed(&rep)
 	if plan != nil {
-		changed = plan.EditReport(&rep)
+		changed = plan.EditReport(&rep) || changed
 	} else {
-		changed = f.rewriter.EditReport(f.secret, &rep)
+		changed = f.rewriter.EditReport(f.secret, &rep) || changed
 	}
 	if forgotten && rep.Position != 0 {
 		rep.Position, changed = 0, true // it may be one in a text the client has never seen

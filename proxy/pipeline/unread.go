@@ -35,7 +35,7 @@ func (u *unread) Saw(b []byte) {
 // pass lets a message go by of which frame is the head.
 func (f *ClientFlow) pass(frame []byte, statement *text) {
 	f.prepared.forget()
-	f.prepared.unnamed = nil
+	f.prepared.near = nil
 	if f.bindTime == nil {
 		return
 	}
@@ -69,7 +69,9 @@ func (f *ClientFlow) longParse(frame []byte) {
 	name, _, ok := wire.CString(frame[wire.HeaderSize:])
 	var statement *text
 	if ok {
-		a.statement = nameKey(name)
+		if a.statement = nameKey(name); a.statement == "" {
+			f.parsesUnnamed(a)
+		}
 		if f.bindTime != nil && f.names.roomForStatement(a.statement, a.text) {
 			a.bindings = f.names.note(&binding{name: a.statement, segment: f.bindTime.segment, text: a.text})
 			statement = a.text

@@ -1,0 +1,243 @@
+package pipeline
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/proxy/wire"
+)
+
+// A text that a client parses again and again as its unnamed statement is parsed once, as a statement of ours. When it comes again,
+// the server gets an empty text in its place, and what the client does with its unnamed statement is done with ours.
+//
+// Which of our statements the server has is certain up to the next Execute, which may take them away, and wherever all is still.
+// Elsewhere the true text is parsed just before the message, as another statement of ours: both run, or the server skips both.
+//
+// Whether the client still has its unnamed statement, or a Query, a Close or a Parse that failed has taken it away, the server knows:
+// the empty statement goes as the true one would. So what comes after the next Sync or Execute asks for the empty one first; if it is not there,
+// that gives the error which the client would have got. The proxy has to know only whether a Parse has put another statement in its place.
+
+// standIn is the client's unnamed statement where the server has an empty one instead, or none.
+type standIn struct {
+	id    string // seenText.id
+	plan  Plan   // of the client's text
+	types []byte // the end of its Parse
+	// parses are the outcomes of those Parses of the unnamed statement sent since then that were the first behind a Sync, but for
+	// those known to be undone. If such a one fails, the server skips those that follow it. The stand-in ends with the first that is done.
+	parses []*outcome
+	// parsed says that one was sent since the last Sync: whatever follows it finds another statement, or is skipped.
+	parsed bool
+}
+
+// maxRepeated bounds the text of a Parse for which a statement is prepared, with the types of its parameters, in bytes: so much of it a
+// session may keep.
+const maxRepeated = 4 << 10
+
+// repeatedID stands for the text of a Parse, as the session reads it now, with the types of its parameters.
+func (f *ClientFlow) repeatedID(text, types []byte) string {
+	now := f.reads()
+	h := sha256.New()
+	for _, part := range [][]byte{types, []byte(now.TextEncoding()), strconv.AppendBool(nil, now.EscapeStrings), text} {
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		_, _ = h.Write(part)
+	}
+	return string(h.Sum(nil))
+}
+
+// repeatParse is called for the Parse of an unnamed statement before it is noted. Where the same text has come before, it returns what
+// takes its place: the Parse of an empty text, whose ParseComplete the client gets. A statement of ours is prepared from the true text
+// before it, once. a are the details of the Parse.
+func (f *ClientFlow) repeatParse(from Plan, text, types []byte, a *details) (replacement []byte) {
+	able, ok := from.(Preparable)
+	if !ok || !wellFormed(types) || len(text)+len(types) > maxRepeated || !f.prepares() || !able.Repeatable() {
+		return nil
+	}
+	id := f.repeatedID(text, types)
+	known := f.prepared.look(id)
+	if known == nil {
+		return nil
+	}
+	ours := &details{plan: from, prepared: true}
+	var out []byte
+	if known.slot < 0 { // where the text is wrong, the Parse leaves no unnamed statement
+		out = wire.AppendFrame(out, wire.MsgClose, []byte("S\x00"))
+		f.pushHidden(kindClose, ours)
+		out = f.prepare(out, known, types, ours)
+	}
+	f.prepared.near = f.preparedName(known.slot)
+	f.prepared.standIn = &standIn{id: id, plan: from, types: bytes.Clone(types)}
+	a.prepared = true
+	return wire.AppendFrame(out, wire.MsgParse, []byte{0, 0, 0, 0})
+}
+
+// wellFormed reports whether types can be the end of a Parse.
+func wellFormed(types []byte) bool {
+	return len(types) >= 2 && len(types) == 2+4*int(binary.BigEndian.Uint16(types))
+}
+
+// parsesUnnamed is called for each other Parse of the unnamed statement before it is noted, with its details.
+func (f *ClientFlow) parsesUnnamed(a *details) {
+	f.prepared.near = nil
+	s := f.prepared.standIn
+	if s == nil || s.parsed {
+		return
+	}
+	if s.settle(); len(s.parses) > 0 && s.parses[0].is() == done {
+		f.prepared.standIn = nil
+		return
+	}
+	a.unnamed = newOutcome()
+	s.parses, s.parsed = append(s.parses, a.unnamed), true
+}
+
+// settle drops from parses those that are undone.
+func (s *standIn) settle() {
+	for len(s.parses) > 0 && s.parses[0].is() == undone {
+		s.parses = s.parses[1:]
+	}
+}
+
+// awaitsUnnamed returns the outcome that must be known before the message, or the head of it, can be looked at: it uses the unnamed
+// statement, and it is not known whether there is a stand-in for it.
+func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *outcome, err error) {
+	s := f.prepared.standIn
+	if s == nil || s.parsed || f.prepared.near != nil || !usesUnnamed(frame) {
+		return nil, nil
+	}
+	if s.settle(); len(s.parses) == 0 {
+		return nil, nil
+	}
+	switch s.parses[0].is() {
+	case pending: // since a Sync was sent, its reply will come
+		return s.parses[len(s.parses)-1], nil
+	case unclear:
+		return nil, errUnclear
+	}
+	f.prepared.standIn = nil
+	return nil, nil
+}
+
+// usesUnnamed reports whether a message, or the head of it, may use the unnamed statement.
+func usesUnnamed(frame []byte) bool {
+	body := frame[wire.HeaderSize:]
+	switch frame[0] {
+	case wire.MsgBind:
+		_, statement, _, ok := wire.BindNames(body)
+		return !ok || len(statement) == 0
+	case wire.MsgDescribe:
+		return describesUnnamed(body)
+	}
+	return false
+}
+
+// describesUnnamed reports whether the body is that of a Describe of the unnamed statement. One that is malformed the server refuses.
+func describesUnnamed(body []byte) bool { return string(body) == "S\x00" }
+
+// useUnnamed is called before a message that uses the unnamed statement is noted. It returns what is to be sent before it, and the name
+// of the statement of ours that it is to use, with its end; nil for the unnamed one. a are the message's details, bind says whether it
+// is a Bind, and fits whether another name can be put into it.
+func (f *ClientFlow) useUnnamed(a *details, bind, fits bool) (before, ours []byte) {
+	s := f.prepared.standIn
+	if s == nil || s.parsed {
+		return nil, nil
+	}
+	if ours = f.prepared.near; ours == nil || !fits {
+		known := f.still() && f.knowsPrepared()
+		before = f.asksUnnamed(bind && !f.before.failed)
+		if known {
+			ours = f.nameOf(s.id)
+		}
+		if ours == nil || !fits {
+			before, ours = f.parseTrue(before, fits)
+		}
+	}
+	if ours != nil {
+		a.plan, a.prepared, a.own = s.plan, true, string(ours[:len(ours)-1])
+	}
+	return before, ours
+}
+
+// parseTrue appends the messages that parse the client's true text, and notes them: as a statement of ours that is near, which it
+// returns with the name's end, or, if that is not wanted, as the unnamed one. If that fails, the empty statement is still there.
+func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
+	s, parse := f.prepared.standIn, &details{plan: f.prepared.standIn.plan}
+	name := []byte{0}
+	if named {
+		ours = []byte(f.ownName() + "_u\x00")
+		name, f.prepared.near = ours, ours
+		f.names.prepared.some.Store(true)
+		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), ours)
+		f.pushHidden(kindClose, parse)
+	} else {
+		f.parsesUnnamed(parse)
+	}
+	f.pushHidden(kindParse, parse)
+	return wire.AppendFrame(out, wire.MsgParse, name, []byte(s.plan.SQL()), []byte{0}, s.types), ours
+}
+
+// asksUnnamed returns messages that fail where the server has no unnamed statement, and notes them. In a failed transaction a Bind fails
+// always; but of a Bind and a Describe the errors differ in the place in the server's source.
+func (f *ClientFlow) asksUnnamed(bind bool) (messages []byte) {
+	ours := &details{statement: "", portal: f.ownName(), ofPortal: bind}
+	if !bind {
+		f.pushHidden(kindDescribe, ours)
+		return wire.AppendFrame(nil, wire.MsgDescribe, []byte("S\x00"))
+	}
+	name := []byte(f.ownName() + "\x00")
+	f.pushHidden(kindBind, ours)
+	messages = wire.AppendFrame(nil, wire.MsgBind, name, []byte{0, 0, 0, 0, 0, 0, 0})
+	f.pushHidden(kindClose, ours)
+	return wire.AppendFrame(messages, wire.MsgClose, []byte("P"), name)
+}
+
+// maxRenamed is the size up to which another name is put into a Bind; of the size of a message the server has a bound.
+const maxRenamed = 1 << 29
+
+// bindUnnamed returns what takes the place of a Bind, or of the head of one, that may bind the unnamed statement; nil for itself. a are
+// its details.
+func (f *ClientFlow) bindUnnamed(frame []byte, a *details) (replacement []byte) {
+	size, _ := wire.FrameLen(frame)
+	portal, statement, rest, ok := wire.BindNames(frame[wire.HeaderSize:])
+	if ok && len(statement) > 0 {
+		return nil
+	}
+	before, ours := f.useUnnamed(a, true, ok && size <= maxRenamed)
+	switch {
+	case ours != nil:
+		out := append(before, wire.MsgBind)
+		out = binary.BigEndian.AppendUint32(out, uint32(size-1+len(ours)-1))
+		return append(append(append(append(out, portal...), 0), ours...), rest...)
+	case before != nil:
+		return append(before, frame...)
+	}
+	return nil
+}
+
+// describeUnnamed is bindUnnamed for a Describe with that body.
+func (f *ClientFlow) describeUnnamed(body []byte, a *details) (replacement []byte) {
+	if !describesUnnamed(body) {
+		return nil
+	}
+	before, ours := f.useUnnamed(a, false, true)
+	if ours == nil && before == nil {
+		return nil
+	}
+	if ours == nil {
+		ours = []byte{0}
+	}
+	return wire.AppendFrame(before, wire.MsgDescribe, []byte("S"), ours)
+}
+
+// asUnnamed takes the name of a statement of ours, which the client has not used, out of a report.
+func (d *details) asUnnamed(r *pgproto3.ErrorResponse) (changed bool) {
+	if d.own == "" || !strings.Contains(r.Message, d.own) {
+		return false
+	}
+	r.Message = strings.ReplaceAll(r.Message, d.own, "")
+	return true
+}
