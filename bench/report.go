@@ -60,7 +60,7 @@ func (r *report) markdown() string {
 	r.queueTable(&b, "post", "Post", "The hand-written statement inserts into\n"+
 		"`q(id bigserial primary key, added timestamptz default now(), data hstore)` and gives\n"+
 		"the id back; `mbus4.post` makes a row for each consumer, findable by its iid, and gives the iid back.\n"+
-		"The value is another one in each call, so under the simple protocol every text is new. All protocols and sizes are measured with 8 clients;\n"+
+		"One at a time the value is a literal, else it is another one for each message, made by `hstore(…)`. All protocols and sizes are measured with 8 clients;\n"+
 		"other numbers of clients with prepared statements and one message at a time.")
 	r.queueTable(&b, "consume", "Consume", "The hand-written statement deletes from the same `q` the rows that\n"+
 		"`select … from q order by id limit n for update skip locked` finds, in the form that a trial with\n"+

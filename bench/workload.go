@@ -50,6 +50,9 @@ const newValues = `\set prev :n
 // post is the script that posts so many messages with one statement. The hand-written one gives the ids back, as post gives the iids.
 func (w words) post(n int) string {
 	if n == 1 {
+		if w.values == plainValues {
+			w.values = oneValue
+		}
 		return newValues + w.statement(":n", "'m' || :n || '.' || :salt", "'m' || :prev || '.' || :prevsalt", "") + ";"
 	}
 	return newValues + w.statement("g + :n", "'m' || g + :n || '.' || :salt", "'m' || g + :prev || '.' || :prevsalt", fmt.Sprintf(" from generate_series(1, %d) g", n)) + ";"
@@ -93,6 +96,10 @@ func handWords(table, columns, values, pick string) words {
 }
 
 const plainValues = "hstore('n', {n}::text)"
+
+// oneValue stands for plainValues where one message is posted: a literal, as a driver sends it. What is computed, as by hstore(…), has the
+// call planned each time in the simple protocol, see docs/adr/0014-prepared-statements.md.
+const oneValue = "'n=>1'"
 
 var plain = &workload{
 	ours: ourWords(plainDatabase, queueName, "'"+queueName+"'", plainValues),

@@ -23,7 +23,7 @@ type Database struct {
 
 // Site is what the SQL of calls in the database depends on, as far as it is known here.
 func (d *Database) Site() calls.Site {
-	return calls.Site{HstoreSchema: d.installed.HstoreSchema(), Ordered: d.features.Ordered(), Selective: d.features.Selective()}
+	return calls.Site{HstoreSchema: d.installed.HstoreSchema(), Ordered: d.features.Ordered()}
 }
 
 // Name is the database's name.
@@ -45,9 +45,5 @@ func (d *Database) EnsureSelector(ctx context.Context, use selectors.Use) error 
 	}
 	ctx, cancel := d.engine.untilStop(ctx)
 	defer cancel()
-	made, err := d.selectors.Ensure(ctx, use)
-	if made {
-		d.features.NoteSelective()
-	}
-	return err
+	return d.selectors.Ensure(ctx, use)
 }

@@ -306,15 +306,12 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 	how.Patience = upgradePatience
 	in, res, err := schema.Prepare(ctx, conn, how, e.log)
 	features := &schema.Features{}
-	if err == nil {
-		err = features.FindSelectors(ctx, conn)
-	}
 	if err != nil {
 		admin.Close(ctx, conn)
 		return nil, refusal.Wrap("preparing database "+name, err)
 	}
 	log := e.log.With(zap.String("database", name))
-	granter := semaphore.NewGranter(e.server, in, features, e.semaphores, log)
+	granter := semaphore.NewGranter(e.server, in, e.semaphores, log)
 	return &Database{
 		engine:    e,
 		installed: in,

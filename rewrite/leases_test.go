@@ -23,7 +23,7 @@ func TestRewriteHasOneTurnAtATime(t *testing.T) {
 			for i := range 200 {
 				env := func() (plan.Env, *plan.Refusal) {
 					e, refused := testEnv()
-					e.Selective = i%2 == 0
+					e.Ordered = i%2 == 0
 					return e, refused
 				}
 				p := r.Rewrite(ctx, "select * from mbus4.dyn_consume('q', 't.iid is not null')", utf8Session, env)

@@ -117,14 +117,14 @@ func (r *recorder) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.N
 	return r.shortFragments.Fragment(f, use, names)
 }
 
-// TestSelective checks that what the engine knows of the database reaches its fragments.
-func TestSelective(t *testing.T) {
-	for _, selective := range []bool{false, true} {
+// TestOrdered checks that what the engine knows of the database reaches its fragments.
+func TestOrdered(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
 		rec := &recorder{}
 		newRewriter(rec).Rewrite(t.Context(), "select mbus4.post('q', '')", utf8Session, func() (plan.Env, *plan.Refusal) {
-			return plan.Env{HstoreSchema: "public", Selective: selective}, nil
+			return plan.Env{HstoreSchema: "public", Ordered: ordered}, nil
 		})
-		if len(rec.uses) == 0 || rec.uses[0].Selective != selective {
+		if len(rec.uses) == 0 || rec.uses[0].Ordered != ordered {
 			t.Errorf("fragments are asked with %+v", rec.uses)
 		}
 	}

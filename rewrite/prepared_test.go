@@ -120,7 +120,7 @@ func TestPreparedByDatabase(t *testing.T) {
 	ids := map[uint64]bool{}
 	for i := range 12 {
 		env := func() (plan.Env, *plan.Refusal) {
-			return plan.Env{HstoreSchema: "public", Ordered: i%2 > 0, Selective: i%4 > 1}, nil
+			return plan.Env{HstoreSchema: []string{"public", "other"}[i/2%2], Ordered: i%2 > 0}, nil
 		}
 		ids[r.Rewrite(t.Context(), text, utf8Session, env).Prepared().ID()] = true
 	}

@@ -5,7 +5,7 @@ type Use struct {
 	// Given holds the names (Param.Name) of the parameters that the call gives.
 	Given map[string]bool
 	// Fixed holds the names of those that are given the same constant or parameter of the statement for
-	// all rows; WITH queries may use such an argument as it is.
+	// all rows; WITH queries may use such an argument as it is. A call of which there may be no row has none.
 	Fixed map[string]bool
 	// EitherOrder is set where Func.EitherOrder makes a difference: the first two arguments are given by position.
 	EitherOrder bool
@@ -13,15 +13,13 @@ type Use struct {
 	Rows bool
 	// Ordered is set where messages may wait for others.
 	Ordered bool
-	// Selective is set where consumers or triggers have selectors.
-	Selective bool
 	// Condition is the argument that Func.Condition names where that is known to be one expression, ready to
 	// stand in parentheses; else "".
 	Condition string
 	// Numbered is set, with Rows, where each row of the arguments is a call of its own and n its number in the text.
 	Numbered bool
 	// InPlace asks for an expression that the server evaluates where it stands, as often as it does
-	// any volatile function; Rows and Selective make no difference then. Functions with Func.Prelude have none.
+	// any volatile function; Rows makes no difference then. Functions with Func.Prelude have none.
 	InPlace bool
 }
 

@@ -44,7 +44,7 @@ func TestExplainCommand(t *testing.T) {
 	p := run1(t, nil, "explain", post)
 	p.wantStatus(0)
 	for _, want := range []string{
-		"-- for a database without selectors", "-- line 1, column 8: mbus4.post(qname text, data hstore", "inline", "'1 _session_secret_'",
+		"-- for a database without messages", "-- line 1, column 8: mbus4.post(qname text, data hstore", "inline", "'1 _session_secret_'",
 		"\nwith mbus4_call1_args(n, ", ";\n",
 	} {
 		if !strings.Contains(p.out.String(), want) {
@@ -92,15 +92,15 @@ func TestExplainLooksAtTheDatabase(t *testing.T) {
 	run1(t, nil, "init", "--admin", dsn).wantStatus(0)
 	p := run1(t, []string{"MBUS_ADMIN=" + dsn}, "explain", post)
 	p.wantStatus(0)
-	if !strings.HasPrefix(p.out.String(), "-- for database explained: without selectors") || !strings.Contains(p.out.String(), "::ext.hstore") {
+	if !strings.HasPrefix(p.out.String(), "-- for database explained: without messages") || !strings.Contains(p.out.String(), "::ext.hstore") {
 		t.Errorf("got\n%s", p.out)
 	}
 	_, proxied := startServe(t)
 	do(t, strings.Replace(proxied, "dbname=postgres", "dbname=explained", 1),
-		"select mbus4.create_queue('q', 1)", "select mbus4.create_consumer('q', 'large', $$(t.data->'size')='large'$$)")
+		"select mbus4.create_queue('q', 1)", "select mbus4.post('q', '', iid => 'first')", "select mbus4.post('q', '', 'consume_after=>{first}')")
 	p = run1(t, nil, "explain", "--admin", dsn, post)
 	p.wantStatus(0)
-	if !strings.HasPrefix(p.out.String(), "-- for database explained: with selectors") {
+	if !strings.HasPrefix(p.out.String(), "-- for database explained: with messages") {
 		t.Errorf("got\n%s", p.out)
 	}
 	run1(t, nil, "explain", "--admin", "host=127.0.0.1 port=1", post).wantFailure(1, "cannot reach database", "--admin")

@@ -20,7 +20,6 @@ const runBatch = 100
 type Site struct {
 	HstoreSchema string // quoted where it has to be
 	Ordered      bool   // messages wait for others
-	Selective    bool   // consumers or triggers have selectors
 }
 
 // PreludeCall is a call that takes a prelude statement: one of its own, which runs on the client's session, in its
@@ -280,9 +279,8 @@ func isTrue(s string) bool {
 // args selects the arguments, n first.
 func (t *Texts) statement(site Site, serves, columns, mark, args string) string {
 	use := sqlfuncs.Use{
-		Given:     map[string]bool{"headers": true, "iid": true},
-		Ordered:   site.Ordered,
-		Selective: site.Selective,
+		Given:   map[string]bool{"headers": true, "iid": true},
+		Ordered: site.Ordered,
 	}
 	f := funcNamed(serves)
 	return t.whole(f, use, ownNames(mark, site.HstoreSchema), f.Params, columns, args)

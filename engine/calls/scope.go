@@ -13,10 +13,10 @@ type shape struct {
 	result      string // Func.Serves
 	rows        bool
 	ordered     bool
-	selective   bool
 	numbered    bool
 	conditional bool
 	givesIID    bool
+	givesDelay  bool
 	fixesQueue  bool
 	eitherOrder bool
 }
@@ -24,8 +24,8 @@ type shape struct {
 func shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 	return shape{
 		template: templateOf(f, use), result: f.Serves,
-		rows: use.Rows, ordered: use.Ordered, selective: use.Selective, numbered: use.Numbered,
-		conditional: use.Condition != "", givesIID: use.Given["iid"], fixesQueue: use.Fixed["qname"],
+		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
+		conditional: use.Condition != "", givesIID: use.Given["iid"], givesDelay: use.Given["delayed_until"], fixesQueue: use.Fixed["qname"],
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -61,6 +61,7 @@ const (
 	markPlace      = "mark"
 	hstorePlace    = "hstore"
 	conditionPlace = "condition"
+	helperPlace    = "helper:" // and the helper's name
 
 	zero = "\x00" // around a place
 )
@@ -74,13 +75,16 @@ func newScope(s shape) scope {
 		"Hstore":    zero + hstorePlace + zero,    // the schema of hstore
 		"Condition": zero + conditionPlace + zero, // of dyn_consume, where Conditional
 
+		"Subscribers": zero + helperPlace + subscribers + zero, // the function of sql/whole/subscribers.sql, with its schema
+		"PostGiven":   zero + helperPlace + postGiven + zero,   // that of sql/whole/post_given.sql
+
 		"Result":      s.result, // the name of the column for the results
 		"Rows":        s.rows,
 		"Ordered":     s.ordered,
-		"Selective":   s.selective,
 		"Numbered":    s.numbered,
 		"Conditional": s.conditional,
 		"GivesIID":    s.givesIID,
+		"GivesDelay":  s.givesDelay,
 		"EitherOrder": s.eitherOrder,
 		"FixesQueue":  s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}
@@ -136,7 +140,7 @@ func (p pieces) has(place string) bool {
 }
 
 // put puts what a call brings into its places. Those of the secret stay, and those of arguments where names has none.
-func (p pieces) put(names sqlfuncs.Names, condition string) string {
+func (t *Texts) put(p pieces, names sqlfuncs.Names, condition string) string {
 	var b strings.Builder
 	size := 0
 	for _, text := range p {
@@ -162,6 +166,10 @@ func (p pieces) put(names sqlfuncs.Names, condition string) string {
 		case conditionPlace:
 			b.WriteString(condition)
 		default:
+			if helper, ok := strings.CutPrefix(text, helperPlace); ok {
+				b.WriteString(sqlfuncs.Schema + "." + t.helperName(helper, names.Hstore))
+				continue
+			}
 			place := zero + text + zero
 			if _, param, _, _ := sqlfuncs.CutPlace(place); param != "" {
 				place = names.Argument(param)

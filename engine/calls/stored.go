@@ -3,6 +3,7 @@ package calls
 import (
 	"crypto/md5"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +67,7 @@ type Definition struct {
 	Name      string // without the schema
 	Signature string // as for drop function
 	Create    string
+	Inline    bool // texts that serve calls inline call it, too
 }
 
 // functionCall is the expression that calls the function.
@@ -95,6 +97,9 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 // Definitions lists the functions for all texts that serve calls.
 func (t *Texts) Definitions(hstoreSchema string) []Definition {
 	var out []Definition
+	for _, helper := range []string{subscribers, postGiven} { // first, for the others call them
+		out = append(out, t.helper(helper, t.helperName(helper, hstoreSchema), hstoreSchema))
+	}
 	seen := map[string]bool{}
 	for _, f := range sqlfuncs.All() {
 		if f.Effect == sqlfuncs.Native || seen[f.Serves] {
@@ -112,9 +117,14 @@ func (t *Texts) Definitions(hstoreSchema string) []Definition {
 // of its definition.
 func (t *Texts) functionName(f *sqlfuncs.Func, v variant, hstoreSchema string) string {
 	base := FunctionPrefix + f.Serves + v.suffix
+	return t.hashedName(base, hstoreSchema, func() Definition { return t.definition(f, v, base, "hstore_schema") })
+}
+
+// hashedName is the name that begins with base of what define defines where hstore is in the schema hstore_schema.
+func (t *Texts) hashedName(base, hstoreSchema string, define func() Definition) string {
 	definition, ok := t.hashes.Load(base)
 	if !ok {
-		hash := md5.Sum([]byte(t.definition(f, v, base, "hstore_schema").Create))
+		hash := md5.Sum([]byte(define().Create))
 		definition, _ = t.hashes.LoadOrStore(base, hash[:])
 	}
 	hash := md5.Sum(append(definition.([]byte)[:md5.Size:md5.Size], hstoreSchema...))
@@ -142,7 +152,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 		Mark:   "'||" + mark + "||'",
 		Arg:    func(param string) string { return args[param] },
 	}
-	use := sqlfuncs.Use{Given: given, EitherOrder: v.either, Ordered: v.ordered, Selective: true}
+	use := sqlfuncs.Use{Given: given, Fixed: given, EitherOrder: v.either, Ordered: v.ordered}
 	var body string
 	if f.Effect == sqlfuncs.Writes {
 		result := names.Call + "." + sqlfuncs.QuoteIdent(f.Serves)
@@ -159,5 +169,44 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	d.Create = t.fill("whole/function", map[string]any{
 		"Signature": d.Signature, "Returns": f.Result.SQL(hstoreSchema), "Set": f.Set, "Body": sqlfuncs.QuoteLiteral(body),
 	})
+	return d
+}
+
+// The functions that the texts of calls themselves use for what few calls need are kept with these, and named as they are. Each is a file in
+// sql/whole.
+
+const (
+	subscribers = "subscribers" // says who gets a message
+	postGiven   = "post_given"  // posts a message with headers or an iid
+)
+
+// helperTypes are the parameters of the helpers; %[1]s is the schema of hstore.
+var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
+	subscribers: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
+		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, after text[], forwards boolean",
+	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
+		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, consumers bigint[]",
+}
+
+// IsHelper reports whether a function of that name, which begins with FunctionPrefix, is a helper.
+func IsHelper(name string) bool {
+	base := strings.TrimPrefix(name, FunctionPrefix)
+	_, ok := helperTypes[base[:max(0, strings.LastIndexByte(base, '_'))]]
+	return ok
+}
+
+// helperName is the name of a helper where hstore is in a schema.
+func (t *Texts) helperName(helper, hstoreSchema string) string {
+	base := FunctionPrefix + helper
+	return t.hashedName(base, hstoreSchema, func() Definition { return t.helper(helper, base, "hstore_schema") })
+}
+
+// helper is a helper's definition.
+func (t *Texts) helper(helper, name, hstoreSchema string) Definition {
+	d := Definition{Inline: true, Name: name, Signature: sqlfuncs.Schema + "." + name + "(" + fmt.Sprintf(helperTypes[helper], hstoreSchema) + ")"}
+	values := newScope(shape{})
+	values["Signature"] = d.Signature
+	text := t.fill("whole/"+helper, values)
+	d.Create = t.put(strings.Split(text, zero), sqlfuncs.Names{Mark: "'||$1||'", Hstore: hstoreSchema}, "")
 	return d
 }

@@ -45,7 +45,7 @@ func (t *Texts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Name
 	if use.InPlace && f.Effect != sqlfuncs.Native {
 		return sqlfuncs.Fragment{Expr: t.functionCall(f, use, names)}
 	}
-	text := t.pieces(shapeOf(f, use)).put(names, use.Condition)
+	text := t.put(t.pieces(shapeOf(f, use)), names, use.Condition)
 	if f.Effect != sqlfuncs.Writes {
 		return sqlfuncs.Fragment{Expr: text}
 	}
@@ -93,7 +93,7 @@ func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 // mbus4_call_args, and the columns of that WITH query, which is the statement's own to write before them.
 func (t *Texts) Posting(site Site) (columns, ctes string) {
 	f := funcNamed("post")
-	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered, Selective: site.Selective}
+	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered}
 	return argColumns(f.Params), t.Fragment(f, use, ownNames(storedMark, site.HstoreSchema)).CTEs
 }
 

@@ -97,15 +97,15 @@ func TestTextsKept(t *testing.T) {
 		for _, p := range f.Params {
 			given[p.Name] = true
 		}
-		for n := range 1 << 7 {
-			use := sqlfuncs.Use{Rows: n&1 > 0, Ordered: n&2 > 0, Selective: n&4 > 0, Numbered: n&9 == 9}
-			if n&16 > 0 {
+		for n := range 1 << 6 {
+			use := sqlfuncs.Use{Rows: n&1 > 0, Ordered: n&2 > 0, Numbered: n&9 == 9}
+			if n&4 > 0 {
 				use.Given = given
 			}
-			if n&32 > 0 {
+			if n&16 > 0 {
 				use.Fixed = given
 			}
-			if n&64 > 0 && f.Condition != "" {
+			if n&32 > 0 && f.Condition != "" {
 				use.Condition = "true"
 			}
 			texts.Fragment(f, use, names)

@@ -98,9 +98,6 @@ func (k *Keeper) reap(ctx context.Context) (err error) {
 }
 
 func (k *Keeper) sweepUp(ctx context.Context) error {
-	if err := k.config.Features.FindSelectors(ctx, k.conn); err != nil {
-		return err
-	}
 	swept, err := k.sweeper.Sweep(ctx, k.conn)
 	if swept > 0 {
 		k.config.Log.Debug("messages swept", zap.Int64("rows", swept))

@@ -43,6 +43,11 @@ func (in Installation) missingFunctions() []calls.Definition {
 	return slices.DeleteFunc(missing, func(d calls.Definition) bool { return slices.Contains(in.functions, d.Name) })
 }
 
+// missesInline reports whether a function is missing without which no call can be served.
+func (in Installation) missesInline() bool {
+	return slices.ContainsFunc(in.missingFunctions(), func(d calls.Definition) bool { return d.Inline })
+}
+
 // createFunctions creates the functions that are missing.
 func createFunctions(ctx context.Context, conn *pgx.Conn, in *Installation) error {
 	return inTurn(ctx, conn, func(tx pgx.Tx) (err error) {
@@ -58,7 +63,8 @@ func createFunctions(ctx context.Context, conn *pgx.Conn, in *Installation) erro
 	})
 }
 
-// PruneFunctions drops the functions that other versions of the program made, and gives their number. A program of such a
+// PruneFunctions drops the functions that other versions of the program made, and gives their number. Those that views of
+// mbus4.create_view use stay. A program of such a
 // version that still serves the database makes them again when it next opens it; until then its calls in WHERE and the like fail.
 func PruneFunctions(ctx context.Context, conn *pgx.Conn) (dropped int, err error) {
 	in, err := identify(ctx, conn)
@@ -73,7 +79,8 @@ func PruneFunctions(ctx context.Context, conn *pgx.Conn) (dropped int, err error
 		rows, err := tx.Query(ctx, `
 			select 'drop function ' || p.oid::pg_catalog.regprocedure
 			from pg_catalog.pg_proc p
-			where p.pronamespace = pg_catalog.to_regnamespace('mbus4') and pg_catalog.starts_with(p.proname, $1) and p.proname <> all ($2)`,
+			where p.pronamespace = pg_catalog.to_regnamespace('mbus4') and pg_catalog.starts_with(p.proname, $1) and p.proname <> all ($2)
+			  and not exists (select from pg_catalog.pg_proc v where v.pronamespace = pg_catalog.to_regnamespace('mbus4_views') and pg_catalog.strpos(v.prosrc, p.proname) > 0)`,
 			calls.FunctionPrefix, ours)
 		if err != nil {
 			return err

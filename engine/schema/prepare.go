@@ -135,6 +135,12 @@ func (in Installation) checkWithoutInit(newest int) error {
 				in.database, in.version, oldestServed, newest),
 			Hint: "Upgrade it with: mbusproxy init",
 		}
+	case in.missesInline():
+		return &refusal.Error{
+			Code:    refusal.NotInRequiredState,
+			Message: fmt.Sprintf("schema mbus4 of database %q lacks functions of this version of mbusproxy", in.database),
+			Hint:    "Create them with: mbusproxy init",
+		}
 	case in.stale:
 		return &refusal.Error{
 			Code:    refusal.NotInRequiredState,

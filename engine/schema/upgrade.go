@@ -72,6 +72,9 @@ func (u *upgrade) run(ctx context.Context) error {
 	}
 	u.res.HstoreSchema = u.in.hstoreSchema
 	if err := createFunctions(ctx, u.conn, u.in); err != nil {
+		if u.in.missesInline() {
+			return refusal.Wrap("creating the functions of schema mbus4", err)
+		}
 		u.res.Warnings = append(u.res.Warnings, fmt.Sprintf("functions for calls in WHERE and the like not created: %v", err))
 	}
 	if !u.res.Pending && (!u.in.granted || u.res.After != u.res.Before) {

@@ -64,10 +64,10 @@ type Use struct {
 
 // Ensure checks a selector and makes its row unless it is there. A refusal is a *refusal.Error. An empty selector selects everything
 // and needs no row. Where neither the role nor one that it is a member of may do what the call does, nothing is checked nor
-// made: the server will refuse the call. made: the row is there by this call.
-func (s *Maker) Ensure(ctx context.Context, use Use) (made bool, err error) {
+// made: the server will refuse the call.
+func (s *Maker) Ensure(ctx context.Context, use Use) error {
 	if s.Known(use.Text) {
-		return false, nil
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
 	defer cancel()
@@ -75,17 +75,19 @@ func (s *Maker) Ensure(ctx context.Context, use Use) (made bool, err error) {
 	case s.turns <- struct{}{}:
 		defer func() { <-s.turns }()
 	case <-ctx.Done():
-		return false, fmt.Errorf("waiting to check a selector: %w", ctx.Err())
+		return fmt.Errorf("waiting to check a selector: %w", ctx.Err())
 	}
-	if made, err = s.ensure(ctx, use); err != nil {
-		return false, refusal.Wrap("checking a selector", err)
+	made, err := s.ensure(ctx, use)
+	if err != nil {
+		return refusal.Wrap("checking a selector", err)
 	}
 	if made {
 		s.remember(use.Text)
 	}
-	return made, nil
+	return nil
 }
 
+// ensure reports whether the row is there.
 func (s *Maker) ensure(ctx context.Context, use Use) (made bool, err error) {
 	conn, err := s.server.Connect(ctx, s.database)
 	if err != nil {

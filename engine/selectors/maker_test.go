@@ -129,7 +129,7 @@ func TestSelectorsDecide(t *testing.T) {
 		long := fmt.Sprintf("'q', %s, null, %s, null, null, null", quoted(c.data), quoted(c.properties))
 		full := sqlfuncs.Use{Given: map[string]bool{"iid": true, "headers": true}}
 		for way, sql := range map[string]string{
-			"inline":    enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{Selective: true}, "public", short),
+			"inline":    enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{}, "public", short),
 			"unknowing": enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{}, "public", short),
 			"full":      enginetest.InlineUse(texts, post, post.Params, full, "public", long),
 			"at_post":   called("post", short),

@@ -45,8 +45,7 @@ const (
 // without an entry in the log, which means that somebody wrote to the tables directly.
 type allocator struct {
 	texts    *calls.Texts
-	hstore   string // the schema, quoted
-	features *schema.Features
+	hstore   string        // the schema, quoted
 	interval time.Duration // between two full passes
 
 	leads *pgx.Conn // the connection that has the lead; compared, never used
@@ -73,8 +72,8 @@ type allocator struct {
 	quietFrom time.Time // last change seen or made
 }
 
-func newAllocator(hstoreSchema string, f *schema.Features, interval time.Duration) *allocator {
-	g := &allocator{texts: calls.New(), hstore: hstoreSchema, features: f, interval: interval}
+func newAllocator(hstoreSchema string, interval time.Duration) *allocator {
+	g := &allocator{texts: calls.New(), hstore: hstoreSchema, interval: interval}
 	g.forget()
 	return g
 }

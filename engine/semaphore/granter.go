@@ -48,10 +48,10 @@ type Granter struct {
 }
 
 // NewGranter makes a Granter for a database that was prepared. interval is the time between two full passes.
-func NewGranter(server *admin.Server, in schema.Installation, f *schema.Features, interval time.Duration, log *zap.Logger) *Granter {
+func NewGranter(server *admin.Server, in schema.Installation, interval time.Duration, log *zap.Logger) *Granter {
 	return &Granter{
 		server: server, installed: in, service: service.New(), log: log, busyAt: time.Now(),
-		allocator: newAllocator(in.HstoreSchema(), f, cmp.Or(interval, defaultSemaphoreInterval)),
+		allocator: newAllocator(in.HstoreSchema(), cmp.Or(interval, defaultSemaphoreInterval)),
 	}
 }
 

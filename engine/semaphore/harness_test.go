@@ -8,7 +8,6 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/enginetest"
-	"mbusproxy/engine/schema"
 )
 
 // semaphoreTest is a database with a Granter that works when told.
@@ -32,7 +31,7 @@ func newSemaphoreTest(t *testing.T) *semaphoreTest {
 }
 
 func newTestGranter() *allocator {
-	return newAllocator("public", &schema.Features{}, time.Hour)
+	return newAllocator("public", time.Hour)
 }
 
 // granterConn is a connection as a Granter has it.

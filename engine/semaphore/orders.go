@@ -54,7 +54,7 @@ var giveTemplate = template.Must(template.New("give.sql").Parse(giveFile))
 
 // giveText is give.sql for the database.
 func (g *allocator) giveText() string {
-	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore, Selective: g.features.Selective()})
+	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore})
 	var b strings.Builder
 	err := giveTemplate.Execute(&b, map[string]string{
 		"Columns": columns, "Hstore": g.hstore, "Post": post, "Events": sqlfuncs.QuoteLiteral(Events),

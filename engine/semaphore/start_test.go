@@ -8,7 +8,6 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/internal/enginetest"
-	"mbusproxy/engine/schema"
 )
 
 // A Granter bears being started and stopped again, by several at once, and does nothing once it was stopped.
@@ -18,7 +17,7 @@ func TestGranterStartsAndStopsOnce(t *testing.T) {
 	in := enginetest.Prepare(t, s.conn)
 	s.semaphore("k", 1, 0)
 	s.enqueue("k", 1, 1)
-	g := NewGranter(enginetest.Server(t), in, &schema.Features{}, time.Hour, zap.NewNop())
+	g := NewGranter(enginetest.Server(t), in, time.Hour, zap.NewNop())
 	g.Note()
 	g.Start()
 	g.Start()
@@ -33,7 +32,7 @@ func TestGranterStartsAndStopsOnce(t *testing.T) {
 	g.Stop()
 	<-g.Done()
 
-	never := NewGranter(enginetest.Server(t), in, &schema.Features{}, time.Hour, zap.NewNop())
+	never := NewGranter(enginetest.Server(t), in, time.Hour, zap.NewNop())
 	never.Stop()
 	never.Start()
 	<-never.Done()

@@ -76,7 +76,7 @@ func wantUntouched(t *testing.T, s *forms.Session, sql, code, message string) {
 func TestSecretsOfSessions(t *testing.T) {
 	t.Parallel()
 	database := harness.NewQueueDatabase(t, "q")
-	secret := regexp.MustCompile(`mbus4-error 1 ([A-Z0-9]{16}) 42704`)
+	secret := regexp.MustCompile(`'1 ([A-Z0-9]{16})'`)
 	var secrets []string
 	conns := []*pgconn.PgConn{harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)}
 	for _, conn := range conns {

@@ -17,7 +17,7 @@ import (
 // ExplainConfig says what Explain explains, and where it writes.
 type ExplainConfig struct {
 	Text string // what a client sends: one statement or several, in UTF-8
-	// Admin is the DSN of the database in which it would run; "": one without selectors and without messages that wait for
+	// Admin is the DSN of the database in which it would run; "": one without messages that wait for
 	// others, with hstore in public.
 	Admin       string
 	Prepared    bool     // the text comes in a Parse and not in a Query

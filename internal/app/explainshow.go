@@ -245,8 +245,9 @@ func functionsIn(text splice.Text, from, to int) (out []functionIn) {
 		for end < to && lex.InWord(text.SQL[end]) {
 			end++
 		}
-		if anchor, copied := text.Origin(at); !copied {
-			out = append(out, functionIn{text.SQL[at+len(sqlfuncs.Schema)+1 : end], anchor})
+		name := text.SQL[at+len(sqlfuncs.Schema)+1 : end]
+		if anchor, copied := text.Origin(at); !copied && !calls.IsHelper(name) {
+			out = append(out, functionIn{name, anchor})
 		}
 		at = end
 	}

@@ -28,7 +28,7 @@ func (s site) String() string {
 		}
 		return "without"
 	}
-	text := fmt.Sprintf("%s selectors and %s messages that wait for others, hstore in schema %s", has(s.Selective), has(s.Ordered), s.HstoreSchema)
+	text := fmt.Sprintf("%s messages that wait for others, hstore in schema %s", has(s.Ordered), s.HstoreSchema)
 	if s.database == "" {
 		return "for a database " + text + "; --admin names one to look at"
 	}
@@ -58,12 +58,8 @@ func siteFor(ctx context.Context, dsn string, parser *parse.Parser) (site, error
 	if err != nil {
 		return site{}, fmt.Errorf("looking at schema mbus4: %w", err)
 	}
-	features := &schema.Features{}
-	if err := features.FindSelectors(ctx, conn); err != nil {
-		return site{}, fmt.Errorf("looking at schema mbus4: %w", err)
-	}
 	s := site{database: in.Database(), selectors: in.Env()}
-	s.HstoreSchema, s.Selective = in.HstoreSchema(), features.Selective()
+	s.HstoreSchema = in.HstoreSchema()
 	if err := conn.QueryRow(ctx, "select exists (select from mbus4.waiting)").Scan(&s.Ordered); err != nil {
 		return site{}, fmt.Errorf("looking for messages that wait for others: %w", err)
 	}

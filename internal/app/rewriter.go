@@ -122,7 +122,7 @@ func session(sc pipeline.StatementContext) plan.Session {
 
 func environment(db interface{ Site() calls.Site }) plan.Env {
 	site := db.Site()
-	return plan.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered, Selective: site.Selective}
+	return plan.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered}
 }
 
 // EditReport edits a report that belongs to no plan.

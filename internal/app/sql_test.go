@@ -64,7 +64,7 @@ func serverGets(t *testing.T, client string) string {
 	t.Helper()
 	remarks, sql := strings.Join(remark.FindAllString(client, -1), ""), remark.ReplaceAllString(client, "")
 	g := &shown{t: t, texts: calls.New(), site: calls.Site{
-		HstoreSchema: "public", Ordered: strings.Contains(remarks, "messages wait"), Selective: strings.Contains(remarks, "selectors"),
+		HstoreSchema: "public", Ordered: strings.Contains(remarks, "messages wait"),
 	}}
 	var unqualified *detect.Unqualified
 	if strings.Contains(remarks, "without the schema") {
@@ -89,7 +89,7 @@ type shown struct {
 }
 
 func (g *shown) env() (plan.Env, *plan.Refusal) {
-	return plan.Env{HstoreSchema: g.site.HstoreSchema, Ordered: g.site.Ordered, Selective: g.site.Selective}, nil
+	return plan.Env{HstoreSchema: g.site.HstoreSchema, Ordered: g.site.Ordered}, nil
 }
 
 func (g *shown) statement(sql string, prepared bool) string {

@@ -298,7 +298,7 @@ func (p *printer) groups(list []node, indent int) {
 			p.write(n.text)
 		default:
 			p.write(n.text[:1])
-			if text, ok := p.fits(n.inner); ok && p.column+len(text) < width {
+			if text, ok := p.fits(n.inner); ok && p.column+len(text) < width || len(n.inner) == 0 {
 				p.write(text)
 			} else {
 				p.line(indent + 4)

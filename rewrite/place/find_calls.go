@@ -33,6 +33,11 @@ type call struct {
 	set *callSet
 	// srf says that what ref writes yields a set.
 	srf bool
+	// maySkip says that the call may not be evaluated at all: there are guards.
+	maySkip bool
+	// alone says that the call is all that a SELECT without clauses has, columns that it stands in FROM and nothing is read but columns
+	// of what it yields.
+	alone, columns bool
 	// function says that the call is served in place, by a function in the database.
 	function bool
 	// named says that the column or table that is named after the call has got this name as an alias.

@@ -18,6 +18,8 @@ type context struct {
 	guards []func(o *splice.Output)
 	// beside says that the position is an item of FROM with others beside it, to which arguments may refer.
 	beside bool
+	// columns says that the position is all of a FROM of which nothing is read but columns.
+	columns bool
 	// limited says that Postgres may not read all rows of the query.
 	limited bool
 	// branch is the branch of a CASE in which the place is.

@@ -56,6 +56,7 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 		return refusePosition(c, "FROM with a set as argument")
 	}
 	if f.Effect == sqlfuncs.Writes {
+		c.columns = ctx.columns && f.Set && f.Result.Composite()
 		if r := st.placeOnce(c, ctx); r != nil {
 			return r
 		}

@@ -61,6 +61,7 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 	if st.writesBelow(sel.FromClause...) {
 		inFrom = ctx.gatedBy(st, sel.WhereClause, sel, reg)
 	}
+	inFrom.columns = tree.ReadsColumnsOf(sel)
 	if r := st.from(sel.FromClause, inFrom); r != nil {
 		return r
 	}
@@ -86,6 +87,9 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 		return st.elsewhereAll(sel.TargetList, ctx.refused)
 	}
 	if tree.OnceOnly(sel) {
+		if c := st.callOf(tree.OnlyTarget(sel).GetFuncCall()); c != nil {
+			c.alone = len(ctx.guards) == 0
+		}
 		for _, t := range sel.TargetList {
 			if r := st.expr(t.GetResTarget().Val, ctx); r != nil {
 				return r

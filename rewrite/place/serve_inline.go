@@ -31,7 +31,7 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	if st.many {
 		return st.placeInSet(c, ctx)
 	}
-	c.srf = c.match.Func.Set || st.takesSet(c)
+	c.srf, c.maySkip = c.match.Func.Set || st.takesSet(c), len(ctx.guards) > 0
 	name := st.number(c)
 	ctx.point.add(func(o *splice.Output) {
 		st.writeArgs(o, c, name, func(o *splice.Output) {
@@ -53,8 +53,16 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 // clauses.
 func (st *statement) refer(c *call, name string) {
 	result := sqlfuncs.QuoteIdent(c.match.Func.Serves)
+	alone := c.alone && st.fragments.Shape(c.match.Func, st.use(c, false)).InOrder
 	c.ref = func(o *splice.Output) {
-		if c.srf {
+		switch {
+		case alone && st.rows == nil && !st.many:
+			o.Write(result+" as "+c.identifier()+" from "+name, c.Start)
+			return
+		case c.columns:
+			o.Write("(select (m.r).* from (select "+result+" as r from "+name+") m)", c.Start)
+			return
+		case c.srf:
 			o.Write("pg_catalog.unnest(array(select "+result+" from "+name+"))", c.Start)
 			return
 		}
@@ -131,16 +139,16 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
 		Given: map[string]bool{}, Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
-		Ordered: st.env.Ordered, Selective: st.env.Selective, InPlace: c.function,
+		Ordered: st.env.Ordered, InPlace: c.function,
 	}
 	for p := range c.args {
 		use.Given[p] = true
 	}
 	for i, a := range c.list {
-		use.Fixed[c.paramOf(i).Name] = constant(a)
+		use.Fixed[c.paramOf(i).Name] = constant(a) && !c.maySkip
 	}
 	for _, p := range c.match.Func.Params[:c.match.Func.Implied] {
-		use.Fixed[p.Name] = len(c.match.Readings) == 1
+		use.Fixed[p.Name] = len(c.match.Readings) == 1 && !c.maySkip
 	}
 	return use
 }

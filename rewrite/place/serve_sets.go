@@ -120,7 +120,7 @@ func (s *callSet) write(o *splice.Output) {
 	o.Write(") as (", at)
 	before, between, after := rowList(s.guards)
 	use := sqlfuncs.Use{
-		Given: map[string]bool{}, EitherOrder: s.calls[0].eitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered, Selective: st.env.Selective,
+		Given: map[string]bool{}, EitherOrder: s.calls[0].eitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered,
 	}
 	for i, c := range s.calls {
 		for p := range c.args {

@@ -6,9 +6,6 @@ type Env struct {
 	// Ordered says that messages of the database may wait for others. A plan made without it is right all the same, but
 	// leaves it to the engine to wake them.
 	Ordered bool
-	// Selective says that consumers or triggers of the database have selectors. A plan made without it is right all the
-	// same.
-	Selective bool
 }
 
 // Session is what a plan depends on in the session that sends the text.

@@ -20,6 +20,7 @@ const (
 	codeUndefinedTable      = "42P01"
 	codeUndefinedFunction   = "42883"
 	codeFeatureNotSupported = "0A000"
+	codeUniqueViolation     = "23505"
 )
 
 // RoutineKind returns what Postgres calls a function of the catalogue in messages: function or procedure.
@@ -85,7 +86,7 @@ func (p *Plan) EditReport(r *Report) bool {
 			return true
 		}
 	}
-	if editNotice(r, p.secretOr()) || p.editTermination(r) || p.editPrelude(r) {
+	if p.editTaken(r) || editNotice(r, p.secretOr()) || p.editTermination(r) || p.editPrelude(r) {
 		return true
 	}
 	hinted := editUnseen(r, r.Code == codeUndefinedFunction && p.createsBody())
@@ -107,6 +108,24 @@ func (p *Plan) EditReport(r *Report) bool {
 		p.editArgument(r, in)
 	}
 	r.Position = p.clientPosition(r.Position)
+	return true
+}
+
+// editTaken makes the report about an iid that another transaction has taken in the meantime one of the call that gives it.
+func (p *Plan) editTaken(r *Report) bool {
+	if r.Code != codeUniqueViolation || !strings.Contains(r.Message, "message_iid") {
+		return false
+	}
+	i := slices.IndexFunc(p.calls, func(c callSite) bool { return c.fn.Serves == "post" })
+	if i < 0 {
+		return false
+	}
+	iid := r.Detail[strings.Index(r.Detail, ")=(")+1:]
+	iid = strings.TrimPrefix(iid[:max(0, strings.LastIndex(iid, ", "))], "=(") // empty where the server does not say it
+	p.refuse(r, &Refusal{Code: codeUniqueViolation, Message: fmt.Sprintf(`a message with iid "%s" is still waiting in the queue`, iid), Offset: p.calls[i].Start})
+	if len(p.calls) > 1 {
+		r.Position = 0 // it may be another
+	}
 	return true
 }
 

@@ -12,7 +12,7 @@ error 42883 at "mbus4.post_t": function mbus4.post_temp(data => unknown) does no
 # a function's own name wins over a family's, and a family takes any queue
 select mbus4.post_dmq('a=>1')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('dmq')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post_dmq" from mbus4_call1)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('dmq')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post_dmq" from mbus4_call1
 
 select iid from mbus4.dyn_consume('q', $1) where iid <> ''
 ----

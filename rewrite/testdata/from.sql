@@ -6,12 +6,12 @@ select count(*) from at_consumen(('q')::pg_catalog.text, 'default'::pg_catalog.t
 # the plain call takes its name as alias, so that consume.iid works
 select * from mbus4.consume('q')
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
 
 # alias, column aliases
 select m.a, m.iid from mbus4.consume('q', 'c') as m(a)
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, ('c')::pg_catalog.text), mbus4_call1 as (select * from served) select m.a, m.iid from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as m(a)
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, ('c')::pg_catalog.text), mbus4_call1 as (select * from served) select m.a, m.iid from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as m(a)
 
 # the alias comes behind WITH ORDINALITY
 select * from mbus4.consume('q') with ordinality
@@ -25,7 +25,7 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 # named and mixed notation, both names of a parameter
 select * from mbus4.consumen(qname => 'q', amt := 10)
 ----
-with mbus4_call1_args(n, "qname", "cname", "amt") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, (10)::integer), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consumen" from mbus4_call1)) as "consumen"
+with mbus4_call1_args(n, "qname", "cname", "amt") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, (10)::integer), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen"
 
 # a join keeps its text
 select u.name, m.iid
@@ -71,7 +71,7 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 # a subquery in FROM
 select count(*) from (select * from mbus4.consumen('q', amt => 5)) s
 ----
-with mbus4_call1_args(n, "qname", "cname", "amt") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, (5)::integer), mbus4_call1 as (select * from served) select count(*) from (select * from pg_catalog.unnest(array(select "consumen" from mbus4_call1)) as "consumen") s
+with mbus4_call1_args(n, "qname", "cname", "amt") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, (5)::integer), mbus4_call1 as (select * from served) select count(*) from (select * from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen") s
 
 # conditions on which the function is not called at all
 select * from mbus4.consume('q') limit 0
@@ -112,7 +112,7 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 # branches
 select * from mbus4.consume('a') union all select * from mbus4.consume('b')
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "cname") as (select 1::bigint, ('b')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call2 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume" union all select * from pg_catalog.unnest(array(select "consume" from mbus4_call2)) as "consume"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "cname") as (select 1::bigint, ('b')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call2 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume" union all select * from (select (m.r).* from (select "consume" as r from mbus4_call2) m) as "consume"
 
 # families
 select * from mbus4.consume_q_by_c(), mbus4.consumen_q_by_c(3) n
@@ -122,16 +122,16 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 # a name with two readings is decided by the database
 select * from mbus4.consume_a_by_b_by_c()
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('a|a_by_b')::pg_catalog.text, ('b_by_c|c')::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume_a_by_b_by_c"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('a|a_by_b')::pg_catalog.text, ('b_by_c|c')::pg_catalog.text), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume_a_by_b_by_c"
 
 # quoted names
 select * from "mbus4"."consume"('q') as "M"
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "M"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "M"
 
 select * from MBUS4 . Consume ('q')
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
 
 select * from mbus4.consume('a') m left join t on true
 ----

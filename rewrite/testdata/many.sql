@@ -30,7 +30,7 @@ select exists (select at_take(('a')::pg_catalog.text, 1) as "take"), exists (sel
 
 select exists (select from mbus4.consume('q')), exists (select mbus4.consume('q'))
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call2 as (select * from served) select exists (select from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"), exists (select pg_catalog.unnest(array(select "consume" from mbus4_call2)) as "consume")
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call2 as (select * from served) select exists (select from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"), exists (select pg_catalog.unnest(array(select "consume" from mbus4_call2)) as "consume")
 
 # functions that are evaluated once are called in one place, for the rows of a WITH query
 values (case when $1 > 0 then mbus4.post('a', 'n=>1') end), (case $2 when 'x' then mbus4.post($3, 'n=>2') when case when true then 'y' end then 'y' else mbus4.post('c', '', iid => 'i') end), (mbus4.post('d', '')), (mbus4.post('e', '')), (mbus4.post('f', '')), (mbus4.post('g', '')), (mbus4.post('h', '')), (case when true then 'k' || mbus4.post('k', '') when false then null else 'y' end), (case when mbus4.is_msg_exists('x') then (select mbus4.post('i', ''))::text || '!' end), (mbus4.post('j', ''))

@@ -253,7 +253,7 @@ selector $1 at 39
 # statements of one text are served each in its way
 select 1 from t where mbus4.post('q', '') is null; select mbus4.post('q', '')
 ----
-select 1 from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is null; with mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select (select "post" as "post" from mbus4_call2)
+select 1 from t where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 1) is null; with mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served) select "post" as "post" from mbus4_call2
 
 # the parser gives this subquery twice
 update t set (a, b) = (select x, mbus4.post('q', '') from mbus4.take(t.name), mbus4.create_temporary_queue() x)

@@ -172,7 +172,7 @@ with mbus4_call1_args(n, "payload") as (select 1::bigint, ($1)::jsonb), mbus4_ca
 
 select id, payload from mbus4.get_next_message(pg_backend_pid())
 ----
-with mbus4_call1_args(n, "current_process_id") as (select 1::bigint, (pg_backend_pid())::integer), mbus4_call1 as (select * from served) select id, payload from pg_catalog.unnest(array(select "get_next_message" from mbus4_call1)) as "get_next_message"
+with mbus4_call1_args(n, "current_process_id") as (select 1::bigint, (pg_backend_pid())::integer), mbus4_call1 as (select * from served) select id, payload from (select (m.r).* from (select "get_next_message" as r from mbus4_call1) m) as "get_next_message"
 
 select (mbus4.get_next_message(p)).* from (values (1), (2)) v (p)
 ----

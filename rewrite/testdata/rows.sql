@@ -89,4 +89,4 @@ with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (sele
 # a column that does not exist is the server's to report
 select * from mbus4.consume(nosuch)
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, (nosuch)::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, (nosuch)::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"

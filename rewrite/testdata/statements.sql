@@ -8,25 +8,25 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
 
 insert into t select m.* from mbus4.consume('q') m
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) insert into t select m.* from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) insert into t select m.* from (select (m.r).* from (select "consume" as r from mbus4_call1) m) m
 
 # several statements; those without calls keep their text
 begin; select 1; select mbus4.post('q', 'a=>1'); insert into t values (1) ; commit
 ----
-begin; select 1; with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1); insert into t values (1) ; commit
+begin; select 1; with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1; insert into t values (1) ; commit
 
 # one refused statement does not keep the others from being served
 select mbus4.post('q', ''); select 1 where mbus4.post('q', '') is null; select 2
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1); select 1 where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) is null; select 2
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1; select 1 where at_post(('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text, 2) is null; select 2
 
 prepare p (text) as select * from mbus4.consume($1)
 ----
-prepare p (text) as with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ($1)::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+prepare p (text) as with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ($1)::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
 
 explain (analyze, verbose) select mbus4.post('q', '')
 ----
-explain (analyze, verbose) with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
+explain (analyze, verbose) with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 explain analyze verbose with x as (select 1) select * from x, mbus4.consume('q')
 ----
@@ -34,11 +34,11 @@ explain analyze verbose with x as (select 1), mbus4_call1_args(n, "qname", "cnam
 
 copy (select iid from mbus4.consume('q')) to stdout
 ----
-copy (with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select iid from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume") to stdout
+copy (with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select iid from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume") to stdout
 
 create table t2 (iid) as select iid from mbus4.consume('q') with no data
 ----
-create table t2 (iid) as with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select iid from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume" with no data
+create table t2 (iid) as with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select iid from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume" with no data
 
 select iid into t3 from mbus4.consume('q')
 ----
@@ -47,11 +47,11 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 # parentheses
 (select mbus4.post('q', ''))
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) (select (select "post" as "post" from mbus4_call1))
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) (select "post" as "post" from mbus4_call1)
 
 ((select * from mbus4.consume('q')))
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) ((select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"))
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) ((select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"))
 
 # names of ours give way to the client's
 select 1 as mbus4_x, mbus4.post('q', '')
@@ -62,12 +62,12 @@ with mbus4x1_call1_args(n, "qname", "data", "headers", "properties", "delayed_un
 /*+ SeqScan(t) */ select /* a */ mbus4.post( /* b */ 'q' /* c */ , 'a=>1' -- d
 ) -- e
 ----
-/*+ SeqScan(t) */ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select /* a */ (select "post" as "post" from mbus4_call1) -- e
+/*+ SeqScan(t) */ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select /* a */ "post" as "post" from mbus4_call1 -- e
 
 # strings of all kinds
 select mbus4.post(E'q\'', $$a=>"x', mbus4.post("$$, U&'\0061=>1', $x$ "; $x$)
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (E'q\'')::pg_catalog.text, ($$a=>"x', mbus4.post("$$)::public.hstore, (U&'\0061=>1')::public.hstore, ($x$ "; $x$)::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (E'q\'')::pg_catalog.text, ($$a=>"x', mbus4.post("$$)::public.hstore, (U&'\0061=>1')::public.hstore, ($x$ "; $x$)::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 # multibyte text
 select 'Ünïcödé ☃', mbus4.post('q', 'ключ=>"значение"')

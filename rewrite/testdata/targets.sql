@@ -1,6 +1,6 @@
 select mbus4.post('q', 'a=>1')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 select mbus4.post_q($1, delayed_until => now()::timestamp + '1h') as iid;
 ----
@@ -22,11 +22,11 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catal
 # nested: the outer call is a set when the inner one is
 select mbus4.post('b', (mbus4.consume('a')).data)
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('b')::pg_catalog.text, ((pg_catalog.unnest(array(select "consume" from mbus4_call1))).data)::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served_rows) select pg_catalog.unnest(array(select "post" from mbus4_call2)) as "post"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('b')::pg_catalog.text, ((pg_catalog.unnest(array(select "consume" from mbus4_call1))).data)::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call2 as (select * from served_rows) select "post" as "post" from mbus4_call2 as "post"
 
 select mbus4.post('b', (mbus4.take($1)).data, iid => $1)
 ----
-with mbus4_call1_args(n, "msgid") as (select 1::bigint, ($1)::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('b')::pg_catalog.text, (((select "take" as "take" from mbus4_call1)::mbus4.qt_model).data)::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, ($1)::pg_catalog.text), mbus4_call2 as (select * from served) select (select "post" as "post" from mbus4_call2)
+with mbus4_call1_args(n, "msgid") as (select 1::bigint, ($1)::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('b')::pg_catalog.text, (((select "take" as "take" from mbus4_call1)::mbus4.qt_model).data)::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, ($1)::pg_catalog.text), mbus4_call2 as (select * from served) select "post" as "post" from mbus4_call2
 
 # calls without effect stand where they stood
 select mbus4.is_msg_exists($1), mbus4.peek_q(), mbus4.generate_new_msgiid('q'), mbus4.get_iid('q') || 'x'
@@ -44,7 +44,7 @@ insert into t values (1) returning (select served_is_msg_exists((iid)::pg_catalo
 # subqueries that are evaluated exactly once
 select (select data from mbus4.consume('q')), array(select mbus4.consume('q')), exists (select from mbus4.consume('q'))
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call2 as (select * from served), mbus4_call3_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call3 as (select * from served) select (select data from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"), array(select pg_catalog.unnest(array(select "consume" from mbus4_call2)) as "consume"), exists (select from pg_catalog.unnest(array(select "consume" from mbus4_call3)) as "consume")
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served), mbus4_call2_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call2 as (select * from served), mbus4_call3_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call3 as (select * from served) select (select data from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"), array(select pg_catalog.unnest(array(select "consume" from mbus4_call2)) as "consume"), exists (select from (select (m.r).* from (select "consume" as r from mbus4_call3) m) as "consume")
 
 select coalesce(mbus4.post('q', ''), 'x'), array[mbus4.post('q', '')], row(mbus4.take('x'))
 ----

@@ -1,11 +1,11 @@
 # All that is found is ours, as the session says.
 select post('q', 'a=>1')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 select * from consume('q')
 ----
-with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
 
 select m.iid from consume('q') m join users u on u.id = post.id
 ----
@@ -17,7 +17,7 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
 
 select post/* why */('q', 'a=>1')
 ----
-with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
+with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, ('q')::pg_catalog.text, ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 select consume_q_by_c()
 ----
@@ -76,7 +76,7 @@ with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (sele
 # One that bears its own guard: SQL's PREPARE may run later.
 prepare p as select post('q', 'a=>1')
 ----
-prepare p as with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (case when ours_still('post', 2, '{}', 1) then ('q')::pg_catalog.text end), ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select (select "post" as "post" from mbus4_call1)
+prepare p as with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (select 1::bigint, (case when ours_still('post', 2, '{}', 1) then ('q')::pg_catalog.text end), ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text), mbus4_call1 as (select * from served) select "post" as "post" from mbus4_call1
 
 prepare p as select readme()
 ----
@@ -89,7 +89,7 @@ prepare p as select 1 where at_post((case when ours_still('post', 2, '{}', 1) th
 # So does each of several statements.
 select 1; select * from consume('q')
 ----
-select 1; with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, (case when ours_still('consume', 1, '{}', 1) then ('q')::pg_catalog.text end), 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+select 1; with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, (case when ours_still('consume', 1, '{}', 1) then ('q')::pg_catalog.text end), 'default'::pg_catalog.text), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
 
 select 1; select run_on_q('select 1')
 ----

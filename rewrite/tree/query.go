@@ -61,6 +61,37 @@ func IsExpressionOnly(s *pg_query.SelectStmt) bool {
 	return t.GetName() == "" && len(t.GetIndirection()) == 0 && !EndsInStar(t.GetVal())
 }
 
+// OnlyTarget returns the one expression that a SELECT without an alias and clauses has; else nil.
+func OnlyTarget(sel *pg_query.SelectStmt) *pg_query.Node {
+	if !IsExpressionOnly(sel) {
+		return nil
+	}
+	return sel.TargetList[0].GetResTarget().GetVal()
+}
+
+// ReadsColumnsOf reports whether a SELECT has nothing but a target list and one function in FROM, and the targets are columns of it: not
+// the row as a whole, which a subquery gives another type.
+func ReadsColumnsOf(sel *pg_query.SelectStmt) bool {
+	if len(sel.FromClause) != 1 || ClauseOf(sel) != "" || sel.IntoClause != nil {
+		return false
+	}
+	rf := sel.FromClause[0].GetRangeFunction()
+	if rf == nil || rf.Ordinality || rf.IsRowsfrom || rf.Lateral || len(rf.Coldeflist) > 0 {
+		return false
+	}
+	name := RowName(sel.FromClause[0])
+	for _, t := range sel.TargetList {
+		fields := t.GetResTarget().GetVal().GetColumnRef().GetFields()
+		if len(fields) == 2 && NameOf(fields[0]) == name {
+			fields = fields[1:]
+		}
+		if len(fields) != 1 || fields[0].GetAStar() == nil && (NameOf(fields[0]) == name || NameOf(fields[0]) == "") {
+			return false
+		}
+	}
+	return true
+}
+
 // OnceOnly reports whether the target list of a SELECT is evaluated exactly once.
 func OnceOnly(sel *pg_query.SelectStmt) bool {
 	return len(sel.FromClause) == 0 && ClauseOf(sel) == ""

@@ -1,7 +1,7 @@
 -- Receives the message for one consumer. Waits for a row that another transaction holds. The WITH query _enforced inserts nothing,
 -- it only makes sure that the arguments are checked: see part/done.sql.
 {{.Call}}_consumer as materialized (
-    select a.n, a.msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "Consumer" "c"}} as id
+    select a.n, a.msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),

@@ -1,4 +1,2 @@
--- Part of post.sql where the database had no selectors when the statement was made.
-case when z.choosy or z.routed
-     then mbus4.subscribers_late(z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data)
-     else z.consumers end as consumers
+-- Who gets a message: the consumers of its queue if they get everything, else whoever Late says. It may be null.
+case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers else {{.Late}} end

@@ -1,6 +1,2 @@
--- Who gets what is posted to a queue: its consumers c without a selector, whether there are others, and among them
--- such that take a condition to decide, and whether there are triggers.
-pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-pg_catalog.bool_or(c.target is null and c.general) as general,
-pg_catalog.bool_or(c.target is not null) as routed
+-- An array of the ids of a queue's consumers, with null for each that does not get everything, and for each trigger. Queue: the queue.
+array(select case when c.target is null and c.selector_id is null then c.id end from mbus4.consumer c where c.qname = {{.Queue}})

@@ -1,6 +1,6 @@
 select mbus4.take('orders.app.1')
 ----
--- for a database without selectors and without messages that wait for others, hstore in schema public; --admin names one to look at
+-- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
 -- line 1, column 8: mbus4.take(msgid text) returns mbus4.qt_model
 --   inline, by WITH queries
 -- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders.app.1'
@@ -32,12 +32,18 @@ mbus4_call1 as (
     left join (
         select distinct on (d.n) d.n,
             row(
-                d.id, d.added,
+                d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
-                    d.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
-                ),
-                coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
+                    d.queue || '.' || pg_catalog.current_database() || '.' || case
+                        when d.available_at < '2038-01-01Z'
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                        when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        else ''
+                    end || d.id
+                ) collate pg_catalog."default",
+                coalesce(d.delayed_until, d.added)::timestamp,
+                d.expires::timestamp, coalesce(d.received, '{}'),
                 public.hstore(
                     array[
                         'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
@@ -47,18 +53,24 @@ mbus4_call1 as (
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
                                 then d.added::timestamp::text
                             else mbus4.time_text(d.added::timestamp)
-                        end
-                    ]
+                        end,
+                        'destination', d.queue
+                    ] || case
+                        when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
+                    end
                 )
-                    operator(public.||) coalesce(d.headers, '')
-                    operator(public.||) case
-                        when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                        else public.hstore(
-                            array['destination', d.queue] || case
-                                when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
-                            end
-                        )
-                    end,
+                    operator(public.||) coalesce(
+                        d.headers
+                            operator(public.||) case
+                                when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                else public.hstore(
+                                    array['destination', d.queue] || case
+                                        when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
+                                    end
+                                )
+                            end,
+                        ''
+                    ),
                 d.properties, d.data
             )::mbus4.qt_model as r
         from mbus4_call1_taken d

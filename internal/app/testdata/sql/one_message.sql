@@ -28,12 +28,18 @@ mbus4_call1 as (
     left join (
         select distinct on (d.n) d.n,
             row(
-                d.id, d.added,
+                d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
-                    d.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
-                ),
-                coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
+                    d.queue || '.' || pg_catalog.current_database() || '.' || case
+                        when d.available_at < '2038-01-01Z'
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                        when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        else ''
+                    end || d.id
+                ) collate pg_catalog."default",
+                coalesce(d.delayed_until, d.added)::timestamp,
+                d.expires::timestamp, coalesce(d.received, '{}'),
                 public.hstore(
                     array[
                         'source_db', pg_catalog.current_database()::text, 'destination_queue', d.queue, 'seenby',
@@ -43,18 +49,24 @@ mbus4_call1 as (
                             when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
                                 then d.added::timestamp::text
                             else mbus4.time_text(d.added::timestamp)
-                        end
-                    ]
+                        end,
+                        'destination', d.queue
+                    ] || case
+                        when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
+                    end
                 )
-                    operator(public.||) coalesce(d.headers, '')
-                    operator(public.||) case
-                        when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                        else public.hstore(
-                            array['destination', d.queue] || case
-                                when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
-                            end
-                        )
-                    end,
+                    operator(public.||) coalesce(
+                        d.headers
+                            operator(public.||) case
+                                when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                else public.hstore(
+                                    array['destination', d.queue] || case
+                                        when pg_catalog.starts_with(d.queue, 'temp.') then array['tempq', d.queue]
+                                    end
+                                )
+                            end,
+                        ''
+                    ),
                 d.properties, d.data
             )::mbus4.qt_model as r
         from mbus4_call1_taken d
@@ -122,12 +134,18 @@ mbus4_call1 as (
         case
             when d.id is not null
                 then row(
-                    d.id, d.added,
+                    d.id, d.added::timestamp,
                     coalesce(
                         d.iid,
-                        k.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from d.available_at) * 1000000)::bigint || d.id
-                    ),
-                    coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
+                        k.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when d.available_at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, '{}'),
                     public.hstore(
                         array[
                             'source_db', pg_catalog.current_database()::text, 'destination_queue', k.queue, 'seenby',
@@ -137,18 +155,24 @@ mbus4_call1 as (
                                 when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
                                     then d.added::timestamp::text
                                 else mbus4.time_text(d.added::timestamp)
-                            end
-                        ]
+                            end,
+                            'destination', k.queue
+                        ] || case
+                            when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                        end
                     )
-                        operator(public.||) coalesce(d.headers, '')
-                        operator(public.||) case
-                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
-                            else public.hstore(
-                                array['destination', k.queue] || case
-                                    when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
-                                end
-                            )
-                        end,
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                    else public.hstore(
+                                        array['destination', k.queue] || case
+                                            when pg_catalog.starts_with(k.queue, 'temp.') then array['tempq', k.queue]
+                                        end
+                                    )
+                                end,
+                            ''
+                        ),
                     d.properties, d.data
                 )::mbus4.qt_model
         end as take_from
@@ -164,12 +188,18 @@ select mbus4.peek('orders.db.1'), mbus4.is_msg_exists($1)
 select (
     select (
         select row(
-            m.id, m.added,
+            m.id, m.added::timestamp,
             coalesce(
                 m.iid,
-                c.qname || '.' || pg_catalog.current_database() || '.' || (extract(epoch from m.available_at) * 1000000)::bigint || m.id
-            ),
-            coalesce(m.delayed_until, m.added), m.expires, coalesce(m.received, '{}'),
+                c.qname || '.' || pg_catalog.current_database() || '.' || case
+                    when m.available_at < '2038-01-01Z'
+                        then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                    when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                    else ''
+                end || m.id
+            ) collate pg_catalog."default",
+            coalesce(m.delayed_until, m.added)::timestamp,
+            m.expires::timestamp, coalesce(m.received, '{}'),
             public.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
@@ -178,18 +208,24 @@ select (
                     case
                         when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text
                         else mbus4.time_text(m.added::timestamp)
-                    end
-                ]
+                    end,
+                    'destination', c.qname
+                ] || case
+                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                end
             )
-                operator(public.||) coalesce(m.headers, '')
-                operator(public.||) case
-                    when m.consumer_id = 1 and public.exist(m.headers, 'destination') then ''
-                    else public.hstore(
-                        array['destination', c.qname] || case
-                            when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                        end
-                    )
-                end,
+                operator(public.||) coalesce(
+                    m.headers
+                        operator(public.||) case
+                            when m.consumer_id = 1 and public.exist(m.headers, 'destination') then ''
+                            else public.hstore(
+                                array['destination', c.qname] || case
+                                    when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
+                                end
+                            )
+                        end,
+                    ''
+                ),
             m.properties, m.data
         )::mbus4.qt_model
         from mbus4.undelivered(a.msgid) m

@@ -5,69 +5,55 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call1_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
-        case
-            when z.choosy
-                or z.routed
-                then mbus4.subscribers_late(
-                    z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data
-                )
-            else z.consumers
-        end as consumers
-    from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call1_args a
-                left join lateral (
-                    select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-                        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-                        pg_catalog.bool_or(c.target is null and c.general) as general,
-                        pg_catalog.bool_or(c.target is not null) as routed
-                    from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname collate "C")
-                ) r on true
-                offset 0
-            ) x
-        ) y
-        offset 0
-    ) z
-),
 mbus4_call1_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
-    from mbus4_call1_posted p
+    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
+    select w.id,
+        pg_catalog.unnest(
+            case
+                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                else mbus4.at_subscribers_331591b3(
+                    '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
+                    null, true
+                )
+            end
+        ),
+        w.added, w.added, w.expires, w.properties, w.data
+    from (
+        select pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            array(
+                select case when c.target is null and c.selector_id is null then c.id end
+                from mbus4.consumer c
+                where c.qname = pg_catalog.lower(a.qname collate "C")
+            ) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
+        offset 0
+    ) w
+    returning pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
+        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+        else ''
+    end || m.id as iid
 ),
-mbus4_call1 as (select p.n, p.iid as post from mbus4_call1_posted p)
-select (select "post" as "post" from mbus4_call1)
+mbus4_call1 as (
+    select 1::bigint as n,
+        coalesce(
+            (select s.iid from mbus4_call1_stored s limit 1),
+            pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
+            )::bigint || pg_catalog.nextval('mbus4.message_id')
+        ) as post
+)
+select "post" as "post"
+from mbus4_call1;
+-- where there is in the database:
+create or replace function mbus4.at_subscribers_331591b3(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
+) returns bigint[] language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_plain is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int end; return null; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when greatest($6, $4) < '2038-01-01Z' then (pg_catalog.date_part('epoch', greatest($6, $4)) * 1000000)::bigint::text when greatest($6, $4) < '2200-01-01Z' then (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(public.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(public.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(public.@>) c.asks_properties) and (c.asks_data is null or $10 operator(public.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
 
 # With all that can be given, in a database where messages wait for others and consumers have selectors.
 select mbus4.post($1, $2, $3, $4, $5, $6, $7)
@@ -77,173 +63,77 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
         ($5)::timestamp without time zone, ($6)::timestamp without time zone, ($7)::pg_catalog.text
 ),
 mbus4_call1_posted as materialized (
-    select y.*,
-        y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
-        case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
-    from (
-        select x.*,
-            coalesce(
-                x.given,
-                case
-                    when x.at >= '2200-01-01Z'
-                        or pg_catalog.cardinality(x.wanted) > 0
-                        then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
-                    else x.queue || '.' || pg_catalog.current_database() || '.' || (extract(epoch from x.at) * 1000000)::bigint || x.id
-                end
-            ) as iid,
-            x.given is not null or x.at >= '2200-01-01Z' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
-        from (
-            select v.*, case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
-            from (
-                select w.*, pg_catalog.clock_timestamp() as added,
-                    case
-                        when w.caller operator(public.->) 'seenby'::text is null then w.caller operator(public.-) 'seenby'::text
-                        when w.queue = 'dmq' then w.caller
-                        else w.caller
-                            operator(public.||) public.hstore(
-                                'seenby'::text,
-                                pg_catalog.array_append(
-                                    case
-                                        when w.caller
-                                            operator(public.->) 'seenby'::text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.format(
-                                                'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
-                                                w.caller operator(public.->) 'seenby'::text
-                                            )::int::text::text[]
-                                        else (w.caller operator(public.->) 'seenby'::text)::text[]
-                                    end,
-                                    pg_catalog.current_database()::text
-                                )::text
-                            )
-                    end as headers
-                from (
-                    select a.n,
-                        pg_catalog.nextval('mbus4.message_id') as id,
-                        case
-                            when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                or (
-                                    pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                        and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                )
-                                then pg_catalog.lower(a.qname collate "C")
-                            else pg_catalog.format(
-                                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                            )::int::text
-                        end as queue,
-                        a.iid as given,
-                        a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.headers as caller,
-                        case
-                            when a.headers operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                then pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
-                                    a.headers operator(public.->) 'consume_after'::text
-                                )::int::text::text[]
-                            else (a.headers operator(public.->) 'consume_after'::text)::text[]
-                        end as wanted,
-                        (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
-                        a.properties, a.data
-                    from mbus4_call1_args a
-                    offset 0
-                ) w
-                offset 0
-            ) v
-            offset 0
-        ) x
-        offset 0
-    ) y
-),
-mbus4_call1_subscribed as materialized (
-    select p.*, r.consumer_id, r.target,
-        r.consumer_id is not null
-            and p.given is not null
-            and (
-                select 1
-                from mbus4.place_of_iid(p.given) i
-                join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
-                where i.queue = p.queue and o.iid is null
-                for key share of o
-            ) is not null as held,
+    select w.*,
+        case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
         case
-            when r.target is not null
-                then mbus4.forward(
-                    p.queue,
-                    mbus4.posted_row(p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data),
-                    p.headers, p.delayed_until, p.expires, p.after
+            when w.consumers <> '{}'
+                and pg_catalog.array_position(w.consumers, null) is null
+                and (w.headers is null or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy'])
+                and (
+                    w.given is null
+                        or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                 )
-        end as copies
-    from mbus4_call1_posted p
-    left join lateral (
-        select c.id as consumer_id, null as target
-        from (
-            select case
-                when exists (
-                    select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null
-                )
-                    then mbus4.selecting_consumers(
-                        p.queue, false,
-                        mbus4.posted_row(
-                            p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                        )
-                    )
-            end as selecting
-            offset 0
-        ) s
-        join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-        union all (
-            select null, c.target
-            from mbus4.consumer c
-            where c.qname = p.queue and c.target is not null and p.redeployed is not true
-            limit 1
-        )
-    ) r on true
-),
-mbus4_call1_expired as (
-    delete from mbus4.message m using mbus4_call1_subscribed w
-    where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
-    returning m.id
+                then null
+            else mbus4.at_post_given_f6de9886(
+                '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
+                w.data,
+                case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end
+            )
+        end as done
+    from (
+        select a.n,
+            pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            array(
+                select case when c.target is null and c.selector_id is null then c.id end
+                from mbus4.consumer c
+                where c.qname = pg_catalog.lower(a.qname collate "C")
+            ) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.iid as given, a.headers,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
+        offset 0
+    ) w
+    offset 0
 ),
 mbus4_call1_stored as (
-    insert into mbus4.message (
-        id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-    )
-    select w.id, w.consumer_id,
-        case when w.parked then 'infinity' else w.at end,
-        w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
-    from mbus4_call1_subscribed w
-    where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call1_expired) >= 0
-    on conflict (iid, consumer_id)
-    where iid is not null do nothing
-    returning id, consumer_id
+    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+        coalesce(
+            p.given,
+            case
+                when case
+                    when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                    else p.added
+                end >= '2200-01-01Z'
+                    then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+            end
+        ),
+        p.delayed_until, p.expires, p.headers, p.properties, p.data
+    from mbus4_call1_posted p
+    where p.done is null
 ),
-mbus4_call1_checked as materialized (
-    select w.n,
-        case
-            when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
-            else pg_catalog.format(
-                'mbus4-error 1 _session_secret_ 23505 a message with iid "%s" is still waiting in queue "%s"',
-                pg_catalog.min(w.iid), pg_catalog.min(w.queue)
-            )::int::text
-        end as post
-    from mbus4_call1_subscribed w
-    left join (select distinct id from mbus4_call1_stored) m on m.id = w.id
-    group by w.n
-),
-mbus4_call1_waiting as (
-    insert into mbus4.waiting (dep, consumer_id, id)
-    select distinct dep, m.consumer_id, m.id
-    from mbus4_call1_stored m
-    join mbus4_call1_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
-    cross join pg_catalog.unnest(w.after) dep
-    where dep is not null
-    union all select null, null, null
-    from mbus4_call1_checked
-    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
-),
-mbus4_call1 as (select r.n, r.post from mbus4_call1_checked r)
-select (select "post" as "post" from mbus4_call1)
+mbus4_call1 as (
+    select p.n,
+        coalesce(
+            p.done, p.given,
+            p.queue || '.' || pg_catalog.current_database() || '.' || case
+                when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                else ''
+            end || p.id
+        ) as post
+    from mbus4_call1_posted p
+)
+select (select "post" as "post" from mbus4_call1);
+-- where there is in the database:
+create or replace function mbus4.at_post_given_f6de9886(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[]
+) returns text language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := exists (select from pg_catalog.unnest(mbus4_after) d (iid) cross join lateral mbus4.undelivered(d.iid)); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_331591b3($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.place_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 
 # In a database with selectors: to consumers that have some, and to those of a trigger.
 select mbus4.post('orders', 'id=>1')
@@ -252,107 +142,55 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call1_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
-        case
-            when z.choosy
-                then pg_catalog.array_cat(
-                    z.consumers,
-                    pg_catalog.array_cat(
-                        (
-                            select pg_catalog.array_agg(c.id::bigint)
-                            from mbus4.consumer c
-                            where c.qname = z.queue
-                                and c.target is null
-                                and c.selector_id is not null
-                                and not c.general
-                                and (c.asks_properties is null or z.properties operator(public.@>) c.asks_properties)
-                                and (c.asks_data is null or z.data operator(public.@>) c.asks_data)
-                                and (
-                                    c.asks_headers is null
-                                        or (
-                                            mbus4.posted_row(
-                                                z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties,
-                                                z.data
-                                            )
-                                        ).headers
-                                            operator(public.@>) c.asks_headers
-                                )
-                        ),
-                        case
-                            when z.general
-                                then mbus4.general_consumers(
-                                    z.queue, false,
-                                    mbus4.posted_row(
-                                        z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties, z.data
-                                    )
-                                )
-                        end
-                    )
-                )
-            else z.consumers
-        end as consumers,
-        case
-            when z.routed
-                then mbus4.forward(
-                    z.queue,
-                    mbus4.posted_row(z.id, z.queue, z.added, z.iid, z.delayed_until, z.expires, null, z.properties, z.data),
-                    null, z.delayed_until, z.expires, null
-                )
-        end as copies
-    from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call1_args a
-                left join lateral (
-                    select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-                        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-                        pg_catalog.bool_or(c.target is null and c.general) as general,
-                        pg_catalog.bool_or(c.target is not null) as routed
-                    from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname collate "C")
-                ) r on true
-                offset 0
-            ) x
-        ) y
-        offset 0
-    ) z
-),
 mbus4_call1_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
-    from mbus4_call1_posted p
+    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
+    select w.id,
+        pg_catalog.unnest(
+            case
+                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                else mbus4.at_subscribers_331591b3(
+                    '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
+                    null, true
+                )
+            end
+        ),
+        w.added, w.added, w.expires, w.properties, w.data
+    from (
+        select pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            array(
+                select case when c.target is null and c.selector_id is null then c.id end
+                from mbus4.consumer c
+                where c.qname = pg_catalog.lower(a.qname collate "C")
+            ) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
+        offset 0
+    ) w
+    returning pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
+        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+        else ''
+    end || m.id as iid
 ),
-mbus4_call1 as (select p.n, p.iid as post from mbus4_call1_posted p)
-select (select "post" as "post" from mbus4_call1)
+mbus4_call1 as (
+    select 1::bigint as n,
+        coalesce(
+            (select s.iid from mbus4_call1_stored s limit 1),
+            pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
+            )::bigint || pg_catalog.nextval('mbus4.message_id')
+        ) as post
+)
+select "post" as "post"
+from mbus4_call1;
+-- where there is in the database:
+create or replace function mbus4.at_subscribers_331591b3(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
+) returns bigint[] language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_plain is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int end; return null; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when greatest($6, $4) < '2038-01-01Z' then (pg_catalog.date_part('epoch', greatest($6, $4)) * 1000000)::bigint::text when greatest($6, $4) < '2200-01-01Z' then (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(public.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(public.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(public.@>) c.asks_properties) and (c.asks_data is null or $10 operator(public.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
 
 # For each row of a set: all to one queue,
 insert into log (iid) select mbus4.post('orders', hstore(o)) from orders o
@@ -364,72 +202,53 @@ mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "
     from mbus4_rows1
 ),
 mbus4_call1_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
+    select w.n, w.id, w.queue, w.added as at, w.added, w.delayed_until, w.expires, w.properties, w.data,
         case
-            when z.choosy
-                or z.routed
-                then mbus4.subscribers_late(
-                    z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data
-                )
-            else z.consumers
+            when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+            else mbus4.at_subscribers_331591b3(
+                '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null,
+                true
+            )
         end as consumers
     from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (
-                        select pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.'
-                    ) as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call1_args a
-                left join lateral (
-                    select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-                        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-                        pg_catalog.bool_or(c.target is null and c.general) as general,
-                        pg_catalog.bool_or(c.target is not null) as routed
-                    from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(('orders')::pg_catalog.text collate "C")
-                ) r on true
-                offset 0
-            ) x
-        ) y
+        select a.n,
+            pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            array(
+                select case when c.target is null and c.selector_id is null then c.id end
+                from mbus4.consumer c
+                where c.qname = pg_catalog.lower(('orders')::pg_catalog.text collate "C")
+            ) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
         offset 0
-    ) z
+    ) w
+    offset 0
 ),
 mbus4_call1_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
+    insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
+    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added, p.expires, p.properties, p.data
     from mbus4_call1_posted p
 ),
-mbus4_call1 as (select p.n, p.iid as post from mbus4_call1_posted p)
+mbus4_call1 as (
+    select p.n,
+        p.queue || (select '.' || pg_catalog.current_database() || '.') || case
+            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+            else ''
+        end || p.id as post
+    from mbus4_call1_posted p
+)
 insert into log (iid)
 select mbus4_call1."post" as "post"
-from mbus4_call1
+from mbus4_call1;
+-- where there is in the database:
+create or replace function mbus4.at_subscribers_331591b3(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
+) returns bigint[] language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_plain is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int end; return null; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when greatest($6, $4) < '2038-01-01Z' then (pg_catalog.date_part('epoch', greatest($6, $4)) * 1000000)::bigint::text when greatest($6, $4) < '2200-01-01Z' then (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(public.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(public.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(public.@>) c.asks_properties) and (c.asks_data is null or $10 operator(public.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
 
 # or to many.
 select o.id, mbus4.post(o.region, hstore(o)) from orders o order by o.id
@@ -446,76 +265,59 @@ mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "
     from mbus4_rows1
 ),
 mbus4_call1_subscribers as materialized (
-    select c.qname as queue,
-        pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-        pg_catalog.bool_or(c.target is null and c.general) as general,
-        pg_catalog.bool_or(c.target is not null) as routed
-    from mbus4.consumer c
-    where c.qname = any(array(select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a group by 1))
-    group by c.qname
+    select q.queue,
+        array(
+            select case when c.target is null and c.selector_id is null then c.id end
+            from mbus4.consumer c
+            where c.qname = q.queue
+        ) as consumers
+    from (select pg_catalog.lower(a.qname collate "C") as queue from mbus4_call1_args a group by 1) q
 ),
 mbus4_call1_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
+    select w.n, w.id, w.queue, w.added as at, w.added, w.delayed_until, w.expires, w.properties, w.data,
         case
-            when z.choosy
-                or z.routed
-                then mbus4.subscribers_late(
-                    z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data
-                )
-            else z.consumers
+            when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+            else mbus4.at_subscribers_331591b3(
+                '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null,
+                true
+            )
         end as consumers
     from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call1_args a
-                left join lateral (
-                    select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C") offset 0
-                ) r on true
-                offset 0
-            ) x
-        ) y
+        select a.n,
+            pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            (select r.consumers from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C")) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
         offset 0
-    ) z
+    ) w
+    offset 0
 ),
 mbus4_call1_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
+    insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
+    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added, p.expires, p.properties, p.data
     from mbus4_call1_posted p
 ),
-mbus4_call1 as (select p.n, p.iid as post from mbus4_call1_posted p)
+mbus4_call1 as (
+    select p.n,
+        p.queue || '.' || pg_catalog.current_database() || '.' || case
+            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+            else ''
+        end || p.id as post
+    from mbus4_call1_posted p
+)
 select mbus4_rows1.h1 as "id", mbus4_call1."post" as "post"
 from mbus4_rows1
 left join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
-order by mbus4_rows1.n
+order by mbus4_rows1.n;
+-- where there is in the database:
+create or replace function mbus4.at_subscribers_331591b3(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
+) returns bigint[] language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_plain is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int end; return null; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when greatest($6, $4) < '2038-01-01Z' then (pg_catalog.date_part('epoch', greatest($6, $4)) * 1000000)::bigint::text when greatest($6, $4) < '2200-01-01Z' then (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(public.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(public.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(public.@>) c.asks_properties) and (c.asks_data is null or $10 operator(public.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
 
 # Two calls in one statement.
 select mbus4.post_orders('id=>1'), mbus4.post_audit('id=>1', properties => 'by=>me')
@@ -524,135 +326,100 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call1_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
-        case
-            when z.choosy
-                or z.routed
-                then mbus4.subscribers_late(
-                    z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data
-                )
-            else z.consumers
-        end as consumers
-    from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call1_args a
-                left join lateral (
-                    select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-                        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-                        pg_catalog.bool_or(c.target is null and c.general) as general,
-                        pg_catalog.bool_or(c.target is not null) as routed
-                    from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname collate "C")
-                ) r on true
-                offset 0
-            ) x
-        ) y
-        offset 0
-    ) z
-),
 mbus4_call1_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
-    from mbus4_call1_posted p
+    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
+    select w.id,
+        pg_catalog.unnest(
+            case
+                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                else mbus4.at_subscribers_331591b3(
+                    '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
+                    null, true
+                )
+            end
+        ),
+        w.added, w.added, w.expires, w.properties, w.data
+    from (
+        select pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            array(
+                select case when c.target is null and c.selector_id is null then c.id end
+                from mbus4.consumer c
+                where c.qname = pg_catalog.lower(a.qname collate "C")
+            ) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
+        offset 0
+    ) w
+    returning pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
+        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+        else ''
+    end || m.id as iid
 ),
-mbus4_call1 as (select p.n, p.iid as post from mbus4_call1_posted p),
+mbus4_call1 as (
+    select 1::bigint as n,
+        coalesce(
+            (select s.iid from mbus4_call1_stored s limit 1),
+            pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
+            )::bigint || pg_catalog.nextval('mbus4.message_id')
+        ) as post
+),
 mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
     select 1::bigint, ('audit')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, ('by=>me')::public.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call2_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
-        case
-            when z.choosy
-                or z.routed
-                then mbus4.subscribers_late(
-                    z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data
-                )
-            else z.consumers
-        end as consumers
-    from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '2 _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error 2 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call2_args a
-                left join lateral (
-                    select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-                        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-                        pg_catalog.bool_or(c.target is null and c.general) as general,
-                        pg_catalog.bool_or(c.target is not null) as routed
-                    from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname collate "C")
-                ) r on true
-                offset 0
-            ) x
-        ) y
-        offset 0
-    ) z
-),
 mbus4_call2_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
-    from mbus4_call2_posted p
+    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
+    select w.id,
+        pg_catalog.unnest(
+            case
+                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                else mbus4.at_subscribers_331591b3(
+                    '2 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
+                    null, true
+                )
+            end
+        ),
+        w.added, w.added, w.expires, w.properties, w.data
+    from (
+        select pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            array(
+                select case when c.target is null and c.selector_id is null then c.id end
+                from mbus4.consumer c
+                where c.qname = pg_catalog.lower(a.qname collate "C")
+            ) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call2_args a
+        offset 0
+    ) w
+    returning pg_catalog.lower(('audit')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
+        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+        else ''
+    end || m.id as iid
 ),
-mbus4_call2 as (select p.n, p.iid as post from mbus4_call2_posted p)
-select (select "post" as "post_orders" from mbus4_call1), (select "post" as "post_audit" from mbus4_call2)
+mbus4_call2 as (
+    select 1::bigint as n,
+        coalesce(
+            (select s.iid from mbus4_call2_stored s limit 1),
+            pg_catalog.lower(('audit')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
+            )::bigint || pg_catalog.nextval('mbus4.message_id')
+        ) as post
+)
+select (select "post" as "post_orders" from mbus4_call1), (select "post" as "post_audit" from mbus4_call2);
+-- where there is in the database:
+create or replace function mbus4.at_subscribers_331591b3(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
+) returns bigint[] language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_plain is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int end; return null; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when greatest($6, $4) < '2038-01-01Z' then (pg_catalog.date_part('epoch', greatest($6, $4)) * 1000000)::bigint::text when greatest($6, $4) < '2200-01-01Z' then (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(public.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(public.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(public.@>) c.asks_properties) and (c.asks_data is null or $10 operator(public.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
 
 # More than eight calls share their WITH queries.
 values (mbus4.post('a', '')), (mbus4.post('b', '')), (mbus4.post('c', '')), (mbus4.post('d', '')), (mbus4.post('e', '')), (mbus4.post('f', '')), (mbus4.post('g', '')), (mbus4.post('h', '')), (mbus4.post('i', ''))
@@ -696,72 +463,50 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
         )
 ),
 mbus4_call1_subscribers as materialized (
-    select c.qname as queue,
-        pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-        pg_catalog.bool_or(c.target is null and c.general) as general,
-        pg_catalog.bool_or(c.target is not null) as routed
-    from mbus4.consumer c
-    where c.qname = any(array(select pg_catalog.lower(a.qname collate "C") from mbus4_call1_args a group by 1))
-    group by c.qname
+    select q.queue,
+        array(
+            select case when c.target is null and c.selector_id is null then c.id end
+            from mbus4.consumer c
+            where c.qname = q.queue
+        ) as consumers
+    from (select pg_catalog.lower(a.qname collate "C") as queue from mbus4_call1_args a group by 1) q
 ),
 mbus4_call1_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
+    select w.n, w.id, w.queue, w.added as at, w.added, w.delayed_until, w.expires, w.properties, w.data,
         case
-            when z.choosy
-                or z.routed
-                then mbus4.subscribers_late(
-                    z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data
-                )
-            else z.consumers
+            when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+            else mbus4.at_subscribers_331591b3(
+                ''||w.n||' _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties,
+                w.data, null, true
+            )
         end as consumers
     from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''||a.n||' _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error '||a.n||' _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call1_args a
-                left join lateral (
-                    select * from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C") offset 0
-                ) r on true
-                offset 0
-            ) x
-        ) y
+        select a.n,
+            pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            (select r.consumers from mbus4_call1_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C")) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
         offset 0
-    ) z
+    ) w
+    offset 0
 ),
 mbus4_call1_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
+    insert into mbus4.message (id, consumer_id, available_at, added, expires, properties, data)
+    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added, p.expires, p.properties, p.data
     from mbus4_call1_posted p
 ),
-mbus4_call1 as (select p.n, p.iid as post from mbus4_call1_posted p)
+mbus4_call1 as (
+    select p.n,
+        p.queue || '.' || pg_catalog.current_database() || '.' || case
+            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+            else ''
+        end || p.id as post
+    from mbus4_call1_posted p
+)
 values ((select "post" as "post" from mbus4_call1 where n = 1 and pg_catalog.clock_timestamp() is not null)),
     ((select "post" as "post" from mbus4_call1 where n = 2 and pg_catalog.clock_timestamp() is not null)),
     ((select "post" as "post" from mbus4_call1 where n = 3 and pg_catalog.clock_timestamp() is not null)),
@@ -770,4 +515,9 @@ values ((select "post" as "post" from mbus4_call1 where n = 1 and pg_catalog.clo
     ((select "post" as "post" from mbus4_call1 where n = 6 and pg_catalog.clock_timestamp() is not null)),
     ((select "post" as "post" from mbus4_call1 where n = 7 and pg_catalog.clock_timestamp() is not null)),
     ((select "post" as "post" from mbus4_call1 where n = 8 and pg_catalog.clock_timestamp() is not null)),
-    ((select "post" as "post" from mbus4_call1 where n = 9 and pg_catalog.clock_timestamp() is not null))
+    ((select "post" as "post" from mbus4_call1 where n = 9 and pg_catalog.clock_timestamp() is not null));
+-- where there is in the database:
+create or replace function mbus4.at_subscribers_331591b3(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
+) returns bigint[] language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_plain is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int end; return null; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when greatest($6, $4) < '2038-01-01Z' then (pg_catalog.date_part('epoch', greatest($6, $4)) * 1000000)::bigint::text when greatest($6, $4) < '2200-01-01Z' then (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(public.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(public.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(public.@>) c.asks_properties) and (c.asks_data is null or $10 operator(public.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$

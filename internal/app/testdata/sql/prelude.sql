@@ -24,110 +24,130 @@ begin
     end if;
     for mbus4_message in
     with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
-    mbus4_call_consumer as materialized (
-        select coalesce(
-            c.id,
-            (
-                case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
-        ) as id,
-            case
-                when a.amt < 0
-                    then pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
-                    )::int
-                else a.amt
-            end as amt,
-            pg_catalog.clock_timestamp() as now,
-            pg_catalog.to_timestamp(
-                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
-            ) as low,
-            c.qname as queue,
-            public.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                    array[pg_catalog.current_database()::text]::text
-                ]
-            )
-                operator(public.||) public.hstore(
-                    array['destination', c.qname] || case
-                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                    end
-                ) as headers,
-            case
-                when c.qname = 'dmq' then ''
-                else public.hstore(
-                    array['destination', c.qname] || case
-                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                    end
-                )
-            end as destination,
-            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
-        from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-            and c.name = pg_catalog.lower(a.cname collate "C")
-    ),
     mbus4_call_taken as (
         delete from mbus4.message m
         where m.ctid = any(
             array(
                 select x.ctid
-                from mbus4.message x
-                where x.consumer_id = (select k.id from mbus4_call_consumer k)
-                    and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
-                    and x.available_at <= (select k.now from mbus4_call_consumer k)
-                    and (
-                        case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
-                            else 0
-                        end
-                    ) is not null
-                order by x.available_at, x.id
-                limit (select k.amt from mbus4_call_consumer k)
-                for update skip locked
+                from (
+                    select c.id, c.amt, c.now,
+                        pg_catalog.to_timestamp(
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        ) as low
+                    from (
+                        select coalesce(
+                            (
+                                select c.id
+                                from mbus4.consumer c
+                                where c.qname = pg_catalog.lower(a.qname collate "C")
+                                    and c.name = pg_catalog.lower(a.cname collate "C")
+                            ),
+                            (
+                                case
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        then pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                                        )
+                                    else pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                        coalesce('"' || a.qname || '"', 'null')
+                                    )
+                                end
+                            )::int
+                        ) as id,
+                            case
+                                when a.amt < 0
+                                    then pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                        a.amt
+                                    )::int
+                                else a.amt
+                            end as amt,
+                            pg_catalog.clock_timestamp() as now
+                        from mbus4_call_args a
+                        offset 0
+                    ) c
+                    offset 0
+                ) k
+                cross join lateral (
+                    select x.ctid
+                    from mbus4.message x
+                    where x.consumer_id = k.id
+                        and (x.available_at, x.id) >= (k.low, 0)
+                        and x.available_at <= k.now
+                        and (
+                            case
+                                when x.expires <= k.now and x.consumer_id <> 1 then null
+                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                    order by x.available_at, x.id
+                    limit k.amt
+                    for update skip locked
+                ) x
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
-            m.delayed_until::timestamp as delayed_until,
-            m.expires, m.received, m.headers, m.properties, m.data,
-            coalesce(
-                m.iid,
-                (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
-                    extract(epoch from m.available_at) * 1000000
-                )::bigint || m.id
-            ) as iid
+        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+            m.data, m.iid
     ),
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
-                case
-                    when d.headers is null
-                        then k.headers
-                            operator(public.||) public.hstore(
-                                'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
-                            )
-                    else k.headers
-                        operator(public.||) public.hstore(
-                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
+                d.id, d.added::timestamp,
+                coalesce(
+                    d.iid,
+                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        when d.available_at < '2038-01-01Z'
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                        when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        else ''
+                    end || d.id
+                ) collate pg_catalog."default",
+                coalesce(d.delayed_until, d.added)::timestamp,
+                d.expires::timestamp, coalesce(d.received, '{}'),
+                public.hstore(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                    ] || case
+                        when pg_catalog.starts_with(
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
                         )
-                        operator(public.||) d.headers
-                        operator(public.||) k.destination
-                end,
+                            then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                    end
+                )
+                    operator(public.||) coalesce(
+                        d.headers
+                            operator(public.||) case
+                                when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                else public.hstore(
+                                    array['destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
+                                        when pg_catalog.starts_with(
+                                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                        )
+                                            then array[
+                                                'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ]
+                                    end
+                                )
+                            end,
+                        ''
+                    ),
                 d.properties, d.data
             )::mbus4.qt_model as consumen
-        from mbus4_call_taken d, mbus4_call_consumer k
-        order by d.available_at, d.id
+        from (select * from mbus4_call_taken d order by d.available_at, d.id offset 0) d
     )
     select (mbus4_call.consumen).*
     from mbus4_call
@@ -161,192 +181,80 @@ begin
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
             mbus4_call_posted as materialized (
-                select y.*,
-                    y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
-                    case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
-                from (
-                    select x.*,
-                        coalesce(
-                            x.given,
-                            case
-                                when x.at >= '2200-01-01Z'
-                                    or pg_catalog.cardinality(x.wanted) > 0
-                                    then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
-                                else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                                    extract(epoch from x.at) * 1000000
-                                )::bigint || x.id
-                            end
-                        ) as iid,
-                        x.given is not null
-                            or x.at >= '2200-01-01Z'
-                            or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
-                    from (
-                        select v.*,
-                            case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
-                        from (
-                            select w.*, pg_catalog.clock_timestamp() as added,
-                                case
-                                    when w.caller operator(public.->) 'seenby'::text is null
-                                        then w.caller operator(public.-) 'seenby'::text
-                                    when w.queue = 'dmq' then w.caller
-                                    else w.caller
-                                        operator(public.||) public.hstore(
-                                            'seenby'::text,
-                                            pg_catalog.array_append(
-                                                case
-                                                    when w.caller
-                                                        operator(public.->) 'seenby'::text
-                                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                                        then pg_catalog.format(
-                                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
-                                                            w.caller operator(public.->) 'seenby'::text
-                                                        )::int::text::text[]
-                                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
-                                                end,
-                                                pg_catalog.current_database()::text
-                                            )::text
-                                        )
-                                end as headers
-                            from (
-                                select a.n,
-                                    pg_catalog.nextval('mbus4.message_id') as id,
-                                    case
-                                        when exists (
-                                            select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
-                                        )
-                                            or (
-                                                pg_catalog.lower(a.qname collate "C")
-                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                            )
-                                            then pg_catalog.lower(a.qname collate "C")
-                                        else pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                                        )::int::text
-                                    end as queue,
-                                    a.iid as given,
-                                    a.delayed_until::timestamptz as delayed_until,
-                                    a.expires::timestamptz as expires, a.headers as caller,
-                                    case
-                                        when a.headers
-                                            operator(public.->) 'consume_after'::text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.format(
-                                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
-                                                a.headers operator(public.->) 'consume_after'::text
-                                            )::int::text::text[]
-                                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
-                                    end as wanted,
-                                    (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
-                                    a.properties, a.data
-                                from mbus4_call_args a
-                                offset 0
-                            ) w
-                            offset 0
-                        ) v
-                        offset 0
-                    ) x
-                    offset 0
-                ) y
-            ),
-            mbus4_call_subscribed as materialized (
-                select p.*, r.consumer_id, r.target,
-                    r.consumer_id is not null
-                        and p.given is not null
-                        and (
-                            select 1
-                            from mbus4.place_of_iid(p.given) i
-                            join mbus4.message o on o.consumer_id = r.consumer_id
-                                and o.available_at = i.available_at
-                                and o.id = i.id
-                            where i.queue = p.queue and o.iid is null
-                            for key share of o
-                        ) is not null as held,
+                select w.*,
+                    case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
                     case
-                        when r.target is not null
-                            then mbus4.forward(
-                                p.queue,
-                                mbus4.posted_row(
-                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                                ),
-                                p.headers, p.delayed_until, p.expires, p.after
+                        when w.consumers <> '{}'
+                            and pg_catalog.array_position(w.consumers, null) is null
+                            and (
+                                w.headers is null
+                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
-                    end as copies
-                from mbus4_call_posted p
-                left join lateral (
-                    select c.id as consumer_id, null as target
-                    from (
-                        select case
-                            when exists (
-                                select
-                                from mbus4.consumer c
-                                where c.qname = p.queue and c.target is null and c.selector_id is not null
-                            )
-                                then mbus4.selecting_consumers(
-                                    p.queue, false,
-                                    mbus4.posted_row(
-                                        p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                            and (
+                                w.given is null
+                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    and not exists (
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
                                     )
-                                )
-                        end as selecting
-                        offset 0
-                    ) s
-                    join mbus4.consumer c on c.qname = p.queue
-                        and c.target is null
-                        and (c.selector_id is null or c.id = any(s.selecting))
-                    union all (
-                        select null, c.target
-                        from mbus4.consumer c
-                        where c.qname = p.queue and c.target is not null and p.redeployed is not true
-                        limit 1
-                    )
-                ) r on true
-            ),
-            mbus4_call_expired as (
-                delete from mbus4.message m using mbus4_call_subscribed w
-                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
-                returning m.id
+                            )
+                            then null
+                        else mbus4.at_post_given_f6de9886(
+                            '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                            w.properties, w.data,
+                            case
+                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                            end
+                        )
+                    end as done
+                from (
+                    select a.n,
+                        pg_catalog.nextval('mbus4.message_id') as id,
+                        pg_catalog.clock_timestamp() as added,
+                        array(
+                            select case when c.target is null and c.selector_id is null then c.id end
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                        ) as consumers,
+                        pg_catalog.lower(a.qname collate "C") as queue,
+                        a.iid as given, a.headers,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.properties, a.data
+                    from mbus4_call_args a
+                    offset 0
+                ) w
+                offset 0
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select w.id, w.consumer_id,
-                    case when w.parked then 'infinity' else w.at end,
-                    w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data,
-                    w.after
-                from mbus4_call_subscribed w
-                where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
-                on conflict (iid, consumer_id)
-                where iid is not null do nothing
-                returning id, consumer_id
+                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
+                from mbus4_call_posted p
+                where p.done is null
             ),
-            mbus4_call_checked as materialized (
-                select w.n,
-                    case
-                        when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 23505 a message with iid "%s" is still waiting in queue "%s"',
-                            pg_catalog.min(w.iid), pg_catalog.min(w.queue)
-                        )::int::text
-                    end as post
-                from mbus4_call_subscribed w
-                left join (select distinct id from mbus4_call_stored) m on m.id = w.id
-                group by w.n
-            ),
-            mbus4_call_waiting as (
-                insert into mbus4.waiting (dep, consumer_id, id)
-                select distinct dep, m.consumer_id, m.id
-                from mbus4_call_stored m
-                join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
-                cross join pg_catalog.unnest(w.after) dep
-                where dep is not null
-                union all select null, null, null
-                from mbus4_call_checked
-                where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
-            ),
-            mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+            mbus4_call as (
+                select p.n,
+                    coalesce(
+                        p.done, p.given,
+                        p.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                            else ''
+                        end || p.id
+                    ) as post
+                from mbus4_call_posted p
+            )
             select mbus4_call.post into mbus4_iid
             from mbus4_call;
         end;
@@ -354,7 +262,12 @@ begin
     perform pg_catalog.set_config('mbus4.result_1', mbus4_done::text, true);
 end
 $mbus4$;
-select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders"
+select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders";
+-- where there is in the database:
+create or replace function mbus4.at_post_given_f6de9886(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[]
+) returns text language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := exists (select from pg_catalog.unnest(mbus4_after) d (iid) cross join lateral mbus4.undelivered(d.iid)); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_331591b3($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.place_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -380,110 +293,130 @@ begin
     end if;
     for mbus4_message in
     with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
-    mbus4_call_consumer as materialized (
-        select coalesce(
-            c.id,
-            (
-                case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
-        ) as id,
-            case
-                when a.amt < 0
-                    then pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
-                    )::int
-                else a.amt
-            end as amt,
-            pg_catalog.clock_timestamp() as now,
-            pg_catalog.to_timestamp(
-                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
-            ) as low,
-            c.qname as queue,
-            public.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                    array[pg_catalog.current_database()::text]::text
-                ]
-            )
-                operator(public.||) public.hstore(
-                    array['destination', c.qname] || case
-                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                    end
-                ) as headers,
-            case
-                when c.qname = 'dmq' then ''
-                else public.hstore(
-                    array['destination', c.qname] || case
-                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                    end
-                )
-            end as destination,
-            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
-        from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-            and c.name = pg_catalog.lower(a.cname collate "C")
-    ),
     mbus4_call_taken as (
         delete from mbus4.message m
         where m.ctid = any(
             array(
                 select x.ctid
-                from mbus4.message x
-                where x.consumer_id = (select k.id from mbus4_call_consumer k)
-                    and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
-                    and x.available_at <= (select k.now from mbus4_call_consumer k)
-                    and (
-                        case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
-                            else 0
-                        end
-                    ) is not null
-                order by x.available_at, x.id
-                limit (select k.amt from mbus4_call_consumer k)
-                for update skip locked
+                from (
+                    select c.id, c.amt, c.now,
+                        pg_catalog.to_timestamp(
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        ) as low
+                    from (
+                        select coalesce(
+                            (
+                                select c.id
+                                from mbus4.consumer c
+                                where c.qname = pg_catalog.lower(a.qname collate "C")
+                                    and c.name = pg_catalog.lower(a.cname collate "C")
+                            ),
+                            (
+                                case
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        then pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                                        )
+                                    else pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                        coalesce('"' || a.qname || '"', 'null')
+                                    )
+                                end
+                            )::int
+                        ) as id,
+                            case
+                                when a.amt < 0
+                                    then pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                        a.amt
+                                    )::int
+                                else a.amt
+                            end as amt,
+                            pg_catalog.clock_timestamp() as now
+                        from mbus4_call_args a
+                        offset 0
+                    ) c
+                    offset 0
+                ) k
+                cross join lateral (
+                    select x.ctid
+                    from mbus4.message x
+                    where x.consumer_id = k.id
+                        and (x.available_at, x.id) >= (k.low, 0)
+                        and x.available_at <= k.now
+                        and (
+                            case
+                                when x.expires <= k.now and x.consumer_id <> 1 then null
+                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                    order by x.available_at, x.id
+                    limit k.amt
+                    for update skip locked
+                ) x
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
-            m.delayed_until::timestamp as delayed_until,
-            m.expires, m.received, m.headers, m.properties, m.data,
-            coalesce(
-                m.iid,
-                (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
-                    extract(epoch from m.available_at) * 1000000
-                )::bigint || m.id
-            ) as iid
+        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+            m.data, m.iid
     ),
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
-                case
-                    when d.headers is null
-                        then k.headers
-                            operator(public.||) public.hstore(
-                                'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
-                            )
-                    else k.headers
-                        operator(public.||) public.hstore(
-                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
+                d.id, d.added::timestamp,
+                coalesce(
+                    d.iid,
+                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        when d.available_at < '2038-01-01Z'
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                        when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        else ''
+                    end || d.id
+                ) collate pg_catalog."default",
+                coalesce(d.delayed_until, d.added)::timestamp,
+                d.expires::timestamp, coalesce(d.received, '{}'),
+                public.hstore(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                    ] || case
+                        when pg_catalog.starts_with(
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
                         )
-                        operator(public.||) d.headers
-                        operator(public.||) k.destination
-                end,
+                            then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                    end
+                )
+                    operator(public.||) coalesce(
+                        d.headers
+                            operator(public.||) case
+                                when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                else public.hstore(
+                                    array['destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
+                                        when pg_catalog.starts_with(
+                                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                        )
+                                            then array[
+                                                'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ]
+                                    end
+                                )
+                            end,
+                        ''
+                    ),
                 d.properties, d.data
             )::mbus4.qt_model as consumen
-        from mbus4_call_taken d, mbus4_call_consumer k
-        order by d.available_at, d.id
+        from (select * from mbus4_call_taken d order by d.available_at, d.id offset 0) d
     )
     select (mbus4_call.consumen).*
     from mbus4_call
@@ -517,192 +450,80 @@ begin
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
             mbus4_call_posted as materialized (
-                select y.*,
-                    y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
-                    case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
-                from (
-                    select x.*,
-                        coalesce(
-                            x.given,
-                            case
-                                when x.at >= '2200-01-01Z'
-                                    or pg_catalog.cardinality(x.wanted) > 0
-                                    then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
-                                else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                                    extract(epoch from x.at) * 1000000
-                                )::bigint || x.id
-                            end
-                        ) as iid,
-                        x.given is not null
-                            or x.at >= '2200-01-01Z'
-                            or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
-                    from (
-                        select v.*,
-                            case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
-                        from (
-                            select w.*, pg_catalog.clock_timestamp() as added,
-                                case
-                                    when w.caller operator(public.->) 'seenby'::text is null
-                                        then w.caller operator(public.-) 'seenby'::text
-                                    when w.queue = 'dmq' then w.caller
-                                    else w.caller
-                                        operator(public.||) public.hstore(
-                                            'seenby'::text,
-                                            pg_catalog.array_append(
-                                                case
-                                                    when w.caller
-                                                        operator(public.->) 'seenby'::text
-                                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                                        then pg_catalog.format(
-                                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
-                                                            w.caller operator(public.->) 'seenby'::text
-                                                        )::int::text::text[]
-                                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
-                                                end,
-                                                pg_catalog.current_database()::text
-                                            )::text
-                                        )
-                                end as headers
-                            from (
-                                select a.n,
-                                    pg_catalog.nextval('mbus4.message_id') as id,
-                                    case
-                                        when exists (
-                                            select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
-                                        )
-                                            or (
-                                                pg_catalog.lower(a.qname collate "C")
-                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                            )
-                                            then pg_catalog.lower(a.qname collate "C")
-                                        else pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                                        )::int::text
-                                    end as queue,
-                                    a.iid as given,
-                                    a.delayed_until::timestamptz as delayed_until,
-                                    a.expires::timestamptz as expires, a.headers as caller,
-                                    case
-                                        when a.headers
-                                            operator(public.->) 'consume_after'::text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.format(
-                                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
-                                                a.headers operator(public.->) 'consume_after'::text
-                                            )::int::text::text[]
-                                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
-                                    end as wanted,
-                                    (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
-                                    a.properties, a.data
-                                from mbus4_call_args a
-                                offset 0
-                            ) w
-                            offset 0
-                        ) v
-                        offset 0
-                    ) x
-                    offset 0
-                ) y
-            ),
-            mbus4_call_subscribed as materialized (
-                select p.*, r.consumer_id, r.target,
-                    r.consumer_id is not null
-                        and p.given is not null
-                        and (
-                            select 1
-                            from mbus4.place_of_iid(p.given) i
-                            join mbus4.message o on o.consumer_id = r.consumer_id
-                                and o.available_at = i.available_at
-                                and o.id = i.id
-                            where i.queue = p.queue and o.iid is null
-                            for key share of o
-                        ) is not null as held,
+                select w.*,
+                    case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
                     case
-                        when r.target is not null
-                            then mbus4.forward(
-                                p.queue,
-                                mbus4.posted_row(
-                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                                ),
-                                p.headers, p.delayed_until, p.expires, p.after
+                        when w.consumers <> '{}'
+                            and pg_catalog.array_position(w.consumers, null) is null
+                            and (
+                                w.headers is null
+                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
-                    end as copies
-                from mbus4_call_posted p
-                left join lateral (
-                    select c.id as consumer_id, null as target
-                    from (
-                        select case
-                            when exists (
-                                select
-                                from mbus4.consumer c
-                                where c.qname = p.queue and c.target is null and c.selector_id is not null
-                            )
-                                then mbus4.selecting_consumers(
-                                    p.queue, false,
-                                    mbus4.posted_row(
-                                        p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                            and (
+                                w.given is null
+                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    and not exists (
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
                                     )
-                                )
-                        end as selecting
-                        offset 0
-                    ) s
-                    join mbus4.consumer c on c.qname = p.queue
-                        and c.target is null
-                        and (c.selector_id is null or c.id = any(s.selecting))
-                    union all (
-                        select null, c.target
-                        from mbus4.consumer c
-                        where c.qname = p.queue and c.target is not null and p.redeployed is not true
-                        limit 1
-                    )
-                ) r on true
-            ),
-            mbus4_call_expired as (
-                delete from mbus4.message m using mbus4_call_subscribed w
-                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
-                returning m.id
+                            )
+                            then null
+                        else mbus4.at_post_given_f6de9886(
+                            '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                            w.properties, w.data,
+                            case
+                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                            end
+                        )
+                    end as done
+                from (
+                    select a.n,
+                        pg_catalog.nextval('mbus4.message_id') as id,
+                        pg_catalog.clock_timestamp() as added,
+                        array(
+                            select case when c.target is null and c.selector_id is null then c.id end
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                        ) as consumers,
+                        pg_catalog.lower(a.qname collate "C") as queue,
+                        a.iid as given, a.headers,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.properties, a.data
+                    from mbus4_call_args a
+                    offset 0
+                ) w
+                offset 0
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select w.id, w.consumer_id,
-                    case when w.parked then 'infinity' else w.at end,
-                    w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data,
-                    w.after
-                from mbus4_call_subscribed w
-                where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
-                on conflict (iid, consumer_id)
-                where iid is not null do nothing
-                returning id, consumer_id
+                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
+                from mbus4_call_posted p
+                where p.done is null
             ),
-            mbus4_call_checked as materialized (
-                select w.n,
-                    case
-                        when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 23505 a message with iid "%s" is still waiting in queue "%s"',
-                            pg_catalog.min(w.iid), pg_catalog.min(w.queue)
-                        )::int::text
-                    end as post
-                from mbus4_call_subscribed w
-                left join (select distinct id from mbus4_call_stored) m on m.id = w.id
-                group by w.n
-            ),
-            mbus4_call_waiting as (
-                insert into mbus4.waiting (dep, consumer_id, id)
-                select distinct dep, m.consumer_id, m.id
-                from mbus4_call_stored m
-                join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
-                cross join pg_catalog.unnest(w.after) dep
-                where dep is not null
-                union all select null, null, null
-                from mbus4_call_checked
-                where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
-            ),
-            mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+            mbus4_call as (
+                select p.n,
+                    coalesce(
+                        p.done, p.given,
+                        p.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                            else ''
+                        end || p.id
+                    ) as post
+                from mbus4_call_posted p
+            )
             select mbus4_call.post into mbus4_iid
             from mbus4_call;
         end;
@@ -731,100 +552,116 @@ begin
     language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
     as '
         with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
-        mbus4_call_consumer as materialized (
-            select coalesce(
-                c.id,
-                (
-                    case
-                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            then pg_catalog.format(
-                                ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
-                            )
-                        else pg_catalog.format(''mbus4-error 0 42704 queue %s does not exist'', coalesce(''"'' || a.qname || ''"'', ''null''))
-                    end
-                )::int
-            ) as id,
-                1 as amt, pg_catalog.clock_timestamp() as now,
-                pg_catalog.to_timestamp(
-                    coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
-                ) as low,
-                c.qname as queue,
-                public.hstore(
-                    array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''seenby'',
-                        array[pg_catalog.current_database()::text]::text
-                    ]
-                )
-                    operator(public.||) public.hstore(
-                        array[''destination'', c.qname] || case
-                            when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
-                        end
-                    ) as headers,
-                case
-                    when c.qname = ''dmq'' then ''''
-                    else public.hstore(
-                        array[''destination'', c.qname] || case
-                            when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
-                        end
-                    )
-                end as destination,
-                pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
-            from mbus4_call_args a
-            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-                and c.name = pg_catalog.lower(a.cname collate "C")
-        ),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
                 array(
                     select x.ctid
-                    from mbus4.message x
-                    where x.consumer_id = (select k.id from mbus4_call_consumer k)
-                        and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
-                        and x.available_at <= (select k.now from mbus4_call_consumer k)
-                        and (
-                            case
-                                when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
-                                when x.after is not null and mbus4.any_undelivered(x.after) then null
-                                else 0
-                            end
-                        ) is not null
-                    order by x.available_at, x.id
-                    limit (select k.amt from mbus4_call_consumer k)
-                    for update skip locked
+                    from (
+                        select c.id, c.amt, c.now,
+                            pg_catalog.to_timestamp(
+                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
+                            ) as low
+                        from (
+                            select coalesce(
+                                (
+                                    select c.id
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                        and c.name = pg_catalog.lower(a.cname collate "C")
+                                ),
+                                (
+                                    case
+                                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                            then pg_catalog.format(
+                                                ''mbus4-error 0 42704 queue "%s" has no consumer %s'',
+                                                a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
+                                            )
+                                        else pg_catalog.format(
+                                            ''mbus4-error 0 42704 queue %s does not exist'', coalesce(''"'' || a.qname || ''"'', ''null'')
+                                        )
+                                    end
+                                )::int
+                            ) as id,
+                                1 as amt, pg_catalog.clock_timestamp() as now
+                            from mbus4_call_args a
+                            offset 0
+                        ) c
+                        offset 0
+                    ) k
+                    cross join lateral (
+                        select x.ctid
+                        from mbus4.message x
+                        where x.consumer_id = k.id
+                            and (x.available_at, x.id) >= (k.low, 0)
+                            and x.available_at <= k.now
+                            and (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit k.amt
+                        for update skip locked
+                    ) x
                 )
             )
-            returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
-                m.delayed_until::timestamp as delayed_until,
-                m.expires, m.received, m.headers, m.properties, m.data,
-                coalesce(
-                    m.iid,
-                    (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
-                        extract(epoch from m.available_at) * 1000000
-                    )::bigint || m.id
-                ) as iid
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+                m.data, m.iid
         ),
         mbus4_call as (
             select 1::bigint as n,
                 row(
-                    d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
-                    case
-                        when d.headers is null
-                            then k.headers
-                                operator(public.||) public.hstore(
-                                    ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
-                                )
-                        else k.headers
-                            operator(public.||) public.hstore(
-                                ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
-                            )
-                            operator(public.||) d.headers
-                            operator(public.||) k.destination
-                    end,
+                    d.id, d.added::timestamp,
+                    coalesce(
+                        d.iid,
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database() || ''.'' || case
+                            when d.available_at < ''2038-01-01Z''
+                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, ''{}''),
+                    public.hstore(
+                        array[
+                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                            ''seenby'',
+                            array[pg_catalog.current_database()::text]::text,
+                            ''enqueue_time'',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            ''destination'',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                        ] || case
+                            when pg_catalog.starts_with((select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.'')
+                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                        end
+                    )
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, ''destination'') then ''''
+                                    else public.hstore(
+                                        array[''destination'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
+                                            when pg_catalog.starts_with(
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
+                                            )
+                                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                                        end
+                                    )
+                                end,
+                            ''''
+                        ),
                     d.properties, d.data
                 )::mbus4.qt_model as consume
-            from mbus4_call_taken d, mbus4_call_consumer k
-            order by d.available_at, d.id
+            from mbus4_call_taken d
         )
         select (mbus4_call.consume).data
         from mbus4_call
@@ -836,172 +673,70 @@ begin
             select 1::bigint, ''orders''::text, $1, null::public.hstore, null::public.hstore, null::timestamp, null::timestamp, null::text
         ),
         mbus4_call_posted as materialized (
-            select y.*,
-                y.queue <> ''dmq'' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
-                case when y.queue <> ''dmq'' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
-            from (
-                select x.*,
-                    coalesce(
-                        x.given,
-                        case
-                            when x.at >= ''2200-01-01Z''
-                                or pg_catalog.cardinality(x.wanted) > 0
-                                then x.queue || ''.'' || pg_catalog.current_database() || ''.'' || x.id
-                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (extract(epoch from x.at) * 1000000)::bigint || x.id
-                        end
-                    ) as iid,
-                    x.given is not null or x.at >= ''2200-01-01Z'' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
-                from (
-                    select v.*, case when v.delayed_until > v.added and v.queue <> ''dmq'' then v.delayed_until else v.added end as at
-                    from (
-                        select w.*, pg_catalog.clock_timestamp() as added,
-                            case
-                                when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
-                                when w.queue = ''dmq'' then w.caller
-                                else w.caller
-                                    operator(public.||) public.hstore(
-                                        ''seenby''::text,
-                                        pg_catalog.array_append(
-                                            case
-                                                when w.caller
-                                                    operator(public.->) ''seenby''::text
-                                                    operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                                    then pg_catalog.format(
-                                                        ''mbus4-error 0 22P02 the header seenby is no array: %s'',
-                                                        w.caller operator(public.->) ''seenby''::text
-                                                    )::int::text::text[]
-                                                else (w.caller operator(public.->) ''seenby''::text)::text[]
-                                            end,
-                                            pg_catalog.current_database()::text
-                                        )::text
-                                    )
-                            end as headers
-                        from (
-                            select a.n,
-                                pg_catalog.nextval(''mbus4.message_id'') as id,
-                                case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                        or (
-                                            pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) ''^temp[.][0-9a-f]{32}[.][0-9]+$''
-                                                and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''0'')
-                                        )
-                                        then pg_catalog.lower(a.qname collate "C")
-                                    else pg_catalog.format(
-                                        ''mbus4-error 0 42704 queue %s does not exist'',
-                                        coalesce(''"'' || pg_catalog.lower(a.qname collate "C") || ''"'', ''null'')
-                                    )::int::text
-                                end as queue,
-                                a.iid as given,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.headers as caller,
-                                case
-                                    when a.headers operator(public.->) ''consume_after''::text operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                        then pg_catalog.format(
-                                            ''mbus4-error 0 22P02 the header consume_after is no array: %s'',
-                                            a.headers operator(public.->) ''consume_after''::text
-                                        )::int::text::text[]
-                                    else (a.headers operator(public.->) ''consume_after''::text)::text[]
-                                end as wanted,
-                                (a.headers operator(public.->) ''Redeploy''::text)::boolean as redeployed,
-                                a.properties, a.data
-                            from mbus4_call_args a
-                            offset 0
-                        ) w
-                        offset 0
-                    ) v
-                    offset 0
-                ) x
-                offset 0
-            ) y
-        ),
-        mbus4_call_subscribed as materialized (
-            select p.*, r.consumer_id, r.target,
-                r.consumer_id is not null
-                    and p.given is not null
-                    and (
-                        select 1
-                        from mbus4.place_of_iid(p.given) i
-                        join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
-                        where i.queue = p.queue and o.iid is null
-                        for key share of o
-                    ) is not null as held,
+            select w.*,
+                case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end as at,
                 case
-                    when r.target is not null
-                        then mbus4.forward(
-                            p.queue,
-                            mbus4.posted_row(p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data),
-                            p.headers, p.delayed_until, p.expires, p.after
+                    when w.consumers <> ''{}''
+                        and pg_catalog.array_position(w.consumers, null) is null
+                        and (w.headers is null or not w.headers operator(public.?|) array[''seenby'', ''consume_after'', ''Redeploy''])
+                        and (
+                            w.given is null
+                                or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                         )
-                end as copies
-            from mbus4_call_posted p
-            left join lateral (
-                select c.id as consumer_id, null as target
-                from (
-                    select case
-                        when exists (
-                            select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null
-                        )
-                            then mbus4.selecting_consumers(
-                                p.queue, false,
-                                mbus4.posted_row(
-                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                                )
-                            )
-                    end as selecting
-                    offset 0
-                ) s
-                join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (
-                    select null, c.target
-                    from mbus4.consumer c
-                    where c.qname = p.queue and c.target is not null and p.redeployed is not true
-                    limit 1
-                )
-            ) r on true
-        ),
-        mbus4_call_expired as (
-            delete from mbus4.message m using mbus4_call_subscribed w
-            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
-            returning m.id
+                        then null
+                    else mbus4.at_post_given_f6de9886(
+                        ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
+                        case when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end
+                    )
+                end as done
+            from (
+                select a.n,
+                    pg_catalog.nextval(''mbus4.message_id'') as id,
+                    pg_catalog.clock_timestamp() as added,
+                    array(
+                        select case when c.target is null and c.selector_id is null then c.id end
+                        from mbus4.consumer c
+                        where c.qname = pg_catalog.lower(a.qname collate "C")
+                    ) as consumers,
+                    pg_catalog.lower(a.qname collate "C") as queue,
+                    a.iid as given, a.headers,
+                    a.delayed_until::timestamptz as delayed_until,
+                    a.expires::timestamptz as expires, a.properties, a.data
+                from mbus4_call_args a
+                offset 0
+            ) w
+            offset 0
         ),
         mbus4_call_stored as (
-            insert into mbus4.message (
-                id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-            )
-            select w.id, w.consumer_id,
-                case when w.parked then ''infinity'' else w.at end,
-                w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
-            from mbus4_call_subscribed w
-            where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
-            on conflict (iid, consumer_id)
-            where iid is not null do nothing
-            returning id, consumer_id
+            insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+            select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                coalesce(
+                    p.given,
+                    case
+                        when case
+                            when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
+                            else p.added
+                        end >= ''2200-01-01Z''
+                            then p.queue || ''.'' || pg_catalog.current_database() || ''.'' || p.id
+                    end
+                ),
+                p.delayed_until, p.expires, p.headers, p.properties, p.data
+            from mbus4_call_posted p
+            where p.done is null
         ),
-        mbus4_call_checked as materialized (
-            select w.n,
-                case
-                    when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
-                    else pg_catalog.format(
-                        ''mbus4-error 0 23505 a message with iid "%s" is still waiting in queue "%s"'',
-                        pg_catalog.min(w.iid), pg_catalog.min(w.queue)
-                    )::int::text
-                end as post
-            from mbus4_call_subscribed w
-            left join (select distinct id from mbus4_call_stored) m on m.id = w.id
-            group by w.n
-        ),
-        mbus4_call_waiting as (
-            insert into mbus4.waiting (dep, consumer_id, id)
-            select distinct dep, m.consumer_id, m.id
-            from mbus4_call_stored m
-            join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
-            cross join pg_catalog.unnest(w.after) dep
-            where dep is not null
-            union all select null, null, null
-            from mbus4_call_checked
-            where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
-        ),
-        mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+        mbus4_call as (
+            select p.n,
+                coalesce(
+                    p.done, p.given,
+                    p.queue || ''.'' || pg_catalog.current_database() || ''.'' || case
+                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000)::bigint::text
+                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        else ''''
+                    end || p.id
+                ) as post
+            from mbus4_call_posted p
+        )
         select mbus4_call.post
         from mbus4_call
     ';
@@ -1010,7 +745,12 @@ begin
         insert into mbus4.view_insert (iid) select mbus4_views.view_83783a8ffd1b0ee6_post(new.data);
 end
 $mbus4$;
-select (''::pg_catalog.void) as "create_view"
+select (''::pg_catalog.void) as "create_view";
+-- where there is in the database:
+create or replace function mbus4.at_post_given_f6de9886(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[]
+) returns text language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := exists (select from pg_catalog.unnest(mbus4_after) d (iid) cross join lateral mbus4.undelivered(d.iid)); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_331591b3($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.place_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -1028,100 +768,116 @@ begin
     language sql volatile rows 1 security definer set search_path = pg_catalog, pg_temp
     as '
         with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, ''orders''::text, ''default''::text),
-        mbus4_call_consumer as materialized (
-            select coalesce(
-                c.id,
-                (
-                    case
-                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            then pg_catalog.format(
-                                ''mbus4-error 0 42704 queue "%s" has no consumer %s'', a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
-                            )
-                        else pg_catalog.format(''mbus4-error 0 42704 queue %s does not exist'', coalesce(''"'' || a.qname || ''"'', ''null''))
-                    end
-                )::int
-            ) as id,
-                1 as amt, pg_catalog.clock_timestamp() as now,
-                pg_catalog.to_timestamp(
-                    coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
-                ) as low,
-                c.qname as queue,
-                public.hstore(
-                    array[
-                        ''source_db'', pg_catalog.current_database()::text, ''destination_queue'', c.qname, ''seenby'',
-                        array[pg_catalog.current_database()::text]::text
-                    ]
-                )
-                    operator(public.||) public.hstore(
-                        array[''destination'', c.qname] || case
-                            when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
-                        end
-                    ) as headers,
-                case
-                    when c.qname = ''dmq'' then ''''
-                    else public.hstore(
-                        array[''destination'', c.qname] || case
-                            when pg_catalog.starts_with(c.qname, ''temp.'') then array[''tempq'', c.qname]
-                        end
-                    )
-                end as destination,
-                pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') as iso
-            from mbus4_call_args a
-            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-                and c.name = pg_catalog.lower(a.cname collate "C")
-        ),
         mbus4_call_taken as (
             delete from mbus4.message m
             where m.ctid = any(
                 array(
                     select x.ctid
-                    from mbus4.message x
-                    where x.consumer_id = (select k.id from mbus4_call_consumer k)
-                        and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
-                        and x.available_at <= (select k.now from mbus4_call_consumer k)
-                        and (
-                            case
-                                when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
-                                when x.after is not null and mbus4.any_undelivered(x.after) then null
-                                else 0
-                            end
-                        ) is not null
-                    order by x.available_at, x.id
-                    limit (select k.amt from mbus4_call_consumer k)
-                    for update skip locked
+                    from (
+                        select c.id, c.amt, c.now,
+                            pg_catalog.to_timestamp(
+                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
+                            ) as low
+                        from (
+                            select coalesce(
+                                (
+                                    select c.id
+                                    from mbus4.consumer c
+                                    where c.qname = pg_catalog.lower(a.qname collate "C")
+                                        and c.name = pg_catalog.lower(a.cname collate "C")
+                                ),
+                                (
+                                    case
+                                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                            then pg_catalog.format(
+                                                ''mbus4-error 0 42704 queue "%s" has no consumer %s'',
+                                                a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
+                                            )
+                                        else pg_catalog.format(
+                                            ''mbus4-error 0 42704 queue %s does not exist'', coalesce(''"'' || a.qname || ''"'', ''null'')
+                                        )
+                                    end
+                                )::int
+                            ) as id,
+                                1 as amt, pg_catalog.clock_timestamp() as now
+                            from mbus4_call_args a
+                            offset 0
+                        ) c
+                        offset 0
+                    ) k
+                    cross join lateral (
+                        select x.ctid
+                        from mbus4.message x
+                        where x.consumer_id = k.id
+                            and (x.available_at, x.id) >= (k.low, 0)
+                            and x.available_at <= k.now
+                            and (
+                                case
+                                    when x.expires <= k.now and x.consumer_id <> 1 then null
+                                    when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                    else 0
+                                end
+                            ) is not null
+                        order by x.available_at, x.id
+                        limit k.amt
+                        for update skip locked
+                    ) x
                 )
             )
-            returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
-                m.delayed_until::timestamp as delayed_until,
-                m.expires, m.received, m.headers, m.properties, m.data,
-                coalesce(
-                    m.iid,
-                    (select k.queue from mbus4_call_consumer k) || ''.'' || pg_catalog.current_database() || ''.'' || (
-                        extract(epoch from m.available_at) * 1000000
-                    )::bigint || m.id
-                ) as iid
+            returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+                m.data, m.iid
         ),
         mbus4_call as (
             select 1::bigint as n,
                 row(
-                    d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, ''{}''),
-                    case
-                        when d.headers is null
-                            then k.headers
-                                operator(public.||) public.hstore(
-                                    ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
-                                )
-                        else k.headers
-                            operator(public.||) public.hstore(
-                                ''enqueue_time''::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
-                            )
-                            operator(public.||) d.headers
-                            operator(public.||) k.destination
-                    end,
+                    d.id, d.added::timestamp,
+                    coalesce(
+                        d.iid,
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || ''.'' || pg_catalog.current_database() || ''.'' || case
+                            when d.available_at < ''2038-01-01Z''
+                                then (pg_catalog.date_part(''epoch'', d.available_at) * 1000000)::bigint::text
+                            when d.available_at < ''2200-01-01Z'' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                            else ''''
+                        end || d.id
+                    ) collate pg_catalog."default",
+                    coalesce(d.delayed_until, d.added)::timestamp,
+                    d.expires::timestamp, coalesce(d.received, ''{}''),
+                    public.hstore(
+                        array[
+                            ''source_db'', pg_catalog.current_database()::text, ''destination_queue'',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                            ''seenby'',
+                            array[pg_catalog.current_database()::text]::text,
+                            ''enqueue_time'',
+                            case
+                                when pg_catalog.starts_with(pg_catalog.current_setting(''datestyle''), ''ISO'') then d.added::timestamp::text
+                                else mbus4.time_text(d.added::timestamp)
+                            end,
+                            ''destination'',
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                        ] || case
+                            when pg_catalog.starts_with((select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.'')
+                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                        end
+                    )
+                        operator(public.||) coalesce(
+                            d.headers
+                                operator(public.||) case
+                                    when d.consumer_id = 1 and public.exist(d.headers, ''destination'') then ''''
+                                    else public.hstore(
+                                        array[''destination'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
+                                            when pg_catalog.starts_with(
+                                                (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), ''temp.''
+                                            )
+                                                then array[''tempq'', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                                        end
+                                    )
+                                end,
+                            ''''
+                        ),
                     d.properties, d.data
                 )::mbus4.qt_model as consume
-            from mbus4_call_taken d, mbus4_call_consumer k
-            order by d.available_at, d.id
+            from mbus4_call_taken d
         )
         select (mbus4_call.consume).data
         from mbus4_call
@@ -1133,172 +889,70 @@ begin
             select 1::bigint, ''orders''::text, $1, null::public.hstore, null::public.hstore, null::timestamp, null::timestamp, null::text
         ),
         mbus4_call_posted as materialized (
-            select y.*,
-                y.queue <> ''dmq'' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
-                case when y.queue <> ''dmq'' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
-            from (
-                select x.*,
-                    coalesce(
-                        x.given,
-                        case
-                            when x.at >= ''2200-01-01Z''
-                                or pg_catalog.cardinality(x.wanted) > 0
-                                then x.queue || ''.'' || pg_catalog.current_database() || ''.'' || x.id
-                            else x.queue || ''.'' || pg_catalog.current_database() || ''.'' || (extract(epoch from x.at) * 1000000)::bigint || x.id
-                        end
-                    ) as iid,
-                    x.given is not null or x.at >= ''2200-01-01Z'' or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
-                from (
-                    select v.*, case when v.delayed_until > v.added and v.queue <> ''dmq'' then v.delayed_until else v.added end as at
-                    from (
-                        select w.*, pg_catalog.clock_timestamp() as added,
-                            case
-                                when w.caller operator(public.->) ''seenby''::text is null then w.caller operator(public.-) ''seenby''::text
-                                when w.queue = ''dmq'' then w.caller
-                                else w.caller
-                                    operator(public.||) public.hstore(
-                                        ''seenby''::text,
-                                        pg_catalog.array_append(
-                                            case
-                                                when w.caller
-                                                    operator(public.->) ''seenby''::text
-                                                    operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                                    then pg_catalog.format(
-                                                        ''mbus4-error 0 22P02 the header seenby is no array: %s'',
-                                                        w.caller operator(public.->) ''seenby''::text
-                                                    )::int::text::text[]
-                                                else (w.caller operator(public.->) ''seenby''::text)::text[]
-                                            end,
-                                            pg_catalog.current_database()::text
-                                        )::text
-                                    )
-                            end as headers
-                        from (
-                            select a.n,
-                                pg_catalog.nextval(''mbus4.message_id'') as id,
-                                case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                                        or (
-                                            pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) ''^temp[.][0-9a-f]{32}[.][0-9]+$''
-                                                and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), ''0'')
-                                        )
-                                        then pg_catalog.lower(a.qname collate "C")
-                                    else pg_catalog.format(
-                                        ''mbus4-error 0 42704 queue %s does not exist'',
-                                        coalesce(''"'' || pg_catalog.lower(a.qname collate "C") || ''"'', ''null'')
-                                    )::int::text
-                                end as queue,
-                                a.iid as given,
-                                a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.headers as caller,
-                                case
-                                    when a.headers operator(public.->) ''consume_after''::text operator(pg_catalog.!~) ''^[[:space:]]*[[{]''
-                                        then pg_catalog.format(
-                                            ''mbus4-error 0 22P02 the header consume_after is no array: %s'',
-                                            a.headers operator(public.->) ''consume_after''::text
-                                        )::int::text::text[]
-                                    else (a.headers operator(public.->) ''consume_after''::text)::text[]
-                                end as wanted,
-                                (a.headers operator(public.->) ''Redeploy''::text)::boolean as redeployed,
-                                a.properties, a.data
-                            from mbus4_call_args a
-                            offset 0
-                        ) w
-                        offset 0
-                    ) v
-                    offset 0
-                ) x
-                offset 0
-            ) y
-        ),
-        mbus4_call_subscribed as materialized (
-            select p.*, r.consumer_id, r.target,
-                r.consumer_id is not null
-                    and p.given is not null
-                    and (
-                        select 1
-                        from mbus4.place_of_iid(p.given) i
-                        join mbus4.message o on o.consumer_id = r.consumer_id and o.available_at = i.available_at and o.id = i.id
-                        where i.queue = p.queue and o.iid is null
-                        for key share of o
-                    ) is not null as held,
+            select w.*,
+                case when w.delayed_until > w.added and w.queue <> ''dmq'' then w.delayed_until else w.added end as at,
                 case
-                    when r.target is not null
-                        then mbus4.forward(
-                            p.queue,
-                            mbus4.posted_row(p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data),
-                            p.headers, p.delayed_until, p.expires, p.after
+                    when w.consumers <> ''{}''
+                        and pg_catalog.array_position(w.consumers, null) is null
+                        and (w.headers is null or not w.headers operator(public.?|) array[''seenby'', ''consume_after'', ''Redeploy''])
+                        and (
+                            w.given is null
+                                or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                         )
-                end as copies
-            from mbus4_call_posted p
-            left join lateral (
-                select c.id as consumer_id, null as target
-                from (
-                    select case
-                        when exists (
-                            select from mbus4.consumer c where c.qname = p.queue and c.target is null and c.selector_id is not null
-                        )
-                            then mbus4.selecting_consumers(
-                                p.queue, false,
-                                mbus4.posted_row(
-                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                                )
-                            )
-                    end as selecting
-                    offset 0
-                ) s
-                join mbus4.consumer c on c.qname = p.queue and c.target is null and (c.selector_id is null or c.id = any(s.selecting))
-                union all (
-                    select null, c.target
-                    from mbus4.consumer c
-                    where c.qname = p.queue and c.target is not null and p.redeployed is not true
-                    limit 1
-                )
-            ) r on true
-        ),
-        mbus4_call_expired as (
-            delete from mbus4.message m using mbus4_call_subscribed w
-            where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
-            returning m.id
+                        then null
+                    else mbus4.at_post_given_f6de9886(
+                        ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
+                        case when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end
+                    )
+                end as done
+            from (
+                select a.n,
+                    pg_catalog.nextval(''mbus4.message_id'') as id,
+                    pg_catalog.clock_timestamp() as added,
+                    array(
+                        select case when c.target is null and c.selector_id is null then c.id end
+                        from mbus4.consumer c
+                        where c.qname = pg_catalog.lower(a.qname collate "C")
+                    ) as consumers,
+                    pg_catalog.lower(a.qname collate "C") as queue,
+                    a.iid as given, a.headers,
+                    a.delayed_until::timestamptz as delayed_until,
+                    a.expires::timestamptz as expires, a.properties, a.data
+                from mbus4_call_args a
+                offset 0
+            ) w
+            offset 0
         ),
         mbus4_call_stored as (
-            insert into mbus4.message (
-                id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
-            )
-            select w.id, w.consumer_id,
-                case when w.parked then ''infinity'' else w.at end,
-                w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data, w.after
-            from mbus4_call_subscribed w
-            where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
-            on conflict (iid, consumer_id)
-            where iid is not null do nothing
-            returning id, consumer_id
+            insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data)
+            select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                coalesce(
+                    p.given,
+                    case
+                        when case
+                            when p.delayed_until > p.added and p.queue <> ''dmq'' then p.delayed_until
+                            else p.added
+                        end >= ''2200-01-01Z''
+                            then p.queue || ''.'' || pg_catalog.current_database() || ''.'' || p.id
+                    end
+                ),
+                p.delayed_until, p.expires, p.headers, p.properties, p.data
+            from mbus4_call_posted p
+            where p.done is null
         ),
-        mbus4_call_checked as materialized (
-            select w.n,
-                case
-                    when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
-                    else pg_catalog.format(
-                        ''mbus4-error 0 23505 a message with iid "%s" is still waiting in queue "%s"'',
-                        pg_catalog.min(w.iid), pg_catalog.min(w.queue)
-                    )::int::text
-                end as post
-            from mbus4_call_subscribed w
-            left join (select distinct id from mbus4_call_stored) m on m.id = w.id
-            group by w.n
-        ),
-        mbus4_call_waiting as (
-            insert into mbus4.waiting (dep, consumer_id, id)
-            select distinct dep, m.consumer_id, m.id
-            from mbus4_call_stored m
-            join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
-            cross join pg_catalog.unnest(w.after) dep
-            where dep is not null
-            union all select null, null, null
-            from mbus4_call_checked
-            where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
-        ),
-        mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+        mbus4_call as (
+            select p.n,
+                coalesce(
+                    p.done, p.given,
+                    p.queue || ''.'' || pg_catalog.current_database() || ''.'' || case
+                        when p.at < ''2038-01-01Z'' then (pg_catalog.date_part(''epoch'', p.at) * 1000000)::bigint::text
+                        when p.at < ''2200-01-01Z'' then (extract(epoch from p.at) * 1000000)::bigint::text
+                        else ''''
+                    end || p.id
+                ) as post
+            from mbus4_call_posted p
+        )
         select mbus4_call.post
         from mbus4_call
     ';
@@ -1341,110 +995,130 @@ begin
     end if;
     for mbus4_message in
     with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
-    mbus4_call_consumer as materialized (
-        select coalesce(
-            c.id,
-            (
-                case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
-        ) as id,
-            case
-                when a.amt < 0
-                    then pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
-                    )::int
-                else a.amt
-            end as amt,
-            pg_catalog.clock_timestamp() as now,
-            pg_catalog.to_timestamp(
-                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
-            ) as low,
-            c.qname as queue,
-            public.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                    array[pg_catalog.current_database()::text]::text
-                ]
-            )
-                operator(public.||) public.hstore(
-                    array['destination', c.qname] || case
-                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                    end
-                ) as headers,
-            case
-                when c.qname = 'dmq' then ''
-                else public.hstore(
-                    array['destination', c.qname] || case
-                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                    end
-                )
-            end as destination,
-            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
-        from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-            and c.name = pg_catalog.lower(a.cname collate "C")
-    ),
     mbus4_call_taken as (
         delete from mbus4.message m
         where m.ctid = any(
             array(
                 select x.ctid
-                from mbus4.message x
-                where x.consumer_id = (select k.id from mbus4_call_consumer k)
-                    and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
-                    and x.available_at <= (select k.now from mbus4_call_consumer k)
-                    and (
-                        case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
-                            else 0
-                        end
-                    ) is not null
-                order by x.available_at, x.id
-                limit (select k.amt from mbus4_call_consumer k)
-                for update skip locked
+                from (
+                    select c.id, c.amt, c.now,
+                        pg_catalog.to_timestamp(
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        ) as low
+                    from (
+                        select coalesce(
+                            (
+                                select c.id
+                                from mbus4.consumer c
+                                where c.qname = pg_catalog.lower(a.qname collate "C")
+                                    and c.name = pg_catalog.lower(a.cname collate "C")
+                            ),
+                            (
+                                case
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        then pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                                        )
+                                    else pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                        coalesce('"' || a.qname || '"', 'null')
+                                    )
+                                end
+                            )::int
+                        ) as id,
+                            case
+                                when a.amt < 0
+                                    then pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                        a.amt
+                                    )::int
+                                else a.amt
+                            end as amt,
+                            pg_catalog.clock_timestamp() as now
+                        from mbus4_call_args a
+                        offset 0
+                    ) c
+                    offset 0
+                ) k
+                cross join lateral (
+                    select x.ctid
+                    from mbus4.message x
+                    where x.consumer_id = k.id
+                        and (x.available_at, x.id) >= (k.low, 0)
+                        and x.available_at <= k.now
+                        and (
+                            case
+                                when x.expires <= k.now and x.consumer_id <> 1 then null
+                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                    order by x.available_at, x.id
+                    limit k.amt
+                    for update skip locked
+                ) x
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
-            m.delayed_until::timestamp as delayed_until,
-            m.expires, m.received, m.headers, m.properties, m.data,
-            coalesce(
-                m.iid,
-                (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
-                    extract(epoch from m.available_at) * 1000000
-                )::bigint || m.id
-            ) as iid
+        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+            m.data, m.iid
     ),
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
-                case
-                    when d.headers is null
-                        then k.headers
-                            operator(public.||) public.hstore(
-                                'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
-                            )
-                    else k.headers
-                        operator(public.||) public.hstore(
-                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
+                d.id, d.added::timestamp,
+                coalesce(
+                    d.iid,
+                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        when d.available_at < '2038-01-01Z'
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                        when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        else ''
+                    end || d.id
+                ) collate pg_catalog."default",
+                coalesce(d.delayed_until, d.added)::timestamp,
+                d.expires::timestamp, coalesce(d.received, '{}'),
+                public.hstore(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                    ] || case
+                        when pg_catalog.starts_with(
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
                         )
-                        operator(public.||) d.headers
-                        operator(public.||) k.destination
-                end,
+                            then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                    end
+                )
+                    operator(public.||) coalesce(
+                        d.headers
+                            operator(public.||) case
+                                when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                else public.hstore(
+                                    array['destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
+                                        when pg_catalog.starts_with(
+                                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                        )
+                                            then array[
+                                                'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ]
+                                    end
+                                )
+                            end,
+                        ''
+                    ),
                 d.properties, d.data
             )::mbus4.qt_model as consumen
-        from mbus4_call_taken d, mbus4_call_consumer k
-        order by d.available_at, d.id
+        from (select * from mbus4_call_taken d order by d.available_at, d.id offset 0) d
     )
     select (mbus4_call.consumen).*
     from mbus4_call
@@ -1478,192 +1152,80 @@ begin
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
             mbus4_call_posted as materialized (
-                select y.*,
-                    y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
-                    case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
-                from (
-                    select x.*,
-                        coalesce(
-                            x.given,
-                            case
-                                when x.at >= '2200-01-01Z'
-                                    or pg_catalog.cardinality(x.wanted) > 0
-                                    then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
-                                else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                                    extract(epoch from x.at) * 1000000
-                                )::bigint || x.id
-                            end
-                        ) as iid,
-                        x.given is not null
-                            or x.at >= '2200-01-01Z'
-                            or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
-                    from (
-                        select v.*,
-                            case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
-                        from (
-                            select w.*, pg_catalog.clock_timestamp() as added,
-                                case
-                                    when w.caller operator(public.->) 'seenby'::text is null
-                                        then w.caller operator(public.-) 'seenby'::text
-                                    when w.queue = 'dmq' then w.caller
-                                    else w.caller
-                                        operator(public.||) public.hstore(
-                                            'seenby'::text,
-                                            pg_catalog.array_append(
-                                                case
-                                                    when w.caller
-                                                        operator(public.->) 'seenby'::text
-                                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                                        then pg_catalog.format(
-                                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
-                                                            w.caller operator(public.->) 'seenby'::text
-                                                        )::int::text::text[]
-                                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
-                                                end,
-                                                pg_catalog.current_database()::text
-                                            )::text
-                                        )
-                                end as headers
-                            from (
-                                select a.n,
-                                    pg_catalog.nextval('mbus4.message_id') as id,
-                                    case
-                                        when exists (
-                                            select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
-                                        )
-                                            or (
-                                                pg_catalog.lower(a.qname collate "C")
-                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                            )
-                                            then pg_catalog.lower(a.qname collate "C")
-                                        else pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                                        )::int::text
-                                    end as queue,
-                                    a.iid as given,
-                                    a.delayed_until::timestamptz as delayed_until,
-                                    a.expires::timestamptz as expires, a.headers as caller,
-                                    case
-                                        when a.headers
-                                            operator(public.->) 'consume_after'::text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.format(
-                                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
-                                                a.headers operator(public.->) 'consume_after'::text
-                                            )::int::text::text[]
-                                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
-                                    end as wanted,
-                                    (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
-                                    a.properties, a.data
-                                from mbus4_call_args a
-                                offset 0
-                            ) w
-                            offset 0
-                        ) v
-                        offset 0
-                    ) x
-                    offset 0
-                ) y
-            ),
-            mbus4_call_subscribed as materialized (
-                select p.*, r.consumer_id, r.target,
-                    r.consumer_id is not null
-                        and p.given is not null
-                        and (
-                            select 1
-                            from mbus4.place_of_iid(p.given) i
-                            join mbus4.message o on o.consumer_id = r.consumer_id
-                                and o.available_at = i.available_at
-                                and o.id = i.id
-                            where i.queue = p.queue and o.iid is null
-                            for key share of o
-                        ) is not null as held,
+                select w.*,
+                    case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
                     case
-                        when r.target is not null
-                            then mbus4.forward(
-                                p.queue,
-                                mbus4.posted_row(
-                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                                ),
-                                p.headers, p.delayed_until, p.expires, p.after
+                        when w.consumers <> '{}'
+                            and pg_catalog.array_position(w.consumers, null) is null
+                            and (
+                                w.headers is null
+                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
-                    end as copies
-                from mbus4_call_posted p
-                left join lateral (
-                    select c.id as consumer_id, null as target
-                    from (
-                        select case
-                            when exists (
-                                select
-                                from mbus4.consumer c
-                                where c.qname = p.queue and c.target is null and c.selector_id is not null
-                            )
-                                then mbus4.selecting_consumers(
-                                    p.queue, false,
-                                    mbus4.posted_row(
-                                        p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                            and (
+                                w.given is null
+                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    and not exists (
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
                                     )
-                                )
-                        end as selecting
-                        offset 0
-                    ) s
-                    join mbus4.consumer c on c.qname = p.queue
-                        and c.target is null
-                        and (c.selector_id is null or c.id = any(s.selecting))
-                    union all (
-                        select null, c.target
-                        from mbus4.consumer c
-                        where c.qname = p.queue and c.target is not null and p.redeployed is not true
-                        limit 1
-                    )
-                ) r on true
-            ),
-            mbus4_call_expired as (
-                delete from mbus4.message m using mbus4_call_subscribed w
-                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
-                returning m.id
+                            )
+                            then null
+                        else mbus4.at_post_given_f6de9886(
+                            '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                            w.properties, w.data,
+                            case
+                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                            end
+                        )
+                    end as done
+                from (
+                    select a.n,
+                        pg_catalog.nextval('mbus4.message_id') as id,
+                        pg_catalog.clock_timestamp() as added,
+                        array(
+                            select case when c.target is null and c.selector_id is null then c.id end
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                        ) as consumers,
+                        pg_catalog.lower(a.qname collate "C") as queue,
+                        a.iid as given, a.headers,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.properties, a.data
+                    from mbus4_call_args a
+                    offset 0
+                ) w
+                offset 0
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select w.id, w.consumer_id,
-                    case when w.parked then 'infinity' else w.at end,
-                    w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data,
-                    w.after
-                from mbus4_call_subscribed w
-                where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
-                on conflict (iid, consumer_id)
-                where iid is not null do nothing
-                returning id, consumer_id
+                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
+                from mbus4_call_posted p
+                where p.done is null
             ),
-            mbus4_call_checked as materialized (
-                select w.n,
-                    case
-                        when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 23505 a message with iid "%s" is still waiting in queue "%s"',
-                            pg_catalog.min(w.iid), pg_catalog.min(w.queue)
-                        )::int::text
-                    end as post
-                from mbus4_call_subscribed w
-                left join (select distinct id from mbus4_call_stored) m on m.id = w.id
-                group by w.n
-            ),
-            mbus4_call_waiting as (
-                insert into mbus4.waiting (dep, consumer_id, id)
-                select distinct dep, m.consumer_id, m.id
-                from mbus4_call_stored m
-                join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
-                cross join pg_catalog.unnest(w.after) dep
-                where dep is not null
-                union all select null, null, null
-                from mbus4_call_checked
-                where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
-            ),
-            mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+            mbus4_call as (
+                select p.n,
+                    coalesce(
+                        p.done, p.given,
+                        p.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                            else ''
+                        end || p.id
+                    ) as post
+                from mbus4_call_posted p
+            )
             select mbus4_call.post into mbus4_iid
             from mbus4_call;
         end;
@@ -1676,7 +1238,12 @@ select (
         when pg_catalog.num_nonnulls((case when true then null else (current_setting('app.exec')) end)::pg_catalog.text) >= 0
             then (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4)
     end
-) as "run_on_orders"
+) as "run_on_orders";
+-- where there is in the database:
+create or replace function mbus4.at_post_given_f6de9886(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[]
+) returns text language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := exists (select from pg_catalog.unnest(mbus4_after) d (iid) cross join lateral mbus4.undelivered(d.iid)); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_331591b3($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.place_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -1707,110 +1274,130 @@ begin
     end if;
     for mbus4_message in
     with mbus4_call_args (n, "qname", "cname", "amt") as (select 1::bigint, 'orders'::text, 'default'::text, 100),
-    mbus4_call_consumer as materialized (
-        select coalesce(
-            c.id,
-            (
-                case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
-        ) as id,
-            case
-                when a.amt < 0
-                    then pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s', a.amt
-                    )::int
-                else a.amt
-            end as amt,
-            pg_catalog.clock_timestamp() as now,
-            pg_catalog.to_timestamp(
-                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
-            ) as low,
-            c.qname as queue,
-            public.hstore(
-                array[
-                    'source_db', pg_catalog.current_database()::text, 'destination_queue', c.qname, 'seenby',
-                    array[pg_catalog.current_database()::text]::text
-                ]
-            )
-                operator(public.||) public.hstore(
-                    array['destination', c.qname] || case
-                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                    end
-                ) as headers,
-            case
-                when c.qname = 'dmq' then ''
-                else public.hstore(
-                    array['destination', c.qname] || case
-                        when pg_catalog.starts_with(c.qname, 'temp.') then array['tempq', c.qname]
-                    end
-                )
-            end as destination,
-            pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') as iso
-        from mbus4_call_args a
-        left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-            and c.name = pg_catalog.lower(a.cname collate "C")
-    ),
     mbus4_call_taken as (
         delete from mbus4.message m
         where m.ctid = any(
             array(
                 select x.ctid
-                from mbus4.message x
-                where x.consumer_id = (select k.id from mbus4_call_consumer k)
-                    and (x.available_at, x.id) >= ((select k.low from mbus4_call_consumer k), 0)
-                    and x.available_at <= (select k.now from mbus4_call_consumer k)
-                    and (
-                        case
-                            when x.expires <= (select k.now from mbus4_call_consumer k) and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
-                            else 0
-                        end
-                    ) is not null
-                order by x.available_at, x.id
-                limit (select k.amt from mbus4_call_consumer k)
-                for update skip locked
+                from (
+                    select c.id, c.amt, c.now,
+                        pg_catalog.to_timestamp(
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        ) as low
+                    from (
+                        select coalesce(
+                            (
+                                select c.id
+                                from mbus4.consumer c
+                                where c.qname = pg_catalog.lower(a.qname collate "C")
+                                    and c.name = pg_catalog.lower(a.cname collate "C")
+                            ),
+                            (
+                                case
+                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        then pg_catalog.format(
+                                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                                            a.qname, coalesce('"' || a.cname || '"', 'null')
+                                        )
+                                    else pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                        coalesce('"' || a.qname || '"', 'null')
+                                    )
+                                end
+                            )::int
+                        ) as id,
+                            case
+                                when a.amt < 0
+                                    then pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 2201W the number of messages must not be negative, but it is %s',
+                                        a.amt
+                                    )::int
+                                else a.amt
+                            end as amt,
+                            pg_catalog.clock_timestamp() as now
+                        from mbus4_call_args a
+                        offset 0
+                    ) c
+                    offset 0
+                ) k
+                cross join lateral (
+                    select x.ctid
+                    from mbus4.message x
+                    where x.consumer_id = k.id
+                        and (x.available_at, x.id) >= (k.low, 0)
+                        and x.available_at <= k.now
+                        and (
+                            case
+                                when x.expires <= k.now and x.consumer_id <> 1 then null
+                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                else 0
+                            end
+                        ) is not null
+                    order by x.available_at, x.id
+                    limit k.amt
+                    for update skip locked
+                ) x
             )
         )
-        returning m.id, m.consumer_id, m.available_at, m.added::timestamp as added,
-            m.delayed_until::timestamp as delayed_until,
-            m.expires, m.received, m.headers, m.properties, m.data,
-            coalesce(
-                m.iid,
-                (select k.queue from mbus4_call_consumer k) || '.' || pg_catalog.current_database() || '.' || (
-                    extract(epoch from m.available_at) * 1000000
-                )::bigint || m.id
-            ) as iid
+        returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+            m.data, m.iid
     ),
     mbus4_call as (
         select 1::bigint as n,
             row(
-                d.id, d.added, d.iid, coalesce(d.delayed_until, d.added), d.expires, coalesce(d.received, '{}'),
-                case
-                    when d.headers is null
-                        then k.headers
-                            operator(public.||) public.hstore(
-                                'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
-                            )
-                    else k.headers
-                        operator(public.||) public.hstore(
-                            'enqueue_time'::text, case when k.iso then d.added::text else mbus4.time_text(d.added) end
+                d.id, d.added::timestamp,
+                coalesce(
+                    d.iid,
+                    (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a) || '.' || pg_catalog.current_database() || '.' || case
+                        when d.available_at < '2038-01-01Z'
+                            then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                        when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                        else ''
+                    end || d.id
+                ) collate pg_catalog."default",
+                coalesce(d.delayed_until, d.added)::timestamp,
+                d.expires::timestamp, coalesce(d.received, '{}'),
+                public.hstore(
+                    array[
+                        'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a),
+                        'seenby',
+                        array[pg_catalog.current_database()::text]::text,
+                        'enqueue_time',
+                        case
+                            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
+                                then d.added::timestamp::text
+                            else mbus4.time_text(d.added::timestamp)
+                        end,
+                        'destination',
+                        (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                    ] || case
+                        when pg_catalog.starts_with(
+                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
                         )
-                        operator(public.||) d.headers
-                        operator(public.||) k.destination
-                end,
+                            then array['tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)]
+                    end
+                )
+                    operator(public.||) coalesce(
+                        d.headers
+                            operator(public.||) case
+                                when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                                else public.hstore(
+                                    array['destination', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)] || case
+                                        when pg_catalog.starts_with(
+                                            (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a), 'temp.'
+                                        )
+                                            then array[
+                                                'tempq', (select pg_catalog.lower(a.qname collate "C") from mbus4_call_args a)
+                                            ]
+                                    end
+                                )
+                            end,
+                        ''
+                    ),
                 d.properties, d.data
             )::mbus4.qt_model as consumen
-        from mbus4_call_taken d, mbus4_call_consumer k
-        order by d.available_at, d.id
+        from (select * from mbus4_call_taken d order by d.available_at, d.id offset 0) d
     )
     select (mbus4_call.consumen).*
     from mbus4_call
@@ -1844,192 +1431,80 @@ begin
                     (mbus4_message).properties, (mbus4_message).delayed_until, (mbus4_message).expires, (mbus4_message).iid
             ),
             mbus4_call_posted as materialized (
-                select y.*,
-                    y.queue <> 'dmq' and y.wanted is not null and mbus4.any_undelivered(y.wanted) as parked,
-                    case when y.queue <> 'dmq' and pg_catalog.cardinality(y.wanted) > 0 then y.wanted end as after
-                from (
-                    select x.*,
-                        coalesce(
-                            x.given,
-                            case
-                                when x.at >= '2200-01-01Z'
-                                    or pg_catalog.cardinality(x.wanted) > 0
-                                    then x.queue || '.' || pg_catalog.current_database() || '.' || x.id
-                                else x.queue || '.' || pg_catalog.current_database() || '.' || (
-                                    extract(epoch from x.at) * 1000000
-                                )::bigint || x.id
-                            end
-                        ) as iid,
-                        x.given is not null
-                            or x.at >= '2200-01-01Z'
-                            or coalesce(pg_catalog.cardinality(x.wanted), 0) > 0 as stored
-                    from (
-                        select v.*,
-                            case when v.delayed_until > v.added and v.queue <> 'dmq' then v.delayed_until else v.added end as at
-                        from (
-                            select w.*, pg_catalog.clock_timestamp() as added,
-                                case
-                                    when w.caller operator(public.->) 'seenby'::text is null
-                                        then w.caller operator(public.-) 'seenby'::text
-                                    when w.queue = 'dmq' then w.caller
-                                    else w.caller
-                                        operator(public.||) public.hstore(
-                                            'seenby'::text,
-                                            pg_catalog.array_append(
-                                                case
-                                                    when w.caller
-                                                        operator(public.->) 'seenby'::text
-                                                        operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                                        then pg_catalog.format(
-                                                            'mbus4-error 1 _session_secret_ 22P02 the header seenby is no array: %s',
-                                                            w.caller operator(public.->) 'seenby'::text
-                                                        )::int::text::text[]
-                                                    else (w.caller operator(public.->) 'seenby'::text)::text[]
-                                                end,
-                                                pg_catalog.current_database()::text
-                                            )::text
-                                        )
-                                end as headers
-                            from (
-                                select a.n,
-                                    pg_catalog.nextval('mbus4.message_id') as id,
-                                    case
-                                        when exists (
-                                            select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")
-                                        )
-                                            or (
-                                                pg_catalog.lower(a.qname collate "C")
-                                                    operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                                            )
-                                            then pg_catalog.lower(a.qname collate "C")
-                                        else pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                                        )::int::text
-                                    end as queue,
-                                    a.iid as given,
-                                    a.delayed_until::timestamptz as delayed_until,
-                                    a.expires::timestamptz as expires, a.headers as caller,
-                                    case
-                                        when a.headers
-                                            operator(public.->) 'consume_after'::text
-                                            operator(pg_catalog.!~) '^[[:space:]]*[[{]'
-                                            then pg_catalog.format(
-                                                'mbus4-error 1 _session_secret_ 22P02 the header consume_after is no array: %s',
-                                                a.headers operator(public.->) 'consume_after'::text
-                                            )::int::text::text[]
-                                        else (a.headers operator(public.->) 'consume_after'::text)::text[]
-                                    end as wanted,
-                                    (a.headers operator(public.->) 'Redeploy'::text)::boolean as redeployed,
-                                    a.properties, a.data
-                                from mbus4_call_args a
-                                offset 0
-                            ) w
-                            offset 0
-                        ) v
-                        offset 0
-                    ) x
-                    offset 0
-                ) y
-            ),
-            mbus4_call_subscribed as materialized (
-                select p.*, r.consumer_id, r.target,
-                    r.consumer_id is not null
-                        and p.given is not null
-                        and (
-                            select 1
-                            from mbus4.place_of_iid(p.given) i
-                            join mbus4.message o on o.consumer_id = r.consumer_id
-                                and o.available_at = i.available_at
-                                and o.id = i.id
-                            where i.queue = p.queue and o.iid is null
-                            for key share of o
-                        ) is not null as held,
+                select w.*,
+                    case when w.delayed_until > w.added and w.queue <> 'dmq' then w.delayed_until else w.added end as at,
                     case
-                        when r.target is not null
-                            then mbus4.forward(
-                                p.queue,
-                                mbus4.posted_row(
-                                    p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
-                                ),
-                                p.headers, p.delayed_until, p.expires, p.after
+                        when w.consumers <> '{}'
+                            and pg_catalog.array_position(w.consumers, null) is null
+                            and (
+                                w.headers is null
+                                    or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy']
                             )
-                    end as copies
-                from mbus4_call_posted p
-                left join lateral (
-                    select c.id as consumer_id, null as target
-                    from (
-                        select case
-                            when exists (
-                                select
-                                from mbus4.consumer c
-                                where c.qname = p.queue and c.target is null and c.selector_id is not null
-                            )
-                                then mbus4.selecting_consumers(
-                                    p.queue, false,
-                                    mbus4.posted_row(
-                                        p.id, p.queue, p.added, p.iid, p.delayed_until, p.expires, p.headers, p.properties, p.data
+                            and (
+                                w.given is null
+                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    and not exists (
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
                                     )
-                                )
-                        end as selecting
-                        offset 0
-                    ) s
-                    join mbus4.consumer c on c.qname = p.queue
-                        and c.target is null
-                        and (c.selector_id is null or c.id = any(s.selecting))
-                    union all (
-                        select null, c.target
-                        from mbus4.consumer c
-                        where c.qname = p.queue and c.target is not null and p.redeployed is not true
-                        limit 1
-                    )
-                ) r on true
-            ),
-            mbus4_call_expired as (
-                delete from mbus4.message m using mbus4_call_subscribed w
-                where m.iid = w.given and m.consumer_id = w.consumer_id and m.expires <= w.added and m.consumer_id <> 1
-                returning m.id
+                            )
+                            then null
+                        else mbus4.at_post_given_f6de9886(
+                            '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
+                            w.properties, w.data,
+                            case
+                                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                            end
+                        )
+                    end as done
+                from (
+                    select a.n,
+                        pg_catalog.nextval('mbus4.message_id') as id,
+                        pg_catalog.clock_timestamp() as added,
+                        array(
+                            select case when c.target is null and c.selector_id is null then c.id end
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                        ) as consumers,
+                        pg_catalog.lower(a.qname collate "C") as queue,
+                        a.iid as given, a.headers,
+                        a.delayed_until::timestamptz as delayed_until,
+                        a.expires::timestamptz as expires, a.properties, a.data
+                    from mbus4_call_args a
+                    offset 0
+                ) w
+                offset 0
             ),
             mbus4_call_stored as (
                 insert into mbus4.message (
-                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after
+                    id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data
                 )
-                select w.id, w.consumer_id,
-                    case when w.parked then 'infinity' else w.at end,
-                    w.added, case when w.stored then w.iid end, w.delayed_until, w.expires, w.headers, w.properties, w.data,
-                    w.after
-                from mbus4_call_subscribed w
-                where w.consumer_id is not null and not w.held and (select pg_catalog.count(*) from mbus4_call_expired) >= 0
-                on conflict (iid, consumer_id)
-                where iid is not null do nothing
-                returning id, consumer_id
+                select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
+                    coalesce(
+                        p.given,
+                        case
+                            when case
+                                when p.delayed_until > p.added and p.queue <> 'dmq' then p.delayed_until
+                                else p.added
+                            end >= '2200-01-01Z'
+                                then p.queue || '.' || pg_catalog.current_database() || '.' || p.id
+                        end
+                    ),
+                    p.delayed_until, p.expires, p.headers, p.properties, p.data
+                from mbus4_call_posted p
+                where p.done is null
             ),
-            mbus4_call_checked as materialized (
-                select w.n,
-                    case
-                        when pg_catalog.count(w.consumer_id) = 0 or pg_catalog.count(m.id) > 0 then pg_catalog.min(w.iid)
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 23505 a message with iid "%s" is still waiting in queue "%s"',
-                            pg_catalog.min(w.iid), pg_catalog.min(w.queue)
-                        )::int::text
-                    end as post
-                from mbus4_call_subscribed w
-                left join (select distinct id from mbus4_call_stored) m on m.id = w.id
-                group by w.n
-            ),
-            mbus4_call_waiting as (
-                insert into mbus4.waiting (dep, consumer_id, id)
-                select distinct dep, m.consumer_id, m.id
-                from mbus4_call_stored m
-                join mbus4_call_subscribed w on w.id = m.id and w.consumer_id = m.consumer_id and w.parked
-                cross join pg_catalog.unnest(w.after) dep
-                where dep is not null
-                union all select null, null, null
-                from mbus4_call_checked
-                where pg_catalog.num_nulls(mbus4_call_checked.n) > 0
-            ),
-            mbus4_call as (select r.n, r.post from mbus4_call_checked r)
+            mbus4_call as (
+                select p.n,
+                    coalesce(
+                        p.done, p.given,
+                        p.queue || '.' || pg_catalog.current_database() || '.' || case
+                            when p.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', p.at) * 1000000)::bigint::text
+                            when p.at < '2200-01-01Z' then (extract(epoch from p.at) * 1000000)::bigint::text
+                            else ''
+                        end || p.id
+                    ) as post
+                from mbus4_call_posted p
+            )
             select mbus4_call.post into mbus4_iid
             from mbus4_call;
         end;

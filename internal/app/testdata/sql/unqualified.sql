@@ -40,69 +40,55 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
     select 1::bigint, ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::public.hstore,
         null::timestamp without time zone, null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call1_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
-        case
-            when z.choosy
-                or z.routed
-                then mbus4.subscribers_late(
-                    z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data
-                )
-            else z.consumers
-        end as consumers
-    from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call1_args a
-                left join lateral (
-                    select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-                        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-                        pg_catalog.bool_or(c.target is null and c.general) as general,
-                        pg_catalog.bool_or(c.target is not null) as routed
-                    from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname collate "C")
-                ) r on true
-                offset 0
-            ) x
-        ) y
-        offset 0
-    ) z
-),
 mbus4_call1_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
-    from mbus4_call1_posted p
+    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
+    select w.id,
+        pg_catalog.unnest(
+            case
+                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                else mbus4.at_subscribers_331591b3(
+                    '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
+                    null, true
+                )
+            end
+        ),
+        w.added, w.added, w.expires, w.properties, w.data
+    from (
+        select pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            array(
+                select case when c.target is null and c.selector_id is null then c.id end
+                from mbus4.consumer c
+                where c.qname = pg_catalog.lower(a.qname collate "C")
+            ) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
+        offset 0
+    ) w
+    returning pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || case
+        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+        else ''
+    end || m.id as iid
 ),
-mbus4_call1 as (select p.n, p.iid as post from mbus4_call1_posted p)
-select (select "post" as "post" from mbus4_call1)
+mbus4_call1 as (
+    select 1::bigint as n,
+        coalesce(
+            (select s.iid from mbus4_call1_stored s limit 1),
+            pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
+                extract(epoch from pg_catalog.clock_timestamp()) * 1000000
+            )::bigint || pg_catalog.nextval('mbus4.message_id')
+        ) as post
+)
+select "post" as "post"
+from mbus4_call1;
+-- where there is in the database:
+create or replace function mbus4.at_subscribers_331591b3(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
+) returns bigint[] language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_plain is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int end; return null; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when greatest($6, $4) < '2038-01-01Z' then (pg_catalog.date_part('epoch', greatest($6, $4)) * 1000000)::bigint::text when greatest($6, $4) < '2200-01-01Z' then (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(public.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(public.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(public.@>) c.asks_properties) and (c.asks_data is null or $10 operator(public.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$
 ---- prepared
 -- first, the session is asked:
 select case
@@ -191,66 +177,149 @@ with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_unti
         ('id=>1')::public.hstore, null::public.hstore, null::public.hstore, null::timestamp without time zone,
         null::timestamp without time zone, null::pg_catalog.text
 ),
-mbus4_call1_posted as materialized (
-    select z.n, z.id, z.queue, z.added, z.at, z.delayed_until, z.expires, z.properties, z.data, z.iid,
-        case
-            when z.choosy
-                or z.routed
-                then mbus4.subscribers_late(
-                    z.consumers, z.queue, z.id, z.added, z.iid, z.delayed_until, z.expires, z.properties, z.data
-                )
-            else z.consumers
-        end as consumers
-    from (
-        select y.*,
-            y.prefix || case
-                when y.at < '2038-01-01Z' then (pg_catalog.date_part('epoch', y.at) * 1000000)::bigint::text
-                when y.at < '2200-01-01Z' then (extract(epoch from y.at) * 1000000)::bigint::text
-                else ''
-            end || y.id as iid
-        from (
-            select x.*, case when x.delayed_until > x.added and x.queue <> 'dmq' then x.delayed_until else x.added end as at
-            from (
-                select a.n,
-                    pg_catalog.nextval('mbus4.message_id') as id,
-                    pg_catalog.clock_timestamp() as added,
-                    case
-                        when r.consumers is not null
-                            or exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
-                            or (
-                                pg_catalog.lower(a.qname collate "C") operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$'
-                                    and mbus4.is_gone(pg_catalog.lower(a.qname collate "C"), '1 _session_secret_')
-                            )
-                            then pg_catalog.lower(a.qname collate "C")
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || pg_catalog.lower(a.qname collate "C") || '"', 'null')
-                        )::int::text
-                    end as queue,
-                    (pg_catalog.lower(a.qname collate "C") || '.' || pg_catalog.current_database() || '.') as prefix,
-                    a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data, r.consumers, r.choosy, r.general, r.routed
-                from mbus4_call1_args a
-                left join lateral (
-                    select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null) as consumers,
-                        pg_catalog.bool_or(c.target is null and c.selector_id is not null) as choosy,
-                        pg_catalog.bool_or(c.target is null and c.general) as general,
-                        pg_catalog.bool_or(c.target is not null) as routed
-                    from mbus4.consumer c
-                    where c.qname = pg_catalog.lower(a.qname collate "C")
-                ) r on true
-                offset 0
-            ) x
-        ) y
-        offset 0
-    ) z
-),
 mbus4_call1_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, properties, data)
-    select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-        case when p.at >= '2200-01-01Z' then p.iid end,
-        p.delayed_until, p.expires, p.properties, p.data
-    from mbus4_call1_posted p
+    insert into mbus4.message as m (id, consumer_id, available_at, added, expires, properties, data)
+    select w.id,
+        pg_catalog.unnest(
+            case
+                when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
+                else mbus4.at_subscribers_331591b3(
+                    '1 _session_secret_', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data,
+                    null, true
+                )
+            end
+        ),
+        w.added, w.added, w.expires, w.properties, w.data
+    from (
+        select pg_catalog.nextval('mbus4.message_id') as id,
+            pg_catalog.clock_timestamp() as added,
+            array(
+                select case when c.target is null and c.selector_id is null then c.id end
+                from mbus4.consumer c
+                where c.qname = pg_catalog.lower(a.qname collate "C")
+            ) as consumers,
+            pg_catalog.lower(a.qname collate "C") as queue,
+            a.delayed_until::timestamptz as delayed_until,
+            a.expires::timestamptz as expires, a.properties, a.data
+        from mbus4_call1_args a
+        offset 0
+    ) w
+    returning pg_catalog.lower(
+        (
+            case
+                when (
+                    select case
+                        when (
+                            pg_catalog.current_schemas(false) operator(pg_catalog.@>) array['mbus4']::pg_catalog.name[]
+                                and not exists (
+                                    select
+                                    from pg_catalog.pg_proc p
+                                    join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+                                    where p.proname = 'post'
+                                        and pg_catalog.pg_function_is_visible(p.oid)
+                                        and n.nspname <> 'mbus4'
+                                        and (
+                                            p.prokind = 'p'
+                                                or p.provariadic <> 0
+                                                or 2 between p.pronargs - p.pronargdefaults
+                                                and p.pronargs
+                                        )
+                                        and coalesce(p.proargnames, '{}') operator(pg_catalog.@>) array[]::pg_catalog.text[]
+                                )
+                                and not exists (
+                                    select
+                                    from (select pg_catalog.to_regproc('post')::pg_catalog.oid as oid offset 0) r
+                                    where r.oid <> 0 and not exists (select from pg_catalog.pg_proc p where p.oid = r.oid)
+                                )
+                                and not exists (
+                                    select
+                                    from pg_catalog.pg_type t
+                                    join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+                                    where 2 = 1
+                                        and t.typname = 'post'
+                                        and t.typrelid = 0
+                                        and t.typisdefined
+                                        and n.nspname = any (pg_catalog.current_schemas(true))
+                                        and n.oid <> pg_catalog.pg_my_temp_schema()
+                                )
+                        )
+                            then true
+                        else pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42725 the name %s no longer means mbus4.%s', 'post', 'post'
+                        )::int is null
+                    end
+                )
+                    then ('orders')::pg_catalog.text
+            end
+        ) collate "C"
+    ) || '.' || pg_catalog.current_database() || '.' || case
+        when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+        else ''
+    end || m.id as iid
 ),
-mbus4_call1 as (select p.n, p.iid as post from mbus4_call1_posted p)
-select (select "post" as "post" from mbus4_call1)
+mbus4_call1 as (
+    select 1::bigint as n,
+        coalesce(
+            (select s.iid from mbus4_call1_stored s limit 1),
+            pg_catalog.lower(
+                (
+                    case
+                        when (
+                            select case
+                                when (
+                                    pg_catalog.current_schemas(false) operator(pg_catalog.@>) array['mbus4']::pg_catalog.name[]
+                                        and not exists (
+                                            select
+                                            from pg_catalog.pg_proc p
+                                            join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+                                            where p.proname = 'post'
+                                                and pg_catalog.pg_function_is_visible(p.oid)
+                                                and n.nspname <> 'mbus4'
+                                                and (
+                                                    p.prokind = 'p'
+                                                        or p.provariadic <> 0
+                                                        or 2 between p.pronargs - p.pronargdefaults
+                                                        and p.pronargs
+                                                )
+                                                and coalesce(p.proargnames, '{}')
+                                                    operator(pg_catalog.@>) array[]::pg_catalog.text[]
+                                        )
+                                        and not exists (
+                                            select
+                                            from (select pg_catalog.to_regproc('post')::pg_catalog.oid as oid offset 0) r
+                                            where r.oid <> 0 and not exists (select from pg_catalog.pg_proc p where p.oid = r.oid)
+                                        )
+                                        and not exists (
+                                            select
+                                            from pg_catalog.pg_type t
+                                            join pg_catalog.pg_namespace n on n.oid = t.typnamespace
+                                            where 2 = 1
+                                                and t.typname = 'post'
+                                                and t.typrelid = 0
+                                                and t.typisdefined
+                                                and n.nspname = any (pg_catalog.current_schemas(true))
+                                                and n.oid <> pg_catalog.pg_my_temp_schema()
+                                        )
+                                )
+                                    then true
+                                else pg_catalog.format(
+                                    'mbus4-error 1 _session_secret_ 42725 the name %s no longer means mbus4.%s', 'post', 'post'
+                                )::int is null
+                            end
+                        )
+                            then ('orders')::pg_catalog.text
+                    end
+                ) collate "C"
+            ) || '.' || pg_catalog.current_database() || '.' || (extract(epoch from pg_catalog.clock_timestamp()) * 1000000)::bigint || pg_catalog.nextval(
+                'mbus4.message_id'
+            )
+        ) as post
+)
+select "post" as "post"
+from mbus4_call1;
+-- where there is in the database:
+create or replace function mbus4.at_subscribers_331591b3(
+    call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
+    headers public.hstore, properties public.hstore, data public.hstore, after text[], forwards boolean
+) returns bigint[] language plpgsql volatile as $mbus4$ #variable_conflict use_column declare mbus4_ids bigint[]; mbus4_more bigint[]; mbus4_plain boolean; mbus4_general bigint[]; mbus4_routed boolean; mbus4_message mbus4.qt_model; mbus4_text text; mbus4_said int[]; begin select pg_catalog.array_agg(c.id) filter (where c.target is null and c.selector_id is null), pg_catalog.bool_and(c.selector_id is null), pg_catalog.array_agg(c.selector_id) filter (where c.target is null and c.general), pg_catalog.bool_or(c.target is not null) into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed from mbus4.consumer c where c.qname = $2; if mbus4_plain is null then perform case when exists (select from mbus4.queue q where q.qname = $2) or ($2 operator(pg_catalog.~) '^temp[.][0-9a-f]{32}[.][0-9]+$' and mbus4.is_gone($2, ''||$1||'')) then 0 else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int end; return null; end if; mbus4_routed := mbus4_routed and $12; if mbus4_plain and not mbus4_routed then return mbus4_ids; end if; mbus4_message := row($3, $4::timestamp, coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || (case when greatest($6, $4) < '2038-01-01Z' then (pg_catalog.date_part('epoch', greatest($6, $4)) * 1000000)::bigint::text when greatest($6, $4) < '2200-01-01Z' then (extract(epoch from greatest($6, $4)) * 1000000)::bigint::text else '' end || $3)), coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator(public.||) coalesce($8, ''), $9, $10); if not mbus4_plain then select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.selector_id is not null and not c.general and (c.asks_headers is null or mbus4_message.headers operator(public.@>) c.asks_headers) and (c.asks_properties is null or $9 operator(public.@>) c.asks_properties) and (c.asks_data is null or $10 operator(public.@>) c.asks_data); mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_general is not null then select pg_catalog.array_agg(s.id order by s.id), pg_catalog.string_agg('(' || s.condition || ')', ', ' order by s.id) into mbus4_general, mbus4_text from mbus4.selector s where s.id = any(mbus4_general); execute 'select array[' || mbus4_text || ']::pg_catalog.int4[] from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' || ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message; select pg_catalog.array_agg(c.id) into mbus4_more from mbus4.consumer c where c.qname = $2 and c.target is null and c.general and case mbus4_said[pg_catalog.array_position(mbus4_general, c.selector_id)] when 1 then true when -1 then mbus4.count_selector_error(c.id, $3) < 0 end; mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more); end if; if mbus4_routed then perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11); end if; return mbus4_ids; end $mbus4$

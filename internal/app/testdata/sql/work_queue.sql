@@ -44,7 +44,7 @@ mbus4_call1_claimed as (
 ),
 mbus4_call1 as (select u.n, u.r as get_next_message, 1 as o from mbus4_call1_claimed u)
 select *
-from pg_catalog.unnest(array(select "get_next_message" from mbus4_call1)) as "get_next_message"
+from (select (m.r).* from (select "get_next_message" as r from mbus4_call1) m) as "get_next_message"
 
 select mbus4.complete_message(7)
 ----

@@ -1,0 +1,73 @@
+-- Posts a message for which headers or an iid are given, and gives its iid. call is the call's mark, for errors; consumers are those of the
+-- queue if they get everything, else null.
+--
+-- A consumer that has an undelivered message under the iid gets no second one, and where all have one
+-- the post fails. One in dmq keeps its headers, seenby among them; the header Redeploy keeps it from being copied along triggers.
+-- A message that must wait for another is parked (see schema/baseline/04_ordering.sql); its
+-- iid is stored, for its place changes. An expired message that nobody has swept yet does not keep its iid.
+create or replace function {{.Signature}} returns text language plpgsql volatile as $mbus4$
+#variable_conflict use_column
+declare
+    mbus4_dmq constant boolean := $2 is not distinct from 'dmq';
+    mbus4_headers {{.Hstore}}.hstore := case
+        when $8 operator({{.Hstore}}.->) 'seenby'::text is null then $8 operator({{.Hstore}}.-) 'seenby'::text
+        when $2 = 'dmq' then $8
+        else $8 operator({{.Hstore}}.||) {{.Hstore}}.hstore('seenby'::text, pg_catalog.array_append({{template "header_array" .With "Row" "" "Headers" "$8" "Header" "seenby"}}, pg_catalog.current_database()::text)::text)
+    end;
+    mbus4_wanted constant text[] := {{template "header_array" .With "Row" "" "Headers" "$8" "Header" "consume_after"}};
+    mbus4_redeployed constant boolean := ($8 operator({{.Hstore}}.->) 'Redeploy'::text)::boolean;
+    mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end;
+    mbus4_after text[];
+    mbus4_iid text := $5;
+    mbus4_parked boolean := false;
+    mbus4_ids bigint[] := $11;
+    mbus4_stored bigint[];
+begin
+    if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then
+        mbus4_after := mbus4_wanted;
+        mbus4_parked := exists (select from pg_catalog.unnest(mbus4_after) d (iid) cross join lateral mbus4.undelivered(d.iid));
+    end if;
+    if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then
+        mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3;
+    end if;
+    if mbus4_ids is null then
+        mbus4_ids := {{.Subscribers}}($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true);
+    end if;
+    if mbus4_ids <> '{}' then
+        if $5 is null then
+            insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
+            select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after
+            from pg_catalog.unnest(mbus4_ids) s (consumer_id);
+            mbus4_stored := mbus4_ids;
+        else
+            delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1;
+            with stored as (
+                insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
+                select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after
+                from pg_catalog.unnest(mbus4_ids) s (consumer_id)
+                where (
+                    select 1
+                    from mbus4.place_of_iid($5) i
+                    join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id
+                    where i.queue = $2 and o.iid is null
+                    for key share of o) is null
+                on conflict (iid, consumer_id) where iid is not null do nothing
+                returning consumer_id
+            )
+            select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s;
+            if mbus4_stored is null then
+                perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int;
+            end if;
+        end if;
+        if mbus4_parked then
+            insert into mbus4.waiting (dep, consumer_id, id)
+            select d.dep, s.consumer_id, $3
+            from pg_catalog.unnest(mbus4_after) d (dep)
+            cross join pg_catalog.unnest(mbus4_stored) s (consumer_id)
+            where d.dep is not null
+            on conflict do nothing;
+        end if;
+    end if;
+    return coalesce(mbus4_iid, {{template "iid" .With "Queue" "$2" "At" "mbus4_at" "ID" "$3"}});
+end
+$mbus4$
