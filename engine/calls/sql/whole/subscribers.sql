@@ -21,13 +21,12 @@ begin
     into mbus4_ids, mbus4_plain, mbus4_general, mbus4_routed
     from mbus4.consumer c
     where c.qname = $2;
-    if mbus4_plain is null then
+    if mbus4_ids is null then
         perform case when exists (select from mbus4.queue q where q.qname = $2) or {{template "temporary" .With "Args" "" "Queue" "$2"}} then 0
                      else {{template "no_queue" .With "Args" "" "Queue" "$2"}} end;
-        return null;
     end if;
     mbus4_routed := mbus4_routed and $12;
-    if mbus4_plain and not mbus4_routed then
+    if mbus4_plain is null or mbus4_plain and not mbus4_routed then
         return mbus4_ids;
     end if;
     mbus4_message := row($3, $4::timestamp,
