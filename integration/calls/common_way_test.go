@@ -97,7 +97,11 @@ func TestCommonWayUnderChange(t *testing.T) {
 				harness.Ask(t, other, "select mbus4.drop_consumer('q', 'late')")
 			}
 
-			// A queue that goes and comes again.
+			// A queue that goes, with a trigger that names it, and comes again.
+			harness.Ask(t, other, "select mbus4.create_trigger('gone', 'r')")
+			s.Refused(t, "42704", "select mbus4.post('gone', 'k=>1')")
+			s.Refused(t, "42704", "select mbus4.post('gone', 'k=>1', 'h=>1')")
+			harness.Ask(t, other, "select mbus4.drop_trigger('gone', 'r')")
 			harness.Ask(t, other, "select mbus4.drop_queue('q')")
 			if _, err := harness.Query(harness.Context(t), s.Conn, post); harness.SQLState(err) != "42704" {
 				t.Errorf("%s to no queue: %v", post, err)
