@@ -175,3 +175,18 @@ func TestCommonWayBesideOthers(t *testing.T) {
 		t.Errorf("where a consumer has a selector the function was called %s times", c)
 	}
 }
+
+// In dmq nothing waits, and so the iid that selectors see there says when the message was posted.
+func TestIIDForSelectorsOfDMQ(t *testing.T) {
+	t.Parallel()
+	inBothProtocols(t, []string{"r"}, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "", "select mbus4.create_trigger('dmq', 'r', $$t.iid not like 'dmq.%.26%'$$)") // 26: the microseconds of 2053
+		for _, post := range []string{"select mbus4.post('dmq', '', delayed_until => '2053-06-01')", "select mbus4.post('dmq', '', 'h=>1', delayed_until => '2053-06-01')"} {
+			iid := harness.Ask(t, s.Conn, post)
+			s.Want(t, "t", "select $1 not like 'dmq.%.26%'", iid)
+			if now := got(t, s.Conn); now != "dmq:default=1 r:default=1" {
+				t.Errorf("%s: %s", post, now)
+			}
+		}
+	})
+}

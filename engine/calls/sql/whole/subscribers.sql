@@ -30,7 +30,7 @@ begin
         return mbus4_ids;
     end if;
     mbus4_message := row($3, $4::timestamp,
-        coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || ({{template "place" .With "At" "greatest($6, $4)" "ID" "$3"}})),
+        coalesce($5, $2 || '.' || pg_catalog.current_database() || '.' || ({{template "place" .With "At" "(case when $6 > $4 and $2 <> 'dmq' then $6 else $4 end)" "ID" "$3"}})),
         coalesce($6, $4)::timestamp, $7::timestamp, '{}', mbus4.base_headers($2, $4) operator({{.Hstore}}.||) coalesce($8, ''), $9, $10);
     if not mbus4_plain then
         select pg_catalog.array_agg(c.id) into mbus4_more
