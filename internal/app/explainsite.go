@@ -22,13 +22,11 @@ type site struct {
 
 // String describes what the SQL depends on.
 func (s site) String() string {
-	has := func(yes bool) string {
-		if yes {
-			return "with"
-		}
-		return "without"
+	has := "without"
+	if s.Ordered {
+		has = "with"
 	}
-	text := fmt.Sprintf("%s messages that wait for others, hstore in schema %s", has(s.Ordered), s.HstoreSchema)
+	text := fmt.Sprintf("%s messages that wait for others, hstore in schema %s", has, s.HstoreSchema)
 	if s.database == "" {
 		return "for a database " + text + "; --admin names one to look at"
 	}

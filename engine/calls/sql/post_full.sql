@@ -3,15 +3,14 @@
 -- Here too the common way stands in the text: all consumers of the queue get everything, the headers name none that means something
 -- to us, nobody has a message under the iid, and no two rows give it. All else a function does from its beginning to its end, and gives the iid, see
 -- whole/post_given.sql. A message under the iid that is committed after the snapshot was taken makes the insert fail.
-{{- $plain := "w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null"}}
 {{- $noHeaders := print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'consume_after', 'Redeploy']"}}
 {{- $notTaken := `w.given is null or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$' and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))`}}
 {{- if .Rows}}{{$notTaken = print $notTaken " and w.given <> all(array(select d.iid from " .Call "_args d where d.iid is not null group by d.iid having pg_catalog.count(*) > 1))"}}{{end}}
 {{.Call}}_posted as materialized (
     select w.*, {{template "available" .With "Row" "w"}} as at,
-           case when {{$plain}} and ({{$noHeaders}}){{if .GivesIID}} and ({{$notTaken}}){{end}} then null
+           case when {{template "everybody" .}} and ({{$noHeaders}}){{if .GivesIID}} and ({{$notTaken}}){{end}} then null
                 else {{.PostGiven}}('{{.MarkOf "w"}}', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
-                     case when {{$plain}} then w.consumers end) end as done
+                     case when {{template "everybody" .}} then w.consumers end) end as done
     from (
         select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
                {{template "subscribers" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} as consumers,
