@@ -57,6 +57,7 @@ func TestSettingsInAPipeline(t *testing.T) {
 		"skipped":                   {join(bad, run("", off), end, run("", tell), end), "false UTF8"},
 		"skipped with the text":     {join(bad, run("", off), run("", tell), end, proxytest.Messages(proxytest.Query(off), proxytest.Query(tell))), "true UTF8"},
 		"in a failed transaction":   {join(proxytest.Messages(proxytest.Query("begin"), proxytest.Query("select 1/0"), proxytest.Query(tell), proxytest.Query("rollback"), proxytest.Query(tell))), "false UTF8"},
+		"failed, without a Sync":    {join(proxytest.Messages(proxytest.Query("begin"), proxytest.Query("select 1/0"), &pgproto3.Close{ObjectType: 'P'}, proxytest.Query(tell), &pgproto3.Close{ObjectType: 'P'}, proxytest.Query("rollback"), proxytest.Query(tell))), "false UTF8"},
 		"within one Query":          {proxytest.Messages(proxytest.Query(off + "; " + tell)), "false UTF8"},
 		"nothing changes":           {join(run("", "select 1"), run("", tell), end), "false UTF8"},
 		"back and forth":            {proxytest.Messages(proxytest.Query(off), proxytest.Query(tell), proxytest.Query("set standard_conforming_strings = on"), proxytest.Query(tell)), "false UTF8"},

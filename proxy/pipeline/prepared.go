@@ -90,8 +90,10 @@ func (f *ClientFlow) asksProcess(frame []byte) bool {
 // probeProcess returns the messages of processProbe.
 func (f *ClientFlow) probeProcess(frame []byte) (messages []byte) {
 	f.prepared.asked = true
-	simple := frame[0] == wire.MsgQuery
-	return f.pose(processProbe, simple, !simple)
+	if frame[0] == wire.MsgQuery {
+		return f.pose(processProbe, asQuery)
+	}
+	return f.pose(processProbe, withSync)
 }
 
 // takeProcess takes the answer to processProbe. If that has failed, it is dealt with as any other probe query.

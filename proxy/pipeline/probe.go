@@ -45,6 +45,9 @@ type probe struct {
 	answer     string // what the query has returned
 	suppressed bool   // it failed, and the client was not told
 	failure    []byte // the ErrorResponse of one that had a Sync of its own
+	skips      bool   // one for a Query failed, and the server skips all up to a Sync
+	// forQuery says that it is for a Query behind messages without a Sync.
+	forQuery bool
 }
 
 // done is called when the message asked about has been dealt with.
@@ -103,12 +106,16 @@ func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, 
 	case last.failure != nil:
 		messages = f.failAs(last.failure)
 	}
-	if messages == nil {
-		return false
-	}
 	at := pos - len(frame)
 	if f.Holds() {
 		at = 0
+	}
+	if last := f.probing.answered; last != nil && last.skips {
+		out.Replace(at, at, f.stopSkipping(last))
+		return false
+	}
+	if messages == nil {
+		return false
 	}
 	out.Replace(at, at, messages)
 	f.aside = f.SetAside(buf, frame, pos, out)
@@ -134,24 +141,56 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	if f.probing.canceled = end(); f.probing.canceled || query == "" {
 		return nil
 	}
-	return f.pose(query, simple, !simple && !f.probing.unsynced && !f.probing.copied)
+	if simple {
+		return f.pose(query, asQuery)
+	}
+	return f.pose(query, f.probing.forParse())
 }
 
-// pose returns the messages that run a probe query, and notes them. synced says that there is a Sync among them.
-func (f *ClientFlow) pose(query string, simple, synced bool) (messages []byte) {
-	p := &probe{outcome: newOutcome()}
+// stopSkipping returns the Sync behind the probe query p that has failed, whose ReadyForQuery is that of the client's Query if
+// the client has been told.
+func (f *ClientFlow) stopSkipping(p *probe) (messages []byte) {
+	if p.suppressed {
+		f.pushHidden(kindSync, nil)
+	} else {
+		f.push(kindSync, nil)
+	}
+	return wire.AppendFrame(nil, wire.MsgSync)
+}
+
+// posing is the way in which a probe query is sent.
+type posing int
+
+const (
+	asQuery    posing = iota
+	unsynced          // by messages of the extended protocol, among others of the client's
+	withSync          // the same with a Sync of its own
+	behindOpen        // the same without one, for a Query behind messages without a Sync
+)
+
+// forParse is the way in which a probe query for a message of the extended protocol is sent.
+func (p *probing) forParse() posing {
+	if p.unsynced || p.copied {
+		return unsynced
+	}
+	return withSync
+}
+
+// pose returns the messages that run a probe query, and notes them.
+func (f *ClientFlow) pose(query string, as posing) (messages []byte) {
+	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
 	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p}
-	if simple {
+	if as == asQuery {
 		f.pushHidden(kindQuery, answered)
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(query), []byte{0})
 	}
 	ours := &details{statement: f.ownName(), portal: f.ownName()}
-	if synced {
+	if as == withSync || as == behindOpen {
 		answered.errorTo, ours.errorTo = p, p
 	}
 	out := f.runHidden(nil, query, ours, answered)
-	if !synced {
+	if as != withSync {
 		return wire.AppendFrame(out, wire.MsgFlush)
 	}
 	f.pushHidden(kindSync, ours)
@@ -232,6 +271,9 @@ func (d *details) failed(frame, edited []byte, kind requestKind) (replacement []
 		return edited, d.probe.suppressed
 	case rep.SeverityUnlocalized != "ERROR":
 		return edited, false // it ends the session
+	case d.errorTo.forQuery:
+		d.errorTo.skips, d.errorTo.suppressed = true, rep.Code == codeFailedTransaction
+		return edited, d.errorTo.suppressed
 	case edited != nil:
 		d.errorTo.failure = edited
 	default:

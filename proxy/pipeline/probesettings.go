@@ -66,8 +66,14 @@ func (f *ClientFlow) varies(text []byte) bool {
 // probeSettings returns the messages of settingsProbe for the message in frame.
 func (f *ClientFlow) probeSettings(frame []byte) (messages []byte) {
 	f.probing.told.asked = true
-	simple := frame[0] == wire.MsgQuery && !f.probing.unsynced
-	return f.pose(settingsProbe, simple, !simple && !f.probing.unsynced && !f.probing.copied)
+	switch {
+	case frame[0] != wire.MsgQuery:
+		return f.pose(settingsProbe, f.probing.forParse())
+	case f.probing.unsynced:
+		return f.pose(settingsProbe, behindOpen)
+	default:
+		return f.pose(settingsProbe, asQuery)
+	}
 }
 
 // takeSettings takes the answer to settingsProbe. If that has failed, it is dealt with as any other probe query.
