@@ -38,11 +38,7 @@
 )
 {{- else}}
 {{- if not .FixesQueue}}
--- Messages may go to many queues, mostly to the same: each queue is looked up once.
-{{.Call}}_subscribers as materialized (
-    select q.queue, {{template "subscribers" .With "Queue" "q.queue"}} as consumers
-    from (select pg_catalog.lower(a.qname collate "C") as queue from {{.Call}}_args a group by 1) q
-),
+{{template "subscribers_of_all" .}}
 {{- end}}
 {{.Call}}_posted as materialized (
     select w.n, w.id, w.queue, {{if .GivesDelay}}{{template "available" .With "Row" "w"}}{{else}}w.added{{end}} as at, w.added,
@@ -50,7 +46,7 @@
     from (
         select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
                {{if .FixesQueue}}{{template "subscribers" .With "Queue" (print "pg_catalog.lower(" (.Arg "qname") " collate \"C\")")}}
-               {{else}}(select r.consumers from {{.Call}}_subscribers r where r.queue = pg_catalog.lower(a.qname collate "C")){{end}} as consumers,
+               {{else}}{{template "subscribers_of" .}}{{end}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {{.Call}}_args a
         offset 0

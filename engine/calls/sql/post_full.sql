@@ -5,7 +5,23 @@
 -- whole/post_given.sql. A message under the iid that is committed after the snapshot was taken makes the insert fail.
 {{- $noHeaders := print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'consume_after', 'Redeploy']"}}
 {{- $notTaken := `w.given is null or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$' and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))`}}
-{{- if .Rows}}{{$notTaken = print $notTaken " and w.given <> all(array(select d.iid from " .Call "_args d where d.iid is not null group by d.iid having pg_catalog.count(*) > 1))"}}{{end}}
+{{- if .Rows}}
+{{- $notTaken = print `w.given is null or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$' and ` .Hstore ".exist((select t.iids from " .Call "_taken t), w.given) is not true"}}
+{{- if .GivesIID}}
+-- The iids that have a message already, and those that several rows give: all are looked up at once.
+{{.Call}}_taken as materialized (
+    select {{.Hstore}}.hstore(pg_catalog.array_agg(i.iid), null) as iids
+    from (
+        select m.iid from mbus4.message m where m.iid = any(array(select d.iid from {{.Call}}_args d where d.iid is not null))
+        union all
+        select d.iid from {{.Call}}_args d where d.iid is not null group by d.iid having pg_catalog.count(*) > 1
+    ) i
+),
+{{- end}}
+{{- if not .FixesQueue}}
+{{template "subscribers_of_all" .}}
+{{- end}}
+{{- end}}
 {{.Call}}_posted as materialized (
     select w.*, {{template "available" .With "Row" "w"}} as at,
            case when {{template "everybody" .}} and ({{$noHeaders}}){{if .GivesIID}} and ({{$notTaken}}){{end}} then null
@@ -13,7 +29,9 @@
                      case when {{template "everybody" .}} then w.consumers end) end as done
     from (
         select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
-               {{template "subscribers" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} as consumers,
+               {{if not .Rows}}{{template "subscribers" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}}
+               {{- else if .FixesQueue}}{{template "subscribers" .With "Queue" (print "pg_catalog.lower(" (.Arg "qname") " collate \"C\")")}}
+               {{- else}}{{template "subscribers_of" .}}{{end}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.iid as given, a.headers,
                a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {{.Call}}_args a

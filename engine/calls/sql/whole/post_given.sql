@@ -5,7 +5,12 @@
 -- the post fails. One in dmq keeps its headers, seenby among them; the header Redeploy keeps it from being copied along triggers.
 -- A message that must wait for another is parked (see schema/baseline/04_ordering.sql); its
 -- iid is stored, for its place changes. An expired message that nobody has swept yet does not keep its iid.
-create or replace function {{.Signature}} returns text language plpgsql volatile as $mbus4$
+--
+-- Its statements have one plan each, whatever is in the arrays: the planner would take one made for a single consumer for cheaper, and so plan
+-- anew at each call.
+create or replace function {{.Signature}} returns text language plpgsql volatile
+set plan_cache_mode = force_generic_plan set jit = off
+as $mbus4$
 #variable_conflict use_column
 declare
     mbus4_dmq constant boolean := $2 is not distinct from 'dmq';
@@ -25,7 +30,7 @@ declare
 begin
     if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then
         mbus4_after := mbus4_wanted;
-        mbus4_parked := exists (select from pg_catalog.unnest(mbus4_after) d (iid) cross join lateral mbus4.undelivered(d.iid));
+        mbus4_parked := mbus4.any_undelivered(mbus4_after);
     end if;
     if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then
         mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3;

@@ -4,7 +4,9 @@
 -- stay in the session.
 --
 -- One query evaluates all conditions of the queue's selectors, each once: they cannot fail, and -1 stands for an error, which is counted.
-create or replace function {{.Signature}} returns bigint[] language plpgsql volatile as $mbus4$
+create or replace function {{.Signature}} returns bigint[] language plpgsql volatile
+set plan_cache_mode = force_generic_plan set jit = off
+as $mbus4$
 #variable_conflict use_column
 declare
     mbus4_ids bigint[];

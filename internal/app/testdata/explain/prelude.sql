@@ -201,7 +201,7 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_0325098f(
+                        else mbus4.at_post_given_24dfac2c(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case

@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_2c08f35b(
+            then mbus4.at_post_96a80c0e(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_2c08f35b(
+create or replace function mbus4.at_post_96a80c0e(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -21,7 +21,7 @@ create or replace function mbus4.at_post_2c08f35b(
             pg_catalog.unnest(
                 case
                     when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                    else mbus4.at_subscribers_21bd517f(
+                    else mbus4.at_subscribers_29dc12a6(
                         ''''||$6||'''', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null, true
                     )
                 end
