@@ -93,7 +93,9 @@ func newEnding(t *testing.T, way endingWay, change func(*Config), parameters ...
 			s.secure()
 		}
 		s.be = pgproto3.NewBackend(s.conn, s.conn)
-		if _, err := s.be.ReceiveStartupMessage(); err != nil {
+		if m, err := s.be.ReceiveStartupMessage(); err != nil {
+			return
+		} else if _, cancels := m.(*pgproto3.CancelRequest); cancels {
 			return
 		}
 		s.be.Send(&pgproto3.AuthenticationOk{})
