@@ -155,6 +155,55 @@ func TestNotSentAgainInBlock(t *testing.T) {
 	}
 }
 
+// An unnamed statement is not sent again in a block, behind other messages, where the client goes on before it has the replies, and where
+// there is much to be kept for it. Then too the client hears of it once a session.
+func TestNotSentAgainUnnamed(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	server := harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, server, takesAway)
+	parse, sync := frontend.Parse("", "select mbus4.is_msg_exists($1)"), frontend.Sync()
+	bind, execute := frontend.Bind("", "", "m"), frontend.Execute("", 0)
+	once := []pgproto3.FrontendMessage{parse, bind, execute, sync}
+	const refused, answered = "ErrorResponse 26000 at 0\nReadyForQuery I", "ParseComplete\nBindComplete\nDataRow \"f\"\nCommandComplete SELECT 1\nReadyForQuery I"
+	for name, c := range map[string]struct {
+		before, messages []pgproto3.FrontendMessage
+		want             []string
+	}{
+		"in a block": {[]pgproto3.FrontendMessage{&pgproto3.Query{String: "begin"}}, once, []string{"ParseComplete\n" + strings.Replace(refused, "y I", "y E", 1)}},
+		"behind other messages": {nil, []pgproto3.FrontendMessage{parse, &pgproto3.Close{ObjectType: 'P'}, bind, execute, sync},
+			[]string{"ParseComplete\nCloseComplete\n" + refused}},
+		"flushed":      {nil, []pgproto3.FrontendMessage{parse, bind, execute, frontend.Flush(), sync}, []string{"ParseComplete\n" + refused}},
+		"twice":        {nil, append(once[:4:4], once...), []string{"ParseComplete\n" + refused, answered}},
+		"large values": {nil, []pgproto3.FrontendMessage{parse, frontend.Bind("", "", strings.Repeat("x", 5_000)), execute, sync}, []string{"ParseComplete\n" + refused}},
+		"as usual":     {nil, once, []string{answered}},
+	} {
+		s := frontend.Connect(t, harness.Proxied(), database)
+		for range 4 {
+			s.Exchange("ReadyForQuery", once...)
+		}
+		if c.before != nil {
+			s.Exchange("ReadyForQuery", c.before...)
+		}
+		s.Exchange("ReadyForQuery", &pgproto3.Query{String: "select hidden()"})
+		for i, want := range c.want {
+			var messages []pgproto3.FrontendMessage
+			if i == 0 {
+				messages = c.messages
+			}
+			if got := s.Exchange("ReadyForQuery", messages...); got != want {
+				t.Errorf("%s:\n%s", name, harness.LineDiff(want, got))
+			}
+		}
+		s.Exchange("ReadyForQuery", &pgproto3.Query{String: "rollback"})
+		for range 2 {
+			if got := s.Exchange("ReadyForQuery", once...); got != answered {
+				t.Errorf("%s, the next:\n%s", name, harness.LineDiff(answered, got))
+			}
+		}
+	}
+}
+
 // A statement whose columns have got another type is prepared anew, and nothing shows.
 func TestSentAgainWithOtherTypes(t *testing.T) {
 	t.Parallel()
