@@ -171,8 +171,10 @@ func TestNotSentAgainUnnamed(t *testing.T) {
 		want             []string
 	}{
 		"in a block": {[]pgproto3.FrontendMessage{&pgproto3.Query{String: "begin"}}, once, []string{"ParseComplete\n" + strings.Replace(refused, "y I", "y E", 1)}},
-		"behind other messages": {nil, []pgproto3.FrontendMessage{parse, &pgproto3.Close{ObjectType: 'P'}, bind, execute, sync},
-			[]string{"ParseComplete\nCloseComplete\n" + refused}},
+		"behind other messages": {
+			nil, []pgproto3.FrontendMessage{parse, &pgproto3.Close{ObjectType: 'P'}, bind, execute, sync},
+			[]string{"ParseComplete\nCloseComplete\n" + refused},
+		},
 		"flushed":      {nil, []pgproto3.FrontendMessage{parse, bind, execute, frontend.Flush(), sync}, []string{"ParseComplete\n" + refused}},
 		"twice":        {nil, append(once[:4:4], once...), []string{"ParseComplete\n" + refused, answered}},
 		"large values": {nil, []pgproto3.FrontendMessage{parse, frontend.Bind("", "", strings.Repeat("x", 5_000)), execute, sync}, []string{"ParseComplete\n" + refused}},
