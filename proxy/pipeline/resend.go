@@ -63,6 +63,7 @@ type unsent struct {
 	// keeping says that messages are being added to kept: the client's own from the first that uses a stand-in, up to the Sync.
 	keeping bool
 	kept    []byte
+	standIn *standIn // which they use
 }
 
 // maxKept bounds unsent.kept, in bytes.
@@ -78,10 +79,10 @@ func (f *ClientFlow) arm(holds bool) {
 	r.move(resendNothing, resendArmed)
 }
 
-// keepFrom is called with the details of the first message that uses a stand-in for the unnamed statement.
+// keepFrom is called with the details of the first message that uses the stand-in for the unnamed statement.
 func (f *ClientFlow) keepFrom(a *details) {
 	a.again = true
-	f.unsent.keeping, f.unsent.kept = true, f.unsent.kept[:0]
+	f.unsent.keeping, f.unsent.kept, f.unsent.standIn = true, f.unsent.kept[:0], f.prepared.standIn
 }
 
 // keep is called with each message that lies in one piece, or with the head of one, once it has been dealt with.
@@ -154,7 +155,7 @@ func (f *ClientFlow) sendAgain() (first, kept []byte) {
 		f.push(kindQuery, &details{plan: plan, hiddenTags: plan.HiddenTags(), tag: plan.Tag()})
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0}), nil
 	}
-	s := f.prepared.standIn
+	s := f.unsent.standIn
 	f.prepared.standIn, f.prepared.near = nil, nil
 	f.pushHidden(kindParse, &details{plan: s.plan})
 	return wire.AppendFrame(nil, wire.MsgParse, []byte{0}, []byte(s.plan.SQL()), []byte{0}, s.types), f.unsent.kept
