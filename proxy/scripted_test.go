@@ -52,6 +52,7 @@ func endingWays() map[string]endingWay {
 type endingWay struct {
 	how
 	tlsClient, tlsServer bool
+	pid                  uint32                      // of the server, with which it gives a cancel key; 0: it gives none
 	grace                time.Duration               // how long a session that ends waits for its client; 0: as ever
 	dial                 func(e *ending) *wireClient // nil: dialWire
 }
@@ -92,10 +93,15 @@ func newEnding(t *testing.T, way endingWay, change func(*Config), parameters ...
 			s.secure()
 		}
 		s.be = pgproto3.NewBackend(s.conn, s.conn)
-		if _, err := s.be.ReceiveStartupMessage(); err != nil {
+		if m, err := s.be.ReceiveStartupMessage(); err != nil {
+			return
+		} else if _, cancels := m.(*pgproto3.CancelRequest); cancels {
 			return
 		}
 		s.be.Send(&pgproto3.AuthenticationOk{})
+		if way.pid != 0 {
+			s.be.Send(&pgproto3.BackendKeyData{ProcessID: way.pid, SecretKey: []byte("key!")})
+		}
 		s.be.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'})
 		if s.be.Flush() == nil {
 			sessions <- s

@@ -213,18 +213,6 @@ func TestPreparedGone(t *testing.T) {
 		harness.Ask(t, conn, `deallocate "`+name+`"`)
 		harness.Want(t, conn, "f", "select mbus4.is_msg_exists('m')")
 	}
-	// In a function no text and no tag shows it. Then one call fails, and the session goes on without such statements.
-	conn := harness.Connect(t, harness.Proxied(), database)
-	harness.Ask(t, conn, "create function hidden() returns void language plpgsql as $$ begin execute 'deall' || 'ocate all'; end $$")
-	for range 4 { // to look for the statement would have the proxy make it anew
-		harness.Ask(t, conn, "select mbus4.is_msg_exists('m')")
-	}
-	harness.Ask(t, conn, "select hidden()")
-	harness.Refused(t, conn, "26000", "select mbus4.is_msg_exists('m')")
-	for range 3 {
-		harness.Want(t, conn, "f", "select mbus4.is_msg_exists('m')")
-		harness.Want(t, conn, "f", ofOurs)
-	}
 }
 
 // A statement that stays prepared follows what the session and the schema become.

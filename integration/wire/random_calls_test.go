@@ -32,7 +32,7 @@ type callWriter struct {
 func randomCalls(rnd *rand.Rand) wiretest.Script {
 	w := &callWriter{Rand: rnd, values: map[string][]string{}}
 	w.query("select mbus4.post('q1', hstore('n', s::text), iid => 'a' || s) from generate_series(1, 5) s")
-	blocks := []func(){w.once, w.once, w.named, w.named, w.simple, w.simple, w.piecewise, w.cursor, w.transaction, w.noise, w.burst, w.again, w.again, w.unnamed, w.unnamed}
+	blocks := []func(){w.once, w.once, w.named, w.named, w.simple, w.simple, w.piecewise, w.cursor, w.transaction, w.noise, w.burst, w.again, w.again, w.unnamed, w.unnamed, w.hidden}
 	for range 4 + w.IntN(20) {
 		blocks[w.IntN(len(blocks))]()
 		w.pause()
@@ -296,6 +296,21 @@ func (w *callWriter) again() {
 	}
 }
 
+// hidden has a function deallocate all statements, outside of a block. The next call is one that the proxy runs by a statement which it has
+// prepared, and notices that; so none is prepared from then on.
+func (w *callWriter) hidden() {
+	w.add(frontend.Sync(), &pgproto3.Query{String: "rollback"})
+	w.end(true)
+	text := w.pick("select mbus4.is_msg_exists('a1')", "select iid, data from mbus4.consume('q1')", "select mbus4.post('q1', 'n=>3', iid => 'hidden')")
+	for range 4 {
+		w.add(&pgproto3.Query{String: text})
+		w.end(true)
+	}
+	w.add(&pgproto3.Query{String: "select public.hidden()"})
+	w.end(true)
+	w.add(&pgproto3.Query{String: text})
+}
+
 // unnamed parses calls again and again as the unnamed statement, as drivers do that prepare nothing, and does something else with it, in
 // the same turn or later.
 func (w *callWriter) unnamed() {
@@ -306,7 +321,7 @@ func (w *callWriter) unnamed() {
 		{"select iid, data from mbus4.consumen($1, amt => 2)", "q1"},
 		{"select mbus4.is_msg_exists($1)", "a1"},
 		{"select iid, data from mbus4.consume('q1')"},
-		{"select mbus4.post($1, 'n=>7')", "none"},
+		{"select mbus4.post($1, 'n=>7', iid => 'one')", "none"}, // with an iid, for it may be bound with the value of another call
 	}
 	w.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
 	for range 8 + w.IntN(12) {

@@ -30,6 +30,7 @@ func TestRandomCalls(t *testing.T) {
 	original := harness.NewDatabaseFrom(t, harness.QueueTemplate)
 	conn := harness.Connect(t, harness.Direct(), original)
 	harness.Ask(t, conn, harness.Stored(t, conn, "create table done (iid text, n int); "+standIns))
+	harness.Ask(t, conn, "create function hidden() returns void language plpgsql as $$ begin execute 'deall' || 'ocate all'; end $$")
 	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_queue('q1', 1, '1'), mbus4.at_create_queue('q2', 1, '1')"))
 	harness.Ask(t, conn, harness.Stored(t, conn, "select mbus4.at_create_consumer('q2', 'second', null, false, '1')"))
 	harness.Close(conn)

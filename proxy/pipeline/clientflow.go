@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"mbusproxy/proxy/memory"
@@ -43,6 +44,7 @@ type ClientFlow struct {
 	names    *names
 	probing  probing
 	prepared prepared
+	unsent   unsent
 	// holding says whether the Rewriter has a statement of the session.
 	holding holding
 	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
@@ -64,8 +66,8 @@ type Backlog struct {
 	Flushing int
 	// skips says that the server ignores all up to the next Sync, copies that it takes the data of a COPY.
 	skips, copies bool
-	// failed says that the transaction had failed at the last ReadyForQuery.
-	failed bool
+	// block says that a transaction block was open at the last ReadyForQuery, failed that it had failed.
+	block, failed bool
 }
 
 // ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a bind-time plan is to be asked
@@ -84,17 +86,27 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 		f.requests = nil
 	}
 	f.requests, f.requestsSize = f.requests[:0], 0
-	out.Begin(buf)
-	pos := 0
-	if f.awaited != nil && !f.await(ctx) || !f.awaitAnswer(ctx) {
+	f.unsent.keeping = false
+	if f.awaited != nil && !f.await(ctx) || !f.awaitAnswer(ctx) || !f.awaitResend(ctx) {
 		f.Terminated = true
 	}
+	again, kept := f.sendAgain()
+	if len(kept) > 0 {
+		buf = slices.Concat(kept, buf)
+	}
+	out.Begin(buf)
+	out.Replace(0, 0, again)
+	pos := 0
 	for again := f.Holds() && f.buffered.Revoked(); (pos < len(buf) || again) && !f.Terminated; again = false {
 		var frame []byte
 		frame, pos, err = f.Next(buf, pos, out, f)
 		switch {
 		case errors.Is(err, wire.ErrFull):
 			f.aside = append([]byte(nil), buf[pos:]...)
+			if f.unsent.undecided {
+				out.Truncate(pos)
+				return ErrMustWait
+			}
 			out.Replace(pos, len(buf), wire.AppendFrame(nil, wire.MsgFlush))
 			return err
 		case err != nil:
@@ -176,6 +188,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 	}
 	f.probing.done()
 	f.short = false
+	f.keep(frame)
 	if repl != nil || failed {
 		f.Replace(out, frame, pos, repl)
 	} else {
@@ -190,6 +203,10 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	if f.unread != nil {
 		f.readOn()
 	}
+	if f.unsent.undecided && f.Awaits() {
+		return wire.Pause
+	}
+	f.unsent.keeping = f.unsent.keeping && keeps(typ)
 	switch typ {
 	case wire.MsgCopyData:
 		return wire.PassRun
@@ -270,6 +287,9 @@ func (f *ClientFlow) push(kind requestKind, a *details) {
 	}
 	if !kind.extended() {
 		f.prepared.near = nil
+	}
+	if f.unsent.clean = false; f.unsent.keeping && kind == kindSync {
+		f.keepSync()
 	}
 	f.add(request{kind: kind, details: a})
 }

@@ -89,6 +89,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 		a.text = from
 	}
 	f.push(kindParse, a)
+	f.unsent.clean = replacement != nil
 	if plan == nil || replacement != nil {
 		return replacement
 	}

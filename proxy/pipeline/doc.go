@@ -11,9 +11,11 @@
 //   - Every byte goes on as it came, except: the text of a Query or Parse for which the Rewriter made a Plan; reports
 //     (ErrorResponse, NoticeResponse) that a Plan or the Rewriter changed; the command tag that a Plan promises; a message that is
 //     refused, in whose place the server gets one that fails; a Bind that is sent again behind a prelude statement that ended the transaction; a Query that
-//     a statement of ours runs (prepared.go), and the unnamed statement where it is one of ours (standin.go).
+//     a statement of ours runs (prepared.go), and the unnamed statement where it is one of ours (standin.go). What used a statement of
+//     ours that was gone is sent again (resend.go).
 //   - The proxy also sends statements of its own (prelude.go, probe.go) and, where too much is outstanding, a Flush. Of the replies to
 //     them the client sees nothing but errors and notices.
+//   - An error is hidden only where what the client sent is sent again, and until then nothing that came behind it is forwarded.
 //   - What a prepared statement or portal stands for is known in one table (names.go). Where it cannot be known, a statement that
 //     depends on it is refused, or the session ends.
 //   - Everything a client can make grow has a bound: outstanding requests, names, portals, texts.

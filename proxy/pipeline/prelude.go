@@ -39,6 +39,7 @@ func (f *ClientFlow) pushHidden(kind requestKind, a *details) {
 	if f.bindTime != nil {
 		f.bindTime.sent(kind)
 	}
+	f.unsent.clean = false
 	f.add(request{kind: kind, hidden: true, details: a})
 }
 

@@ -76,7 +76,8 @@ type preparedNames struct {
 	// that a Query sent after that finds it.
 	gone atomic.Bool
 	// lost is set for good when one was not there: something takes them away unseen.
-	lost atomic.Bool
+	lost   atomic.Bool
+	resend resend
 }
 
 // processProbe is the probe query for the server's process.
@@ -135,6 +136,10 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 		return nil
 	}
 	ours := &details{plan: plan, prepared: true}
+	if !f.before.block {
+		ours.again, ours.plain = true, from
+		f.arm(true)
+	}
 	// A Query leaves neither an unnamed statement nor an unnamed portal.
 	out := wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
 	f.pushHidden(kindClose, ours)
@@ -242,31 +247,41 @@ const (
 	codeFeatureNotSupported = "0A000" // among others: cached plan must not change result type
 )
 
-// preparedFailed takes note of the ErrorResponse to h, by which statements of ours may be gone, and returns what the client gets if it
-// says that one was not there; else nil.
-func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byte) {
+// preparedFailed takes note of the ErrorResponse to h, by which statements of ours may be gone. hide says that the client does not get
+// it, for what the client sent is sent again; if it says that one was not there, replacement is what the client gets, else nil.
+func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byte, hide bool) {
 	if h == nil || h.details == nil || !h.details.prepared || !usesStatement(h) {
-		return nil
+		return nil, false
 	}
 	var rep pgproto3.ErrorResponse
 	if rep.Decode(frame[wire.HeaderSize:]) != nil {
-		return nil
+		return nil, false
 	}
 	// One whose columns would be others now has to be prepared anew. Whatever else may change, the server sees to by itself.
-	if h.kind == kindParse || rep.Code == codeNoStatement || rep.Code == codeFeatureNotSupported {
+	gone := rep.Code == codeNoStatement || rep.Code == codeFeatureNotSupported
+	if h.kind == kindParse || gone {
 		f.names.prepared.gone.Store(true)
 	}
-	if h.kind == kindParse || rep.Code != codeNoStatement {
-		return nil
+	if h.kind == kindParse || !gone {
+		return nil, false
 	}
-	f.names.prepared.lost.Store(true)
+	lost := rep.Code == codeNoStatement
+	if lost {
+		f.names.prepared.lost.Store(true)
+	}
+	if f.failsUnseen(&rep, h) {
+		return nil, true
+	}
+	if !lost {
+		return nil, false
+	}
 	before := rep
 	(&failure{
 		code:    codeNoStatement,
 		message: "a statement that mbusproxy had prepared in this session has been deallocated by a function",
 		hint:    "Repeat the transaction: in this session mbusproxy prepares no more. With --no-prepare it never does.",
 	}).EditReport(&rep)
-	return wire.EncodeReport(frame, &before, &rep)
+	return wire.EncodeReport(frame, &before, &rep), false
 }
 
 // usesStatement reports whether a request is about a prepared statement.

@@ -150,6 +150,8 @@ type details struct {
 	unnamed  *outcome    // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
 	own      string      // the name of the statement of ours that the message uses in the place of the client's unnamed one
 	prepared bool        // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
+	again    bool        // what the client sent can be sent again, if the server cannot use that statement: see resend
+	plain    Plan        // then, of a Query: its own Plan
 }
 
 // outcomes reports whether it matters to anything what becomes of the request.

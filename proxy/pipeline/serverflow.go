@@ -134,6 +134,7 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 	switch frame[0] {
 	case wire.MsgReadyForQuery:
 		hide, err = f.answer(wire.MsgReadyForQuery, txnStatus(body[0]))
+		hide = f.readyToResend() || hide
 	case wire.MsgCommandComplete:
 		promised := ""
 		if h := f.head(); h != nil && h.details != nil {
@@ -153,7 +154,11 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		replacement = f.edit(frame, f.upcoming())
 	case wire.MsgErrorResponse:
 		h := f.upcoming()
-		if replacement = f.preparedFailed(frame, h); replacement == nil {
+		if replacement, hide = f.preparedFailed(frame, h); hide {
+			_, err = f.answer(wire.MsgErrorResponse, "")
+			break
+		}
+		if replacement == nil {
 			replacement = f.edit(frame, h)
 		}
 		if h != nil && h.details != nil {

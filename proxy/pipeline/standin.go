@@ -146,15 +146,21 @@ func (f *ClientFlow) useUnnamed(a *details, bind, fits bool) (before, ours []byt
 	if s == nil || s.parsed {
 		return nil, nil
 	}
+	still := f.still()
+	alone := (still || f.unsent.clean) && !f.before.block && !f.before.failed
 	if ours = f.prepared.near; ours == nil || !fits {
-		known := f.still() && f.knowsPrepared()
+		known := still && f.knowsPrepared()
 		before = f.asksUnnamed(bind && !f.before.failed)
 		if known {
 			ours = f.nameOf(s.id)
 		}
 		if ours == nil || !fits {
 			before, ours = f.parseTrue(before, fits)
+			alone = false
 		}
+	}
+	if ours != nil && alone {
+		f.keepFrom(a)
 	}
 	if ours != nil {
 		a.plan, a.prepared, a.own = s.plan, true, string(ours[:len(ours)-1])

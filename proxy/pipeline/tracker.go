@@ -22,6 +22,8 @@ type tracker struct {
 	// Txn is the transaction status of the last ReadyForQuery: 'I', 'T' or 'E'.
 	Txn   byte
 	names names
+	// owes says that a reply which the client waits for will come to what is to be sent again, and has not been.
+	owes bool
 	// signals is the last plan executed in this transaction that is to be told of its end.
 	signals Plan
 }
@@ -31,6 +33,7 @@ func (f *serverFlow) Expect(from *ClientFlow) { f.queueUp(from.requests) }
 
 // queueUp queues requests, but for those that the server will not reply to.
 func (t *tracker) queueUp(requests []request) {
+	t.owes = t.owes && len(requests) == 0
 	for i := range requests {
 		o := &requests[i]
 		if t.skips() && o.kind != kindSync || t.copies() && o.kind == kindSync && t.queue.n >= maxOutstanding {
@@ -57,7 +60,7 @@ func (t *tracker) Backlog() Backlog {
 	if t.copies() { // the server sends nothing before the client has gone on
 		return Backlog{copies: true}
 	}
-	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Flushing: t.queue.flushing, skips: t.skips(), failed: t.Txn == 'E'}
+	return Backlog{Outstanding: t.queue.n, size: t.queue.size, Flushing: t.queue.flushing, skips: t.skips(), block: t.Txn == 'T', failed: t.Txn == 'E'}
 }
 
 // lostSync is the error of a reply that cannot answer the oldest outstanding request.
@@ -117,7 +120,7 @@ func (t *tracker) wantsTag() bool {
 
 // Idle reports whether no request is outstanding and no transaction is open.
 func (t *tracker) Idle() bool {
-	if t.Txn != 'I' {
+	if t.Txn != 'I' || t.owes {
 		return false
 	}
 	if t.allAnswered(&t.main) {

@@ -22,12 +22,16 @@ func (s *Session) clientToServer(ctx context.Context) {
 	for {
 		batch, err := s.client.ReadBatch(framer)
 		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-			// stopBuffering has woken it.
+			// wakeClient has.
 			_ = s.client.Socket.SetReadDeadline(time.Time{})
 			batch, err = nil, nil
 		}
 		switch {
 		case errors.Is(err, io.EOF):
+			if framer != &thrownAway && s.Up.Awaits() {
+				_, _ = s.forward(ctx, nil, &out, true)
+				out.Free()
+			}
 			s.report(life.ClientEnded)
 			return
 		case err != nil:
@@ -36,7 +40,7 @@ func (s *Session) clientToServer(ctx context.Context) {
 			return
 		}
 		if framer != &thrownAway {
-			on, err := s.forward(ctx, batch, &out)
+			on, err := s.forward(ctx, batch, &out, false)
 			out.Free()
 			if err != nil {
 				s.explain("client to server", err)
@@ -54,13 +58,13 @@ func (s *Session) clientToServer(ctx context.Context) {
 }
 
 // forward feeds a batch and writes it to the server; what comes before the first statement for the
-// Rewriter does not wait for its answer. on is false when nothing more is to be forwarded.
-func (s *Session) forward(ctx context.Context, batch []byte, out *wire.Splicer) (on bool, err error) {
+// Rewriter does not wait for its answer, unless waits is set. on is false when nothing more is to be forwarded.
+func (s *Session) forward(ctx context.Context, batch []byte, out *wire.Splicer, waits bool) (on bool, err error) {
 	if s.replication {
 		out.Begin(batch)
 		return s.expect(false) && s.toServer(out), nil
 	}
-	s.Up.Nonblocking = true
+	s.Up.Nonblocking = !waits
 	for waited := false; ; waited = true {
 		err := s.Up.Feed(ctx, s.backlog(), batch, out)
 		full := errors.Is(err, wire.ErrFull)
@@ -140,6 +144,9 @@ func (s *Session) deliver(batch []byte, out *wire.Splicer) bool {
 		s.collect()
 		failed = s.Down.Feed(batch, out)
 		s.publish()
+		if s.Down.Owes() {
+			s.wakeClient()
+		}
 	}
 	err := s.client.Write(out.Result())
 	out.Free()

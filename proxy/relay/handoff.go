@@ -78,5 +78,8 @@ func (s *Session) stopBuffering() {
 		s.looped.stopBuffering()
 		return
 	}
-	_ = s.client.Socket.SetReadDeadline(time.Unix(1, 0))
+	s.wakeClient()
 }
+
+// wakeClient wakes clientToServer where it reads.
+func (s *Session) wakeClient() { _ = s.client.Socket.SetReadDeadline(time.Unix(1, 0)) }

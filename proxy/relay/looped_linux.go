@@ -38,6 +38,8 @@ type looped struct {
 	rewriting bool
 	// waiting is what the client has sent and is to be fed when there is room in the request queue; nil: nothing.
 	waiting []byte
+	// clientEnded is set where the client's stream has ended, and what it has sent may have to be sent again.
+	clientEnded bool
 	// cancelRewrite ends the context of that goroutine's calls; nil when there is none.
 	cancelRewrite context.CancelFunc
 	// until is the end of the grace time; zero: it has not begun.
@@ -162,7 +164,7 @@ func (l *looped) watch() {
 		return
 	}
 	now := l.session.life
-	l.client.want(now.ReadsClient() && (!now.Forwards() || !l.waits() && len(l.server.unsent) == 0))
+	l.client.want(now.ReadsClient() && (!now.Forwards() || !l.waits() && !l.clientEnded && len(l.server.unsent) == 0))
 	l.server.want(now.ReadsServer() && len(l.client.unsent) == 0)
 }
 

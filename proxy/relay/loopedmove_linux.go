@@ -36,6 +36,10 @@ func (l *looped) clientStopped(err error) {
 	case syscall.EAGAIN:
 		return
 	case nil:
+		if s := l.session; s.life.Forwards() && !l.rewriting && s.Up.Awaits() {
+			l.clientEnded = true
+			break
+		}
 		l.report(life.ClientEnded)
 	default:
 		l.report(life.ClientLost)
@@ -179,12 +183,30 @@ func (l *looped) fromServer() {
 		return
 	}
 	l.deliver(buf[:off+n])
+	if down.Owes() || l.clientEnded {
+		l.sendAgain()
+	}
 	if l.waiting != nil {
 		l.resume()
 	}
 	l.goOnDraining()
 	if len(l.client.unsent) > 0 {
 		l.watch()
+	}
+}
+
+// sendAgain sends what is to be sent again, unless the goroutine of rewrite is about to, and goes on with the end of the client's stream.
+func (l *looped) sendAgain() {
+	s := l.session
+	if !s.life.Forwards() || l.rewriting {
+		return
+	}
+	if s.Down.Owes() {
+		l.forward(nil)
+	}
+	if l.clientEnded && s.life.Forwards() && !s.Up.Awaits() {
+		l.clientEnded = false
+		l.clientStopped(nil)
 	}
 }
 
