@@ -2,7 +2,7 @@
 
 grant usage on schema mbus4 to mbus4_user;
 grant select on mbus4.queue, mbus4.consumer, mbus4.selector, mbus4.selector_errors to mbus4_user;
-grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts() to mbus4_user;
+grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.circles() to mbus4_user;
 -- The UPDATE of a column is what "for update" asks for; what is updated is when a message that waited
 -- for others may be delivered.
 grant select, insert, delete, update (available_at) on mbus4.message to mbus4_user;
