@@ -15,6 +15,7 @@ grant select on sequence
 to mbus4_user;
 grant select, insert, update, delete on mbus4.work_queue to mbus4_user;
 grant usage, select on sequence mbus4.work_queue_id_seq to mbus4_user;
+grant select on sequence mbus4.hint_work to mbus4_user;
 -- Semaphores are the applications': who may post may make them. What a task's status is only the Granter
 -- says.
 -- The columns by name: a right on all of a table's columns would be one to lock the table.
