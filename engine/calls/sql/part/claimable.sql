@@ -14,13 +14,12 @@
         select f.low, f.now, array(
             select w.ctid
             from mbus4.work_queue w
-            where w.process_id is null and not w.fresh and w.next_attempt_at <= f.now
-              and (f.first_at is null or (w.next_attempt_at, w.id) < (f.first_at, f.first_id))
+            where w.process_id is null and not w.fresh and w.next_attempt_at <= f.now and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
             order by w.next_attempt_at, w.id
             limit {{.Limit}}
             for update skip locked) as tids
         from (
-            select n.now, n.low, w.next_attempt_at as first_at, w.id as first_id
+            select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
             from (
                 select pg_catalog.clock_timestamp() as now, {{template "work_hint" .}} as low
                 offset 0

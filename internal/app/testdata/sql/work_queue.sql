@@ -41,13 +41,13 @@ mbus4_call1_chosen as materialized (
                         where w.process_id is null
                             and not w.fresh
                             and w.next_attempt_at <= f.now
-                            and (f.first_at is null or (w.next_attempt_at, w.id) < (f.first_at, f.first_id))
+                            and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
                         order by w.next_attempt_at, w.id
                         limit (select pg_catalog.count(*) from mbus4_call1_asked k)
                         for update skip locked
                     ) as tids
                 from (
-                    select n.now, n.low, w.next_attempt_at as first_at, w.id as first_id
+                    select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
                     from (
                         select pg_catalog.clock_timestamp() as now,
                             coalesce(
@@ -150,13 +150,13 @@ begin
                             where w.process_id is null
                                 and not w.fresh
                                 and w.next_attempt_at <= f.now
-                                and (f.first_at is null or (w.next_attempt_at, w.id) < (f.first_at, f.first_id))
+                                and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
                             order by w.next_attempt_at, w.id
                             limit 1
                             for update skip locked
                         ) as tids
                     from (
-                        select n.now, n.low, w.next_attempt_at as first_at, w.id as first_id
+                        select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
                         from (
                             select pg_catalog.clock_timestamp() as now,
                                 coalesce(
@@ -272,13 +272,13 @@ begin
                             where w.process_id is null
                                 and not w.fresh
                                 and w.next_attempt_at <= f.now
-                                and (f.first_at is null or (w.next_attempt_at, w.id) < (f.first_at, f.first_id))
+                                and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
                             order by w.next_attempt_at, w.id
                             limit 1
                             for update skip locked
                         ) as tids
                     from (
-                        select n.now, n.low, w.next_attempt_at as first_at, w.id as first_id
+                        select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
                         from (
                             select pg_catalog.clock_timestamp() as now,
                                 coalesce(
