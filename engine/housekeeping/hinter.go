@@ -58,7 +58,7 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if leads, err := h.lead(ctx, conn); err != nil || !leads {
 		return err
 	}
-	now, err := h.posters.read(ctx, conn, "mbus4.message_id")
+	now, err := h.read(ctx, conn, "mbus4.message_id")
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ limit 1`
 
 // renew raises the hint to the first row, or to what is safe. low: it looks below first, and lowers the hint where it is wrong.
 func (w *workHint) renew(ctx context.Context, conn *pgx.Conn, margin, leastRise time.Duration, low bool) error {
-	now, err := w.posters.read(ctx, conn, "mbus4.work_queue_id_seq")
+	now, err := w.read(ctx, conn, "mbus4.work_queue_id_seq")
 	if err != nil {
 		return err
 	}
