@@ -46,11 +46,8 @@ type hinter struct {
 	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
 	low   time.Time       // when to look below the hints again
 
-	// What the last reading of the lock's holders gave. It remains correct, only lower than need be, while another hinter
-	// leads. Times are in microseconds since 1970.
-	readAt  int64            // the server's clock when it was made, 0: never
-	floor   int64            // the result of that reading
-	holders map[string]int64 // by virtual transaction: nothing of theirs is older
+	posters
+	work workHint
 }
 
 func newHinter() *hinter { return &hinter{margin: hintMargin, leastRise: leastRise} }
@@ -61,7 +58,7 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if leads, err := h.lead(ctx, conn); err != nil || !leads {
 		return err
 	}
-	now, err := h.readFloor(ctx, conn)
+	now, err := h.read(ctx, conn, "mbus4.message_id")
 	if err != nil {
 		return err
 	}
@@ -78,7 +75,10 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 		}
 		h.low = rest(began, lowInterval)
 	}
-	return h.raise(ctx, conn)
+	if err := h.raise(ctx, conn); err != nil {
+		return err
+	}
+	return h.work.renew(ctx, conn, h.margin, h.leastRise, low)
 }
 
 // lead tries to become the one hinter of the database.
@@ -89,92 +89,9 @@ func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	h.leads = nil
 	leads, err := schema.Lead(ctx, conn, hinterService)
 	if leads {
-		h.leads, h.hints, h.low = conn, nil, time.Time{}
+		h.leads, h.hints, h.low, h.work.known = conn, nil, time.Time{}, false
 	}
 	return leads, err
-}
-
-// holdersSQL reads who holds the lock. statement_timestamp() is when this statement arrived: before the locks are read.
-const holdersSQL = `
-select (extract(epoch from statement_timestamp()) * 1000000)::bigint, coalesce(l.pid, 0), coalesce(l.virtualtransaction, '')
-from (select) one
-left join pg_catalog.pg_locks l
-       on l.locktype = 'relation'
-      and l.database = (select oid from pg_catalog.pg_database where datname = current_database())
-      and l.relation = 'mbus4.message_id'::regclass
-      and l.mode = 'RowExclusiveLock'
-      and l.granted
-      and l.pid is distinct from pg_catalog.pg_backend_pid()`
-
-// Null where the role may not see it, or track_activities is off.
-const beginsSQL = `
-select pid, (extract(epoch from xact_start) * 1000000)::bigint
-from pg_catalog.pg_stat_activity
-where pid = any ($1) and xact_start is not null`
-
-// readFloor brings what is known of the posting transactions up to date and gives the server's time.
-func (h *hinter) readFloor(ctx context.Context, conn *pgx.Conn) (now int64, err error) {
-	type holder struct {
-		pid         int32 // 0: a prepared transaction
-		transaction string
-	}
-	var held []holder
-	var one holder
-	rows, err := conn.Query(ctx, holdersSQL)
-	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{&now, &one.pid, &one.transaction}, func() error {
-			if one.transaction != "" {
-				held = append(held, one)
-			}
-			return nil
-		})
-	}
-	if err != nil {
-		return 0, fmt.Errorf("reading who posts: %w", err)
-	}
-	var begins map[int32]int64
-	if now-h.readAt > (4 * tickInterval).Microseconds() { // the last reading says too little
-		var pids []int32
-		for _, one := range held {
-			pids = append(pids, one.pid)
-		}
-		if begins, err = readBegins(ctx, conn, pids); err != nil {
-			return 0, err
-		}
-	}
-	floor, holders := now, make(map[string]int64, len(held))
-	for _, one := range held {
-		since, known := h.holders[one.transaction]
-		switch {
-		case known:
-		case one.pid == 0:
-			since = h.floor // PREPARE gave it a new virtual transaction, so it may have posted before the last reading
-		default:
-			since = max(h.readAt, begins[one.pid])
-		}
-		since = min(since, now) // the clock may have been set back
-		holders[one.transaction] = since
-		floor = min(floor, since)
-	}
-	h.readAt, h.floor, h.holders = now, floor, holders
-	return now, nil
-}
-
-func readBegins(ctx context.Context, conn *pgx.Conn, pids []int32) (map[int32]int64, error) {
-	begins := make(map[int32]int64, len(pids))
-	var pid int32
-	var begin int64
-	rows, err := conn.Query(ctx, beginsSQL, pids)
-	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{&pid, &begin}, func() error {
-			begins[pid] = begin
-			return nil
-		})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading when transactions began: %w", err)
-	}
-	return begins, nil
 }
 
 const readHintsSQL = `

@@ -35,7 +35,9 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.selector')::oid, 'insert'), true)
 		   and pg_catalog.has_sequence_privilege('mbus4.message_id', 'select')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'update')
-		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'select')`).Scan(&ok)
+		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'select')
+		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.work_queue')::oid, 'select'), true)
+		   and coalesce(pg_catalog.has_sequence_privilege(pg_catalog.to_regclass('mbus4.hint_work')::oid, 'update'), true)`).Scan(&ok)
 	if err != nil {
 		return false, fmt.Errorf("checking the rights on schema mbus4: %w", err)
 	}

@@ -12,7 +12,7 @@
 ),
 {{.Call}}_claimed as (
     update mbus4.work_queue w
-    set process_id = k.process_id
+    set process_id = k.process_id, fresh = false
     from {{.Call}}_chosen s
     join {{.Call}}_asked k on k.place = s.place
     where w.ctid = s.tid

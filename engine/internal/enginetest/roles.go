@@ -38,7 +38,10 @@ func PlainOwner(t *testing.T, database string) (dsn string) {
 		Exec(t, conn, "drop owned by "+role)
 		Exec(t, conn, "drop role "+role)
 	})
-	for _, what := range []string{"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "table mbus4.service", "table mbus4.view_insert", "sequence mbus4.message_id"} {
+	for _, what := range []string{
+		"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "table mbus4.service", "table mbus4.view_insert", "table mbus4.work_queue",
+		"sequence mbus4.message_id", "sequence mbus4.hint_work",
+	} {
 		Exec(t, conn, "alter "+what+" owner to "+role)
 	}
 	for slot := range schema.HintSlots {

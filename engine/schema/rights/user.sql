@@ -2,7 +2,7 @@
 
 grant usage on schema mbus4 to mbus4_user;
 grant select on mbus4.queue, mbus4.consumer, mbus4.selector, mbus4.selector_errors to mbus4_user;
-grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts() to mbus4_user;
+grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.circles() to mbus4_user;
 -- The UPDATE of a column is what "for update" asks for; what is updated is when a message that waited
 -- for others may be delivered.
 grant select, insert, delete, update (available_at) on mbus4.message to mbus4_user;
@@ -15,6 +15,7 @@ grant select on sequence
 to mbus4_user;
 grant select, insert, update, delete on mbus4.work_queue to mbus4_user;
 grant usage, select on sequence mbus4.work_queue_id_seq to mbus4_user;
+grant select on sequence mbus4.hint_work to mbus4_user;
 -- Semaphores are the applications': who may post may make them. What a task's status is only the Granter
 -- says.
 -- The columns by name: a right on all of a table's columns would be one to lock the table.

@@ -1,8 +1,38 @@
--- The addresses of the rows whose turn it is. Limit: how many, Also: what else must hold.
-array(
-    select w.ctid
-    from mbus4.work_queue w
-    where w.process_id is null and w.next_attempt_at <= (select pg_catalog.clock_timestamp()) {{.Also}}
-    order by w.next_attempt_at, w.id
-    limit {{.Limit}}
-    for update skip locked)
+-- The addresses of the rows whose turn it is. Limit: how many, Also: what else must hold of rows that nobody has claimed yet.
+--
+-- There are two kinds of rows, each in an index of its own: see schema/steps/0005_old_snapshots.sql. Of those that come back, the ones before
+-- the first of the others go first.
+(
+    select r.tids || array(
+        select w.ctid
+        from mbus4.work_queue w
+        where w.process_id is null and w.fresh and w.next_attempt_at >= r.low and w.next_attempt_at <= r.now {{.Also}}
+        order by w.next_attempt_at, w.id
+        limit greatest({{.Limit}} - pg_catalog.cardinality(r.tids), 0)
+        for update skip locked)
+    from (
+        select f.low, f.now, array(
+            select w.ctid
+            from mbus4.work_queue w
+            where w.process_id is null and not w.fresh and w.next_attempt_at <= f.now and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+            order by w.next_attempt_at, w.id
+            limit {{.Limit}}
+            for update skip locked) as tids
+        from (
+            select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
+            from (
+                select pg_catalog.clock_timestamp() as now, {{template "work_hint" .}} as low
+                offset 0
+            ) n
+            left join lateral (
+                select w.next_attempt_at, w.id
+                from mbus4.work_queue w
+                where w.process_id is null and w.fresh and w.next_attempt_at >= n.low and w.next_attempt_at <= n.now {{.Also}}
+                order by w.next_attempt_at, w.id
+                limit 1
+            ) w on true
+            offset 0
+        ) f
+        offset 0
+    ) r
+)::tid[]

@@ -9,8 +9,8 @@ declare
     mbus4_done bigint := 0;
     mbus4_failed bigint := 0;
     mbus4_told timestamptz := pg_catalog.clock_timestamp();
-    -- Rows before these need not be looked at for now: if a snapshot is held for long, thousands of them may
-    -- be dead. What comes to be there later is found by looking again, now and then and at the end.
+    -- Rows that nobody has claimed need not be looked at for now before these: thousands may be dead since the hint was raised. What
+    -- comes to be there later is found by looking again, now and then and at the end.
     mbus4_first constant bigint := -9223372036854775808;
     mbus4_from_at timestamptz := '-infinity';
     mbus4_from_id bigint := mbus4_first;
@@ -21,7 +21,7 @@ begin
     commit;
     loop
         update mbus4.work_queue w
-        set process_id = mbus4_process
+        set process_id = mbus4_process, fresh = false
         where w.ctid = any({{template "claimable" .Parts.With "Limit" "1" "Also" "and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)"}})
         returning w.* into mbus4_row;
         if not found then

@@ -24,19 +24,57 @@ mbus4_call1_chosen as materialized (
     select w.ctid as tid, w.id, pg_catalog.row_number() over (order by w.next_attempt_at, w.id) as place
     from mbus4.work_queue w
     where w.ctid = any(
-        array(
-            select w.ctid
-            from mbus4.work_queue w
-            where w.process_id is null and w.next_attempt_at <= (select pg_catalog.clock_timestamp())
-            order by w.next_attempt_at, w.id
-            limit (select pg_catalog.count(*) from mbus4_call1_asked k)
-            for update skip locked
-        )
+        (
+            select r.tids || array(
+                select w.ctid
+                from mbus4.work_queue w
+                where w.process_id is null and w.fresh and w.next_attempt_at >= r.low and w.next_attempt_at <= r.now
+                order by w.next_attempt_at, w.id
+                limit greatest((select pg_catalog.count(*) from mbus4_call1_asked k) - pg_catalog.cardinality(r.tids), 0)
+                for update skip locked
+            )
+            from (
+                select f.low, f.now,
+                    array(
+                        select w.ctid
+                        from mbus4.work_queue w
+                        where w.process_id is null
+                            and not w.fresh
+                            and w.next_attempt_at <= f.now
+                            and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                        order by w.next_attempt_at, w.id
+                        limit (select pg_catalog.count(*) from mbus4_call1_asked k)
+                        for update skip locked
+                    ) as tids
+                from (
+                    select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
+                    from (
+                        select pg_catalog.clock_timestamp() as now,
+                            coalesce(
+                                pg_catalog.to_timestamp(
+                                    nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0
+                                ),
+                                '-infinity'
+                            ) as low
+                        offset 0
+                    ) n
+                    left join lateral (
+                        select w.next_attempt_at, w.id
+                        from mbus4.work_queue w
+                        where w.process_id is null and w.fresh and w.next_attempt_at >= n.low and w.next_attempt_at <= n.now
+                        order by w.next_attempt_at, w.id
+                        limit 1
+                    ) w on true
+                    offset 0
+                ) f
+                offset 0
+            ) r
+        )::tid[]
     )
 ),
 mbus4_call1_claimed as (
     update mbus4.work_queue w
-    set process_id = k.process_id
+    set process_id = k.process_id, fresh = false
     from mbus4_call1_chosen s
     join mbus4_call1_asked k on k.place = s.place
     where w.ctid = s.tid
@@ -89,18 +127,62 @@ begin
     commit;
     loop
         update mbus4.work_queue w
-        set process_id = mbus4_process
+        set process_id = mbus4_process, fresh = false
         where w.ctid = any(
-            array(
-                select w.ctid
-                from mbus4.work_queue w
-                where w.process_id is null
-                    and w.next_attempt_at <= (select pg_catalog.clock_timestamp())
-                    and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
-                order by w.next_attempt_at, w.id
-                limit 1
-                for update skip locked
-            )
+            (
+                select r.tids || array(
+                    select w.ctid
+                    from mbus4.work_queue w
+                    where w.process_id is null
+                        and w.fresh
+                        and w.next_attempt_at >= r.low
+                        and w.next_attempt_at <= r.now
+                        and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                    order by w.next_attempt_at, w.id
+                    limit greatest(1 - pg_catalog.cardinality(r.tids), 0)
+                    for update skip locked
+                )
+                from (
+                    select f.low, f.now,
+                        array(
+                            select w.ctid
+                            from mbus4.work_queue w
+                            where w.process_id is null
+                                and not w.fresh
+                                and w.next_attempt_at <= f.now
+                                and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                            order by w.next_attempt_at, w.id
+                            limit 1
+                            for update skip locked
+                        ) as tids
+                    from (
+                        select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
+                        from (
+                            select pg_catalog.clock_timestamp() as now,
+                                coalesce(
+                                    pg_catalog.to_timestamp(
+                                        nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0
+                                    ),
+                                    '-infinity'
+                                ) as low
+                            offset 0
+                        ) n
+                        left join lateral (
+                            select w.next_attempt_at, w.id
+                            from mbus4.work_queue w
+                            where w.process_id is null
+                                and w.fresh
+                                and w.next_attempt_at >= n.low
+                                and w.next_attempt_at <= n.now
+                                and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                            order by w.next_attempt_at, w.id
+                            limit 1
+                        ) w on true
+                        offset 0
+                    ) f
+                    offset 0
+                ) r
+            )::tid[]
         )
         returning w.* into mbus4_row;
         if not found then
@@ -167,18 +249,62 @@ begin
     commit;
     loop
         update mbus4.work_queue w
-        set process_id = mbus4_process
+        set process_id = mbus4_process, fresh = false
         where w.ctid = any(
-            array(
-                select w.ctid
-                from mbus4.work_queue w
-                where w.process_id is null
-                    and w.next_attempt_at <= (select pg_catalog.clock_timestamp())
-                    and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
-                order by w.next_attempt_at, w.id
-                limit 1
-                for update skip locked
-            )
+            (
+                select r.tids || array(
+                    select w.ctid
+                    from mbus4.work_queue w
+                    where w.process_id is null
+                        and w.fresh
+                        and w.next_attempt_at >= r.low
+                        and w.next_attempt_at <= r.now
+                        and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                    order by w.next_attempt_at, w.id
+                    limit greatest(1 - pg_catalog.cardinality(r.tids), 0)
+                    for update skip locked
+                )
+                from (
+                    select f.low, f.now,
+                        array(
+                            select w.ctid
+                            from mbus4.work_queue w
+                            where w.process_id is null
+                                and not w.fresh
+                                and w.next_attempt_at <= f.now
+                                and (w.next_attempt_at, w.id) < (f.first_at, f.first_id)
+                            order by w.next_attempt_at, w.id
+                            limit 1
+                            for update skip locked
+                        ) as tids
+                    from (
+                        select n.now, n.low, coalesce(w.next_attempt_at, 'infinity') as first_at, coalesce(w.id, 0) as first_id
+                        from (
+                            select pg_catalog.clock_timestamp() as now,
+                                coalesce(
+                                    pg_catalog.to_timestamp(
+                                        nullif(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0) / 1000000.0
+                                    ),
+                                    '-infinity'
+                                ) as low
+                            offset 0
+                        ) n
+                        left join lateral (
+                            select w.next_attempt_at, w.id
+                            from mbus4.work_queue w
+                            where w.process_id is null
+                                and w.fresh
+                                and w.next_attempt_at >= n.low
+                                and w.next_attempt_at <= n.now
+                                and (w.next_attempt_at, w.id) >= (mbus4_from_at, mbus4_from_id)
+                            order by w.next_attempt_at, w.id
+                            limit 1
+                        ) w on true
+                        offset 0
+                    ) f
+                    offset 0
+                ) r
+            )::tid[]
         )
         returning w.* into mbus4_row;
         if not found then
