@@ -172,7 +172,8 @@ func TestNotSentAgainUnnamed(t *testing.T) {
 	}{
 		"in a block": {[]pgproto3.FrontendMessage{&pgproto3.Query{String: "begin"}}, once, []string{"ParseComplete\n" + strings.Replace(refused, "y I", "y E", 1)}},
 		"behind other messages": {
-			nil, []pgproto3.FrontendMessage{parse, &pgproto3.Close{ObjectType: 'P'}, bind, execute, sync},
+			nil,
+			[]pgproto3.FrontendMessage{parse, &pgproto3.Close{ObjectType: 'P'}, bind, execute, sync},
 			[]string{"ParseComplete\nCloseComplete\n" + refused},
 		},
 		"flushed":      {nil, []pgproto3.FrontendMessage{parse, bind, execute, frontend.Flush(), sync}, []string{"ParseComplete\n" + refused}},
