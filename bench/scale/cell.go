@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -88,7 +89,7 @@ func (b *bench) wanted(s *state, m moment) []target {
 // state measures one state at a size, at all moments at which something is wanted of it.
 func (b *bench) state(ctx context.Context, s *state, n int, wanted func(m moment) []target) ([]*result, error) {
 	var all []*result
-	for _, ms := range [][]moment{{notAnalyzed, analyzed}, {analyzedEmpty, preparedEmpty}} {
+	for _, ms := range [][]moment{{notAnalyzed, analyzed}, {preparedEmpty, analyzedEmpty}} {
 		if !slices.ContainsFunc(ms, func(m moment) bool { return len(wanted(m)) > 0 }) {
 			continue
 		}
@@ -101,73 +102,97 @@ func (b *bench) state(ctx context.Context, s *state, n int, wanted func(m moment
 	return all, nil
 }
 
-// built builds a state once, and beside it a clean database, and measures it at the moments.
-func (b *bench) built(ctx context.Context, s *state, n int, at []moment, wanted func(m moment) []target) ([]*result, error) {
-	clean, err := openSite(ctx, b.stack, "clean")
-	if err != nil {
-		return nil, err
-	}
-	defer clean.drop(ctx)
+// built builds a state once and measures it at the moments, each beside a clean database of its own.
+func (b *bench) built(ctx context.Context, s *state, n int, at []moment, wanted func(m moment) []target) (all []*result, err error) {
 	then, err := openSite(ctx, b.stack, "state")
 	if err != nil {
 		return nil, err
 	}
 	defer then.drop(ctx)
-	var early [2]*crowd // sessions that know the databases as they were
+	var p *pair
 	if slices.Contains(at, preparedEmpty) {
 		if err := then.sql(ctx, "analyze"); err != nil {
 			return nil, err
 		}
-		for i, site := range []*site{clean, then} {
-			if early[i], err = newCrowd(ctx, site); err != nil {
-				return nil, err
-			}
-			defer early[i].close()
-			if err := early[i].prepare(ctx, wanted(preparedEmpty)); err != nil {
-				return nil, err
-			}
+		if p, err = b.pair(ctx, then, wanted(preparedEmpty)); err != nil {
+			return nil, err
 		}
+		defer p.close(ctx)
 	}
 	began := time.Now()
 	if err := s.build(ctx, then, n); err != nil {
 		return nil, fmt.Errorf("building: %w", err)
 	}
-	fmt.Fprintf(b.say, "%s: %d in %v\n", s.name, n, time.Since(began).Round(time.Millisecond))
-	var all []*result
+	fmt.Fprintf(b.say, "%s: %s in %v\n", s.name, thousands(n), time.Since(began).Round(time.Millisecond))
 	for _, m := range at {
 		if m == analyzed {
 			if err := then.sql(ctx, "analyze"); err != nil {
 				return all, err
 			}
 		}
-		crowds := early
 		if m != preparedEmpty {
-			for i, site := range []*site{clean, then} {
-				if crowds[i], err = newCrowd(ctx, site); err != nil {
-					return all, err
-				}
-				defer crowds[i].close()
+			if p, err = b.pair(ctx, then, nil); err != nil {
+				return all, err
 			}
 		}
 		for _, t := range wanted(m) {
 			r := &result{state: s, size: n, moment: m, target: t}
-			r.err = b.rounds(ctx, r, crowds[0], crowds[1])
+			r.err = b.rounds(ctx, r, p)
 			all = append(all, r)
 			b.tell(r)
 			if ctx.Err() != nil {
-				return all, ctx.Err()
+				break
 			}
+		}
+		p.close(ctx)
+		if ctx.Err() != nil {
+			return all, ctx.Err()
 		}
 	}
 	return all, nil
 }
 
+// pair is sessions of a clean database and of the one in a state.
+type pair struct {
+	clean, then *crowd
+}
+
+// pair makes a clean database, and opens sessions in both, which prepare what is given.
+func (b *bench) pair(ctx context.Context, then *site, early []target) (*pair, error) {
+	clean, err := openSite(ctx, b.stack, "clean")
+	if err != nil {
+		return nil, err
+	}
+	p := &pair{clean: &crowd{site: clean}, then: &crowd{site: then}}
+	for _, c := range []*crowd{p.clean, p.then} {
+		if err := errors.Join(c.open(ctx), c.prepare(ctx, early)); err != nil {
+			p.close(ctx)
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// close ends the sessions and removes the clean database. It may be called again.
+func (p *pair) close(ctx context.Context) {
+	if p.clean.members == nil {
+		return
+	}
+	p.clean.close()
+	p.then.close()
+	p.clean.site.drop(ctx)
+}
+
 // rounds has the two databases take turns.
-func (b *bench) rounds(ctx context.Context, r *result, clean, then *crowd) error {
+func (b *bench) rounds(ctx context.Context, r *result, p *pair) (err error) {
 	arms := []struct {
 		crowd *crowd
 		into  *[]sample
-	}{{clean, &r.clean}, {then, &r.then}}
+	}{{p.clean, &r.clean}, {p.then, &r.then}}
+	if err := errors.Join(p.clean.site.mark(ctx), p.then.site.mark(ctx)); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.clean.site.restore(ctx), p.then.site.restore(ctx)) }()
 	for round := range b.opt.rounds {
 		for i := range arms {
 			a := arms[(i+round)%2] // every second one the other way round, so that what drifts favours nobody

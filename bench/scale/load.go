@@ -36,26 +36,26 @@ type member struct {
 	prepared map[string]bool
 }
 
-func newCrowd(ctx context.Context, s *site) (*crowd, error) {
-	c := &crowd{site: s}
+// open opens the sessions.
+func (c *crowd) open(ctx context.Context) error {
 	for range clients {
-		conn, err := s.open(ctx, s.stack.Proxy)
+		conn, err := c.site.open(ctx, c.site.stack.Proxy)
 		if err == nil {
 			c.members = append(c.members, &member{conn, map[string]bool{}})
 			_, err = rig.Query(ctx, conn, fmt.Sprintf("set statement_timeout = %d", limit.Milliseconds()))
 		}
 		if err != nil {
-			c.close()
-			return nil, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 func (c *crowd) close() {
 	for _, m := range c.members {
 		rig.CloseConn(m.conn)
 	}
+	c.members = nil
 }
 
 // prepare has all sessions prepare and plan calls.

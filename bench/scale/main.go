@@ -69,8 +69,8 @@ func parseFlags(args []string) (options, error) {
 	var seconds float64
 	f := flag.NewFlagSet("bench-scale", flag.ContinueOnError)
 	f.Float64Var(&opt.size, "size", 1, "how much of each state: 1 all, 0.001 a `thousandth`")
-	f.Float64Var(&seconds, "seconds", 0.5, "length of one run, in `seconds`")
-	f.IntVar(&opt.rounds, "rounds", 3, "`number` of runs of each call in each of the two databases")
+	f.Float64Var(&seconds, "seconds", 0.25, "length of one run, in `seconds`")
+	f.IntVar(&opt.rounds, "rounds", 7, "`number` of runs of each call in each of the two databases")
 	f.IntVar(&opt.steep, "steepest", 6, "`number` of states to draw over their size")
 	f.StringVar(&only, "only", "", "`regexp` of state/moment/queue/call; prints only, unless -out is given")
 	f.StringVar(&opt.out, "out", "", "`file` to write, - for printing only (default "+defaultOut+")")
@@ -149,7 +149,7 @@ func startStack(ctx context.Context, tools rig.Tools, dir string, more map[strin
 	for k, v := range more {
 		settings[k] = v
 	}
-	stack, err := rig.Start(ctx, tools, rig.Options{Dir: dir, Databases: []string{"admin"}, Connections: 100, Settings: settings})
+	stack, err := rig.Start(ctx, tools, rig.Options{Dir: dir, Databases: []string{"admin"}, Connections: 400, Settings: settings})
 	if err != nil {
 		return nil, err
 	}

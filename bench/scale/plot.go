@@ -27,7 +27,7 @@ func (r *report) steepest() []*result {
 			out = append(out, low)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *result) int { return cmp.Compare(rig.Median(a.ratios()), rig.Median(b.ratios())) })
+	slices.SortStableFunc(out, func(a, b *result) int { return cmp.Compare(a.surely(), b.surely()) })
 	return out[:min(len(out), r.opt.steep)]
 }
 

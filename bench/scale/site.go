@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -29,6 +30,7 @@ type site struct {
 	direct *pgconn.PgConn // of the owner of the tables, past the proxy
 	calls  *pgconn.PgConn // through the proxy
 	held   []*pgconn.PgConn
+	built  string // id and time when it was as it should be, as SQL
 }
 
 // makeTemplate makes the database that sites are copies of.
@@ -40,10 +42,15 @@ func makeTemplate(ctx context.Context, stack *rig.Stack) error {
 	return err
 }
 
-// openSite makes a database.
-func openSite(ctx context.Context, stack *rig.Stack, name string) (*site, error) {
+// openSite makes a database, with settings for its sessions.
+func openSite(ctx context.Context, stack *rig.Stack, name string, settings ...string) (*site, error) {
 	s := &site{name: name, stack: stack}
 	_, err := rig.Exec(ctx, stack.Direct.DSN(), fmt.Sprintf("create database %s template %s", name, template))
+	for _, setting := range settings {
+		if err == nil {
+			_, err = rig.Exec(ctx, stack.Direct.DSN(), fmt.Sprintf("alter database %s set %s", name, setting))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +111,20 @@ func (s *site) hold(ctx context.Context, begin, text string) error {
 	s.held = append(s.held, conn)
 	_, err = rig.Query(ctx, conn, begin+"; "+text)
 	return err
+}
+
+// mark notes that the site is as it should be. Restore takes away what calls have left since then, but for dead rows.
+func (s *site) mark(ctx context.Context) (err error) {
+	s.built, err = rig.Query(ctx, s.direct, "select format('%s, timestamptz %L', nextval('mbus4.message_id'), clock_timestamp())")
+	return err
+}
+
+func (s *site) restore(ctx context.Context) error {
+	const those = "consumer_id = any(array(select id from mbus4.consumer))"
+	id, at, _ := strings.Cut(s.built, ", ")
+	return s.sql(ctx, "delete from mbus4.message where "+those+" and available_at between "+at+" and clock_timestamp() and id > "+id,
+		"delete from mbus4.message where "+those+" and available_at = 'infinity' and id > "+id,
+		"delete from mbus4.waiting where dep = 'gate' and id > "+id)
 }
 
 // holdSnapshot keeps what is there now from being vacuumed.

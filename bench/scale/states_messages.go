@@ -47,6 +47,7 @@ func parked(queue string, n int, iid, dep string) string {
 }
 
 func waitingStates() []*state {
+	circle := map[string]string{"waiting_in_circle": "all that wait"}
 	return []*state{
 		{
 			name: "waiting for one", about: "{n} messages wait for one iid", full: 200_000, small: 50_000, own: queueCalls,
@@ -55,13 +56,13 @@ func waitingStates() []*state {
 			},
 		},
 		{
-			name: "waiting for many", about: "{n} messages wait for as many iids", full: 1_000_000, small: 20_000, own: queueCalls,
+			name: "waiting for many", about: "{n} messages wait for as many iids", full: 1_000_000, small: 20_000, own: queueCalls, work: circle,
 			build: func(ctx context.Context, s *site, n int) error {
 				return s.sql(ctx, named(consumerOf("gate", "default"), n, "'g' || g"), parked(own, n, "null::text", "'g' || g"))
 			},
 		},
 		{
-			name: "chain", about: "a chain of {n} messages by consume_after", full: 50_000, small: 10_000, own: append([]string{"waiting_in_circle"}, queueCalls...),
+			name: "chain", about: "a chain of {n} messages by consume_after", full: 50_000, small: 10_000, own: queueCalls, work: circle,
 			build: func(ctx context.Context, s *site, n int) error {
 				return s.sql(ctx, parked(own, n, "'c' || g", "case g when 1 then 'gate' else 'c' || g - 1 end"))
 			},
@@ -94,7 +95,7 @@ func messageStates() []*state {
 			own: queueCalls, work: map[string]string{"post": "two copies", "post, iid": "two copies"},
 		},
 		{
-			name: "slow consumer dropped", about: "the same, after it was dropped", full: 3_000_000, small: 30_000, own: queueCalls,
+			name: "slow consumer dropped", about: "a consumer with a backlog of {n} was dropped a moment ago", full: 3_000_000, small: 30_000, own: queueCalls,
 			build: func(ctx context.Context, s *site, n int) error {
 				if err := slow(ctx, s, n); err != nil {
 					return err
