@@ -25,11 +25,23 @@ func newFindings() *findings {
 	return &findings{map[finding][]string{}, map[finding]string{}, map[string]int{}}
 }
 
-// smallTables have a number of rows that no state changes.
-var smallTables = []string{"service", "schema_version", "upgrade_lock"}
+// smallTables have a number of rows that no state changes, and sequences one.
+var smallTables = []string{"service", "schema_version", "upgrade_lock", "message_id", "semaphore_term"}
 
 // fewRows is how many a sort may read more than it returns.
 const fewRows = 100
+
+// worksFor are the states in which the own queue's calls have more to do, and so more to read.
+var worksFor = func() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range states() {
+		all[plainName(s.name)] = s.work["post"] != ""
+	}
+	return all
+}()
+
+// plainName is a state's name as it comes back from that of its database.
+func plainName(name string) string { return strings.ReplaceAll(name, ",", "") }
 
 // check holds a plan to what plans may do.
 func (f *findings) check(l logged) {
@@ -45,6 +57,9 @@ func (f *findings) check(l logged) {
 	case m != nil:
 		n, _ := strconv.Atoi(m[1])
 		at, _ := strconv.Atoi(m[2])
+		if moment(at) == moments {
+			return
+		}
 		s := statements()[n]
 		label, where, most = s.label, moment(at).String()+", "+m[3], max(s.pages, usualPages)
 	case l.who == serviceName:
@@ -63,7 +78,7 @@ func (f *findings) check(l logged) {
 	if l.jit {
 		add("JIT")
 	}
-	if pages := l.plan.Hit + l.plan.Read; pages > most {
+	if pages := l.plan.Hit + l.plan.Read; pages > most && !(worksFor[state] && strings.HasSuffix(label, " of own")) {
 		add("pages")
 	}
 	l.plan.walk(add)
@@ -103,9 +118,7 @@ type known struct {
 // report fails for findings that are not known, and for what is known but not found.
 func (f *findings) report(t *testing.T) {
 	t.Helper()
-	if len(f.count) != len(states())+1 {
-		t.Errorf("plans of %d states", len(f.count))
-	}
+	all := len(f.count) == len(states())+1 // else -run has chosen some
 	used := map[int]bool{}
 	keys := slices.SortedFunc(maps.Keys(f.all), func(a, b finding) int {
 		return strings.Compare(a.state+a.statement+a.what, b.state+b.statement+b.what)
@@ -115,11 +128,11 @@ func (f *findings) report(t *testing.T) {
 			return matches(k.state, key.state) && matches(k.statement, key.statement) && matches(k.what, key.what)
 		})
 		if used[i] = true; i < 0 {
-			t.Errorf("%s: %s: %s (%s)\n%s", key.state, key.statement, key.what, strings.Join(f.all[key], "; "), indent(f.plans[key]))
+			t.Errorf("%s: %s: %s (%s)\n%s", key.state, key.statement, key.what, strings.Join(f.all[key], "; "), f.shown(key))
 		}
 	}
 	for i, k := range knownFindings {
-		if !used[i] {
+		if all && !used[i] {
 			t.Errorf("%s is not found any more; take it off the list: %s", fmt.Sprint(k.state, ": ", k.statement, ": ", k.what), k.reason)
 		}
 	}
@@ -129,11 +142,12 @@ func matches(pattern, text string) bool {
 	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString(text)
 }
 
-func indent(text string) string {
+// shown is a plan, where it is asked for.
+func (f *findings) shown(key finding) string {
 	if !testing.Verbose() {
 		return ""
 	}
-	return text
+	return f.plans[key]
 }
 
 // knownFindings is what is not as it should be.

@@ -7,10 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/bench/internal/rig"
 )
@@ -19,29 +18,40 @@ import (
 // in each state, whatever ANALYZE saw of it, prepared and not. The plans are those that the server runs, told by auto_explain.
 func TestPlansInStates(t *testing.T) {
 	stack, log := planStack(t)
-	w := &watcher{t: t, stack: stack, log: log}
-	t.Run("states", func(t *testing.T) {
-		for _, s := range append(states(), clean) {
-			t.Run(s.name, func(t *testing.T) {
-				t.Parallel()
-				p := &planner{t: t, state: s, stack: stack, watcher: w}
-				p.run()
-			})
-		}
-	})
-	w.services()
+	work := make(chan *state)
 	found := newFindings()
-	for _, l := range w.plans() {
-		found.check(l)
+	var wg sync.WaitGroup
+	for range atOnce {
+		wg.Go(func() {
+			for s := range work {
+				t.Run(s.name, func(t *testing.T) {
+					p := &planner{state: s, stack: stack, log: log}
+					if err := p.run(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+	}
+	for _, s := range append(states(), clean) {
+		work <- s
+	}
+	close(work)
+	wg.Wait()
+	if err := (&reader{file: log}).read(found.check); err != nil {
+		t.Fatal(err)
 	}
 	found.report(t)
 }
+
+// atOnce is how many states are looked at at once: most of the time is for services to have their turns.
+const atOnce = 6
 
 // clean is the state of a database that nobody has used.
 var clean = &state{name: "clean", build: func(context.Context, *site, int) error { return nil }}
 
 // planStack starts a stack whose server logs the plans of all sessions that come to a database whose name begins with plans_,
-// and gives the folder of its log.
+// and gives its log.
 func planStack(t *testing.T) (*rig.Stack, string) {
 	t.Helper()
 	tools, err := rig.FindTools()
@@ -72,115 +82,139 @@ func planStack(t *testing.T) (*rig.Stack, string) {
 			t.Error(err)
 		}
 	})
-	return stack, log
+	return stack, filepath.Join(log, "plans.json")
 }
 
 // planner runs all statements in one state.
 type planner struct {
-	t       *testing.T
-	state   *state
-	stack   *rig.Stack
-	watcher *watcher
-	site    *site // the last one opened
+	state *state
+	stack *rig.Stack
+	log   string
 }
 
-func (p *planner) run() {
-	p.t.Helper()
-	ctx := p.t.Context()
-	p.open(ctx, "used")
-	p.sql(ctx, "analyze")
-	early := p.session(ctx)
-	p.prepare(ctx, early)
-	p.build(ctx)
-	p.early(ctx, early)
-	p.sql(ctx, "analyze")
-	p.all(ctx, p.session(ctx), analyzed)
-	p.watcher.built(p.site)
-	p.open(ctx, "raw")
-	p.build(ctx)
-	p.all(ctx, p.session(ctx), notAnalyzed)
-	p.watcher.built(p.site)
+func (p *planner) run(ctx context.Context) error {
+	return errors.Join(p.used(ctx), p.raw(ctx))
 }
 
-// open makes a database whose sessions log their plans. They compile what costs a fifth of what the server takes for dear enough by itself,
-// for the states are smaller.
-func (p *planner) open(ctx context.Context, kind string) {
-	p.t.Helper()
-	name := databasePrefix + strings.NewReplacer(" ", "_", ",", "").Replace(p.state.name) + "_" + kind
-	site, err := openSite(ctx, p.stack, name, "auto_explain.log_min_duration = 0", "jit_above_cost = 20000")
+// used is a database that was analyzed when it was empty, and is again.
+func (p *planner) used(ctx context.Context) error {
+	site, err := p.open(ctx, "used")
 	if err != nil {
-		p.t.Fatal(err)
+		return err
 	}
-	p.site = site
-}
-
-func (p *planner) sql(ctx context.Context, text string) {
-	p.t.Helper()
-	if err := p.site.sql(ctx, text); err != nil {
-		p.t.Fatal(err)
+	defer site.drop(context.WithoutCancel(ctx))
+	err = site.sql(ctx, "analyze")
+	if err == nil {
+		err = site.call(ctx, "set plan_cache_mode = force_generic_plan")
 	}
-}
-
-func (p *planner) build(ctx context.Context) {
-	p.t.Helper()
-	if err := errors.Join(p.site.sql(ctx, "set auto_explain.log_min_duration = -1"), p.site.call(ctx, "set auto_explain.log_min_duration = -1")); err != nil {
-		p.t.Fatal(err)
-	}
-	began := time.Now()
-	if err := p.state.build(ctx, p.site, p.state.small); err != nil {
-		p.t.Fatalf("building: %v", err)
-	}
-	p.t.Logf("%s: %d in %v", p.state.name, p.state.small, time.Since(began).Round(time.Millisecond))
-}
-
-func (p *planner) session(ctx context.Context) *pgconn.PgConn {
-	p.t.Helper()
-	conn, err := p.site.open(ctx, p.stack.Proxy)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() { rig.CloseConn(conn) })
-	p.ask(ctx, conn, "set plan_cache_mode = force_generic_plan")
-	return conn
-}
-
-func (p *planner) ask(ctx context.Context, conn *pgconn.PgConn, sql string) {
-	p.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	if _, err := rig.Query(ctx, conn, sql); err != nil {
-		p.t.Fatalf("%s: %v", sql, err)
-	}
-}
-
-// prepare has a session prepare and plan everything.
-func (p *planner) prepare(ctx context.Context, conn *pgconn.PgConn) {
-	p.t.Helper()
 	for i, s := range statements() {
-		p.ask(ctx, conn, fmt.Sprintf("prepare s%d as %s", i, s.sql))
-		p.ask(ctx, conn, fmt.Sprintf("begin; execute s%d; rollback", i))
+		if err == nil {
+			err = site.call(ctx, fmt.Sprintf("prepare s%d as %s", i, s.sql), fmt.Sprintf("begin; execute s%d; rollback", i))
+		}
 	}
-}
-
-// early runs each statement in a session that has prepared it before.
-func (p *planner) early(ctx context.Context, conn *pgconn.PgConn) {
-	p.t.Helper()
+	if err == nil {
+		err = p.build(ctx, site)
+	}
 	for i := range statements() {
-		p.ask(ctx, conn, fmt.Sprintf("set application_name = '%s'", who{i, preparedEmpty, "prepared"}))
-		p.ask(ctx, conn, fmt.Sprintf("begin; execute s%d; rollback", i))
+		if err == nil {
+			err = p.one(ctx, site, who{i, preparedEmpty, "prepared"}, fmt.Sprintf("execute s%d", i))
+		}
 	}
-	p.ask(ctx, conn, "reset application_name")
+	if err == nil {
+		err = site.sql(ctx, "analyze")
+	}
+	for i, s := range statements() {
+		if err == nil {
+			err = p.one(ctx, site, who{i, analyzed, "simple"}, s.sql)
+		}
+		if err == nil { // ANALYZE has made it plan anew
+			err = p.one(ctx, site, who{i, analyzed, "prepared"}, fmt.Sprintf("execute s%d", i))
+		}
+	}
+	if err == nil {
+		err = p.services(ctx, site)
+	}
+	return err
 }
 
-// all runs each statement, simple and prepared.
-func (p *planner) all(ctx context.Context, conn *pgconn.PgConn, m moment) {
-	p.t.Helper()
-	for i, s := range statements() {
-		p.ask(ctx, conn, fmt.Sprintf("set application_name = '%s'", who{i, m, "simple"}))
-		p.ask(ctx, conn, "begin; "+s.sql+"; rollback")
-		p.ask(ctx, conn, fmt.Sprintf("set application_name = '%s'", who{i, m, "prepared"}))
-		p.ask(ctx, conn, fmt.Sprintf("prepare s%d as %s", i, s.sql))
-		p.ask(ctx, conn, fmt.Sprintf("begin; execute s%d; rollback", i))
+// raw is a database that nobody has analyzed.
+func (p *planner) raw(ctx context.Context) error {
+	site, err := p.open(ctx, "raw")
+	if err != nil {
+		return err
 	}
-	p.ask(ctx, conn, "reset application_name")
+	defer site.drop(context.WithoutCancel(ctx))
+	err = p.build(ctx, site)
+	for i, s := range statements() {
+		if err == nil { // so that it has read the catalogs
+			err = p.one(ctx, site, who{i, moments, "first"}, s.sql)
+		}
+		if err == nil {
+			err = p.one(ctx, site, who{i, notAnalyzed, "simple"}, s.sql)
+		}
+	}
+	return err
+}
+
+// open makes a database of which the server logs the plans. Its sessions compile what costs a fifth of what the server takes for dear
+// enough by itself, for the states are smaller.
+func (p *planner) open(ctx context.Context, kind string) (*site, error) {
+	name := databasePrefix + strings.NewReplacer(" ", "_", ",", "").Replace(p.state.name) + "_" + kind
+	return openSite(ctx, p.stack, name, "auto_explain.log_min_duration = 0", "jit_above_cost = 20000")
+}
+
+func (p *planner) build(ctx context.Context, s *site) error {
+	const off, on = "set auto_explain.log_min_duration = -1", "set auto_explain.log_min_duration = 0"
+	return errors.Join(s.sql(ctx, off), s.call(ctx, off), p.state.build(ctx, s, p.state.small), s.call(ctx, on), s.call(ctx, "set statement_timeout = 20000"))
+}
+
+// one runs a statement under a name, and takes back what it does.
+func (p *planner) one(ctx context.Context, s *site, name who, sql string) error {
+	if s := statements()[name.statement]; p.state.work[s.label] != "" {
+		return nil // it reads what the state is made of
+	}
+	nested := "on"
+	if statements()[name.statement].alone {
+		nested = "off"
+	}
+	err := s.call(ctx, fmt.Sprintf("set application_name = '%s'; set auto_explain.log_nested_statements = %s", name, nested), "begin; "+sql+"; rollback")
+	if err != nil {
+		return fmt.Errorf("%s, %s: %w", statements()[name.statement].label, name.moment, err)
+	}
+	return nil
+}
+
+// services waits until each service has had a turn.
+func (p *planner) services(ctx context.Context, s *site) error {
+	deadline := time.Now().Add(servicesLimit)
+	seen := map[string]bool{}
+	log := &reader{file: p.log}
+	if err := log.skip(); err != nil {
+		return err
+	}
+	log.only = [][]byte{[]byte(`"dbname":"` + s.name + `"`), []byte(`"application_name":"` + serviceName + `"`)}
+	for len(seen) < len(turns) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("within %v only %v", servicesLimit, seen)
+		}
+		if err := s.call(ctx, "set application_name = ''; select mbus4.is_msg_exists('nowhere')"); err != nil { // the database stays in use
+			return err
+		}
+		err := log.read(func(l logged) {
+			for _, turn := range turns {
+				if strings.HasPrefix(strings.TrimSpace(l.text), turn) {
+					seen[turn] = true
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return nil
 }
