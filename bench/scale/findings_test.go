@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -16,13 +17,22 @@ type finding struct {
 }
 
 type findings struct {
+	mu    sync.Mutex
 	all   map[finding][]string // where
 	plans map[finding]string   // one of them
 	count map[string]int       // plans by state
 }
 
 func newFindings() *findings {
-	return &findings{map[finding][]string{}, map[finding]string{}, map[string]int{}}
+	return &findings{all: map[finding][]string{}, plans: map[finding]string{}, count: map[string]int{}}
+}
+
+func (f *findings) add(what finding, where string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.all[what], where) {
+		f.all[what] = append(f.all[what], where)
+	}
 }
 
 // smallTables have a number of rows that no state changes, and sequences one.
@@ -35,7 +45,9 @@ const fewRows = 100
 var worksFor = func() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range states() {
-		all[plainName(s.name)] = s.work["post"] != ""
+		for name := range s.work {
+			all[plainName(s.name)] = all[plainName(s.name)] || name != "waiting_in_circle"
+		}
 	}
 	return all
 }()
@@ -70,22 +82,21 @@ func (f *findings) check(l logged) {
 	f.count[state]++
 	add := func(what string) {
 		key := finding{state, label, what}
-		if !slices.Contains(f.all[key], where) {
-			f.all[key] = append(f.all[key], where)
-		}
+		f.add(key, where)
 		f.plans[key] = l.raw
 	}
 	if l.jit {
 		add("JIT")
 	}
-	if pages := l.plan.Hit + l.plan.Read; pages > most && !(worksFor[state] && strings.HasSuffix(label, " of own")) {
+	more := worksFor[state] && strings.HasSuffix(label, " of own")
+	if pages := l.plan.Hit + l.plan.Read; pages > most && !more {
 		add("pages")
 	}
 	l.plan.walk(add)
 }
 
-// servicePages is what a statement of a service may touch: it works in batches of a thousand.
-const servicePages = 15000
+// servicePages is what a statement of a service may touch: it works in batches of some thousand.
+const servicePages = 50000
 
 func (p *plan) walk(add func(what string)) {
 	if p.Type == "Seq Scan" && p.Schema == "" && p.Table != "" && !strings.HasPrefix(p.Table, "pg_") && !slices.Contains(smallTables, p.Table) {
@@ -149,6 +160,3 @@ func (f *findings) shown(key finding) string {
 	}
 	return f.plans[key]
 }
-
-// knownFindings is what is not as it should be.
-var knownFindings = []known{}

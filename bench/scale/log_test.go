@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -84,7 +85,7 @@ func (r *reader) read(each func(logged)) error {
 	lines := bufio.NewReaderSize(file, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil // what is being written is for the next time
 		}
 		if err != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"mbusproxy/bench/internal/rig"
 )
 
@@ -25,7 +27,7 @@ func TestPlansInStates(t *testing.T) {
 		wg.Go(func() {
 			for s := range work {
 				t.Run(s.name, func(t *testing.T) {
-					p := &planner{state: s, stack: stack, log: log}
+					p := &planner{state: s, stack: stack, log: log, late: found.add}
 					if err := p.run(t.Context()); err != nil {
 						t.Error(err)
 					}
@@ -90,6 +92,7 @@ type planner struct {
 	state *state
 	stack *rig.Stack
 	log   string
+	late  func(what finding, where string) // is told of a statement that takes too long
 }
 
 func (p *planner) run(ctx context.Context) error {
@@ -165,7 +168,7 @@ func (p *planner) open(ctx context.Context, kind string) (*site, error) {
 
 func (p *planner) build(ctx context.Context, s *site) error {
 	const off, on = "set auto_explain.log_min_duration = -1", "set auto_explain.log_min_duration = 0"
-	return errors.Join(s.sql(ctx, off), s.call(ctx, off), p.state.build(ctx, s, p.state.small), s.call(ctx, on), s.call(ctx, "set statement_timeout = 20000"))
+	return errors.Join(s.sql(ctx, off), s.call(ctx, off), p.state.build(ctx, s, p.state.small), s.call(ctx, on), s.call(ctx, "set statement_timeout = 5000"))
 }
 
 // one runs a statement under a name, and takes back what it does.
@@ -178,6 +181,11 @@ func (p *planner) one(ctx context.Context, s *site, name who, sql string) error 
 		nested = "off"
 	}
 	err := s.call(ctx, fmt.Sprintf("set application_name = '%s'; set auto_explain.log_nested_statements = %s", name, nested), "begin; "+sql+"; rollback")
+	var report *pgconn.PgError
+	if errors.As(err, &report) && report.Code == canceled {
+		p.late(finding{plainName(p.state.name), statements()[name.statement].label, "time"}, name.moment.String()+", "+name.form)
+		return s.call(ctx, "rollback")
+	}
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", statements()[name.statement].label, name.moment, err)
 	}

@@ -49,15 +49,15 @@ func consumerStates() []*state {
 			},
 		},
 		{
-			name: "selectors", about: "{n} consumers on a queue with distinct selectors, `key = 'constant'`", full: 1000, small: 150, own: queueCalls, work: asks,
+			name: "selectors", about: "{n} consumers on a queue with distinct selectors, `key = 'constant'`", full: 1000, small: 40, own: queueCalls, work: asks,
 			build: func(ctx context.Context, s *site, n int) error { return selecting(ctx, s, n, equal) },
 		},
 		{
-			name: "general selectors", about: "{n} consumers on a queue with distinct selectors of other kinds", full: 1000, small: 150, own: queueCalls, work: asks,
+			name: "general selectors", about: "{n} consumers on a queue with distinct selectors of other kinds", full: 1000, small: 40, own: queueCalls, work: asks,
 			build: func(ctx context.Context, s *site, n int) error { return selecting(ctx, s, n, general) },
 		},
 		{
-			name: "selectors dropped", about: "{n} consumers with distinct selectors have come and gone", full: 1000, small: 150, own: queueCalls,
+			name: "selectors dropped", about: "{n} consumers with distinct selectors have come and gone", full: 1000, small: 40, own: queueCalls,
 			build: func(ctx context.Context, s *site, n int) error {
 				if err := selecting(ctx, s, n, general); err != nil {
 					return err
@@ -72,9 +72,9 @@ func consumerStates() []*state {
 					fmt.Sprintf("select mbus4.create_trigger(case g when 1 then 'own' else 't' || g - 1 end, 't' || g) from generate_series(1, %d) g", n))
 			},
 		},
-		{name: "triggers", about: "{n} triggers on a queue", full: 200, small: 40, own: queueCalls, work: posts, build: triggers},
+		{name: "triggers", about: "{n} triggers on a queue", full: 200, small: 20, own: queueCalls, work: posts, build: triggers},
 		{
-			name: "triggers, odd statistics", about: "{n} triggers on a queue; analyzed when there were a hundred times as many consumers of others", full: 200, small: 40, own: queueCalls, work: posts,
+			name: "triggers, odd statistics", about: "{n} triggers on a queue; analyzed when there were a hundred times as many consumers of others", full: 200, small: 20, own: queueCalls, work: posts,
 			build: func(ctx context.Context, s *site, n int) error {
 				err := s.call(ctx, fmt.Sprintf("select mbus4.create_consumer('gate', 'c' || g) from generate_series(1, %d) g", 100*n))
 				if err == nil {
