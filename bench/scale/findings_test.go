@@ -69,7 +69,7 @@ func (f *findings) check(l logged) {
 	case m != nil:
 		n, _ := strconv.Atoi(m[1])
 		at, _ := strconv.Atoi(m[2])
-		if moment(at) == moments {
+		if m[3] == first {
 			return
 		}
 		s := statements()[n]
