@@ -60,6 +60,30 @@ type reader struct {
 	file string
 	at   int64
 	only [][]byte // what lines hold that are read
+	seen map[string]int
+}
+
+// alike is how many plans are looked at of what is run again and again in one statement of a client.
+const alike = 30
+
+// The fields of a line: the database stands before the message, the name of the application behind it.
+var (
+	head = regexp.MustCompile(`"dbname":"([^"]*)".*?Query Text(.{1,200})`)
+	tail = regexp.MustCompile(`"application_name":"(scale/[^"]*)"`)
+)
+
+// known tells whether so many plans like this have been seen that it says nothing new.
+func (r *reader) known(line []byte) bool {
+	first, last := head.FindSubmatch(line[:min(len(line), 2000)]), tail.FindSubmatch(line[max(0, len(line)-300):])
+	if first == nil || last == nil {
+		return false
+	}
+	if r.seen == nil {
+		r.seen = map[string]int{}
+	}
+	key := string(slices.Concat(first[1], first[2], last[1]))
+	r.seen[key]++
+	return r.seen[key] > alike
 }
 
 // skip leaves out what has been logged so far.
@@ -96,6 +120,9 @@ func (r *reader) read(each func(logged)) error {
 			slices.ContainsFunc(r.only, func(part []byte) bool { return !bytes.Contains(line, part) }) {
 			continue
 		}
+		if r.known(line) {
+			continue
+		}
 		l, err := readPlan(line)
 		if err != nil {
 			return err
@@ -109,6 +136,9 @@ func readPlan(text []byte) (logged, error) {
 		Database string `json:"dbname"`
 		Who      string `json:"application_name"`
 		Message  string `json:"message"`
+	}
+	if !bytes.Contains(text, []byte(`"application_name":"`+serviceName+`"`)) && !bytes.Contains(text, []byte(`"application_name":"scale/`)) {
+		return logged{}, nil
 	}
 	if err := json.Unmarshal(text, &line); err != nil {
 		return logged{}, fmt.Errorf("%w in %.200s", err, text)

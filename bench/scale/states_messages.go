@@ -50,7 +50,7 @@ func waitingStates() []*state {
 	circle := map[string]string{"waiting_in_circle": "all that wait"}
 	return []*state{
 		{
-			name: "waiting for one", about: "{n} messages wait for one iid", full: 200_000, small: 20_000, own: queueCalls,
+			name: "waiting for one", about: "{n} messages wait for one iid", full: 200_000, small: 20_000, own: queueCalls, work: circle,
 			build: func(ctx context.Context, s *site, n int) error {
 				return s.sql(ctx, parked(own, n, "null::text", "'gate'"))
 			},
