@@ -115,15 +115,15 @@ func (p *planner) used(ctx context.Context) error {
 	}
 	for i, s := range statements() {
 		if err == nil {
-			err = site.call(ctx, fmt.Sprintf("prepare s%d as %s", i, s.sql), fmt.Sprintf("begin; execute s%d; rollback", i))
+			err = site.call(ctx, s.prepare(i), "begin; "+s.execute(i)+"; rollback")
 		}
 	}
 	if err == nil {
 		err = p.build(ctx, site)
 	}
-	for i := range statements() {
+	for i, s := range statements() {
 		if err == nil {
-			err = p.one(ctx, site, who{i, preparedEmpty, "prepared"}, fmt.Sprintf("execute s%d", i))
+			err = p.one(ctx, site, who{i, preparedEmpty, "prepared"}, s.execute(i))
 		}
 	}
 	if err == nil {
@@ -131,10 +131,10 @@ func (p *planner) used(ctx context.Context) error {
 	}
 	for i, s := range statements() {
 		if err == nil {
-			err = p.one(ctx, site, who{i, analyzed, "simple"}, s.sql)
+			err = p.one(ctx, site, who{i, analyzed, "simple"}, s.text())
 		}
 		if err == nil { // ANALYZE has made it plan anew
-			err = p.one(ctx, site, who{i, analyzed, "prepared"}, fmt.Sprintf("execute s%d", i))
+			err = p.one(ctx, site, who{i, analyzed, "prepared"}, s.execute(i))
 		}
 	}
 	if err == nil {
@@ -153,10 +153,10 @@ func (p *planner) raw(ctx context.Context) error {
 	err = p.build(ctx, site)
 	for i, s := range statements() {
 		if err == nil { // so that it has read the catalogs
-			err = p.one(ctx, site, who{i, notAnalyzed, first}, s.sql)
+			err = p.one(ctx, site, who{i, notAnalyzed, first}, s.text())
 		}
 		if err == nil {
-			err = p.one(ctx, site, who{i, notAnalyzed, "simple"}, s.sql)
+			err = p.one(ctx, site, who{i, notAnalyzed, "simple"}, s.text())
 		}
 	}
 	return err

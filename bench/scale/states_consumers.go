@@ -53,7 +53,7 @@ func consumerStates() []*state {
 			build: func(ctx context.Context, s *site, n int) error { return selecting(ctx, s, n, equal) },
 		},
 		{
-			name: "general selectors", about: "{n} consumers on a queue with distinct selectors of other kinds", full: 1000, small: 40, own: queueCalls, work: asks,
+			name: "general selectors", about: "{n} consumers on a queue with distinct selectors of other kinds", full: 1000, small: 20, own: queueCalls, work: asks,
 			build: func(ctx context.Context, s *site, n int) error { return selecting(ctx, s, n, general) },
 		},
 		{
@@ -66,15 +66,15 @@ func consumerStates() []*state {
 			},
 		},
 		{
-			name: "triggers in a chain", about: "{n} triggers in a chain", full: 50, small: 20, own: queueCalls, work: posts,
+			name: "triggers in a chain", about: "{n} triggers in a chain", full: 50, small: 8, own: queueCalls, work: posts,
 			build: func(ctx context.Context, s *site, n int) error {
 				return s.call(ctx, fmt.Sprintf("select mbus4.create_queue('t' || g, 1) from generate_series(1, %d) g", n),
 					fmt.Sprintf("select mbus4.create_trigger(case g when 1 then 'own' else 't' || g - 1 end, 't' || g) from generate_series(1, %d) g", n))
 			},
 		},
-		{name: "triggers", about: "{n} triggers on a queue", full: 200, small: 20, own: queueCalls, work: posts, build: triggers},
+		{name: "triggers", about: "{n} triggers on a queue", full: 200, small: 10, own: queueCalls, work: posts, build: triggers},
 		{
-			name: "triggers, odd statistics", about: "{n} triggers on a queue; analyzed when there were a hundred times as many consumers of others", full: 200, small: 20, own: queueCalls, work: posts,
+			name: "triggers, odd statistics", about: "{n} triggers on a queue; analyzed when there were a hundred times as many consumers of others", full: 200, small: 10, own: queueCalls, work: posts,
 			build: func(ctx context.Context, s *site, n int) error {
 				err := s.call(ctx, fmt.Sprintf("select mbus4.create_consumer('gate', 'c' || g) from generate_series(1, %d) g", 100*n))
 				if err == nil {
