@@ -80,6 +80,11 @@ bench: ## measure against direct connections and pgbouncer; writes docs/bench.md
 	@scripts/setup.sh bench
 	go run ./bench
 
+.PHONY: bench-scale
+bench-scale: ## measure calls beside and in what others have left; writes docs/scale.md
+	@scripts/setup.sh bench
+	go run ./bench/scale
+
 .PHONY: lint
 lint: ## golangci-lint (installed on demand)
 	scripts/lint.sh run ./...

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 const printed = `pgbench (15.18 (Debian 15.18-0+deb12u1))
@@ -61,7 +63,7 @@ func TestRatios(t *testing.T) {
 		"proxy":     {{tps: 90}, {tps: 180}, {tps: 90}},
 		"pgbouncer": {{tps: 100}, {tps: 200}, {tps: 100}},
 	}}
-	if got := median(r.ratios("proxy", "pgbouncer")); got != 0.9 {
+	if got := rig.Median(r.ratios("proxy", "pgbouncer")); got != 0.9 {
 		t.Errorf("got %v", got)
 	}
 }
@@ -120,7 +122,7 @@ func TestReportMarksWhatWasMissedAndWhatIsInvalid(t *testing.T) {
 
 // Each target names a cell and two arms that the program has; else it would never be measured.
 func TestGoalsHaveCells(t *testing.T) {
-	b := &bench{stack: &stack{direct: path{name: "direct"}, bouncer: path{name: "pgbouncer", pid: 1}, proxy: path{name: "proxy", pid: 1}}}
+	b := &bench{stack: &rig.Stack{Direct: rig.Path{Name: "direct"}, Bouncer: rig.Path{Name: "pgbouncer", PID: 1}, Proxy: rig.Path{Name: "proxy", PID: 1}}}
 	arms := map[string][]string{}
 	for _, c := range b.cells() {
 		if arms[c.name] != nil {

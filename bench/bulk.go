@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // bulkQueries give much for one request. pgbench cannot run COPY, and libpq takes longer to read many rows than they take to come, so
@@ -28,10 +30,10 @@ func bulkName(what string, clients int) string { return fmt.Sprintf("bulk/%s/%d"
 const bulkWarmUp = 200 * time.Millisecond
 
 // bulk has clients run a query again and again.
-func (b *bench) bulk(ctx context.Context, p path, sql string, clients int) (sample, error) {
+func (b *bench) bulk(ctx context.Context, p rig.Path, sql string, clients int) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.opt.seconds)*time.Second+time.Minute)
 	defer cancel()
-	return p.timed(func() (sample, error) {
+	return timed(p, func() (sample, error) {
 		var s sample
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -48,21 +50,21 @@ func (b *bench) bulk(ctx context.Context, p path, sql string, clients int) (samp
 		}
 		wg.Wait()
 		if err := errors.Join(errs...); err != nil {
-			return s, fmt.Errorf("reading through %s: %w", p.name, err)
+			return s, fmt.Errorf("reading through %s: %w", p.Name, err)
 		}
 		return s, nil
 	})
 }
 
 // repeat runs a query for some time, after bulkWarmUp. The number is that of all runs.
-func repeat(ctx context.Context, p path, sql string, d time.Duration) (n int64, tps float64, err error) {
-	conn, err := pgconn.Connect(ctx, p.dsn())
+func repeat(ctx context.Context, p rig.Path, sql string, d time.Duration) (n int64, tps float64, err error) {
+	conn, err := pgconn.Connect(ctx, p.DSN())
 	if err != nil {
 		return 0, 0, fmt.Errorf("connecting: %w", err)
 	}
 	h, err := conn.Hijack()
 	if err != nil {
-		closeConn(conn)
+		rig.CloseConn(conn)
 		return 0, 0, err
 	}
 	defer func() { _ = h.Conn.Close() }()

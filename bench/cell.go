@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // arm is one of the ways compared in a cell.
@@ -74,12 +76,12 @@ func (b *bench) run(ctx context.Context, c *cell) *result {
 
 // tps is the median throughput of an arm.
 func (r *result) tps(arm string) float64 {
-	return median(r.each(arm, func(s sample) float64 { return s.tps }))
+	return rig.Median(r.each(arm, func(s sample) float64 { return s.tps }))
 }
 
 // cpu is the median of microseconds per transaction of the process in the middle.
 func (r *result) cpu(arm string) float64 {
-	return median(r.each(arm, func(s sample) float64 { return s.cpu }))
+	return rig.Median(r.each(arm, func(s sample) float64 { return s.cpu }))
 }
 
 func (r *result) each(arm string, f func(sample) float64) []float64 {

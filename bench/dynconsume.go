@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // dynSelector is true for every message: what is measured is the cost of evaluating it.
@@ -58,11 +60,11 @@ func (r *report) dynTable(b *strings.Builder) {
 			continue
 		}
 		rows = append(rows, append(row,
-			fmt.Sprintf("%.0f", c.tps("consume")), fmt.Sprintf("%.0f", c.tps("dyn_consume")), spread(c.ratios("dyn_consume", "consume"))))
+			fmt.Sprintf("%.0f", c.tps("consume")), fmt.Sprintf("%.0f", c.tps("dyn_consume")), rig.Spread(c.ratios("dyn_consume", "consume"))))
 	}
 	if len(rows) == 1 {
 		return
 	}
 	fmt.Fprintf(b, "## dyn_consume\n\nOne message at a time, 8 clients, both through the proxy, with a selector that every message meets:\n`%s`.\n\n", dynSelector)
-	table(b, 2, rows)
+	rig.Table(b, 2, rows)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 const (
@@ -41,11 +43,11 @@ func (b *bench) idle(ctx context.Context, dir string, r *report) (err error) {
 	}
 	fmt.Fprintf(b.say, "%-28s", "idle")
 	defer fmt.Fprintln(b.say)
-	b.stack, err = startStack(ctx, b.tools, filepath.Join(dir, "idle"), idleSessions+50, false)
+	b.stack, err = rig.Start(ctx, b.tools, rig.Options{Dir: filepath.Join(dir, "idle"), Databases: databases, Connections: idleSessions + 50})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.stack.stop()) }()
+	defer func() { err = errors.Join(err, b.stack.Stop()) }()
 	r.idle = b.measureIdle(ctx)
 	if r.idle.err != nil {
 		fmt.Fprintf(b.say, " FAILED: %v", r.idle.err)
@@ -57,15 +59,15 @@ func (b *bench) idle(ctx context.Context, dir string, r *report) (err error) {
 
 func (b *bench) measureIdle(ctx context.Context) *idleResult {
 	r := &idleResult{cpu: b.wanted(idleCPUName)}
-	p := b.stack.proxy
+	p := b.stack.Proxy
 	// The first sessions pay for what is made once.
-	if _, err := execSQL(ctx, p.dsn(), "select 1"); err != nil {
+	if _, err := rig.Exec(ctx, p.DSN(), "select 1"); err != nil {
 		return &idleResult{err: err}
 	}
 	var conns []*pgconn.PgConn
 	defer func() {
 		for _, c := range conns {
-			closeConn(c)
+			rig.CloseConn(c)
 		}
 	}()
 	steps := []func() error{
@@ -73,7 +75,7 @@ func (b *bench) measureIdle(ctx context.Context) *idleResult {
 		func() error { return b.cpuOf(ctx, r.cpu, &r.cpuNone) },
 		func() error {
 			for range idleSessions {
-				c, err := pgconn.Connect(ctx, p.dsn())
+				c, err := pgconn.Connect(ctx, p.DSN())
 				if err != nil {
 					return fmt.Errorf("opening session %d: %w", len(conns)+1, err)
 				}
@@ -84,7 +86,7 @@ func (b *bench) measureIdle(ctx context.Context) *idleResult {
 		func() error { return b.cpuOf(ctx, r.cpu, &r.cpuAll) },
 		func() error {
 			for _, c := range conns {
-				if _, err := query(ctx, c, "select repeat('x', 100000)"); err != nil {
+				if _, err := rig.Query(ctx, c, "select repeat('x', 100000)"); err != nil {
 					return err
 				}
 			}
@@ -106,7 +108,7 @@ func (b *bench) settle(ctx context.Context, kib *int64) error {
 		return err
 	}
 	var err error
-	*kib, err = residentKiB(b.stack.proxy.pid)
+	*kib, err = rig.ResidentKiB(b.stack.Proxy.PID)
 	return err
 }
 
@@ -115,14 +117,14 @@ func (b *bench) cpuOf(ctx context.Context, wanted bool, used *time.Duration) err
 	if !wanted {
 		return nil
 	}
-	before, err := cpuTime(b.stack.proxy.pid)
+	before, err := rig.CPUTime(b.stack.Proxy.PID)
 	if err != nil {
 		return err
 	}
 	if err := rest(ctx, cpuWindow); err != nil {
 		return err
 	}
-	after, err := cpuTime(b.stack.proxy.pid)
+	after, err := rig.CPUTime(b.stack.Proxy.PID)
 	*used = after - before
 	return err
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 const defaultOut = "docs/bench.md"
@@ -29,8 +31,8 @@ type options struct {
 // bench is one run of the program.
 type bench struct {
 	opt   options
-	tools tools
-	stack *stack
+	tools rig.Tools
+	stack *rig.Stack
 	say   io.Writer       // progress
 	forms map[string]form // chosen by a trial, by table and number of messages
 }
@@ -100,7 +102,7 @@ func parseFlags(args []string) (options, error) {
 
 // measure runs the cells and reports; false: a cell failed or is invalid.
 func measure(ctx context.Context, opt options) (ok bool, err error) {
-	t, err := findTools()
+	t, err := rig.FindTools()
 	if err != nil {
 		return false, err
 	}
@@ -113,11 +115,11 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 		return false, err
 	}
 	b := &bench{opt: opt, tools: t, say: os.Stderr, forms: map[string]form{}}
-	if b.tools.proxy, err = buildProxy(ctx, dir); err != nil {
+	if b.tools.Proxy, err = rig.BuildProxy(ctx, dir); err != nil {
 		return false, err
 	}
 	began := time.Now()
-	r := &report{opt: opt, began: began, machine: describeMachine(t)}
+	r := &report{opt: opt, began: began, machine: rig.DescribeMachine(t)}
 	if err := b.loaded(ctx, dir, r); err != nil {
 		return false, err
 	}
@@ -143,16 +145,16 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 
 // loaded runs the cells that measure throughput, all on one Postgres.
 func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
-	b.stack = &stack{} // for the names of the cells
+	b.stack = &rig.Stack{} // for the names of the cells
 	if !b.wanted(snapshotName) && !slices.ContainsFunc(b.cells(), func(c *cell) bool { return b.wanted(c.name) }) {
 		return nil
 	}
 	fmt.Fprintln(b.say, "starting Postgres, pgbouncer and mbusproxy")
-	b.stack, err = startStack(ctx, b.tools, filepath.Join(dir, "loaded"), 300, true)
+	b.stack, err = rig.Start(ctx, b.tools, rig.Options{Dir: filepath.Join(dir, "loaded"), Databases: databases, Connections: 300, Bouncer: true})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.stack.stop()) }()
+	defer func() { err = errors.Join(err, b.stack.Stop()) }()
 	if err := b.fixtures(ctx); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // scale is pgbench's: a million accounts, about 150 MB.
@@ -26,12 +28,12 @@ func tlsName(mode string) string { return "tls/" + mode + "/8" }
 // the same with TLS from the client to the one in the middle; and much data.
 func (b *bench) passCells() []*cell {
 	var cells []*cell
-	middle := []path{b.stack.bouncer, b.stack.proxy}
+	middle := []rig.Path{b.stack.Bouncer, b.stack.Proxy}
 	for _, mode := range protocols {
 		for _, clients := range passClients {
 			c := b.selectCell(passName(mode, clients), mode, clients, middle[0], middle[1])
 			if clients == 8 {
-				direct := b.selectCell("", mode, clients, b.stack.direct).arms[0]
+				direct := b.selectCell("", mode, clients, b.stack.Direct).arms[0]
 				direct.short = true
 				c.arms = append(c.arms, direct)
 			}
@@ -39,13 +41,13 @@ func (b *bench) passCells() []*cell {
 		}
 	}
 	for _, mode := range protocols {
-		cells = append(cells, b.selectCell(tlsName(mode), mode, 8, middle[0].withTLS(), middle[1].withTLS()))
+		cells = append(cells, b.selectCell(tlsName(mode), mode, 8, middle[0].WithTLS(), middle[1].WithTLS()))
 	}
 	for _, q := range bulkQueries {
 		for _, clients := range bulkClients {
 			c := &cell{name: bulkName(q.name, clients), many: true}
 			for _, p := range middle {
-				c.arms = append(c.arms, arm{name: p.name, run: func(ctx context.Context) (sample, error) {
+				c.arms = append(c.arms, arm{name: p.Name, run: func(ctx context.Context) (sample, error) {
 					return b.bulk(ctx, p, q.sql, clients)
 				}})
 			}
@@ -55,10 +57,10 @@ func (b *bench) passCells() []*cell {
 	return cells
 }
 
-func (b *bench) selectCell(name, mode string, clients int, paths ...path) *cell {
+func (b *bench) selectCell(name, mode string, clients int, paths ...rig.Path) *cell {
 	c := &cell{name: name, many: true}
 	for _, p := range paths {
-		c.arms = append(c.arms, arm{name: p.name, run: func(ctx context.Context) (sample, error) {
+		c.arms = append(c.arms, arm{name: p.Name, run: func(ctx context.Context) (sample, error) {
 			return b.pgbench(ctx, p, load{mode: mode, clients: clients, seconds: b.opt.seconds})
 		}})
 	}
@@ -68,17 +70,17 @@ func (b *bench) selectCell(name, mode string, clients int, paths ...path) *cell 
 // fixtures makes what the cells work on.
 func (b *bench) fixtures(ctx context.Context) error {
 	fmt.Fprintf(b.say, "filling pgbench's tables, scale %d\n", scale)
-	cmd := exec.CommandContext(ctx, b.tools.pgbench, "-i", "-q", "-s", strconv.Itoa(scale), b.stack.direct.dsn())
-	cmd.Env = cleanEnv()
+	cmd := exec.CommandContext(ctx, b.tools.Pgbench, "-i", "-q", "-s", strconv.Itoa(scale), b.stack.Direct.DSN())
+	cmd.Env = rig.CleanEnv()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("filling pgbench's tables: %w: %s", err, complaint(string(out)))
 	}
 	var errs []error
 	for _, database := range slices.Sorted(maps.Keys(ourFixtures)) {
-		_, err := execSQL(ctx, b.stack.proxy.to(database).dsn(), ourFixtures[database])
+		_, err := rig.Exec(ctx, b.stack.Proxy.To(database).DSN(), ourFixtures[database])
 		errs = append(errs, err)
 	}
-	_, err := execSQL(ctx, b.stack.direct.dsn(), handFixtures)
+	_, err := rig.Exec(ctx, b.stack.Direct.DSN(), handFixtures)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return fmt.Errorf("making queues and tables: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // load is what pgbench is to do.
@@ -36,7 +38,7 @@ type sample struct {
 }
 
 // pgbench runs a load through p.
-func (b *bench) pgbench(ctx context.Context, p path, l load) (sample, error) {
+func (b *bench) pgbench(ctx context.Context, p rig.Path, l load) (sample, error) {
 	args := []string{
 		"-n", "-M", l.mode, "-P", "1",
 		"-c", strconv.Itoa(l.clients), "-j", strconv.Itoa(min(2, l.clients)), "-T", strconv.Itoa(warmUp + l.seconds),
@@ -56,9 +58,9 @@ func (b *bench) pgbench(ctx context.Context, p path, l load) (sample, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(l.seconds)*time.Second+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, b.tools.pgbench, append(args, p.dsn())...)
-	cmd.Env = cleanEnv()
-	s, err := p.timed(func() (sample, error) {
+	cmd := exec.CommandContext(ctx, b.tools.Pgbench, append(args, p.DSN())...)
+	cmd.Env = rig.CleanEnv()
+	s, err := timed(p, func() (sample, error) {
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return sample{}, fmt.Errorf("%w: %s", err, complaint(string(out)))
@@ -66,17 +68,17 @@ func (b *bench) pgbench(ctx context.Context, p path, l load) (sample, error) {
 		return parseSample(string(out), l.seconds)
 	})
 	if err != nil {
-		return s, fmt.Errorf("pgbench through %s: %w", p.name, err)
+		return s, fmt.Errorf("pgbench through %s: %w", p.Name, err)
 	}
 	return s, nil
 }
 
 // timed adds the processor time of the process in the middle to what run gives.
-func (p path) timed(run func() (sample, error)) (sample, error) {
-	if p.pid == 0 {
+func timed(p rig.Path, run func() (sample, error)) (sample, error) {
+	if p.PID == 0 {
 		return run()
 	}
-	before, err := cpuTime(p.pid)
+	before, err := rig.CPUTime(p.PID)
 	if err != nil {
 		return sample{}, err
 	}
@@ -84,7 +86,7 @@ func (p path) timed(run func() (sample, error)) (sample, error) {
 	if err != nil {
 		return s, err
 	}
-	after, err := cpuTime(p.pid)
+	after, err := rig.CPUTime(p.PID)
 	s.cpu = float64((after - before).Nanoseconds()) / 1000 / float64(s.count)
 	return s, err
 }
@@ -138,7 +140,7 @@ func parseSample(out string, seconds int) (sample, error) {
 		return s, fmt.Errorf("it told of %d seconds, not %d", len(s.perSec), warmUp+seconds)
 	}
 	s.perSec = s.perSec[warmUp : warmUp+seconds]
-	s.tps = mean(s.perSec)
+	s.tps = rig.Mean(s.perSec)
 	if s.count == 0 || s.tps == 0 {
 		return s, errors.New("no transaction in the time given")
 	}

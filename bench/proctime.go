@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 const (
@@ -29,7 +31,7 @@ func (b *bench) cpuCells() []*cell {
 }
 
 func (b *bench) cpuCell(action, mode string) *cell {
-	served, forwarded := b.ours(plain), side{words: standIns, name: forwardedName, path: b.stack.proxy}
+	served, forwarded := b.ours(plain), side{words: standIns, name: forwardedName, path: b.stack.Proxy}
 	served.name = servedName
 	var rate float64
 	run := func(ctx context.Context, s side, rate float64, seconds int) (sample, error) {
@@ -72,7 +74,7 @@ func (r *report) cpuTable(b *strings.Builder) {
 			continue
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%.0f", c.tps(servedName)),
-			fmt.Sprintf("%.1f", c.cpu(forwardedName)), fmt.Sprintf("%.1f", c.cpu(servedName)), spread(c.cpuRatios(servedName, forwardedName))))
+			fmt.Sprintf("%.1f", c.cpu(forwardedName)), fmt.Sprintf("%.1f", c.cpu(servedName)), rig.Spread(c.cpuRatios(servedName, forwardedName))))
 	}
 	if len(rows) == 1 {
 		return
@@ -85,5 +87,5 @@ proxy knows nothing and which send the same back. Both at the same rate, %.1f of
 transaction depends on how busy the proxy is. The time of the proxy's services while a database is in use counts as served.
 
 `, cpuClients, cpuShare)
-	table(b, 2, rows)
+	rig.Table(b, 2, rows)
 }

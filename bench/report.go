@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // report collects what was measured.
 type report struct {
 	opt      options
-	machine  []property
+	machine  []rig.Property
 	began    time.Time
 	took     time.Duration
 	cells    []*result
@@ -42,19 +44,19 @@ func (r *report) markdown() string {
 	b.WriteString(preamble)
 	rows := [][]string{{"Machine", ""}}
 	for _, p := range r.machine {
-		rows = append(rows, []string{p.name, p.value})
+		rows = append(rows, []string{p.Name, p.Value})
 	}
 	rows = append(rows,
 		[]string{"Date", r.began.UTC().Format("2006-01-02 15:04 UTC") + ", took " + r.took.Round(time.Second).String()},
 		[]string{"Command", "`" + r.opt.command() + "`"})
-	table(&b, 2, rows)
+	rig.Table(&b, 2, rows)
 
 	b.WriteString("## Targets\n\n")
 	rows = [][]string{{"What", "Target", "Figure", "Reached?"}}
 	for _, t := range r.targets() {
 		rows = append(rows, []string{t.what, t.wanted, t.figure, t.state})
 	}
-	table(&b, 4, rows)
+	rig.Table(&b, 4, rows)
 
 	r.passTables(&b)
 	r.queueTable(&b, "post", "Post", "The hand-written statement inserts into\n"+
@@ -95,7 +97,7 @@ func (r *report) passTable(b *strings.Builder, group string, left int, title, te
 		}
 		rows = append(rows, append(row,
 			c.shown("direct"), c.shown("pgbouncer"), c.shown("proxy"),
-			spread(c.ratios("proxy", "pgbouncer")), spread(c.ratios("proxy", "direct")),
+			rig.Spread(c.ratios("proxy", "pgbouncer")), rig.Spread(c.ratios("proxy", "direct")),
 			fmt.Sprintf("%.1f", c.cpu("pgbouncer")), fmt.Sprintf("%.1f", c.cpu("proxy"))))
 	}
 	section(b, title, text, left, rows)
@@ -107,7 +109,7 @@ func section(b *strings.Builder, title, text string, left int, rows [][]string) 
 		return
 	}
 	fmt.Fprintf(b, "## %s\n\n%s\n\n", title, text)
-	table(b, left, rows)
+	rig.Table(b, left, rows)
 }
 
 // shown is the throughput of an arm, if it ran.
@@ -129,7 +131,7 @@ func (r *report) queueTable(b *strings.Builder, group, title, text string) {
 		batch := float64(c.samples[proxyName][0].batches)
 		rows = append(rows, append(row,
 			c.shown(handName), c.shown(bouncerName), c.shown(proxyName), fmt.Sprintf("%.0f", batch*c.tps(proxyName)),
-			spread(c.ratios(proxyName, bouncerName)), spread(c.ratios(proxyName, handName)),
+			rig.Spread(c.ratios(proxyName, bouncerName)), rig.Spread(c.ratios(proxyName, handName)),
 			fmt.Sprintf("%.1f", c.cpu(bouncerName)), fmt.Sprintf("%.1f", c.cpu(proxyName))))
 	}
 	section(b, title, text, 3, rows)
@@ -178,7 +180,7 @@ func (r *report) workloadTable(b *strings.Builder) {
 				}
 				rows = append(rows, append(row,
 					c.shown(handName), c.shown(bouncerName), c.shown(plainName), c.shown(proxyName),
-					spread(c.ratios(proxyName, bouncerName)), spread(c.ratios(proxyName, plainName)), fmt.Sprintf("%.1f", c.cpu(proxyName))))
+					rig.Spread(c.ratios(proxyName, bouncerName)), rig.Spread(c.ratios(proxyName, plainName)), fmt.Sprintf("%.1f", c.cpu(proxyName))))
 			}
 		}
 	}
@@ -201,12 +203,12 @@ func (r *report) snapshotTable(b *strings.Builder) {
 	for part := range snapshotParts {
 		rows = append(rows, []string{
 			fmt.Sprintf("%d to %d s", part*r.opt.seconds, (part+1)*r.opt.seconds),
-			fmt.Sprintf("%.0f", median(s.held[partKey("proxy", part)])), spread(s.ratio[partKey("proxy", part)]),
-			fmt.Sprintf("%.0f", median(s.held[partKey(handName, part)])), spread(s.ratio[partKey(handName, part)]),
+			fmt.Sprintf("%.0f", rig.Median(s.held[partKey("proxy", part)])), rig.Spread(s.ratio[partKey("proxy", part)]),
+			fmt.Sprintf("%.0f", rig.Median(s.held[partKey(handName, part)])), rig.Spread(s.ratio[partKey(handName, part)]),
 		})
 	}
-	table(b, 1, rows)
-	fmt.Fprintf(b, "On a clean table: %.0f through the proxy.\n\n", median(s.clean))
+	rig.Table(b, 1, rows)
+	fmt.Fprintf(b, "On a clean table: %.0f through the proxy.\n\n", rig.Median(s.clean))
 }
 
 func (r *report) idleTable(b *strings.Builder) {
@@ -226,7 +228,7 @@ func (r *report) idleTable(b *strings.Builder) {
 		{fmt.Sprintf("%d sessions", idleSessions), fmt.Sprint(i.fresh), perSession(i.fresh), cpuFigure(i.cpu, i.cpuAll)},
 		{"the same after a reply of 100 kB to each", fmt.Sprint(i.used), perSession(i.used), ""},
 	}
-	table(b, 1, rows)
+	rig.Table(b, 1, rows)
 }
 
 func cpuFigure(measured bool, d time.Duration) string {

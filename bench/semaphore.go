@@ -7,10 +7,13 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 const (
@@ -61,22 +64,22 @@ func (b *bench) semaphores(ctx context.Context, dir string, r *report) error {
 
 // onStack runs a part on a stack whose proxy makes a full pass over the semaphores every 5 s and logs it.
 func (b *bench) onStack(ctx context.Context, dir string, part func() error) (err error) {
-	b.stack, err = startStack(ctx, b.tools, dir, 100, false, "--log-level", "debug", "--semaphore-interval", "5s")
+	b.stack, err = rig.Start(ctx, b.tools, rig.Options{Dir: dir, Databases: databases, Connections: 100, Flags: []string{"--log-level", "debug", "--semaphore-interval", "5s"}})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.stack.stop()) }()
+	defer func() { err = errors.Join(err, b.stack.Stop()) }()
 	return part()
 }
 
 func semaphoreKey(waiting int) string { return fmt.Sprint("w", waiting) }
 
 func (b *bench) fillSemaphores(ctx context.Context) error {
-	conn, err := pgconn.Connect(ctx, b.stack.proxy.dsn())
+	conn, err := pgconn.Connect(ctx, b.stack.Proxy.DSN())
 	if err != nil {
 		return fmt.Errorf("filling semaphores: %w", err)
 	}
-	defer closeConn(conn)
+	defer rig.CloseConn(conn)
 	for _, n := range semaphoreWaiting {
 		key := semaphoreKey(n)
 		texts := []string{fmt.Sprintf("select mbus4.semaphore_get_or_create('%s')", key), fmt.Sprintf("select mbus4.semaphore_update('%s', %d, 0)", key, semaphoreSlots)}
@@ -84,12 +87,12 @@ func (b *bench) fillSemaphores(ctx context.Context) error {
 			texts = append(texts, fmt.Sprintf("select mbus4.semaphore_enqueue('%s', g, random()) from generate_series(%d, %d) g", key, from+1, min(from+fillChunk, n+semaphoreSlots)))
 		}
 		for _, text := range texts {
-			if _, err := query(ctx, conn, text); err != nil {
+			if _, err := rig.Query(ctx, conn, text); err != nil {
 				return err
 			}
 		}
 	}
-	_, err = execSQL(ctx, b.stack.direct.dsn(), "vacuum (analyze) mbus4.semaphore_task")
+	_, err = rig.Exec(ctx, b.stack.Direct.DSN(), "vacuum (analyze) mbus4.semaphore_task")
 	return err
 }
 
@@ -100,21 +103,21 @@ type grantTimer struct {
 }
 
 func (b *bench) grantTimer(ctx context.Context) (*grantTimer, error) {
-	client, err := pgconn.Connect(ctx, b.stack.proxy.dsn())
+	client, err := pgconn.Connect(ctx, b.stack.Proxy.DSN())
 	if err != nil {
 		return nil, fmt.Errorf("timing grants: %w", err)
 	}
-	direct, err := pgconn.Connect(ctx, b.stack.direct.dsn())
+	direct, err := pgconn.Connect(ctx, b.stack.Direct.DSN())
 	if err != nil {
-		closeConn(client)
+		rig.CloseConn(client)
 		return nil, fmt.Errorf("timing grants: %w", err)
 	}
 	return &grantTimer{client, direct}, nil
 }
 
 func (g *grantTimer) close() {
-	closeConn(g.client)
-	closeConn(g.direct)
+	rig.CloseConn(g.client)
+	rig.CloseConn(g.direct)
 }
 
 const runningOf = "from mbus4.semaphore_task t join mbus4.semaphore s on -t.semaphore_id = -s.id where s.key = '%s' and t.status in ('ACQUIRED', 'TRY_RELEASE')"
@@ -125,11 +128,11 @@ const eventThere = "select count(*) = 1 from mbus4.consume('semaphore_events')"
 
 // one times one grant, from the commit that makes room until a query gives true.
 func (g *grantTimer) one(ctx context.Context, key string, conn *pgconn.PgConn, granted string) (time.Duration, error) {
-	task, err := query(ctx, g.direct, fmt.Sprintf("select t.task_id "+runningOf+" limit 1", key))
+	task, err := rig.Query(ctx, g.direct, fmt.Sprintf("select t.task_id "+runningOf+" limit 1", key))
 	if err != nil {
 		return 0, err
 	}
-	_, err = query(ctx, g.client, fmt.Sprintf("begin; select mbus4.semaphore_release('%[1]s', '%[2]s'); select mbus4.semaphore_enqueue('%[1]s', '%[2]s', '%[3]v'); commit",
+	_, err = rig.Query(ctx, g.client, fmt.Sprintf("begin; select mbus4.semaphore_release('%[1]s', '%[2]s'); select mbus4.semaphore_enqueue('%[1]s', '%[2]s', '%[3]v'); commit",
 		key, task, rand.Float64()/2))
 	if err != nil {
 		return 0, err
@@ -140,13 +143,13 @@ func (g *grantTimer) one(ctx context.Context, key string, conn *pgconn.PgConn, g
 
 // drain consumes all events there are.
 func (g *grantTimer) drain(ctx context.Context) error {
-	_, err := query(ctx, g.client, "select count(*) from mbus4.consumen('semaphore_events', amt => 1000000)")
+	_, err := rig.Query(ctx, g.client, "select count(*) from mbus4.consumen('semaphore_events', amt => 1000000)")
 	return err
 }
 
 func until(ctx context.Context, began time.Time, conn *pgconn.PgConn, sql string) (time.Duration, error) {
 	for {
-		done, err := query(ctx, conn, sql)
+		done, err := rig.Query(ctx, conn, sql)
 		took := time.Since(began)
 		switch {
 		case err != nil:
@@ -169,11 +172,11 @@ func (b *bench) timeGrants(ctx context.Context, r *semaphoreResult) error {
 			return err
 		}
 	}
-	old, err := openSnapshot(ctx, b.stack.direct)
+	old, err := rig.OpenSnapshot(ctx, b.stack.Direct)
 	if err != nil {
 		return err
 	}
-	defer closeConn(old)
+	defer rig.CloseConn(old)
 	if err := b.churn(ctx); err != nil {
 		return err
 	}
@@ -218,7 +221,7 @@ func (b *bench) churn(ctx context.Context) error {
 			key := semaphoreKey(n)
 			text := fmt.Sprintf("begin; create temp table gone on commit drop as select t.task_id "+runningOf+"; "+
 				"select mbus4.semaphore_release('%[1]s', task_id) from gone; select mbus4.semaphore_enqueue('%[1]s', task_id, random() / 2) from gone; commit", key)
-			if _, err := query(ctx, g.client, text); err != nil {
+			if _, err := rig.Query(ctx, g.client, text); err != nil {
 				return err
 			}
 			if _, err := until(ctx, time.Now(), g.direct, fmt.Sprintf("select count(*) = %d "+runningOf, semaphoreSlots, key)); err != nil {
@@ -243,7 +246,7 @@ func (b *bench) timeMany(ctx context.Context, r *semaphoreResult) error {
 		fmt.Sprintf("select mbus4.semaphore_update('m' || n, 1, 1) from generate_series(1, %d) n", manySemaphores),
 		fmt.Sprintf("select mbus4.semaphore_enqueue('m' || (n %% %[1]d + 1), n, 0) from generate_series(1, 4 * %[1]d) n", manySemaphores),
 	} {
-		if _, err := query(ctx, g.client, text); err != nil {
+		if _, err := rig.Query(ctx, g.client, text); err != nil {
 			return err
 		}
 	}
@@ -251,7 +254,7 @@ func (b *bench) timeMany(ctx context.Context, r *semaphoreResult) error {
 		return err
 	}
 	release := "select mbus4.semaphore_release(s.key, t.task_id) from mbus4.semaphore_task t join mbus4.semaphore s on s.id = t.semaphore_id where t.status = 'ACQUIRED'"
-	if _, err := query(ctx, g.client, release); err != nil {
+	if _, err := rig.Query(ctx, g.client, release); err != nil {
 		return err
 	}
 	if r.burst, err = until(ctx, time.Now(), g.direct, all); err != nil {
@@ -308,14 +311,13 @@ var passLine = regexp.MustCompile(`semaphores passed over.*"number": (\d+), "too
 // readPasses finds in the proxy's log what full passes over the idle semaphores took. The database is kept
 // in use, but its semaphores rest.
 func (b *bench) readPasses(ctx context.Context, r *semaphoreResult) error {
-	log := b.stack.children[len(b.stack.children)-1].log
-	old := len(passLine.FindAllString(readText(log), -1))
+	old := len(passLine.FindAllString(b.stack.ProxyLog(), -1))
 	deadline := time.Now().Add(passWait)
 	for {
-		if _, err := execSQL(ctx, b.stack.proxy.dsn(), "select mbus4.is_msg_exists('x')"); err != nil {
+		if _, err := rig.Exec(ctx, b.stack.Proxy.DSN(), "select mbus4.is_msg_exists('x')"); err != nil {
 			return err
 		}
-		lines := passLine.FindAllStringSubmatch(readText(log), -1)
+		lines := passLine.FindAllStringSubmatch(b.stack.ProxyLog(), -1)
 		if len(lines) >= old+4 {
 			for _, line := range lines[old+1:] { // the first may have begun among the moves
 				seconds, err := time.ParseDuration(line[2] + "s")
@@ -330,10 +332,15 @@ func (b *bench) readPasses(ctx context.Context, r *semaphoreResult) error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("INVALID: too few passes in the proxy's log:\n%s", b.stack.children[len(b.stack.children)-1].lastWords())
+			return fmt.Errorf("INVALID: too few passes in the proxy's log:\n%s", lastLines(b.stack.ProxyLog()))
 		}
 		if err := rest(ctx, 500*time.Millisecond); err != nil {
 			return err
 		}
 	}
+}
+
+func lastLines(text string) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }

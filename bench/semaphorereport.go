@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // percentile is 0 for no values.
@@ -58,8 +60,8 @@ func (r *report) semaphoreTable(b *strings.Builder) {
 		}
 		rows = append(rows, row)
 	}
-	table(b, 1, rows)
-	table(b, 1, [][]string{
+	rig.Table(b, 1, rows)
+	rig.Table(b, 1, [][]string{
 		{fmt.Sprintf("%d semaphores, one slot each", manySemaphores), ""},
 		{fmt.Sprintf("grants a second, %d clients that each wait for theirs", manyClients), fmt.Sprintf("%.0f", s.rate)},
 		{"their latency, p50", tenths(percentile(s.many, 0.5))},

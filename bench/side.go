@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // Arms of queues.
@@ -19,25 +21,25 @@ const (
 type side struct {
 	words
 	name string
-	path path
+	path rig.Path
 }
 
 func (b *bench) ours(w *workload) side {
-	return side{name: proxyName, path: b.stack.proxy.to(w.ours.database), words: w.ours}
+	return side{name: proxyName, path: b.stack.Proxy.To(w.ours.database), words: w.ours}
 }
 
-func (b *bench) hand(w *workload, p path) side {
+func (b *bench) hand(w *workload, p rig.Path) side {
 	name := handName
-	if p.pid != 0 {
+	if p.PID != 0 {
 		name = bouncerName
 	}
-	return side{name: name, path: p.to(w.hand.database), words: w.hand}
+	return side{name: name, path: p.To(w.hand.database), words: w.hand}
 }
 
 // sides are those that are compared for a workload; its own is called proxy. What plain has been compared with by hand directly, or what
 // nothing would change by hand, is left out.
 func (b *bench) sides(w *workload) []side {
-	ours, bouncer := b.ours(w), b.hand(w, b.stack.bouncer)
+	ours, bouncer := b.ours(w), b.hand(w, b.stack.Bouncer)
 	base := b.ours(plain)
 	base.name = plainName
 	switch w {
@@ -46,19 +48,19 @@ func (b *bench) sides(w *workload) []side {
 	case busy:
 		return []side{base, ours}
 	}
-	return []side{b.hand(w, b.stack.direct), bouncer, ours}
+	return []side{b.hand(w, b.stack.Direct), bouncer, ours}
 }
 
 // direct is the way to the side's database around what is in the middle.
-func (b *bench) direct(s side) string { return b.stack.direct.to(s.database).dsn() }
+func (b *bench) direct(s side) string { return b.stack.Direct.To(s.database).DSN() }
 
 // refill leaves exactly n messages in a table without dead rows.
 func (b *bench) refill(ctx context.Context, s side, n int64) error {
-	if _, err := execSQL(ctx, b.direct(s), "truncate "+s.table); err != nil {
+	if _, err := rig.Exec(ctx, b.direct(s), "truncate "+s.table); err != nil {
 		return err
 	}
 	if s.residents != "" {
-		if _, err := execSQL(ctx, s.path.dsn(), s.residents); err != nil {
+		if _, err := rig.Exec(ctx, s.path.DSN(), s.residents); err != nil {
 			return fmt.Errorf("filling: %w", err)
 		}
 	}
@@ -66,7 +68,7 @@ func (b *bench) refill(ctx context.Context, s side, n int64) error {
 		return err
 	}
 	// A Query message of its own: VACUUM cannot run in the implicit transaction of several statements.
-	if _, err := execSQL(ctx, b.direct(s), "vacuum (analyze) "+s.table); err != nil {
+	if _, err := rig.Exec(ctx, b.direct(s), "vacuum (analyze) "+s.table); err != nil {
 		return err
 	}
 	return b.expect(ctx, s, n)
@@ -83,7 +85,7 @@ func (b *bench) add(ctx context.Context, s side, n int64) error {
 	for client := range clients {
 		wg.Go(func() {
 			for from := 1 + client*s.chunk; from <= n && errs[client] == nil; from += clients * s.chunk {
-				_, errs[client] = execSQL(ctx, s.path.dsn(), s.fill(from, min(from+s.chunk-1, n)))
+				_, errs[client] = rig.Exec(ctx, s.path.DSN(), s.fill(from, min(from+s.chunk-1, n)))
 			}
 		})
 	}
@@ -106,7 +108,7 @@ func (b *bench) expect(ctx context.Context, s side, n int64) error {
 	if s.copies == 0 {
 		return nil
 	}
-	rows, err := count(ctx, b.direct(s), "select count(*) from "+s.table)
+	rows, err := rig.Count(ctx, b.direct(s), "select count(*) from "+s.table)
 	if err == nil && rows != n*s.copies {
 		err = fmt.Errorf("INVALID: %d rows in %s where %d are due", rows, s.table, n*s.copies)
 	}
@@ -114,5 +116,5 @@ func (b *bench) expect(ctx context.Context, s side, n int64) error {
 }
 
 func (b *bench) left(ctx context.Context, s side) (int64, error) {
-	return count(ctx, b.direct(s), s.held)
+	return rig.Count(ctx, b.direct(s), s.held)
 }

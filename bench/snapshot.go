@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"mbusproxy/bench/internal/rig"
 )
 
 const (
@@ -31,7 +31,7 @@ func (b *bench) snapshot(ctx context.Context) *snapshotResult {
 	r := &snapshotResult{held: map[string][]float64{}, ratio: map[string][]float64{}}
 	fmt.Fprintf(b.say, "%-28s", snapshotName)
 	defer fmt.Fprintln(b.say)
-	ours, hand := b.ours(plain), b.hand(plain, b.stack.direct)
+	ours, hand := b.ours(plain), b.hand(plain, b.stack.Direct)
 	arms := []*consumer{
 		{side: hand, script: handFormOne.text(hand.words, 1), batch: 1, rate: firstRateOne},
 		{side: ours, script: ours.consume(1), batch: 1, rate: firstRateOne},
@@ -46,7 +46,7 @@ func (b *bench) snapshot(ctx context.Context) *snapshotResult {
 		}
 	}
 	for part := range snapshotParts {
-		fmt.Fprintf(b.say, "  %.2f", median(r.ratio[partKey("proxy", part)]))
+		fmt.Fprintf(b.say, "  %.2f", rig.Median(r.ratio[partKey("proxy", part)]))
 	}
 	return r
 }
@@ -62,12 +62,12 @@ func (b *bench) snapshotRound(ctx context.Context, r *snapshotResult, c *consume
 	if err := b.refill(ctx, c.side, deadRows); err != nil {
 		return err
 	}
-	old, err := openSnapshot(ctx, b.stack.direct)
+	old, err := rig.OpenSnapshot(ctx, b.stack.Direct)
 	if err != nil {
 		return err
 	}
-	defer closeConn(old)
-	if _, err := execSQL(ctx, b.stack.direct.dsn(), "delete from "+c.side.table); err != nil {
+	defer rig.CloseConn(old)
+	if _, err := rig.Exec(ctx, b.stack.Direct.DSN(), "delete from "+c.side.table); err != nil {
 		return err
 	}
 	seconds := snapshotParts * b.opt.seconds
@@ -91,22 +91,9 @@ func (b *bench) snapshotRound(ctx context.Context, r *snapshotResult, c *consume
 	}
 	for part := range snapshotParts {
 		key := partKey(c.side.name, part)
-		tps := mean(s.perSec[part*b.opt.seconds : (part+1)*b.opt.seconds])
+		tps := rig.Mean(s.perSec[part*b.opt.seconds : (part+1)*b.opt.seconds])
 		r.held[key] = append(r.held[key], tps)
 		r.ratio[key] = append(r.ratio[key], tps/clean.tps)
 	}
 	return nil
-}
-
-// openSnapshot begins a transaction that keeps seeing what there is now.
-func openSnapshot(ctx context.Context, p path) (*pgconn.PgConn, error) {
-	conn, err := pgconn.Connect(ctx, p.dsn())
-	if err != nil {
-		return nil, fmt.Errorf("holding a snapshot: %w", err)
-	}
-	if _, err := query(ctx, conn, "begin isolation level repeatable read; select count(*) from pg_class"); err != nil {
-		closeConn(conn)
-		return nil, err
-	}
-	return conn, nil
 }

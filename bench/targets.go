@@ -2,8 +2,9 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
+
+	"mbusproxy/bench/internal/rig"
 )
 
 // Targets of what is no ratio of two arms.
@@ -113,14 +114,14 @@ func (r *report) reached(g goal) target {
 			t.state = "**INVALID**"
 		case g.bound == processorAtMost:
 			ratios := c.cpuRatios(g.arm, g.base)
-			t.figure, t.state = spread(ratios), verdict(median(ratios) <= g.limit)
+			t.figure, t.state = rig.Spread(ratios), verdict(rig.Median(ratios) <= g.limit)
 		default:
 			ratios := c.ratios(g.arm, g.base)
-			low, _, enough := interval(ratios)
-			t.figure = spread(ratios)
+			low, _, enough := rig.Interval(ratios)
+			t.figure = rig.Spread(ratios)
 			switch {
 			case g.bound == throughput:
-				t.state = verdict(median(ratios) >= g.limit)
+				t.state = verdict(rig.Median(ratios) >= g.limit)
 			case enough:
 				t.state = verdict(low >= g.limit)
 			default:
@@ -149,23 +150,3 @@ func (r *report) idleTargets() []target {
 }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
-
-// table writes rows in Markdown; the first one is the head. Columns after the first `left` ones are
-// numbers.
-func table(b *strings.Builder, left int, rows [][]string) {
-	for i, row := range rows {
-		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
-		if i > 0 {
-			continue
-		}
-		for j := range row {
-			if j < left {
-				b.WriteString("|---")
-			} else {
-				b.WriteString("|--:")
-			}
-		}
-		b.WriteString("|\n")
-	}
-	b.WriteString("\n")
-}

@@ -17,6 +17,9 @@ const (
 	busyDatabase  = "busy" // has queues with selectors, dependencies and triggers
 )
 
+// databases are those of each stack; paths lead to the first.
+var databases = []string{plainDatabase, busyDatabase}
+
 // workload is one use of a queue, in the words of both sides.
 type workload struct {
 	name       string // "": plain

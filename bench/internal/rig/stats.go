@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 // confidence is that of the intervals.
 const confidence = 0.95
 
-// median is 0 for no values.
-func median(values []float64) float64 {
+// Median is 0 for no values.
+func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
@@ -20,11 +20,11 @@ func median(values []float64) float64 {
 	return v[len(v)/2]
 }
 
-// interval is the distribution-free confidence interval of the median, from order statistics: of n sorted values the k-th
+// Interval is the distribution-free confidence interval of the median, from order statistics: of n sorted values the k-th
 // lowest and the k-th highest, with the greatest k for which they enclose the median with the confidence wanted. Each value
 // lies below the median with probability 1/2, so that fails with probability 2·P(Binomial(n, 1/2) < k), whatever the
 // distribution is. It needs six values; for fewer it gives the extremes, and false.
-func interval(values []float64) (low, high float64, enough bool) {
+func Interval(values []float64) (low, high float64, enough bool) {
 	n := len(values)
 	if n == 0 {
 		return 0, 0, false
@@ -45,19 +45,20 @@ func interval(values []float64) (low, high float64, enough bool) {
 	return v[max(k-1, 0)], v[n-max(k, 1)], k > 0
 }
 
-// spread shows the median with its interval.
-func spread(v []float64) string {
+// Spread shows the median with its interval.
+func Spread(v []float64) string {
 	if len(v) == 0 {
 		return "-"
 	}
 	if len(v) == 1 {
 		return fmt.Sprintf("%.2f", v[0])
 	}
-	low, high, _ := interval(v)
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", median(v), low, high)
+	low, high, _ := Interval(v)
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", Median(v), low, high)
 }
 
-func mean(values []float64) float64 {
+// Mean is 0 for no values.
+func Mean(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -14,25 +14,26 @@ import (
 	"mbusproxy/internal/pgcluster"
 )
 
-// tools are the programs that a run needs.
-type tools struct {
-	postgres  pgcluster.Installation
-	pgbench   string
-	pgbouncer string
-	proxy     string // built for this run
+// Tools are the programs that a run needs.
+type Tools struct {
+	Postgres  pgcluster.Installation
+	Pgbench   string
+	Pgbouncer string
+	Proxy     string // built for this run
 }
 
-func findTools() (tools, error) {
-	var t tools
+// FindTools looks for all of them but the proxy.
+func FindTools() (Tools, error) {
+	var t Tools
 	var err error
-	if t.postgres, err = pgcluster.Find(); err != nil {
+	if t.Postgres, err = pgcluster.Find(); err != nil {
 		return t, err
 	}
 	var missing []string
-	if t.pgbench = find("pgbench", t.postgres.BinDir); t.pgbench == "" {
+	if t.Pgbench = find("pgbench", t.Postgres.BinDir); t.Pgbench == "" {
 		missing = append(missing, "pgbench")
 	}
-	if t.pgbouncer = find("pgbouncer", "/usr/sbin"); t.pgbouncer == "" {
+	if t.Pgbouncer = find("pgbouncer", "/usr/sbin"); t.Pgbouncer == "" {
 		missing = append(missing, "pgbouncer")
 	}
 	if missing != nil {
@@ -53,8 +54,8 @@ func find(name, dir string) string {
 	return path
 }
 
-// buildProxy builds the program as it is delivered: without the race detector.
-func buildProxy(ctx context.Context, dir string) (string, error) {
+// BuildProxy builds the program as it is delivered: without the race detector.
+func BuildProxy(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "mbusproxy")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "mbusproxy/cmd/mbusproxy")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -63,20 +64,21 @@ func buildProxy(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// property is one line of the machine's description.
-type property struct{ name, value string }
+// Property is one line of the machine's description.
+type Property struct{ Name, Value string }
 
-func describeMachine(t tools) []property {
-	return []property{
+// DescribeMachine says what the figures of a run depend on.
+func DescribeMachine(t Tools) []Property {
+	return []Property{
 		{"CPU", fmt.Sprintf("%s, %d cores", cpuModel(), runtime.NumCPU())},
 		{"Memory", memory()},
 		{"Kernel", strings.TrimSpace(readText("/proc/sys/kernel/ostype") + " " + readText("/proc/sys/kernel/osrelease"))},
 		{"System", firstMatch(readText("/etc/os-release"), `(?m)^PRETTY_NAME="(.*)"`)},
 		{"Load before the run", strings.Join(strings.Fields(readText("/proc/loadavg") + " ? ? ?")[:3], " ")},
-		{"Postgres", t.postgres.Version},
+		{"Postgres", t.Postgres.Version},
 		{"Postgres's settings", "defaults (so fsync and synchronous_commit on), but max_connections 300, max_wal_size 4GB, checkpoint_timeout 30min"},
-		{"pgbouncer", firstMatch(output(t.pgbouncer, "--version"), `(?m)^PgBouncer (\S+)`)},
-		{"pgbench", firstMatch(output(t.pgbench, "--version"), `(?m)^pgbench \(PostgreSQL\) (\S+)`)},
+		{"pgbouncer", firstMatch(output(t.Pgbouncer, "--version"), `(?m)^PgBouncer (\S+)`)},
+		{"pgbench", firstMatch(output(t.Pgbench, "--version"), `(?m)^pgbench \(PostgreSQL\) (\S+)`)},
 		{"mbusproxy", firstMatch(output("git", "rev-parse", "--short", "HEAD"), `(\S+)`) + ", " + runtime.Version()},
 	}
 }

@@ -1,10 +1,10 @@
-package main
+package rig
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/user"
@@ -18,111 +18,125 @@ import (
 
 const loopback = "127.0.0.1"
 
-// path is a way to a database.
-type path struct {
-	name     string // direct, pgbouncer or proxy
-	port     int
-	pid      int    // of the process in the middle; 0: none
-	database string // "": plainDatabase
+// Path is a way to a database.
+type Path struct {
+	Name     string // direct, pgbouncer or proxy
+	Port     int
+	PID      int // of the process in the middle; 0: none
+	Database string
 	tls      bool
 }
 
-func (p path) dsn() string {
+// DSN is the way as libpq writes it.
+func (p Path) DSN() string {
 	mode := "disable"
 	if p.tls {
 		mode = "require"
 	}
-	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s sslmode=%s", loopback, p.port, cmp.Or(p.database, plainDatabase), mode)
+	return fmt.Sprintf("host=%s port=%d user=postgres dbname=%s sslmode=%s", loopback, p.Port, p.Database, mode)
 }
 
-// to is the way to another database.
-func (p path) to(database string) path {
-	p.database = database
+// To is the way to another database.
+func (p Path) To(database string) Path {
+	p.Database = database
 	return p
 }
 
-// withTLS is the way with TLS from the client to the process in the middle.
-func (p path) withTLS() path {
+// WithTLS is the way with TLS from the client to the process in the middle.
+func (p Path) WithTLS() Path {
 	p.tls = true
 	return p
 }
 
-// stack is a Postgres with what stands before it.
-type stack struct {
+// Stack is a Postgres with what stands before it.
+type Stack struct {
+	Direct  Path
+	Bouncer Path // zero when started without
+	Proxy   Path
+
 	cluster  *pgcluster.Cluster
 	children []*child
+}
 
-	direct  path
-	bouncer path // zero when started without
-	proxy   path
+// Options say what to start.
+type Options struct {
+	Dir         string // is made; it goes with the folder around it
+	Databases   []string
+	Connections int
+	Bouncer     bool
+	Settings    map[string]string // of the server, besides those of all stacks
+	Flags       []string          // of the proxy, besides what it needs
 }
 
 // settings keep a checkpoint from falling into some arm's run; everything else that matters for
 // speed (fsync, synchronous_commit, shared_buffers, autovacuum) is Postgres's default. Temp would
-// turn the first two off. describeMachine tells of them.
-func settings(connections int) map[string]string {
-	return map[string]string{
+// turn the first two off. DescribeMachine tells of them.
+func settings(opt Options) map[string]string {
+	all := map[string]string{
 		"fsync":              "on",
 		"full_page_writes":   "on",
-		"max_connections":    strconv.Itoa(connections),
+		"max_connections":    strconv.Itoa(opt.Connections),
 		"max_wal_size":       "4GB",
 		"checkpoint_timeout": "30min",
 	}
+	maps.Copy(all, opt.Settings)
+	return all
 }
 
-// startStack starts everything; flags are further ones of the proxy. dir is made; it goes with the folder around it.
-func startStack(ctx context.Context, t tools, dir string, connections int, withBouncer bool, flags ...string) (s *stack, err error) {
-	if err := os.Mkdir(dir, 0o755); err != nil {
+// Start starts everything. The paths lead to the first of the databases.
+func Start(ctx context.Context, t Tools, opt Options) (s *Stack, err error) {
+	if err := os.Mkdir(opt.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	cluster, err := pgcluster.Temp(pgcluster.Config{Installation: t.postgres, Settings: settings(connections)})
+	cluster, err := pgcluster.Temp(pgcluster.Config{Installation: t.Postgres, Settings: settings(opt)})
 	if err != nil {
 		return nil, fmt.Errorf("starting Postgres: %w", err)
 	}
-	s = &stack{cluster: cluster, direct: path{name: "direct", port: cluster.Port()}}
+	s = &Stack{cluster: cluster, Direct: Path{Name: "direct", Port: cluster.Port(), Database: opt.Databases[0]}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.stop())
+			err = errors.Join(err, s.Stop())
 			s = nil
 		}
 	}()
-	for _, name := range []string{plainDatabase, busyDatabase} {
-		if _, err := execSQL(ctx, cluster.DSN("postgres"), "create database "+name); err != nil {
+	for _, name := range opt.Databases {
+		if _, err := Exec(ctx, cluster.DSN("postgres"), "create database "+name); err != nil {
 			return s, err
 		}
 	}
-	if withBouncer {
-		cert, key, err := writeCertificate(dir)
+	flags := opt.Flags
+	if opt.Bouncer {
+		cert, key, err := writeCertificate(opt.Dir)
 		if err != nil {
 			return s, err
 		}
 		flags = append(flags, "--tls-cert", cert, "--tls-key", key)
-		if s.bouncer, err = s.startBouncer(ctx, t, dir, cert, key); err != nil {
+		if s.Bouncer, err = s.startBouncer(ctx, t, opt.Dir, cert, key); err != nil {
 			return s, err
 		}
 	}
-	s.proxy, err = s.startProxy(ctx, t, dir, flags)
+	s.Proxy, err = s.startProxy(ctx, t, opt.Dir, flags)
 	return s, err
 }
 
-func (s *stack) startProxy(ctx context.Context, t tools, dir string, flags []string) (path, error) {
+func (s *Stack) startProxy(ctx context.Context, t Tools, dir string, flags []string) (Path, error) {
 	port, err := freePort()
 	if err != nil {
-		return path{}, err
+		return Path{}, err
 	}
 	args := append([]string{
 		"serve",
 		"--listen", net.JoinHostPort(loopback, strconv.Itoa(port)),
-		"--upstream", fmt.Sprintf("host=%s port=%d sslmode=disable", loopback, s.direct.port),
-		"--admin", s.cluster.DSN(plainDatabase),
+		"--upstream", fmt.Sprintf("host=%s port=%d sslmode=disable", loopback, s.Direct.Port),
+		"--admin", s.Direct.DSN(),
 		"--drain-timeout", "2s", "--log-level", "warn",
 	}, flags...)
-	c, err := startChild(dir, "mbusproxy", nil, t.proxy, args...)
+	c, err := startChild(dir, "mbusproxy", nil, t.Proxy, args...)
 	if err != nil {
-		return path{}, err
+		return Path{}, err
 	}
 	s.children = append(s.children, c)
-	p := path{name: "proxy", port: port, pid: c.pid}
+	p := Path{Name: "proxy", Port: port, PID: c.pid, Database: s.Direct.Database}
 	return p, waitFor(ctx, c, p)
 }
 
@@ -146,28 +160,28 @@ client_tls_key_file = %s
 `
 
 // startBouncer runs pgbouncer with as many server connections as clients may come.
-func (s *stack) startBouncer(ctx context.Context, t tools, dir, cert, key string) (path, error) {
+func (s *Stack) startBouncer(ctx context.Context, t Tools, dir, cert, key string) (Path, error) {
 	who, err := bouncerAccount()
 	if err != nil {
-		return path{}, err
+		return Path{}, err
 	}
 	port, err := freePort()
 	if err != nil {
-		return path{}, err
+		return Path{}, err
 	}
 	users, config := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
-	text := fmt.Sprintf(bouncerConfig, loopback, s.direct.port, loopback, port, users, 200, 100, cert, key)
+	text := fmt.Sprintf(bouncerConfig, loopback, s.Direct.Port, loopback, port, users, 200, 100, cert, key)
 	// Readable for whomever it runs as; there is no secret in them.
 	err = errors.Join(os.WriteFile(users, []byte("\"postgres\" \"\"\n"), 0o644), os.WriteFile(config, []byte(text), 0o644))
 	if err != nil {
-		return path{}, fmt.Errorf("configuring pgbouncer: %w", err)
+		return Path{}, fmt.Errorf("configuring pgbouncer: %w", err)
 	}
-	c, err := startChild(dir, "pgbouncer", who, t.pgbouncer, config)
+	c, err := startChild(dir, "pgbouncer", who, t.Pgbouncer, config)
 	if err != nil {
-		return path{}, err
+		return Path{}, err
 	}
 	s.children = append(s.children, c)
-	p := path{name: "pgbouncer", port: port, pid: c.pid}
+	p := Path{Name: "pgbouncer", Port: port, PID: c.pid, Database: s.Direct.Database}
 	return p, waitFor(ctx, c, p)
 }
 
@@ -191,11 +205,11 @@ func bouncerAccount() (*syscall.Credential, error) {
 }
 
 // waitFor waits until a query through p is answered.
-func waitFor(ctx context.Context, c *child, p path) error {
+func waitFor(ctx context.Context, c *child, p Path) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		_, err := execSQL(ctx, p.dsn(), "select 1")
+		_, err := Exec(ctx, p.DSN(), "select 1")
 		if err == nil {
 			return nil
 		}
@@ -206,8 +220,8 @@ func waitFor(ctx context.Context, c *child, p path) error {
 	}
 }
 
-// stop ends all processes, the server last.
-func (s *stack) stop() error {
+// Stop ends all processes, the server last.
+func (s *Stack) Stop() error {
 	var errs []error
 	for _, c := range s.children {
 		errs = append(errs, c.stop())
@@ -225,3 +239,6 @@ func freePort() (int, error) {
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
+
+// ProxyLog is what the proxy has said so far.
+func (s *Stack) ProxyLog() string { return readText(s.children[len(s.children)-1].log) }

@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"math/rand/v2"
@@ -11,8 +11,8 @@ func TestMedian(t *testing.T) {
 		values []float64
 		want   float64
 	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{3, 1, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}} {
-		if got := median(c.values); got != c.want {
-			t.Errorf("median(%v) = %v, want %v", c.values, got, c.want)
+		if got := Median(c.values); got != c.want {
+			t.Errorf("Median(%v) = %v, want %v", c.values, got, c.want)
 		}
 	}
 }
@@ -27,13 +27,13 @@ func TestInterval(t *testing.T) {
 		if n == 7 {
 			values = []float64{3, 1, 7, 2, 6, 5, 4}
 		}
-		low, high, enough := interval(values)
+		low, high, enough := Interval(values)
 		wantLow, wantHigh := float64(max(rank, 1)), float64(n+1-max(rank, 1))
 		if low != wantLow || high != wantHigh || enough != (rank > 0) {
 			t.Errorf("interval of 1 to %d: %v, %v, %v; want %v, %v, %v", n, low, high, enough, wantLow, wantHigh, rank > 0)
 		}
 	}
-	if low, high, enough := interval(nil); low != 0 || high != 0 || enough {
+	if low, high, enough := Interval(nil); low != 0 || high != 0 || enough {
 		t.Errorf("interval of nothing: %v, %v, %v", low, high, enough)
 	}
 }
@@ -52,7 +52,7 @@ func TestIntervalHoldsTheMedian(t *testing.T) {
 			for i := range values {
 				values[i] = draw()
 			}
-			if low, high, _ := interval(values); low <= 0.5 && 0.5 <= high {
+			if low, high, _ := Interval(values); low <= 0.5 && 0.5 <= high {
 				held++
 			}
 		}
@@ -66,8 +66,8 @@ func TestSpread(t *testing.T) {
 	values := []float64{1, 1, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20, 20, 20}
 	slices.Reverse(values)
 	for want, v := range map[string][]float64{"-": nil, "0.50": {0.5}, "8.00 (4.00 to 12.00)": values, "2.00 (1.00 to 3.00)": {3, 2, 1}} {
-		if got := spread(v); got != want {
-			t.Errorf("spread(%v) = %q, want %q", v, got, want)
+		if got := Spread(v); got != want {
+			t.Errorf("Spread(%v) = %q, want %q", v, got, want)
 		}
 	}
 }

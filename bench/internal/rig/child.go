@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func startChild(dir, name string, who *syscall.Credential, path string, args ...
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
-	cmd.Env = cleanEnv()
+	cmd.Env = CleanEnv()
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: who}
 	endWithUs(cmd.SysProcAttr)
@@ -92,8 +92,8 @@ func (c *child) lastWords() string {
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }
 
-// cleanEnv is our environment without what would redirect clients and servers.
-func cleanEnv() []string {
+// CleanEnv is our environment without what would redirect clients and servers.
+func CleanEnv() []string {
 	var env []string
 	for _, kv := range os.Environ() {
 		if !strings.HasPrefix(kv, "PG") && !strings.HasPrefix(kv, "MBUS_") {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package main
+package rig
 
 import (
 	"errors"
@@ -11,6 +11,6 @@ import (
 // endWithUs does nothing: only Linux can tell a child that its parent died.
 func endWithUs(*syscall.SysProcAttr) {}
 
-func cpuTime(int) (time.Duration, error) {
+func CPUTime(int) (time.Duration, error) {
 	return 0, errors.New("the processor time of other processes is read on Linux only")
 }
