@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -130,4 +132,29 @@ func (s *site) restore(ctx context.Context) error {
 // holdSnapshot keeps what is there now from being vacuumed.
 func (s *site) holdSnapshot(ctx context.Context) error {
 	return s.hold(ctx, "begin isolation level repeatable read", "select count(*) from pg_class")
+}
+
+// hintsRisen waits until the hints of both queues have passed what is there now.
+func (s *site) hintsRisen(ctx context.Context) error {
+	now, err := rig.Query(ctx, s.direct, "select (extract(epoch from clock_timestamp()) * 1000000)::bigint")
+	if err != nil {
+		return err
+	}
+	risen := fmt.Sprintf("select bool_and(coalesce(pg_sequence_last_value(('mbus4.hint_' || id %% 128)::regclass), 0) > %s) from mbus4.consumer where qname in ('%s', '%s')", now, own, other)
+	for deadline := time.Now().Add(time.Minute); ; {
+		if err := s.call(ctx, "select mbus4.is_msg_exists('nowhere')"); err != nil { // the database stays in use
+			return err
+		}
+		switch yes, err := rig.Query(ctx, s.direct, risen); {
+		case err != nil || yes == "t":
+			return err
+		case time.Now().After(deadline):
+			return errors.New("the hints have not risen within a minute")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }

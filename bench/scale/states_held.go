@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -20,10 +21,11 @@ func heldStates() []*state {
 					return err
 				}
 				texts := append(passed(own, n), passed(other, n)...)
-				return s.sql(ctx, append(texts,
+				err := s.sql(ctx, append(texts,
 					fmt.Sprintf("insert into mbus4.work_queue (payload) select '{}' from generate_series(1, %d)", n), "delete from mbus4.work_queue",
 					fmt.Sprintf("insert into mbus4.semaphore_task (semaphore_id, task_id, priority) select s.id, -g, 1 from mbus4.semaphore s, generate_series(1, %d) g", n),
 					"delete from mbus4.semaphore_task")...)
+				return errors.Join(err, s.hintsRisen(ctx))
 			},
 		},
 		{
