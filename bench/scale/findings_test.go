@@ -143,7 +143,7 @@ func (f *findings) report(t *testing.T) {
 		}
 	}
 	for i, k := range knownFindings {
-		if all && !used[i] {
+		if all && !used[i] && !strings.HasSuffix(k.reason, notAlways) {
 			t.Errorf("%s is not found any more; take it off the list: %s", fmt.Sprint(k.state, ": ", k.statement, ": ", k.what), k.reason)
 		}
 	}

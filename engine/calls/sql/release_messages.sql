@@ -1,5 +1,10 @@
+-- The array is for the index: see complete_message.sql.
 {{.Call}}_released as (
-    update mbus4.work_queue w set process_id = null from {{.Call}}_args a where w.process_id = a.process_id returning a.n
+    update mbus4.work_queue w
+    set process_id = null
+    from {{.Call}}_args a
+    where w.process_id = any(array(select p.process_id from {{.Call}}_args p)) and w.process_id = a.process_id
+    returning a.n
 ),
 {{.Call}} as (
     select a.n, pg_catalog.count(u.n) as release_messages

@@ -164,10 +164,9 @@ mbus4_call1_checked as materialized (
     left join mbus4.semaphore s on s.key = a.key
 ),
 mbus4_call1_released as (
-    delete from mbus4.semaphore_task t using (
-        select v.id, v.task_id from mbus4_call1_checked v where v.ok is null group by v.id, v.task_id
-    ) v
-    where t.semaphore_id = v.id and t.task_id = v.task_id
+    delete from mbus4.semaphore_task t
+    where t.semaphore_id = (select v.id from mbus4_call1_checked v where v.ok is null)
+        and t.task_id = (select v.task_id from mbus4_call1_checked v where v.ok is null)
     returning t.semaphore_id, t.task_id, t.status
 ),
 mbus4_call1_told as (

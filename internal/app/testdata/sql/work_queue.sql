@@ -87,7 +87,7 @@ from (select (m.r).* from (select "get_next_message" as r from mbus4_call1) m) a
 select mbus4.complete_message(7)
 ----
 with mbus4_call1_args(n, "message_id") as (select 1::bigint, (7)::bigint),
-mbus4_call1_completed as (delete from mbus4.work_queue w using mbus4_call1_args a where w.id = a.message_id),
+mbus4_call1_completed as (delete from mbus4.work_queue w where w.id = any(array(select a.message_id from mbus4_call1_args a))),
 mbus4_call1 as (select a.n, ''::void as complete_message from mbus4_call1_args a)
 select (select "complete_message" as "complete_message" from mbus4_call1)
 
@@ -95,7 +95,11 @@ select mbus4.release_messages(7)
 ----
 with mbus4_call1_args(n, "process_id") as (select 1::bigint, (7)::integer),
 mbus4_call1_released as (
-    update mbus4.work_queue w set process_id = null from mbus4_call1_args a where w.process_id = a.process_id returning a.n
+    update mbus4.work_queue w
+    set process_id = null
+    from mbus4_call1_args a
+    where w.process_id = any(array(select p.process_id from mbus4_call1_args p)) and w.process_id = a.process_id
+    returning a.n
 ),
 mbus4_call1 as (
     select a.n, pg_catalog.count(u.n) as release_messages
