@@ -17,7 +17,7 @@ import (
 const (
 	databasePrefix = "plans_"
 	serviceName    = "mbusproxy" // how the sessions of the services call themselves
-	servicesLimit  = 30 * time.Second
+	servicesLimit  = 2 * time.Minute
 )
 
 // who names a statement in the server's log.

@@ -46,6 +46,9 @@ func SQL(ctx context.Context, conn *pgx.Conn) (string, error) {
 		if s.version <= in.version {
 			continue
 		}
+		if in.version == 0 {
+			s = s.inNewSchema()
+		}
 		text, err := expand(s.name, s.text, in.hstoreSchema)
 		if err != nil {
 			return "", err

@@ -103,6 +103,14 @@ func readStep(file, text string, before step) (step, error) {
 	return s, nil
 }
 
+// inNewSchema is the step where the schema is being made: nobody writes there, and an index is built as any other.
+func (s step) inNewSchema() step {
+	if s.index != "" {
+		s.text, s.index = strings.Replace(s.text, "concurrently ", "", 1), ""
+	}
+	return s
+}
+
 // templateData is what steps and grants may refer to.
 type templateData struct {
 	Hstore string // quoted

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -106,8 +105,8 @@ func (u *upgrade) step(ctx context.Context, s step, event Event, begun time.Time
 	if u.in.version < oldestServed {
 		patience = 0 // nothing works without
 	}
-	if s.index != "" && u.res.Before == 0 { // in a schema that is being made nobody writes
-		s.text, s.index = strings.Replace(s.text, "concurrently ", "", 1), ""
+	if u.res.Before == 0 {
+		s = s.inNewSchema()
 	}
 	if s.index != "" && patience > 0 {
 		return errLeft // it may take hours

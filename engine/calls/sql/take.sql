@@ -9,7 +9,7 @@
 {{.Call}}_taken_by_place as (
     delete from mbus4.message m
     using {{.Call}}_args a
-    cross join lateral mbus4.place_of_iid(a.msgid) p
+    cross join lateral mbus4.places_of_iid(a.msgid) p
     join mbus4.consumer c on c.qname = p.queue
     where m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id and m.iid is null and {{template "unexpired" .With "Row" "m"}}
     returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid,

@@ -14,7 +14,7 @@
 {{.Call}}_taken_by_place as (
     delete from mbus4.message m
     using {{.Call}}_consumer k
-    cross join lateral mbus4.place_of_iid(k.msgid) p
+    cross join lateral mbus4.places_of_iid(k.msgid) p
     where k.queue = p.queue
       and m.consumer_id = k.id and m.available_at = p.available_at and m.id = p.id and m.iid is null and {{template "unexpired" .With "Row" "m"}}
     returning k.n, m.id, m.consumer_id, m.available_at, m.added, k.msgid as iid,

@@ -1,8 +1,8 @@
 -- What looks messages up by their iids does so with plans that stay in the session, or becomes part of the query that asks: the body of a
--- function in SQL that is neither is parsed and planned each time.
+-- function in SQL that is neither is parsed and planned each time. All have names of their own: statements under way fail where a function is
+-- dropped, or gets another language. What the baseline has for them older programs use.
 
-drop function mbus4.place_of_iid(text);
-create function mbus4.place_of_iid(iid text, out queue text, out available_at timestamptz, out id bigint) returns setof record
+create or replace function mbus4.places_of_iid(iid text, out queue text, out available_at timestamptz, out id bigint) returns setof record
 language sql stable parallel safe rows 1
 as $$
     select pg_catalog.left(iid, -(pg_catalog.length(n) + 2 + pg_catalog.length(pg_catalog.current_database()))),
@@ -13,7 +13,8 @@ as $$
         = '.' || pg_catalog.current_database() || '.' || n
 $$;
 
-create or replace function mbus4.any_undelivered(iids text[]) returns boolean
+-- As any_undelivered.
+create or replace function mbus4.awaits_delivery(iids text[]) returns boolean
 language plpgsql stable parallel safe
 as $$
 declare
@@ -28,7 +29,7 @@ begin
         end if;
         if mbus4_iid ~ '[.][1-9][0-9]{16,33}$' then -- it may say where the message stands; by itself, for what is not reached is not set up
             if exists (
-                    select from mbus4.place_of_iid(mbus4_iid) p
+                    select from mbus4.places_of_iid(mbus4_iid) p
                     join mbus4.consumer c on c.qname = p.queue
                     join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
                     where m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)) then
@@ -40,8 +41,8 @@ begin
 end
 $$;
 
--- As in the baseline but for the language.
-create or replace function mbus4.forward(queue text, t mbus4.qt_model, headers {{.Hstore}}.hstore, delayed_until timestamptz, expires timestamptz, after text[])
+-- As forward.
+create or replace function mbus4.copy_along_triggers(queue text, t mbus4.qt_model, headers {{.Hstore}}.hstore, delayed_until timestamptz, expires timestamptz, after text[])
 returns bigint
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan set jit = off
@@ -75,7 +76,7 @@ begin
         select w.queue, w.id, w.added,
                case when w.queue = 'dmq' then w.added else greatest($4, w.added) end as at,
                case when w.queue <> 'dmq' and pg_catalog.cardinality($6) > 0 then $6 end as after,
-               w.queue <> 'dmq' and mbus4.any_undelivered($6) as parked
+               w.queue <> 'dmq' and mbus4.awaits_delivery($6) as parked
         from way w
     ), stored as (
         insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
@@ -101,4 +102,51 @@ begin
     select pg_catalog.count(*) into mbus4_copies from stored;
     return mbus4_copies;
 end
+$$;
+
+-- As they were, but for the functions that they call.
+create or replace function mbus4.undelivered(iid text) returns setof mbus4.message
+language sql stable parallel safe rows 2
+as $$
+    select m.*
+    from mbus4.message m
+    where m.iid = $1
+      and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+      and exists (select from mbus4.consumer c where c.id = m.consumer_id)
+    union all
+    select m.*
+    from mbus4.places_of_iid($1) p
+    join mbus4.consumer c on c.qname = p.queue
+    join mbus4.message m on m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id
+    where m.iid is null and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+$$;
+
+create or replace function mbus4.wakeable(iids text[]) returns tid[]
+language sql volatile
+as $$
+    select array(
+        select m.ctid
+        from mbus4.message m
+        where m.ctid = any(array(
+                select w.tid
+                from pg_catalog.unnest($1) d (iid)
+                cross join lateral (
+                    select g.consumer_id, g.id
+                    from mbus4.waiting g
+                    where g.dep = d.iid
+                    order by g.consumer_id, g.id
+                    limit 100
+                ) g
+                cross join lateral (
+                    select m.ctid as tid, m.after
+                    from mbus4.message m
+                    where m.consumer_id = g.consumer_id and m.available_at = 'infinity' and m.id = g.id
+                    order by m.consumer_id, m.available_at, m.id
+                    limit 1
+                ) w
+                where w.after is not null and not mbus4.awaits_delivery(w.after)
+                limit 100
+            ))
+          and m.available_at = 'infinity' and m.after is not null
+        for update skip locked)
 $$;

@@ -30,7 +30,7 @@ declare
 begin
     if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then
         mbus4_after := mbus4_wanted;
-        mbus4_parked := mbus4.any_undelivered(mbus4_after);
+        mbus4_parked := mbus4.awaits_delivery(mbus4_after);
     end if;
     if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then
         mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3;
@@ -52,7 +52,7 @@ begin
                 from pg_catalog.unnest(mbus4_ids) s (consumer_id)
                 where (
                     select 1
-                    from mbus4.place_of_iid($5) i
+                    from mbus4.places_of_iid($5) i
                     join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id
                     where i.queue = $2 and o.iid is null
                     for key share of o) is null

@@ -58,7 +58,7 @@ begin
         mbus4_ids := pg_catalog.array_cat(mbus4_ids, mbus4_more);
     end if;
     if mbus4_routed then
-        perform mbus4.forward($2, mbus4_message, $8, $6, $7, $11);
+        perform mbus4.copy_along_triggers($2, mbus4_message, $8, $6, $7, $11);
     end if;
     return mbus4_ids;
 end

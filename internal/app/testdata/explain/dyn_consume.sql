@@ -54,7 +54,7 @@ mbus4_call1_taken as (
                     and (
                         case
                             when x.expires <= k.now and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
                             else 0
                         end
                     ) is not null

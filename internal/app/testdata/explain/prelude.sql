@@ -82,7 +82,7 @@ begin
                         and (
                             case
                                 when x.expires <= k.now and x.consumer_id <> 1 then null
-                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                when x.after is not null and mbus4.awaits_delivery(x.after) then null
                                 else 0
                             end
                         ) is not null
@@ -201,7 +201,7 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_24dfac2c(
+                        else mbus4.at_post_given_9d3fc6b3(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case

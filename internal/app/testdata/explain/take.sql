@@ -15,7 +15,7 @@ mbus4_call1_taken_by_iid as (
 ),
 mbus4_call1_taken_by_place as (
     delete from mbus4.message m using mbus4_call1_args a
-    cross join lateral mbus4.place_of_iid(a.msgid) p
+    cross join lateral mbus4.places_of_iid(a.msgid) p
     join mbus4.consumer c on c.qname = p.queue
     where m.consumer_id = c.id
         and m.available_at = p.available_at

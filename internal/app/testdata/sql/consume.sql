@@ -49,7 +49,7 @@ mbus4_call1_taken as (
                     and (
                         case
                             when x.expires <= k.now and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
                             else 0
                         end
                     ) is not null
@@ -168,7 +168,7 @@ mbus4_call1_taken as (
                     and (
                         case
                             when x.expires <= k.now and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
                             else 0
                         end
                     ) is not null
@@ -286,7 +286,7 @@ mbus4_call1_taken as (
                     and (
                         case
                             when x.expires <= k.now and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
                             else 0
                         end
                     ) is not null
@@ -440,7 +440,7 @@ mbus4_call1_taken as (
                     and (
                         case
                             when x.expires <= k.now and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
                             else 0
                         end
                     ) is not null
@@ -557,7 +557,7 @@ mbus4_call1_chosen as materialized (
             and (
                 case
                     when m.expires <= t.now and m.consumer_id <> 1 then null
-                    when m.after is not null and mbus4.any_undelivered(m.after) then null
+                    when m.after is not null and mbus4.awaits_delivery(m.after) then null
                     else 0
                 end
             ) is not null

@@ -51,7 +51,7 @@ mbus4_call1_taken as (
                     and (
                         case
                             when x.expires <= k.now and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
                             else 0
                         end
                     ) is not null
@@ -235,7 +235,7 @@ mbus4_call1_taken as (
                         and (
                             case
                                 when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
-                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                when x.after is not null and mbus4.awaits_delivery(x.after) then null
                                 else 0
                             end
                         ) is not null
@@ -254,7 +254,7 @@ mbus4_call1_taken as (
                         and (
                             case
                                 when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
-                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                when x.after is not null and mbus4.awaits_delivery(x.after) then null
                                 else 0
                             end
                         ) is not null
@@ -278,7 +278,7 @@ mbus4_call1_taken as (
                     and (
                         case
                             when x.expires <= (select k.now from mbus4_call1_consumer k) and x.consumer_id <> 1 then null
-                            when x.after is not null and mbus4.any_undelivered(x.after) then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
                             else 0
                         end
                     ) is not null
@@ -400,7 +400,7 @@ mbus4_call1_chosen as materialized (
             and (
                 case
                     when m.expires <= e.now and m.consumer_id <> 1 then null
-                    when m.after is not null and mbus4.any_undelivered(m.after) then null
+                    when m.after is not null and mbus4.awaits_delivery(m.after) then null
                     else 0
                 end
             ) is not null
@@ -425,7 +425,7 @@ mbus4_call1_further as materialized (
             and (
                 case
                     when m.expires <= e.now and m.consumer_id <> 1 then null
-                    when m.after is not null and mbus4.any_undelivered(m.after) then null
+                    when m.after is not null and mbus4.awaits_delivery(m.after) then null
                     else 0
                 end
             ) is not null

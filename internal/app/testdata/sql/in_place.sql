@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_96a80c0e(
+            then mbus4.at_post_5214f4ce(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_96a80c0e(
+create or replace function mbus4.at_post_5214f4ce(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -21,7 +21,7 @@ create or replace function mbus4.at_post_96a80c0e(
             pg_catalog.unnest(
                 case
                     when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                    else mbus4.at_subscribers_29dc12a6(
+                    else mbus4.at_subscribers_a0365ac8(
                         ''''||$6||'''', w.queue, w.id, w.added, null, w.delayed_until, w.expires, null, w.properties, w.data, null, true
                     )
                 end
@@ -74,12 +74,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_49868df7((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_7aa932ea((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_49868df7(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_7aa932ea(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -127,7 +127,7 @@ create or replace function mbus4.at_consume_waking_49868df7(pg_catalog.text, pg_
                         and (
                             case
                                 when x.expires <= k.now and x.consumer_id <> 1 then null
-                                when x.after is not null and mbus4.any_undelivered(x.after) then null
+                                when x.after is not null and mbus4.awaits_delivery(x.after) then null
                                 else 0
                             end
                         ) is not null
