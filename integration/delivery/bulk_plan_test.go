@@ -48,7 +48,7 @@ func TestPlansOfGivenPostsStay(t *testing.T) {
 	harness.Ask(t, conn, "select mbus4.create_queue('s', 1)")
 	harness.Ask(t, conn, "select mbus4.create_consumer('c', 's', '(t.data->''a'')::int < 2')")
 	harness.Ask(t, conn, "select mbus4.create_trigger('s', 'q')")
-	harness.Ask(t, conn, "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set auto_explain.log_level = notice")
+	harness.Ask(t, conn, tellPlans)
 	for i, call := range []string{
 		"mbus4.post('q', 'a=>1', iid => 'q.1234567890123456%d')",
 		"mbus4.post('q', 'a=>1', 'consume_after=>\"{nothing%d}\"')",

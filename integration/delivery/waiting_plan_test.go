@@ -34,6 +34,9 @@ var whileMessagesWait = []string{
 	"select mbus4.clear_queue_other()",
 }
 
+// tellPlans has a session tell the plans of all statements that it runs, by notices.
+const tellPlans = "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set auto_explain.log_level = notice"
+
 // However many messages wait for one, and whatever ANALYZE saw of them, calls that have nothing to do with it
 // find their way by indexes and stay below what the server compiles.
 func TestManyWaiting(t *testing.T) {
@@ -44,7 +47,7 @@ func TestManyWaiting(t *testing.T) {
 	harness.Ask(t, admin, "alter table mbus4.waiting set (autovacuum_enabled = off); alter table mbus4.message set (autovacuum_enabled = off)")
 	conn, notices := harness.ConnectNotices(t, database)
 	harness.Ask(t, conn, "select mbus4.post('gate', '', iid => 'gate'); select mbus4.post('other', '', 'x=>y', iid => 'o' || n) from generate_series(1, 9) n")
-	harness.Ask(t, conn, "load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set auto_explain.log_level = notice")
+	harness.Ask(t, conn, tellPlans)
 	plans := func(state string) {
 		t.Helper()
 		for _, sql := range whileMessagesWait {

@@ -23,7 +23,7 @@
            {{if .GivesDelay}}{{template "far_iid" .With "Row" "w"}}, w.delayed_until,{{end}} w.expires, w.properties, w.data
     from (
         select pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
-               {{template "subscribers" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} as consumers,
+               {{template "subscribers_of" .}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {{.Call}}_args a
         offset 0
@@ -45,8 +45,7 @@
            w.delayed_until, w.expires, w.properties, w.data, {{template "subscribed" .With "Late" $late}} as consumers
     from (
         select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
-               {{if .FixesQueue}}{{template "subscribers" .With "Queue" (print "pg_catalog.lower(" (.Arg "qname") " collate \"C\")")}}
-               {{else}}{{template "subscribers_of" .}}{{end}} as consumers,
+               {{template "subscribers_of" .}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {{.Call}}_args a
         offset 0

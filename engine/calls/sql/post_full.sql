@@ -4,9 +4,9 @@
 -- to us, nobody has a message under the iid, and no two rows give it. All else a function does from its beginning to its end, and gives the iid, see
 -- whole/post_given.sql. A message under the iid that is committed after the snapshot was taken makes the insert fail.
 {{- $noHeaders := print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'consume_after', 'Redeploy']"}}
-{{- $notTaken := `w.given is null or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$' and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))`}}
+{{- $free := "not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))"}}
 {{- if .Rows}}
-{{- $notTaken = print `w.given is null or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$' and ` .Hstore ".exist((select t.iids from " .Call "_taken t), w.given) is not true"}}
+{{- $free = print .Hstore ".exist((select t.iids from " .Call "_taken t), w.given) is not true"}}
 {{- if .GivesIID}}
 -- The iids that have a message already, and those that several rows give: all are looked up at once.
 {{.Call}}_taken as materialized (
@@ -24,14 +24,12 @@
 {{- end}}
 {{.Call}}_posted as materialized (
     select w.*, {{template "available" .With "Row" "w"}} as at,
-           case when {{template "everybody" .}} and ({{$noHeaders}}){{if .GivesIID}} and ({{$notTaken}}){{end}} then null
+           case when {{template "everybody" .}} and ({{$noHeaders}}){{if .GivesIID}} and (w.given is null or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$' and {{$free}}){{end}} then null
                 else {{.PostGiven}}('{{.MarkOf "w"}}', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
                      case when {{template "everybody" .}} then w.consumers end) end as done
     from (
         select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
-               {{if not .Rows}}{{template "subscribers" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}}
-               {{- else if .FixesQueue}}{{template "subscribers" .With "Queue" (print "pg_catalog.lower(" (.Arg "qname") " collate \"C\")")}}
-               {{- else}}{{template "subscribers_of" .}}{{end}} as consumers,
+               {{template "subscribers_of" .}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.iid as given, a.headers,
                a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {{.Call}}_args a
