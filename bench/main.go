@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"mbusproxy/bench/internal/rig"
@@ -22,10 +19,9 @@ const defaultOut = "docs/bench.md"
 
 // options are the flags.
 type options struct {
-	seconds int            // of one run of one arm
-	rounds  int            // runs of each arm
-	only    *regexp.Regexp // nil: all cells
-	out     string         // file; "-": print only
+	seconds int // of one run of one arm
+	rounds  int // runs of each arm
+	scope   rig.Scope
 }
 
 // bench is one run of the program.
@@ -43,38 +39,15 @@ func main() {
 
 func run(args []string) int {
 	opt, err := parseFlags(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		return 2
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ok, err := measure(ctx, opt)
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "bench: interrupted")
-		return 1
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		return 1
-	case !ok:
-		fmt.Fprintln(os.Stderr, "bench: some cells failed or are invalid; see the table")
-		return 1
-	}
-	return 0
+	return rig.Run("bench", "some cells failed or are invalid; see the table", err, func(ctx context.Context) (bool, error) { return measure(ctx, opt) })
 }
 
 func parseFlags(args []string) (options, error) {
 	var opt options
-	var only string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.IntVar(&opt.seconds, "seconds", 1, "length of one run of one arm, in `seconds`, after one to warm up")
 	f.IntVar(&opt.rounds, "rounds", 7, "`number` of runs of each arm; of pass-through twice as many and one")
-	f.StringVar(&only, "only", "", "`regexp` of the names of the cells to run, such as ^post/.*/prepared; prints only, unless -out is given")
-	f.StringVar(&opt.out, "out", "", "`file` to write, - for printing only (default "+defaultOut+")")
+	opt.scope.Flags(f, "the names of the cells to run, such as ^post/.*/prepared", defaultOut)
 	if err := f.Parse(args); err != nil {
 		return opt, err
 	}
@@ -84,20 +57,8 @@ func parseFlags(args []string) (options, error) {
 	case opt.seconds < 1 || opt.rounds < 1:
 		return opt, errors.New("-seconds and -rounds are at least 1")
 	}
-	if only != "" {
-		re, err := regexp.Compile(only)
-		if err != nil {
-			return opt, fmt.Errorf("reading -only: %w", err)
-		}
-		opt.only = re
-		if opt.out == "" {
-			opt.out = "-" // a run of some cells must not replace the report of all
-		}
-	}
-	if opt.out == "" {
-		opt.out = defaultOut
-	}
-	return opt, nil
+	err := opt.scope.Read()
+	return opt, err
 }
 
 // measure runs the cells and reports; false: a cell failed or is invalid.
@@ -130,16 +91,9 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 		return false, err
 	}
 	r.took = time.Since(began)
-	text := r.markdown()
-	if opt.out != "-" {
-		if err := os.MkdirAll(filepath.Dir(opt.out), 0o755); err != nil {
-			return false, fmt.Errorf("writing the report: %w", err)
-		}
-		if err := os.WriteFile(opt.out, []byte(text), 0o644); err != nil {
-			return false, fmt.Errorf("writing the report: %w", err)
-		}
+	if err := opt.scope.Write(r.markdown()); err != nil {
+		return false, err
 	}
-	fmt.Println(text)
 	return r.valid(), nil
 }
 
@@ -173,7 +127,7 @@ func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 }
 
 func (b *bench) wanted(name string) bool {
-	return b.opt.only == nil || b.opt.only.MatchString(name)
+	return b.opt.scope.Wants(name)
 }
 
 func (b *bench) cells() []*cell {
@@ -186,11 +140,5 @@ func (o options) manyRounds() int { return 2*o.rounds + 1 }
 // command is the command line of this run.
 func (o options) command() string {
 	parts := []string{"go run ./bench", fmt.Sprintf("-seconds %d -rounds %d", o.seconds, o.rounds)}
-	if o.only != nil {
-		parts = append(parts, fmt.Sprintf("-only '%s'", strings.ReplaceAll(o.only.String(), "|", "\\|")))
-	}
-	if o.out != defaultOut {
-		parts = append(parts, "-out "+o.out)
-	}
-	return strings.Join(parts, " ")
+	return strings.Join(append(parts, o.scope.Args()...), " ")
 }

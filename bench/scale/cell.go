@@ -82,7 +82,7 @@ func targets(s *state) []target {
 // wanted are those of the targets that -only lets through.
 func (b *bench) wanted(s *state, m moment) []target {
 	return slices.DeleteFunc(targets(s), func(t target) bool {
-		return b.opt.only != nil && !b.opt.only.MatchString((&result{state: s, moment: m, target: t}).name())
+		return !b.opt.scope.Wants((&result{state: s, moment: m, target: t}).name())
 	})
 }
 

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"syscall"
 	"time"
 
 	"mbusproxy/bench/internal/rig"
@@ -21,12 +18,11 @@ const defaultOut = "docs/scale.md"
 
 // options are the flags.
 type options struct {
-	size   float64        // of the states, 1: as the issue says
-	length time.Duration  // of one run
-	rounds int            // runs of each call in each database
-	only   *regexp.Regexp // nil: all
-	out    string         // file; "-": print only
-	steep  int            // how many are drawn
+	size   float64       // of the states, 1: as the issue says
+	length time.Duration // of one run
+	rounds int           // runs of each call in each database
+	scope  rig.Scope
+	steep  int // how many are drawn
 }
 
 // bench is one run of the program.
@@ -40,40 +36,18 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	opt, err := parseFlags(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench-scale:", err)
-		return 2
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ok, err := measure(ctx, opt)
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "bench-scale: interrupted")
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench-scale:", err)
-	case !ok:
-		fmt.Fprintln(os.Stderr, "bench-scale: some calls failed; see the tables")
-	default:
-		return 0
-	}
-	return 1
+	return rig.Run("bench-scale", "some calls failed; see the tables", err, func(ctx context.Context) (bool, error) { return measure(ctx, opt) })
 }
 
 func parseFlags(args []string) (options, error) {
 	var opt options
-	var only string
 	var seconds float64
 	f := flag.NewFlagSet("bench-scale", flag.ContinueOnError)
 	f.Float64Var(&opt.size, "size", 1, "how much of each state: 1 all, 0.001 a `thousandth`")
 	f.Float64Var(&seconds, "seconds", 0.25, "length of one run, in `seconds`")
 	f.IntVar(&opt.rounds, "rounds", 7, "`number` of runs of each call in each of the two databases")
 	f.IntVar(&opt.steep, "steepest", 6, "`number` of states to draw over their size")
-	f.StringVar(&only, "only", "", "`regexp` of state/moment/queue/call; prints only, unless -out is given")
-	f.StringVar(&opt.out, "out", "", "`file` to write, - for printing only (default "+defaultOut+")")
+	opt.scope.Flags(f, "state/moment/queue/call", defaultOut)
 	if err := f.Parse(args); err != nil {
 		return opt, err
 	}
@@ -84,20 +58,8 @@ func parseFlags(args []string) (options, error) {
 	case opt.size <= 0 || opt.length <= 0 || opt.rounds < 1 || opt.steep < 0:
 		return opt, errors.New("-size and -seconds are more than 0, -rounds at least 1, -steepest at least 0")
 	}
-	if only != "" {
-		re, err := regexp.Compile(only)
-		if err != nil {
-			return opt, fmt.Errorf("reading -only: %w", err)
-		}
-		opt.only = re
-		if opt.out == "" {
-			opt.out = "-" // a run of some must not replace the report of all
-		}
-	}
-	if opt.out == "" {
-		opt.out = defaultOut
-	}
-	return opt, nil
+	err := opt.scope.Read()
+	return opt, err
 }
 
 // measure runs everything and reports; false: some call failed.
@@ -133,13 +95,9 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 		return false, err
 	}
 	r.took = time.Since(began)
-	text := r.markdown()
-	if opt.out != "-" {
-		if err := os.WriteFile(opt.out, []byte(text), 0o644); err != nil {
-			return false, fmt.Errorf("writing the report: %w", err)
-		}
+	if err := opt.scope.Write(r.markdown()); err != nil {
+		return false, err
 	}
-	fmt.Println(text)
 	return r.valid(), nil
 }
 
@@ -162,11 +120,5 @@ func startStack(ctx context.Context, tools rig.Tools, dir string, more map[strin
 // command is the command line of this run.
 func (o options) command() string {
 	parts := []string{fmt.Sprintf("go run ./bench/scale -size %v -seconds %v -rounds %d -steepest %d", o.size, o.length.Seconds(), o.rounds, o.steep)}
-	if o.only != nil {
-		parts = append(parts, fmt.Sprintf("-only '%s'", strings.ReplaceAll(o.only.String(), "|", "\\|")))
-	}
-	if o.out != defaultOut {
-		parts = append(parts, "-out "+o.out)
-	}
-	return strings.Join(parts, " ")
+	return strings.Join(append(parts, o.scope.Args()...), " ")
 }
