@@ -2,7 +2,6 @@ package pipeline_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"testing"
 
@@ -14,38 +13,20 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// always has a PreparedPlan for each text, at once.
-type always struct{ proxytest.Marking }
-
-type alwaysPlan struct{ pipeline.Plan }
-
-func (p alwaysPlan) Prepared() pipeline.PreparedPlan { return p }
-func (alwaysPlan) Repeatable() bool                  { return true }
-func (alwaysPlan) ID() string                        { return "1" }
-func (alwaysPlan) Values() []string                  { return nil }
-
-func (a always) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
-	return alwaysPlan{a.Marking.Rewrite(ctx, sc, text)}
-}
-
-func (a always) Recall(sc pipeline.StatementContext, text []byte) (pipeline.Plan, bool) {
-	return a.Rewrite(context.Background(), sc, string(text)), true
-}
-
 // BenchmarkPrepared is what a call costs that a prepared statement runs: a Query, and an unnamed statement.
 func BenchmarkPrepared(b *testing.B) {
-	parse, sync := &pgproto3.Parse{Query: "mbus4 $1"}, &pgproto3.Sync{}
+	parse, sync := &pgproto3.Parse{Query: proxytest.PreparingMark + "$1"}, &pgproto3.Sync{}
 	reply := []pgproto3.BackendMessage{closed, bound, no, ran, closed, ready}
 	for name, c := range map[string]struct {
 		messages []pgproto3.FrontendMessage
 		reply    []pgproto3.BackendMessage
 	}{
-		"Query":   {[]pgproto3.FrontendMessage{&pgproto3.Query{String: "mbus4"}}, reply},
+		"Query":   {[]pgproto3.FrontendMessage{&pgproto3.Query{String: proxytest.PreparingMark}}, reply},
 		"unnamed": {[]pgproto3.FrontendMessage{parse, &pgproto3.Bind{}, &pgproto3.Describe{ObjectType: 'P'}, &pgproto3.Execute{}, sync}, []pgproto3.BackendMessage{parsed, bound, no, ran, ready}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			flows := new(pipeline.Flows)
-			flows.Begin(pipeline.SessionInfo{Rewriter: always{}, Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'I', Key: "\x00\x00\x00\x07key!"})
+			flows.Begin(pipeline.SessionInfo{Rewriter: proxytest.Preparing{AtOnce: true}, Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'I', Key: "\x00\x00\x00\x07key!"})
 			flows.Share(memory.NewLongMessages(0), nil, nil, nil)
 			var up, down []byte
 			for _, m := range c.messages {
