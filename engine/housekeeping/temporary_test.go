@@ -197,6 +197,7 @@ func TestTemporaryQueuePidReused(t *testing.T) {
 // The same where the owner of the schema may not see when sessions of others began.
 func TestTemporaryQueueOfPlainOwner(t *testing.T) {
 	t.Parallel()
+	enginetest.Installed(t) // makes the roles, which are the cluster's and which a plain owner may not make
 	name := enginetest.NewDatabase(t)
 	super := enginetest.Connect(t, name)
 	owner, user := enginetest.NewRole(t, name), enginetest.NewRole(t, name)
