@@ -182,7 +182,7 @@ func (v variant) shortened() variant {
 		pos = l.End
 	}
 	b.WriteString(text[pos:])
-	short := variant{env: v.env, plan: v.plan.Transfer(b.String(), v.literals, literals), literals: literals}
+	short := variant{env: v.env, plan: v.plan.Transfer(b.String(), v.literals, literals).Made(), literals: literals}
 	if v.preparable != nil {
 		short.preparable = plan.NewPreparable(short.plan, literals)
 	}

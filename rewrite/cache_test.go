@@ -2,8 +2,11 @@ package rewrite
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
+	"weak"
 )
 
 // counted is what the cache says that it holds, checked against what it does hold.
@@ -84,9 +87,16 @@ func TestCacheKeepsNoBigStrings(t *testing.T) {
 		return fmt.Sprintf("select mbus4.post('q', 'a=>%s', iid => '%s'), mbus4.create_consumer('q', 'c', '%d'), ' %s', m.iid from mbus4.consume('q') m limit 7",
 			strings.Repeat(c, n), c, n, strings.Repeat(c, n))
 	}
-	r.Rewrite(t.Context(), big(1<<20, "x"), utf8Session, testEnv)
+	kept := func() weak.Pointer[byte] {
+		text := big(1<<20, "x")
+		r.Rewrite(t.Context(), text, utf8Session, testEnv)
+		return weak.Make(unsafe.StringData(text))
+	}()
 	if n, bytes := counted(t, r.cache); n != 1 || bytes > cacheTextLimit {
 		t.Fatalf("%d entries of %d bytes", n, bytes)
+	}
+	if runtime.GC(); kept.Value() != nil {
+		t.Error("the text is kept")
 	}
 	for _, sql := range []string{big(1, "y"), big(100_000, "é"), big(1<<20, "x"), strings.Replace(big(3, "z"), "limit 7", "limit 0", 1)} {
 		got, want := r.Rewrite(t.Context(), sql, utf8Session, testEnv), newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)

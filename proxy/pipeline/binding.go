@@ -68,7 +68,7 @@ func (t *text) memory() int {
 	}
 	size := rememberedSize + voidSize*len(t.voids)
 	if t.plan != nil {
-		size += len(t.plan.SQL())
+		size += t.plan.Size()
 	}
 	if t.effect != nil {
 		size += len(t.effect.Name)
@@ -91,10 +91,10 @@ func (b *binding) matters() bool {
 func (b *binding) size() int {
 	n := len(b.again)
 	if b.prelude != nil {
-		n += len(b.prelude.SQL())
+		n += b.prelude.Size()
 	}
 	if plan := b.text.bindTime(); plan != nil && !b.portal {
-		n += len(plan.SQL()) + voidSize*len(b.text.voids)
+		n += plan.Size() + voidSize*len(b.text.voids)
 	}
 	return n
 }

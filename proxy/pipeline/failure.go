@@ -16,7 +16,9 @@ type failure struct{ code, message, detail, hint string }
 // failingSQL fails when it is analysed. If the transaction has failed before, the server says that instead.
 const failingSQL = "select pg_catalog.int4 'refused by mbusproxy'"
 
-func (f *failure) SQL() string { return failingSQL }
+func (*failure) SQL() string { return failingSQL }
+
+func (*failure) Size() int { return len(failingSQL) }
 
 // EditReport puts the failure in the place of any ERROR, except the one which says that the transaction had failed before.
 // Notices, FATAL and PANIC stay.

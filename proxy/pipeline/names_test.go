@@ -16,6 +16,7 @@ type namesPlan struct {
 }
 
 func (p *namesPlan) SQL() string    { return p.sql }
+func (p *namesPlan) Size() int      { return len(p.sql) }
 func (p *namesPlan) BindTime() bool { return p.bindTime }
 
 // namesScript plays what the two directions do with a table of names. Its lines, in which words in brackets may be

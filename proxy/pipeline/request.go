@@ -204,7 +204,7 @@ const bindingSize = 256
 func (d *details) size() int {
 	n := len(d.statement) + len(d.portal) + len(d.instead) + bindingSize*len(d.bindings)
 	if d.plan != nil && !d.prepared { // of those one is outstanding
-		n += len(d.plan.SQL())
+		n += d.plan.Size()
 	}
 	if d.text != nil {
 		n += voidSize * len(d.text.voids)

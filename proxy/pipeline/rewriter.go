@@ -79,6 +79,8 @@ type Effect struct {
 type Plan interface {
 	// SQL is what the server gets instead of the client's text.
 	SQL() string
+	// Size is about how many bytes the plan takes. Unlike SQL it makes no text.
+	Size() int
 	// EditReport maps the position back to the client's text and turns the engine's markers into
 	// the proper SQLSTATE, message and hint; it reports whether it changed anything. It is called
 	// for NoticeResponse too, which has the same fields.

@@ -88,8 +88,13 @@ func (p *Plan) clientPosition(pos int) int {
 // Refused returns the refusals of the plan's statements, in the order of the text.
 func (p *Plan) Refused() []*Refusal { return p.refusals }
 
-// Size returns about how many bytes the plan takes.
-func (p *Plan) Size() int { return len(p.client) + p.Text().Size() }
+// Size returns about how many bytes the plan takes, without making a text that was not asked for yet.
+func (p *Plan) Size() int {
+	if p.moved != nil {
+		return len(p.client) + p.moved.from.Text().Size()
+	}
+	return len(p.client) + p.server.Size()
+}
 
 // ClientText returns the client's text that the plan is for.
 func (p *Plan) ClientText() string { return p.client }
@@ -102,6 +107,13 @@ type movedText struct {
 	by   lex.Mover
 	once sync.Once
 	made splice.Text
+}
+
+// Made returns the plan with its text made, which keeps nothing of the plan that it was transferred from.
+func (p *Plan) Made() *Plan {
+	q := *p
+	q.server, q.moved, q.sealed = p.Text(), nil, nil
+	return &q
 }
 
 // Text returns the text for the server, and where its pieces came from.

@@ -199,13 +199,13 @@ func (m *Preparable) prepare(text string, literals []lex.Literal) *Prepared {
 // WithPreparable returns the plan with what Prepared and Repeatable are to return, with nil for nil and false. literals are those of
 // the plan's text.
 func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
-	q := *p
-	q.prepared, q.repeatable = nil, m != nil
-	if m != nil && m.base != nil {
-		q.prepared = m.prepare(p.client, literals)
-	} else {
-		q.server, q.moved, q.sealed = p.Text(), nil, nil // it is going to be asked for
+	if m == nil || m.base == nil {
+		q := p.Made() // it is going to be asked for
+		q.prepared, q.repeatable = nil, m != nil
+		return q
 	}
+	q := *p
+	q.prepared, q.repeatable = m.prepare(p.client, literals), true
 	return &q
 }
 

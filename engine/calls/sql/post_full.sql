@@ -1,9 +1,10 @@
 -- As post.sql, for calls that give headers or an iid.
 --
 -- Here too the common way stands in the text: all consumers of the queue get everything, the headers name none that means something
--- to us, nobody has a message under the iid, and no two rows give it. All else a function does from its beginning to its end, and gives the iid, see
--- whole/post_given.sql. A message under the iid that is committed after the snapshot was taken makes the insert fail.
+-- to us, the iid is none that messages have which were given none, nobody has a message under it, and no two rows give it. All else
+-- a function does from its beginning to its end, and gives the iid, see whole/post_given.sql. A message under the iid that is committed after the snapshot was taken makes the insert fail.
 {{- $noHeaders := print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'consume_after', 'Redeploy']"}}
+{{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
 {{- $free := "not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))"}}
 {{- if .Rows}}
 {{- $free = print .Hstore ".exist((select t.iids from " .Call "_taken t), w.given) is not true"}}
@@ -24,7 +25,7 @@
 {{- end}}
 {{.Call}}_posted as materialized (
     select w.*, {{template "available" .With "Row" "w"}} as at,
-           case when {{template "everybody" .}} and ({{$noHeaders}}){{if .GivesIID}} and (w.given is null or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$' and {{$free}}){{end}} then null
+           case when {{template "everybody" .}} and ({{$noHeaders}}){{if .GivesIID}} and (w.given is null or {{$foreign}} and {{$free}}){{end}} then null
                 else {{.PostGiven}}('{{.MarkOf "w"}}', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
                      case when {{template "everybody" .}} then w.consumers end) end as done
     from (

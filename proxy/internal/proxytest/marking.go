@@ -80,6 +80,8 @@ type markingPlan struct {
 
 func (p *markingPlan) SQL() string { return p.sql }
 
+func (p *markingPlan) Size() int { return len(p.sql) }
+
 func (p *markingPlan) EditReport(rep *pgproto3.ErrorResponse) bool {
 	changed := false
 	if rep.Position > int32(p.shift) {

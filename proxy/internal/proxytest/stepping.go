@@ -63,6 +63,9 @@ type SteppingPlan struct {
 // SQL is the text itself.
 func (p *SteppingPlan) SQL() string { return p.Text }
 
+// Size is that of the text.
+func (p *SteppingPlan) Size() int { return len(p.Text) }
+
 // HiddenTags are those of the mark.
 func (p *SteppingPlan) HiddenTags() []int { return p.hidden }
 

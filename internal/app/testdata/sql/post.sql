@@ -73,7 +73,10 @@ mbus4_call1_posted as materialized (
                 and (w.headers is null or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy'])
                 and (
                     w.given is null
-                        or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        or (
+                            pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                        )
                         and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                 )
                 then null

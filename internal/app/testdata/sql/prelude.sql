@@ -192,7 +192,10 @@ begin
                             )
                             and (
                                 w.given is null
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
                                     and not exists (
                                         select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
                                     )
@@ -463,7 +466,10 @@ begin
                             )
                             and (
                                 w.given is null
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
                                     and not exists (
                                         select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
                                     )
@@ -683,7 +689,10 @@ begin
                         and (w.headers is null or not w.headers operator(public.?|) array[''seenby'', ''consume_after'', ''Redeploy''])
                         and (
                             w.given is null
-                                or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                or (
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database() || ''.'') = 0
+                                        or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                )
                                 and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                         )
                         then null
@@ -901,7 +910,10 @@ begin
                         and (w.headers is null or not w.headers operator(public.?|) array[''seenby'', ''consume_after'', ''Redeploy''])
                         and (
                             w.given is null
-                                or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                or (
+                                    pg_catalog.strpos(w.given, ''.'' || pg_catalog.current_database() || ''.'') = 0
+                                        or w.given operator(pg_catalog.!~) ''[.][1-9][0-9]{16,}$''
+                                )
                                 and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                         )
                         then null
@@ -1167,7 +1179,10 @@ begin
                             )
                             and (
                                 w.given is null
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
                                     and not exists (
                                         select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
                                     )
@@ -1448,7 +1463,10 @@ begin
                             )
                             and (
                                 w.given is null
-                                    or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    or (
+                                        pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0
+                                            or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
+                                    )
                                     and not exists (
                                         select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
                                     )
