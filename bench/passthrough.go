@@ -16,7 +16,7 @@ import (
 const scale = 10
 
 var (
-	protocols   = []string{"simple", "extended", "prepared"}
+	protocols   = []string{simpleMode, "extended", "prepared"}
 	passClients = []int{1, 8, 64}
 )
 

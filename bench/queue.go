@@ -90,7 +90,7 @@ func (b *bench) post(ctx context.Context, on side, batch int, l load) (sample, e
 	if err := b.refill(ctx, on, 0); err != nil {
 		return sample{}, err
 	}
-	l.script = on.post(batch)
+	l.script = on.post(batch, l.mode)
 	s, err := b.pgbench(ctx, on.path, l)
 	if err != nil {
 		return s, err

@@ -50,11 +50,15 @@ const newValues = `\set prev :n
 \set salt random(1, 999999999)
 `
 
-// post is the script that posts so many messages with one statement. The hand-written one gives the ids back, as post gives the iids.
-func (w words) post(n int) string {
+// post is the script that posts so many messages with one statement in a mode of pgbench's; one message in the simple protocol is of
+// literals only. The hand-written one gives the ids back, as post gives the iids.
+func (w words) post(n int, mode string) string {
 	if n == 1 {
-		if w.values == plainValues {
-			w.values = oneValue
+		if w.values == plainValues || mode == simpleMode {
+			w.values = strings.NewReplacer(plainValues, oneValue, headersValue, oneHeader).Replace(w.values)
+		}
+		if mode == simpleMode {
+			return newValues + w.statement(":n", "'m:n.:salt'", "'m:prev.:prevsalt'", "") + ";"
 		}
 		return newValues + w.statement(":n", "'m' || :n || '.' || :salt", "'m' || :prev || '.' || :prevsalt", "") + ";"
 	}
@@ -104,6 +108,15 @@ const plainValues = "hstore('n', {n}::text)"
 // call planned each time in the simple protocol, see docs/adr/0014-prepared-statements.md.
 const oneValue = "'n=>1'"
 
+// simpleMode is the simple protocol, as pgbench calls it.
+const simpleMode = "simple"
+
+// oneHeader stands for headersValue likewise.
+const (
+	headersValue = "hstore('kind', 'order')"
+	oneHeader    = "'kind=>order'"
+)
+
 var plain = &workload{
 	ours: ourWords(plainDatabase, queueName, "'"+queueName+"'", plainValues),
 	hand: handWords("q", "data", plainValues, ""),
@@ -112,8 +125,8 @@ var plain = &workload{
 // headers gives headers and an iid.
 var headers = &workload{
 	name: "headers",
-	ours: ourWords(plainDatabase, queueName, "'"+queueName+"'", plainValues+", hstore('kind', 'order'), iid => {id}"),
-	hand: handWords("q_headers", "data, headers, iid", plainValues+", hstore('kind', 'order'), {id}", ""),
+	ours: ourWords(plainDatabase, queueName, "'"+queueName+"'", plainValues+", "+headersValue+", iid => {id}"),
+	hand: handWords("q_headers", "data, headers, iid", plainValues+", "+headersValue+", {id}", ""),
 }
 
 // named has the queue's name as a parameter; by hand it is a column.
