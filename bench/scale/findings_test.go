@@ -36,7 +36,7 @@ func (f *findings) add(what finding, where string) {
 }
 
 // smallTables have a number of rows that no state changes, and sequences one.
-var smallTables = []string{"service", "schema_version", "upgrade_lock", "message_id", "semaphore_term"}
+var smallTables = []string{"service", "schema_version", "upgrade_lock", "message_id", "post_id", "semaphore_term"}
 
 // fewRows is how many a sort may read more than it returns.
 const fewRows = 100

@@ -117,7 +117,7 @@ func (s *site) hold(ctx context.Context, begin, text string) error {
 
 // mark notes that the site is as it should be. Restore takes away what calls have left since then, but for dead rows.
 func (s *site) mark(ctx context.Context) (err error) {
-	s.built, err = rig.Query(ctx, s.direct, "select format('%s, timestamptz %L', nextval('mbus4.message_id'), clock_timestamp())")
+	s.built, err = rig.Query(ctx, s.direct, "select format('%s, timestamptz %L', nextval('mbus4.post_id'), clock_timestamp())")
 	return err
 }
 
@@ -134,13 +134,13 @@ func (s *site) holdSnapshot(ctx context.Context) error {
 	return s.hold(ctx, "begin isolation level repeatable read", "select count(*) from pg_class")
 }
 
-// hintsRisen waits until the hints of both queues have passed what is there now.
-func (s *site) hintsRisen(ctx context.Context) error {
+// hintsRisen waits until the hints of the queues have passed what is there now.
+func (s *site) hintsRisen(ctx context.Context, queues ...string) error {
 	now, err := rig.Query(ctx, s.direct, "select (extract(epoch from clock_timestamp()) * 1000000)::bigint")
 	if err != nil {
 		return err
 	}
-	risen := fmt.Sprintf("select bool_and(coalesce(pg_sequence_last_value(('mbus4.hint_' || id %% 128)::regclass), 0) > %s) from mbus4.consumer where qname in ('%s', '%s')", now, own, other)
+	risen := fmt.Sprintf("select bool_and(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(hint, id %% 128))::regclass), 0) > %s) from mbus4.consumer where qname = any('{%s}')", now, strings.Join(queues, ","))
 	for deadline := time.Now().Add(time.Minute); ; {
 		if err := s.call(ctx, "select mbus4.is_msg_exists('nowhere')"); err != nil { // the database stays in use
 			return err

@@ -38,7 +38,7 @@ func consumerStates() []*state {
 				}
 				return s.sql(ctx, `insert into mbus4.message (id, consumer_id, available_at, added, data)
 					select w.id, w.consumer_id, w.at, w.at, 'n=>1'
-					from (select nextval('mbus4.message_id') as id, c.id as consumer_id, clock_timestamp() as at
+					from (select nextval('mbus4.post_id') as id, c.id as consumer_id, clock_timestamp() as at
 						from mbus4.consumer c, generate_series(1, 20) where c.qname ~ '^q[0-9]' offset 0) w`)
 			},
 		},

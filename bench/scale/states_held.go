@@ -25,7 +25,7 @@ func heldStates() []*state {
 					fmt.Sprintf("insert into mbus4.work_queue (payload) select '{}' from generate_series(1, %d)", n), "delete from mbus4.work_queue",
 					fmt.Sprintf("insert into mbus4.semaphore_task (semaphore_id, task_id, priority) select s.id, -g, 1 from mbus4.semaphore s, generate_series(1, %d) g", n),
 					"delete from mbus4.semaphore_task")...)
-				return errors.Join(err, s.hintsRisen(ctx))
+				return errors.Join(err, s.hintsRisen(ctx, own, other))
 			},
 		},
 		{
@@ -34,7 +34,8 @@ func heldStates() []*state {
 				if err := s.hold(ctx, "begin", "select mbus4.post('own', 'n=>1')"); err != nil {
 					return err
 				}
-				return s.sql(ctx, append(passed(own, n), passed(other, n)...)...)
+				err := s.sql(ctx, append(passed(own, n), passed(other, n)...)...)
+				return errors.Join(err, s.hintsRisen(ctx, other))
 			},
 		},
 		{
@@ -48,7 +49,8 @@ func heldStates() []*state {
 				if err := s.holdSnapshot(ctx); err != nil {
 					return err
 				}
-				return s.sql(ctx, passed(other, n)...)
+				err = s.sql(ctx, passed(other, n)...)
+				return errors.Join(err, s.hintsRisen(ctx, other))
 			},
 		},
 	}

@@ -17,21 +17,21 @@ const one = "hstore('n', '1')"
 func messages(consumer string, n int, data string) string {
 	return fmt.Sprintf(`insert into mbus4.message (id, consumer_id, available_at, added, data)
 		select w.id, %s, w.at, w.at, w.data
-		from (select nextval('mbus4.message_id') as id, clock_timestamp() as at, %s as data from generate_series(1, %d) g offset 0) w`, consumer, data, n)
+		from (select nextval('mbus4.post_id') as id, clock_timestamp() as at, %s as data from generate_series(1, %d) g offset 0) w`, consumer, data, n)
 }
 
 // named is messages with iids that the poster chose, SQL over g.
 func named(consumer string, n int, iid string) string {
 	return fmt.Sprintf(`insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
 		select w.id, %s, w.at, w.at, w.iid, 'n=>1'
-		from (select nextval('mbus4.message_id') as id, clock_timestamp() as at, %s as iid from generate_series(1, %d) g offset 0) w`, consumer, iid, n)
+		from (select nextval('mbus4.post_id') as id, clock_timestamp() as at, %s as iid from generate_series(1, %d) g offset 0) w`, consumer, iid, n)
 }
 
 // delayed is messages that are due in an hour and later.
 func delayed(consumer string, n int) string {
 	return fmt.Sprintf(`insert into mbus4.message (id, consumer_id, available_at, added, delayed_until, data)
 		select w.id, %s, w.due, w.at, w.due, 'n=>1'
-		from (select nextval('mbus4.message_id') as id, clock_timestamp() as at, now() + interval '1 hour' + g * interval '1 millisecond' as due
+		from (select nextval('mbus4.post_id') as id, clock_timestamp() as at, now() + interval '1 hour' + g * interval '1 millisecond' as due
 			from generate_series(1, %d) g offset 0) w`, consumer, n)
 }
 
@@ -40,7 +40,7 @@ func parked(queue string, n int, iid, dep string) string {
 	return fmt.Sprintf(`with m as (
 			insert into mbus4.message (id, consumer_id, available_at, added, iid, headers, data, after)
 			select w.id, %[1]s, 'infinity', w.at, coalesce(w.iid, '%[2]s.' || current_database() || '.' || w.id), hstore('consume_after', '{' || w.dep || '}'), 'n=>1', array[w.dep]
-			from (select nextval('mbus4.message_id') as id, clock_timestamp() as at, %[4]s as iid, %[5]s as dep from generate_series(1, %[3]d) g offset 0) w
+			from (select nextval('mbus4.post_id') as id, clock_timestamp() as at, %[4]s as iid, %[5]s as dep from generate_series(1, %[3]d) g offset 0) w
 			returning id, consumer_id, after)
 		insert into mbus4.waiting (dep, consumer_id, id) select m.after[1], m.consumer_id, m.id from m`,
 		consumerOf(queue, "default"), queue, n, iid, dep)

@@ -26,13 +26,15 @@ const (
 // and at most to a floor no message can appear below any more. That rests on two things:
 //
 //   - A message's available_at is at least a clock_timestamp() read together with the nextval of
-//     mbus4.message_id that gives its id (hintMargin covers the moment between the two).
-//   - nextval locks the sequence until the end of the transaction, prepared or not, and everybody
-//     may see locks. So messages still invisible belong to transactions that hold this lock, and
-//     are no older than the last time the holder was not yet seen among them.
+//     mbus4.post_id that gives its id (hintMargin covers the moment between the two).
+//   - nextval locks the sequence until the end of the transaction, prepared or not, and an advisory lock taken before it says
+//     for which queue; everybody may see locks. So messages of a queue that are still invisible belong to transactions that
+//     hold these locks, and are no older than the last time the holder was not yet seen among them. Those of a consumer that is
+//     itself invisible belong to the transaction that makes it, which has drawn the consumer's id from a sequence and so counts
+//     for all queues.
 //
-// The floor is read first and the messages with a later snapshot: a transaction that held no lock at the first reading has
-// either ended, and its messages are visible, or posts later, above the floor.
+// The floors are read first, then which queues the consumers are of, then the messages, each with a later snapshot: a transaction
+// that held no lock at the first reading has either ended, and what it did is visible, or posts later, above the floor.
 //
 // A clock set back, or sequences restored from a dump of a later moment, break that argument. So every ten seconds the hinter
 // looks below the hints and finds what is hidden.
@@ -45,6 +47,8 @@ type hinter struct {
 	leads *pgx.Conn       // the connection that has the lead; compared, never used
 	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
 	low   time.Time       // when to look below the hints again
+	// By slot, the classes of its consumers' queues, read after the floors. Slots below schema.HintSlots are shared.
+	classes map[int32]classSet
 
 	posters
 	work workHint
@@ -58,8 +62,11 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if leads, err := h.lead(ctx, conn); err != nil || !leads {
 		return err
 	}
-	now, err := h.read(ctx, conn, "mbus4.message_id")
+	now, err := h.read(ctx, conn, postersOfMessages)
 	if err != nil {
+		return err
+	}
+	if err := h.readClasses(ctx, conn); err != nil {
 		return err
 	}
 	low := !time.Now().Before(h.low)
@@ -78,6 +85,11 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if err := h.raise(ctx, conn); err != nil {
 		return err
 	}
+	if low {
+		if err := h.giveHints(ctx, conn); err != nil {
+			return err
+		}
+	}
 	return h.work.renew(ctx, conn, h.margin, h.leastRise, low)
 }
 
@@ -94,15 +106,48 @@ func (h *hinter) lead(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return leads, err
 }
 
+// postersOfMessages are those who may have posted. Older programs draw from mbus4.message_id; who makes a consumer may post to it
+// before anybody sees it.
+var postersOfMessages = sequences{any: []string{"mbus4.message_id", "mbus4.consumer_id_seq"}, byClass: "mbus4.post_id"} //nolint:gochecknoglobals // a constant
+
+const readClassesSQL = `
+select h.hint::int, bit_or(1::bigint << (pg_catalog.hashtext(c.qname) & ($2::int - 1)))
+from mbus4.consumer c
+cross join lateral (values (c.id % $1), (c.hint)) h (hint)
+where h.hint is not null
+group by 1`
+
+func (h *hinter) readClasses(ctx context.Context, conn *pgx.Conn) error {
+	h.classes = map[int32]classSet{}
+	var slot int32
+	var classes int64
+	rows, err := conn.Query(ctx, readClassesSQL, schema.HintSlots, queueClasses)
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, []any{&slot, &classes}, func() error {
+			h.classes[slot] = classSet(classes)
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("reading which queues have consumers: %w", err)
+	}
+	return nil
+}
+
 const readHintsSQL = `
 select slot, coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || slot)::regclass), 0)
-from (select distinct id % $1 as slot from mbus4.consumer) s`
+from (select distinct coalesce(hint, id % $1) as slot from mbus4.consumer) s
+where pg_catalog.to_regclass('mbus4.hint_' || slot) is not null`
 
 // The lowest live message of each slot between the hints (or the beginning) and an end.
 const lowestSQL = `
 select h.slot, (extract(epoch from min(m.available_at)) * 1000000)::bigint
 from unnest($1::int[], $2::bigint[], $3::bigint[]) h (slot, low, high)
-join mbus4.consumer c on c.id % $4 = h.slot
+join (
+	select id, id % $4 as slot from mbus4.consumer
+	union all
+	select id, hint from mbus4.consumer where hint is not null
+) c on c.slot = h.slot
 cross join lateral (
 	select available_at
 	from mbus4.message
@@ -148,7 +193,7 @@ func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error
 	for slot, hint := range hints {
 		to := hint
 		if hint > now {
-			to = h.safe()
+			to = h.safe(slot)
 		}
 		if at, ok := found[slot]; ok {
 			to = min(to, at)
@@ -162,10 +207,9 @@ func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error
 
 // raise moves each hint up to the lowest live message, or to where no message can appear below any more.
 func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
-	safe := h.safe()
 	var search searches
 	for slot, hint := range h.hints {
-		if safe > hint {
+		if safe := h.safe(slot); safe > hint {
 			search.add(slot, hint, safe)
 		}
 	}
@@ -174,11 +218,11 @@ func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	var higher searches
-	for _, slot := range search.slots {
+	for i, slot := range search.slots {
 		to, ok := found[slot]
 		least := int64(0) // thousands of messages may have been posted within a moment
 		if !ok {
-			to, least = safe, h.leastRise.Microseconds()
+			to, least = search.highs[i], h.leastRise.Microseconds()
 		}
 		if to-h.hints[slot] > least {
 			higher.add(slot, to, 0)
@@ -187,8 +231,14 @@ func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 	return h.set(ctx, conn, higher)
 }
 
-// safe is the floor with its margin: nothing will appear below.
-func (h *hinter) safe() int64 { return h.floor - h.margin.Microseconds() }
+// safe is the floor of the slot's consumers with its margin: nothing will appear below.
+func (h *hinter) safe(slot int32) int64 {
+	classes, known := h.classes[slot]
+	if !known {
+		classes = allClasses
+	}
+	return h.floor(classes) - h.margin.Microseconds()
+}
 
 func (h *hinter) set(ctx context.Context, conn *pgx.Conn, to searches) error {
 	if len(to.slots) == 0 {

@@ -72,15 +72,17 @@ func (q *queue) post(t *testing.T, conn *pgx.Conn, iid string) {
 	enginetest.Exec(t, conn, enginetest.PostSQL, q.consumer, "", iid, "")
 }
 
-func (q *queue) consumeSQL() string {
-	return fmt.Sprintf(`delete from mbus4.message where ctid = (`+rangeSQL+`) returning iid`, q.consumer%schema.HintSlots)
+// number is that of the consumer's hint.
+func (q *queue) number(t *testing.T, conn *pgx.Conn) int {
+	t.Helper()
+	return enginetest.One[int](t, conn, "select coalesce(hint, id % $2) from mbus4.consumer where id = $1", q.consumer, schema.HintSlots)
 }
 
 // consume gives the iid of the next message, "" for none.
 func (q *queue) consume(t *testing.T, conn *pgx.Conn) string {
 	t.Helper()
 	var iid string
-	err := conn.QueryRow(enginetest.Context(t), q.consumeSQL(), q.consumer).Scan(&iid)
+	err := conn.QueryRow(enginetest.Context(t), fmt.Sprintf(`delete from mbus4.message where ctid = (`+rangeSQL+`) returning iid`, q.number(t, conn)), q.consumer).Scan(&iid)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		t.Fatal(err)
 	}
@@ -90,7 +92,7 @@ func (q *queue) consume(t *testing.T, conn *pgx.Conn) string {
 func (q *queue) hint(t *testing.T) int64 {
 	t.Helper()
 	return enginetest.One[int64](t, q.conn, fmt.Sprintf(
-		"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0)", q.consumer%schema.HintSlots))
+		"select coalesce(pg_sequence_last_value('mbus4.hint_%d'::regclass), 0)", q.number(t, q.conn)))
 }
 
 // busy posts and consumes, with the hinter at work, until the hint would have risen far beyond the
@@ -127,7 +129,7 @@ func (q *queue) buffersOnce(t *testing.T) int {
 		}
 	}
 	text := enginetest.One[string](t, q.conn, "explain (analyze, buffers, format json) "+
-		fmt.Sprintf(rangeSQL, q.consumer%schema.HintSlots), q.consumer)
+		fmt.Sprintf(rangeSQL, q.number(t, q.conn)), q.consumer)
 	if err := json.Unmarshal([]byte(text), &out); err != nil || len(out) != 1 {
 		t.Fatalf("reading the plan: %v\n%s", err, text)
 	}

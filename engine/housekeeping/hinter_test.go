@@ -231,7 +231,7 @@ func TestHintLowered(t *testing.T) {
 	q := newQueue(t)
 	q.busy(t, "a")
 	enginetest.Exec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
-		select nextval('mbus4.message_id'), $1, now() - interval '1 day', now(), 'early'`, q.consumer)
+		select nextval('mbus4.post_id'), $1, now() - interval '1 day', now(), 'early'`, q.consumer)
 	q.tick(t)
 	if got := q.consume(t, q.conn); got != "" {
 		t.Fatalf("consumed %q: the hint has no effect", got)
@@ -285,7 +285,7 @@ func TestHintSparesDeadRows(t *testing.T) {
 	q := newQueue(t)
 	const dead = 100_000
 	enginetest.Exec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
-		select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), 'i' || n, hstore('n', n::text)
+		select nextval('mbus4.post_id'), $1, clock_timestamp(), now(), 'i' || n, hstore('n', n::text)
 		from generate_series(1, $2::int) n`, q.consumer, dead)
 	old := enginetest.Connect(t, q.database)
 	enginetest.Exec(t, old, "begin isolation level repeatable read")

@@ -20,7 +20,7 @@ var plans = map[string]string{
 }
 
 const loadSQL = `insert into mbus4.message (id, consumer_id, available_at, added, iid, data)
-	select nextval('mbus4.message_id'), (select max(id) from mbus4.consumer), clock_timestamp(), now(), random()::text,
+	select nextval('mbus4.post_id'), (select max(id) from mbus4.consumer), clock_timestamp(), now(), random()::text,
 	       hstore('payload', repeat('x', 100)) from generate_series(1, 30000)`
 
 // Whatever statistics say, consuming is a look at a range of the primary key.

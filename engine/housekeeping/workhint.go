@@ -34,11 +34,11 @@ limit 1`
 
 // renew raises the hint to the first row, or to what is safe. low: it looks below first, and lowers the hint where it is wrong.
 func (w *workHint) renew(ctx context.Context, conn *pgx.Conn, margin, leastRise time.Duration, low bool) error {
-	now, err := w.read(ctx, conn, "mbus4.work_queue_id_seq")
+	now, err := w.read(ctx, conn, sequences{any: []string{"mbus4.work_queue_id_seq"}})
 	if err != nil {
 		return err
 	}
-	safe := max(w.floor-margin.Microseconds(), 0)
+	safe := max(w.floor(allClasses)-margin.Microseconds(), 0)
 	if low || !w.known || w.hint > now {
 		if err := conn.QueryRow(ctx, `select coalesce(pg_catalog.pg_sequence_last_value('mbus4.hint_work'::regclass), 0)`).Scan(&w.hint); err != nil {
 			return fmt.Errorf("reading the hint of the work queue: %w", err)

@@ -19,7 +19,7 @@ func wait(t *testing.T, conn *pgx.Conn, consumer int, messages ...string) {
 			after = strings.Fields(deps)
 		}
 		enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
-			select nextval('mbus4.message_id'), $1, 'infinity', now(), $2, $3`, consumer, iid, after)
+			select nextval('mbus4.post_id'), $1, 'infinity', now(), $2, $3`, consumer, iid, after)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestCirclesAreLinear(t *testing.T) {
 	chain := func(from, to int) {
 		t.Helper()
 		enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid, after)
-			select nextval('mbus4.message_id'), $1, 'infinity', now(), n::text, array[(n + 1)::text] from generate_series($2::int, $3::int) n`, q, from, to)
+			select nextval('mbus4.post_id'), $1, 'infinity', now(), n::text, array[(n + 1)::text] from generate_series($2::int, $3::int) n`, q, from, to)
 	}
 	touched := func() int {
 		t.Helper()
@@ -99,7 +99,7 @@ func TestCirclesAreLinear(t *testing.T) {
 	chain(1, 500)
 	few := touched()
 	enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
-		select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), 'other' || n from generate_series(1, 100000) n`, q)
+		select nextval('mbus4.post_id'), $1, clock_timestamp(), now(), 'other' || n from generate_series(1, 100000) n`, q)
 	chain(501, 1000)
 	twice := touched()
 	t.Logf("pages: %d for 500 in a chain, %d for 1,000", few, twice)

@@ -46,7 +46,7 @@ func TestEstimatesAreBounded(t *testing.T) {
 	fill := func(consumer, n int) {
 		t.Helper()
 		enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, data)
-			select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), hstore('n', n::text) from generate_series(1, $2::int) n`, consumer, n)
+			select nextval('mbus4.post_id'), $1, clock_timestamp(), now(), hstore('n', n::text) from generate_series(1, $2::int) n`, consumer, n)
 	}
 	check := func(when string) {
 		t.Helper()
@@ -74,7 +74,7 @@ func TestEstimatesUnderOldSnapshot(t *testing.T) {
 	conn, old := enginetest.Connect(t, name), enginetest.Connect(t, name)
 	q := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
 	enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added)
-		select nextval('mbus4.message_id'), $1, clock_timestamp(), now() from generate_series(1, 100000) n`, q)
+		select nextval('mbus4.post_id'), $1, clock_timestamp(), now() from generate_series(1, 100000) n`, q)
 	tx, err := old.BeginTx(enginetest.Context(t), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	if err != nil {
 		t.Fatal(err)

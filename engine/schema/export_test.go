@@ -34,6 +34,19 @@ func WithSteps(how Options, texts ...string) (Options, int, error) {
 	return how, steps[len(steps)-1].version, err
 }
 
+// UpTo leaves out the steps after a version.
+func UpTo(how Options, version int) (Options, error) {
+	steps, err := allSteps()
+	for i, s := range steps {
+		if s.version > version {
+			steps = steps[:i]
+			break
+		}
+	}
+	how.steps = steps
+	return how, err
+}
+
 // InstallWith installs the schema with a further step.
 func InstallWith(ctx context.Context, conn *pgx.Conn, text string) (Result, error) {
 	how, _, err := WithSteps(Options{Parser: parse.New()}, text)

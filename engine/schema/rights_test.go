@@ -32,7 +32,7 @@ func TestRights(t *testing.T) {
 		user, admin bool
 	}{
 		{"post", fmt.Sprintf(`insert into mbus4.message (id, consumer_id, available_at, added, iid)
-			select nextval('mbus4.message_id'), c.id, clock_timestamp(), now(), random()::text
+			select nextval('mbus4.post_id'), c.id, clock_timestamp(), now(), random()::text
 			from mbus4.consumer c join mbus4.queue q on q.id = c.queue_id where c.id = %d`, id), true, true},
 		{"consume", fmt.Sprintf(`with d as (delete from mbus4.message m using (
 				select ctid from mbus4.message where consumer_id = %d and available_at >= to_timestamp(

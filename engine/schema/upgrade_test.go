@@ -280,3 +280,38 @@ func TestSQL(t *testing.T) {
 		t.Errorf("something is left to do: %.300s, %v", again, err)
 	}
 }
+
+// Ids go on where those of older programs never come, and who may draw the one kind may draw the other.
+func TestIDsAfterUpgrade(t *testing.T) {
+	t.Parallel()
+	name := enginetest.NewDatabase(t)
+	conn := enginetest.Connect(t, name)
+	role := enginetest.NewRole(t, name)
+	how, err := schema.UpTo(schema.Options{Parser: parse.New()}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The functions of this program ask for more.
+	_, _, err = schema.Prepare(enginetest.Context(t), conn, how, zap.NewNop())
+	if version := enginetest.One[int](t, conn, "select max(version) from mbus4.schema_version"); version != 4 {
+		t.Fatalf("version %d: %v", version, err)
+	}
+	enginetest.Exec(t, conn, "grant usage on sequence mbus4.message_id to "+role)
+	enginetest.Exec(t, conn, "select setval('mbus4.message_id', 12345)")
+	enginetest.Prepare(t, conn)
+	if id := enginetest.One[int64](t, conn, "select nextval('mbus4.post_id')"); id != 1_000_012_346 {
+		t.Errorf("the first id is %d", id)
+	}
+	if old := enginetest.One[int64](t, conn, "select nextval('mbus4.message_id')"); old != 12_346 {
+		t.Errorf("older programs draw %d", old)
+	}
+	for what, want := range map[string]bool{"usage": true, "update": false} {
+		if enginetest.One[bool](t, conn, "select has_sequence_privilege($1, 'mbus4.post_id', $2)", role, what) != want {
+			t.Errorf("%s: want %t", what, want)
+		}
+	}
+	fresh := enginetest.Connect(t, enginetest.Installed(t))
+	if ids := enginetest.One[string](t, fresh, "select nextval('mbus4.post_id') || ' ' || nextval('mbus4.message_id')"); ids != "1 1000000000000001" {
+		t.Errorf("in a new schema the first ids are %s", ids)
+	}
+}

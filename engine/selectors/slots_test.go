@@ -23,7 +23,7 @@ func TestSelectorErrorsAreCounted(t *testing.T) {
 	post := func() int64 {
 		t.Helper()
 		enginetest.Exec(t, conn, `select mbus4.at_post('q', 'a=>1', null, null, null, '1')`)
-		return enginetest.One[int64](t, conn, `select last_value from mbus4.message_id`)
+		return enginetest.One[int64](t, conn, `select last_value from mbus4.post_id`)
 	}
 	post() // nobody counts yet, and nothing fails
 	if err := selectors.AssignSlots(enginetest.Context(t), conn); err != nil {

@@ -50,7 +50,7 @@ func TestPlansOfGivenPostsStay(t *testing.T) {
 	harness.Ask(t, conn, "select mbus4.create_trigger('s', 'q')")
 	harness.Ask(t, conn, tellPlans)
 	for i, call := range []string{
-		"mbus4.post('q', 'a=>1', iid => 'q.1234567890123456%d')",
+		"mbus4.post('q', 'a=>1', iid => 'q." + database + ".1234567890123456%d')",
 		"mbus4.post('q', 'a=>1', 'consume_after=>\"{nothing%d}\"')",
 		"mbus4.post('s', 'a=>%d')",
 	} {

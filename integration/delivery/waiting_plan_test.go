@@ -75,7 +75,7 @@ func TestManyWaiting(t *testing.T) {
 	// As posting to q with consume_after does, only faster.
 	harness.Ask(t, admin, fmt.Sprintf(`with m as (
 			insert into mbus4.message (id, consumer_id, available_at, added, iid, headers, data, after)
-			select nextval('mbus4.message_id'), c.id, 'infinity', now(), 'q.' || current_database() || '.' || n, 'consume_after=>{gate}', 'a=>1', '{gate}'
+			select nextval('mbus4.post_id'), c.id, 'infinity', now(), 'q.' || current_database() || '.' || n, 'consume_after=>{gate}', 'a=>1', '{gate}'
 			from mbus4.consumer c, generate_series(1, %d) n where c.qname = 'q'
 			returning id, consumer_id)
 		insert into mbus4.waiting (dep, consumer_id, id) select 'gate', consumer_id, id from m`, manyWaiting))

@@ -2,7 +2,7 @@
 -- lies below it is gone, though an old snapshot may keep its index entries (see engine/housekeeping/hinter.go). An array of
 -- row addresses keeps the planner from guessing how many there are. The conditions are written so that
 -- it takes most rows in the range for matches: else it fetches and sorts a whole backlog (see
--- TestConsumePlanIsStable). The row is made last, so that of a row whose columns only are read nothing else is made.
+-- TestConsumePlanIsStable). The consumer's id and the number of its hint are one number, so that one subquery gives both. The row is made last, so that of a row whose columns only are read nothing else is made.
 {{- $queue := print "(select pg_catalog.lower(a.qname collate \"C\") from " .Call "_args a)"}}
 {{- if .FixesQueue}}{{$queue = print "pg_catalog.lower((" (.Arg "qname") ") collate \"C\")"}}{{end}}
 {{.Call}}_taken as (
@@ -10,9 +10,9 @@
     where m.ctid = any(array(
         select x.ctid
         from (
-            select c.id, c.amt, c.now, {{template "hint" .With "Consumer" "c.id"}} as low
+            select c.id >> 12 as id, c.amt, c.now, {{template "hint" .With "Number" "(c.id & 4095)"}} as low
             from (
-                select {{template "consumer" .With "Args" "a" "ID" `(select c.id from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C"))`}} as id,
+                select {{template "consumer" .With "Args" "a" "ID" `(select c.id << 12 | coalesce(c.hint, c.id % 128) from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C"))`}} as id,
                        {{if eq .Result "consumen"}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
                        pg_catalog.clock_timestamp() as now
                 from {{.Call}}_args a

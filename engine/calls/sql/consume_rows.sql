@@ -2,14 +2,15 @@
 -- consumer is fetched at once and shared out in the order of the rows. Who wants all wants a number that there never are.
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id)"}}
 {{.Call}}_consumer as materialized (
-    select a.n, {{if eq .Result "consumen"}}coalesce({{template "amount" .With "Args" "a"}}, 1000000000000){{else}}1{{end}} as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id
+    select a.n, {{if eq .Result "consumen"}}coalesce({{template "amount" .With "Args" "a"}}, 1000000000000){{else}}1{{end}} as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id,
+           coalesce(c.hint, c.id % 128) as hint
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 {{.Call}}_wanted as materialized (
-    select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Consumer" "k.id"}} as low
+    select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Number" "k.hint"}} as low
     from {{.Call}}_consumer k
-    group by k.id, k.queue
+    group by k.id, k.queue, k.hint
 ),
 {{.Call}}_chosen as materialized (
     select x.tid

@@ -3,14 +3,14 @@
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id limit 1)"}}
 {{.Call}}_consumer as materialized (
     select a.n, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id,
-           coalesce(a.selector, '') as selector
+           coalesce(c.hint, c.id % 128) as hint, coalesce(a.selector, '') as selector
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 {{.Call}}_wanted as materialized (
-    select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Consumer" "k.id"}} as low
+    select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Number" "k.hint"}} as low
     from {{.Call}}_consumer k
-    group by k.id, k.queue, k.selector
+    group by k.id, k.queue, k.hint, k.selector
 ),
 {{.Call}}_candidates as materialized (select t.*, mbus4.candidates(t.queue, t.id, t.low, t.now, t.selector, t.amt + 16) as tids from {{.Call}}_wanted t),
 {{.Call}}_chosen as materialized (

@@ -4,7 +4,7 @@
 -- What most queues are stands here: all their consumers get everything. Where that is not so in the statement's snapshot (a queue
 -- that is not there, selectors, triggers), a function says who gets the message, see whole/subscribers.sql.
 --
--- nextval comes before the clock: from then on the hinter knows of the message (engine/housekeeping/hinter.go). The
+-- The id comes before the clock: from then on the hinter knows of the message (engine/housekeeping/hinter.go). The
 -- expressions of one select list are evaluated in its order. The headers that are not the caller's follow from the row when
 -- it is read, and so does the iid, unless it does not fit (see schema/baseline/03_iids.sql).
 --
@@ -22,7 +22,7 @@
            {{if .GivesDelay}}{{template "available" .With "Row" "w"}}{{else}}w.added{{end}}, w.added,
            {{if .GivesDelay}}{{template "far_iid" .With "Row" "w"}}, w.delayed_until,{{end}} w.expires, w.properties, w.data
     from (
-        select pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
+        select {{template "message_id" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} as id, pg_catalog.clock_timestamp() as added,
                {{template "subscribers_of" .}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {{.Call}}_args a
@@ -33,7 +33,7 @@
 {{.Call}} as (
     select 1::bigint as n,
            coalesce((select s.iid from {{.Call}}_stored s limit 1),
-                    {{$prefix}} || (extract(epoch from pg_catalog.clock_timestamp()) * 1000000)::bigint || pg_catalog.nextval('mbus4.message_id')) as post
+                    {{$prefix}} || (extract(epoch from pg_catalog.clock_timestamp()) * 1000000)::bigint || pg_catalog.nextval('mbus4.post_id')) as post
     {{if not .FixesQueue}}from {{.Call}}_args{{end}}
 )
 {{- else}}
@@ -44,7 +44,7 @@
     select w.n, w.id, w.queue, {{if .GivesDelay}}{{template "available" .With "Row" "w"}}{{else}}w.added{{end}} as at, w.added,
            w.delayed_until, w.expires, w.properties, w.data, {{template "subscribed" .With "Late" $late}} as consumers
     from (
-        select a.n, pg_catalog.nextval('mbus4.message_id') as id, pg_catalog.clock_timestamp() as added,
+        select a.n, {{template "message_id" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} as id, pg_catalog.clock_timestamp() as added,
                {{template "subscribers_of" .}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {{.Call}}_args a

@@ -14,7 +14,8 @@ import (
 // data.
 const PostSQL = `
 insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, data)
-select nextval('mbus4.message_id'), $1, clock_timestamp(), now(), $3,
+select case when pg_try_advisory_xact_lock_shared(1835169140, hashtext((select qname from mbus4.consumer where id = $1)) & 63)
+                 then nextval('mbus4.post_id') end, $1, clock_timestamp(), now(), $3,
        case $2 when '' then null else now() + $2::text::interval end, hstore('text', $4)`
 
 // NewConsumer makes a queue with one consumer and gives the consumer's id.

@@ -40,7 +40,7 @@ func PlainOwner(t *testing.T, database string) (dsn string) {
 	})
 	for _, what := range []string{
 		"schema mbus4", "table mbus4.message", "table mbus4.consumer", "table mbus4.queue", "table mbus4.service", "table mbus4.view_insert", "table mbus4.work_queue",
-		"sequence mbus4.message_id", "sequence mbus4.hint_work",
+		"sequence mbus4.message_id", "sequence mbus4.post_id", "sequence mbus4.hint_work",
 	} {
 		Exec(t, conn, "alter "+what+" owner to "+role)
 	}

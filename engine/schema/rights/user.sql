@@ -8,8 +8,8 @@ grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.sele
 grant select, insert, delete, update (available_at) on mbus4.message to mbus4_user;
 grant select, insert on mbus4.waiting to mbus4_user;
 grant select on mbus4.waiting_in_circle, mbus4.trigger, mbus4.dmq to mbus4_user;
-grant usage, select on sequence mbus4.message_id to mbus4_user;
--- Reading only: a nextval would move the hint.
+grant usage, select on sequence mbus4.message_id, mbus4.post_id to mbus4_user;
+-- Reading only: a nextval would move the hint. Who may read hint_0 may read those made later.
 grant select on sequence
 {{- range $i, $slot := .Slots}}{{if $i}},{{end}} mbus4.hint_{{$slot}}{{end}}
 to mbus4_user;

@@ -41,11 +41,11 @@ begin
 end
 $$;
 
--- As forward.
+-- As forward. How ids are drawn: see post_id in the next step, and engine/calls/sql/part/message_id.sql.
 create or replace function mbus4.copy_along_triggers(queue text, t mbus4.qt_model, headers {{.Hstore}}.hstore, delayed_until timestamptz, expires timestamptz, after text[])
 returns bigint
 language plpgsql volatile
-set plan_cache_mode = force_generic_plan set jit = off
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -55,7 +55,10 @@ begin
         select {{.Hstore}}.hstore('enqueue_time'::text, ($2).headers operator({{.Hstore}}.->) 'enqueue_time'::text)
                    operator({{.Hstore}}.||) coalesce($3, '') as headers
     ), way (queue, path, id, added) as (
-        select c.target, array[$1, c.target], pg_catalog.nextval('mbus4.message_id'), pg_catalog.clock_timestamp()
+        select c.target, array[$1, c.target],
+               case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(c.target) & 63) then pg_catalog.nextval('mbus4.post_id')
+                    when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end,
+               pg_catalog.clock_timestamp()
         from (
             select case when exists (select from mbus4.consumer c where c.qname = $1 and c.target is not null and c.selector_id is not null)
                         then mbus4.selecting_consumers($1, true, $2) end as selecting
@@ -63,7 +66,10 @@ begin
         ) s
         join mbus4.consumer c on c.qname = $1 and c.target <> $1 and (c.selector_id is null or c.id = any(s.selecting))
         union all
-        select c.target, w.path || c.target, pg_catalog.nextval('mbus4.message_id'), pg_catalog.clock_timestamp()
+        select c.target, w.path || c.target,
+               case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(c.target) & 63) then pg_catalog.nextval('mbus4.post_id')
+                    when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end,
+               pg_catalog.clock_timestamp()
         from way w
         cross join lateral (
             select case when exists (select from mbus4.consumer c where c.qname = w.queue and c.target is not null and c.selector_id is not null)
@@ -150,3 +156,24 @@ as $$
           and m.available_at = 'infinity' and m.after is not null
         for update skip locked)
 $$;
+
+-- Some pages that stay, as for mbus4.message: a plan made while there are few names would read them all, and stay when there are many.
+alter table mbus4.queue set (vacuum_truncate = off);
+alter table mbus4.consumer set (vacuum_truncate = off);
+alter table mbus4.selector set (vacuum_truncate = off);
+-- What ANALYZE saw of them says nothing: a queue may have one consumer, or nearly all that there are.
+alter table mbus4.consumer
+    alter column qname set statistics 0,
+    alter column queue_id set statistics 0,
+    alter column target set statistics 0;
+alter table mbus4.queue add column filler text; -- the names would fill the indexes, too
+insert into mbus4.queue (id, qname, consumers_cnt, filler) overriding system value
+select -n, '-' || n, 0, repeat(md5(n::text), 32) from generate_series(1, 120) n;
+delete from mbus4.queue where id < 0;
+alter table mbus4.queue drop column filler;
+insert into mbus4.consumer (id, qname, name, target, selector) overriding system value
+select -n, '-' || n, 'TRIGGER ', '', repeat(md5(n::text), 32) from generate_series(1, 120) n;
+delete from mbus4.consumer where id < 0;
+insert into mbus4.selector (id, text, condition, can_fail, version, major, maker)
+select -n, '', repeat(md5(n::text), 32), false, 0, 0, '' from generate_series(1, 120) n;
+delete from mbus4.selector where maker = '';

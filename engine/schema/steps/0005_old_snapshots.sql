@@ -1,5 +1,9 @@
 -- What stays as fast under a held snapshot and at any size: docs/adr/0016-old-snapshots.md.
 
+-- The number of the consumer's own hint, a sequence as the others; null: it has that of id % 128, which goes on to count it. Housekeeping gives it
+-- out where consumers would share one: see engine/housekeeping/ownhints.go.
+alter table mbus4.consumer add column if not exists hint int check (hint between 128 and 4095);
+
 -- The messages that are in circles, each with a way by which it comes back to itself. A circle lies within one strongly connected
 -- component of what waits for what; one search in depth (Tarjan's) finds these in as many steps as there are messages and dependencies.
 -- The shortest way back is searched in breadth. It may be as long as there are messages in the circle, for each of them, so a search looks
@@ -205,7 +209,7 @@ as $$
                     limit 1000
                 ) x) as counted
         from (
-            select c.id, pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0) as low
+            select c.id, pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0) as low
             from mbus4.consumer c
             where c.qname = pg_catalog.lower($1 collate "C") and c.target is null
             offset 0
@@ -214,14 +218,14 @@ as $$
     ) n
 $$;
 
--- It begins at the hint of consumer 1, as consuming does.
+-- It begins at the consumer's hint, as consuming does.
 create or replace view mbus4.dmq as
 select m.id, m.added::timestamp as added, mbus4.iid_of(m.iid, 'dmq', m.available_at, m.id) as iid,
        coalesce(m.delayed_until, m.added)::timestamp as delayed_until, m.expires::timestamp as expires,
        coalesce(m.received, '{}') as received, mbus4.headers_of('dmq', m.added, m.headers) as headers, m.properties, m.data
 from mbus4.message m
 where m.consumer_id = (select c.id from mbus4.consumer c where c.qname = 'dmq' and c.name = 'default')
-  and m.available_at >= (select to_timestamp(coalesce(pg_sequence_last_value('mbus4.hint_1'::regclass), 0) / 1000000.0))
+  and m.available_at >= (select to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || (select coalesce(c.hint, 1) from mbus4.consumer c where c.id = 1))::regclass), 0) / 1000000.0))
 offset 0;
 
 -- A row that was claimed may come back to its old place in the order. So those that never were stand by themselves, and claiming begins
@@ -255,3 +259,26 @@ for each row when (new.fresh and new.next_attempt_at < old.next_attempt_at) exec
 create or replace trigger work_claimed before update of process_id on mbus4.work_queue
 for each row when (new.fresh and new.process_id is not null) execute function mbus4.work_placed();
 update mbus4.work_queue set fresh = false where process_id is not null;
+
+-- The ids of messages. Who draws one for a queue takes first the advisory lock (1835169140, hashtext(queue) & 63), shared, for the rest of its
+-- transaction; who holds message_id, from which older programs draw, may post to any queue. See engine/housekeeping/posters.go.
+create sequence if not exists mbus4.post_id as bigint;
+-- What older programs, and by its lock alone some of ours, draw from goes on far from it: ids must differ where times are equal.
+select case when m.is_called then pg_catalog.setval('mbus4.post_id', m.last_value + 1000000000)
+            else pg_catalog.setval('mbus4.message_id', 1000000000000000) end
+from mbus4.message_id m;
+-- Whoever was given one sequence by hand is given the other.
+do $$
+declare
+    g record;
+begin
+    for g in
+        select a.privilege_type as what, case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as whom
+        from pg_class c
+        cross join lateral aclexplode(c.relacl) a
+        where c.oid = 'mbus4.message_id'::regclass and a.grantee <> c.relowner
+    loop
+        execute format('grant %s on sequence mbus4.post_id to %s', g.what, g.whom);
+    end loop;
+end
+$$;

@@ -1,10 +1,10 @@
 -- Part of the calls that remove messages (_taken): what waited for these only is woken, a few at most;
 -- the releaser (engine/housekeeping/releaser.go) does the rest. Nearly always nothing waits, which one probe of an index for each message
 -- says: it is ordered and limited so that no statistics can make the planner read the table instead.
--- nextval comes before the clock and tells the hinter that a message appears.
+-- An id, which is not used, comes before the clock and tells the hinter that a message appears.
 {{.Call}}_woken as (
     update mbus4.message m
-    set available_at = case when pg_catalog.nextval('mbus4.message_id') > 0
+    set available_at = case when {{template "message_id" .With "Queue" "(select c.qname from mbus4.consumer c where c.id = m.consumer_id)"}} > 0
                             then greatest(m.delayed_until, pg_catalog.clock_timestamp()) end
     where m.ctid = any(array(
         select pg_catalog.unnest(mbus4.wakeable(w.iids))

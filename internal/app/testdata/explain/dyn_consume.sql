@@ -13,14 +13,14 @@ mbus4_call1_taken as (
         array(
             select x.ctid
             from (
-                select c.id, c.amt, c.now,
+                select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select c.id
+                            select c.id << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")

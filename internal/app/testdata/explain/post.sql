@@ -23,7 +23,13 @@ mbus4_call1_stored as (
         ),
         w.added, w.added, w.expires, w.properties, w.data
     from (
-        select pg_catalog.nextval('mbus4.message_id') as id,
+        select case
+            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+            )
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end as id,
             pg_catalog.clock_timestamp() as added,
             array(
                 select case when c.target is null and c.selector_id is null then c.id end
@@ -48,7 +54,7 @@ mbus4_call1 as (
             (select s.iid from mbus4_call1_stored s limit 1),
             pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
                 extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.message_id')
+            )::bigint || pg_catalog.nextval('mbus4.post_id')
         ) as post
 )
 select "post" as "post"

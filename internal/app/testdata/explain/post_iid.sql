@@ -33,7 +33,13 @@ mbus4_call1_posted as materialized (
         end as done
     from (
         select a.n,
-            pg_catalog.nextval('mbus4.message_id') as id,
+            case
+                when pg_catalog.pg_try_advisory_xact_lock_shared(
+                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                )
+                    then pg_catalog.nextval('mbus4.post_id')
+                when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+            end as id,
             pg_catalog.clock_timestamp() as added,
             array(
                 select case when c.target is null and c.selector_id is null then c.id end

@@ -8,14 +8,14 @@ mbus4_call1_taken as (
         array(
             select x.ctid
             from (
-                select c.id, c.amt, c.now,
+                select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select c.id
+                            select c.id << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -127,14 +127,14 @@ mbus4_call1_taken as (
         array(
             select x.ctid
             from (
-                select c.id, c.amt, c.now,
+                select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select c.id
+                            select c.id << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -245,14 +245,14 @@ mbus4_call1_taken as (
         array(
             select x.ctid
             from (
-                select c.id, c.amt, c.now,
+                select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select c.id
+                            select c.id << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -310,7 +310,14 @@ mbus4_call1_taken as (
 mbus4_call1_woken as (
     update mbus4.message m
     set available_at = case
-        when pg_catalog.nextval('mbus4.message_id') > 0 then greatest(m.delayed_until, pg_catalog.clock_timestamp())
+        when case
+            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                1835169140, pg_catalog.hashtext((select c.qname from mbus4.consumer c where c.id = m.consumer_id)) & 63
+            )
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end > 0
+            then greatest(m.delayed_until, pg_catalog.clock_timestamp())
     end
     where m.ctid = any(
         array(
@@ -391,14 +398,14 @@ mbus4_call1_taken as (
         array(
             select x.ctid
             from (
-                select c.id, c.amt, c.now,
+                select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select c.id
+                            select c.id << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -532,18 +539,17 @@ mbus4_call1_consumer as materialized (
                     )
                 end
             )::int
-        ) as id
+        ) as id,
+        coalesce(c.hint, c.id % 128) as hint
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
         and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now,
-        pg_catalog.to_timestamp(
-            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.id % 128)::regclass), 0) / 1000000.0
-        ) as low
+        pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0) as low
     from mbus4_call1_consumer k
-    group by k.id, k.queue
+    group by k.id, k.queue, k.hint
 ),
 mbus4_call1_chosen as materialized (
     select x.tid

@@ -10,14 +10,14 @@ mbus4_call1_taken as (
         array(
             select x.ctid
             from (
-                select c.id, c.amt, c.now,
+                select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                     ) as low
                 from (
                     select coalesce(
                         (
-                            select c.id
+                            select c.id << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -208,7 +208,7 @@ mbus4_call1_consumer as materialized (
         ) as id,
             pg_catalog.clock_timestamp() as now,
             pg_catalog.to_timestamp(
-                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0
             ) as low,
             c.qname as queue, a.selector
         from mbus4_call1_args a
@@ -373,18 +373,16 @@ mbus4_call1_consumer as materialized (
                 end
             )::int
         ) as id,
-        coalesce(a.selector, '') as selector
+        coalesce(c.hint, c.id % 128) as hint, coalesce(a.selector, '') as selector
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
         and c.name = pg_catalog.lower(a.cname collate "C")
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,
-        pg_catalog.to_timestamp(
-            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.id % 128)::regclass), 0) / 1000000.0
-        ) as low
+        pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0) as low
     from mbus4_call1_consumer k
-    group by k.id, k.queue, k.selector
+    group by k.id, k.queue, k.hint, k.selector
 ),
 mbus4_call1_candidates as materialized (
     select t.*, mbus4.candidates(t.queue, t.id, t.low, t.now, t.selector, t.amt + 16) as tids from mbus4_call1_wanted t

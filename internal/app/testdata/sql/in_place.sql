@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_5214f4ce(
+            then mbus4.at_post_04a1447d(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_5214f4ce(
+create or replace function mbus4.at_post_04a1447d(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -34,7 +34,13 @@ create or replace function mbus4.at_post_5214f4ce(
             end,
             w.delayed_until, w.expires, w.properties, w.data
         from (
-            select pg_catalog.nextval(''mbus4.message_id'') as id,
+            select case
+                when pg_catalog.pg_try_advisory_xact_lock_shared(
+                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                )
+                    then pg_catalog.nextval(''mbus4.post_id'')
+                when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
+            end as id,
                 pg_catalog.clock_timestamp() as added,
                 array(
                     select case when c.target is null and c.selector_id is null then c.id end
@@ -62,7 +68,7 @@ create or replace function mbus4.at_post_5214f4ce(
                 (select s.iid from mbus4_call_stored s limit 1),
                 pg_catalog.lower($1 collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || (
                     extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-                )::bigint || pg_catalog.nextval(''mbus4.message_id'')
+                )::bigint || pg_catalog.nextval(''mbus4.post_id'')
             ) as post
     )
     select mbus4_call."post"
@@ -74,12 +80,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_7aa932ea((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_637caa9c((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_7aa932ea(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_637caa9c(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -87,14 +93,14 @@ create or replace function mbus4.at_consume_waking_7aa932ea(pg_catalog.text, pg_
             array(
                 select x.ctid
                 from (
-                    select c.id, c.amt, c.now,
+                    select c.id >> 12 as id, c.amt, c.now,
                         pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
+                            coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0
                         ) as low
                     from (
                         select coalesce(
                             (
-                                select c.id
+                                select c.id << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -151,7 +157,14 @@ create or replace function mbus4.at_consume_waking_7aa932ea(pg_catalog.text, pg_
     mbus4_call_woken as (
         update mbus4.message m
         set available_at = case
-            when pg_catalog.nextval(''mbus4.message_id'') > 0 then greatest(m.delayed_until, pg_catalog.clock_timestamp())
+            when case
+                when pg_catalog.pg_try_advisory_xact_lock_shared(
+                    1835169140, pg_catalog.hashtext((select c.qname from mbus4.consumer c where c.id = m.consumer_id)) & 63
+                )
+                    then pg_catalog.nextval(''mbus4.post_id'')
+                when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
+            end > 0
+                then greatest(m.delayed_until, pg_catalog.clock_timestamp())
         end
         where m.ctid = any(
             array(

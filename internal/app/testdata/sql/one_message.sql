@@ -260,7 +260,9 @@ select (
                 where m.consumer_id = c.id
                     and m.available_at >= (
                         select pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                            coalesce(
+                                pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0
+                            ) / 1000000.0
                         )
                     )
                     and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
@@ -279,5 +281,5 @@ select mbus4.get_iid('orders')
 select (
     pg_catalog.translate(('orders')::pg_catalog.text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') || (
         '.' || pg_catalog.current_database() || '.'
-    ) || pg_catalog.nextval('mbus4.message_id')
+    ) || pg_catalog.nextval('mbus4.post_id')
 ) as "get_iid"

@@ -19,7 +19,13 @@ mbus4_call1_stored as (
         ),
         w.added, w.added, w.expires, w.properties, w.data
     from (
-        select pg_catalog.nextval('mbus4.message_id') as id,
+        select case
+            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+            )
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end as id,
             pg_catalog.clock_timestamp() as added,
             array(
                 select case when c.target is null and c.selector_id is null then c.id end
@@ -44,7 +50,7 @@ mbus4_call1 as (
             (select s.iid from mbus4_call1_stored s limit 1),
             pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
                 extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.message_id')
+            )::bigint || pg_catalog.nextval('mbus4.post_id')
         ) as post
 )
 select "post" as "post"
@@ -88,7 +94,13 @@ mbus4_call1_posted as materialized (
         end as done
     from (
         select a.n,
-            pg_catalog.nextval('mbus4.message_id') as id,
+            case
+                when pg_catalog.pg_try_advisory_xact_lock_shared(
+                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                )
+                    then pg_catalog.nextval('mbus4.post_id')
+                when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+            end as id,
             pg_catalog.clock_timestamp() as added,
             array(
                 select case when c.target is null and c.selector_id is null then c.id end
@@ -163,7 +175,13 @@ mbus4_call1_stored as (
         ),
         w.added, w.added, w.expires, w.properties, w.data
     from (
-        select pg_catalog.nextval('mbus4.message_id') as id,
+        select case
+            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+            )
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end as id,
             pg_catalog.clock_timestamp() as added,
             array(
                 select case when c.target is null and c.selector_id is null then c.id end
@@ -188,7 +206,7 @@ mbus4_call1 as (
             (select s.iid from mbus4_call1_stored s limit 1),
             pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
                 extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.message_id')
+            )::bigint || pg_catalog.nextval('mbus4.post_id')
         ) as post
 )
 select "post" as "post"
@@ -221,7 +239,13 @@ mbus4_call1_posted as materialized (
         end as consumers
     from (
         select a.n,
-            pg_catalog.nextval('mbus4.message_id') as id,
+            case
+                when pg_catalog.pg_try_advisory_xact_lock_shared(
+                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                )
+                    then pg_catalog.nextval('mbus4.post_id')
+                when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+            end as id,
             pg_catalog.clock_timestamp() as added,
             array(
                 select case when c.target is null and c.selector_id is null then c.id end
@@ -299,7 +323,13 @@ mbus4_call1_posted as materialized (
         end as consumers
     from (
         select a.n,
-            pg_catalog.nextval('mbus4.message_id') as id,
+            case
+                when pg_catalog.pg_try_advisory_xact_lock_shared(
+                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                )
+                    then pg_catalog.nextval('mbus4.post_id')
+                when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+            end as id,
             pg_catalog.clock_timestamp() as added,
             ((select r.consumers from mbus4_call1_subscribers r) operator(public.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
@@ -357,7 +387,13 @@ mbus4_call1_stored as (
         ),
         w.added, w.added, w.expires, w.properties, w.data
     from (
-        select pg_catalog.nextval('mbus4.message_id') as id,
+        select case
+            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+            )
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end as id,
             pg_catalog.clock_timestamp() as added,
             array(
                 select case when c.target is null and c.selector_id is null then c.id end
@@ -382,7 +418,7 @@ mbus4_call1 as (
             (select s.iid from mbus4_call1_stored s limit 1),
             pg_catalog.lower(('orders')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
                 extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.message_id')
+            )::bigint || pg_catalog.nextval('mbus4.post_id')
         ) as post
 ),
 mbus4_call2_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
@@ -403,7 +439,13 @@ mbus4_call2_stored as (
         ),
         w.added, w.added, w.expires, w.properties, w.data
     from (
-        select pg_catalog.nextval('mbus4.message_id') as id,
+        select case
+            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+            )
+                then pg_catalog.nextval('mbus4.post_id')
+            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+        end as id,
             pg_catalog.clock_timestamp() as added,
             array(
                 select case when c.target is null and c.selector_id is null then c.id end
@@ -428,7 +470,7 @@ mbus4_call2 as (
             (select s.iid from mbus4_call2_stored s limit 1),
             pg_catalog.lower(('audit')::pg_catalog.text collate "C") || '.' || pg_catalog.current_database() || '.' || (
                 extract(epoch from pg_catalog.clock_timestamp()) * 1000000
-            )::bigint || pg_catalog.nextval('mbus4.message_id')
+            )::bigint || pg_catalog.nextval('mbus4.post_id')
         ) as post
 )
 select (select "post" as "post_orders" from mbus4_call1), (select "post" as "post_audit" from mbus4_call2);
@@ -505,7 +547,13 @@ mbus4_call1_posted as materialized (
         end as consumers
     from (
         select a.n,
-            pg_catalog.nextval('mbus4.message_id') as id,
+            case
+                when pg_catalog.pg_try_advisory_xact_lock_shared(
+                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                )
+                    then pg_catalog.nextval('mbus4.post_id')
+                when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+            end as id,
             pg_catalog.clock_timestamp() as added,
             ((select r.consumers from mbus4_call1_subscribers r) operator(public.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,

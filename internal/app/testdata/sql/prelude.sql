@@ -30,14 +30,14 @@ begin
             array(
                 select x.ctid
                 from (
-                    select c.id, c.amt, c.now,
+                    select c.id >> 12 as id, c.amt, c.now,
                         pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                         ) as low
                     from (
                         select coalesce(
                             (
-                                select c.id
+                                select c.id << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -211,7 +211,13 @@ begin
                     end as done
                 from (
                     select a.n,
-                        pg_catalog.nextval('mbus4.message_id') as id,
+                        case
+                            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                            )
+                                then pg_catalog.nextval('mbus4.post_id')
+                            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                        end as id,
                         pg_catalog.clock_timestamp() as added,
                         array(
                             select case when c.target is null and c.selector_id is null then c.id end
@@ -304,14 +310,14 @@ begin
             array(
                 select x.ctid
                 from (
-                    select c.id, c.amt, c.now,
+                    select c.id >> 12 as id, c.amt, c.now,
                         pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                         ) as low
                     from (
                         select coalesce(
                             (
-                                select c.id
+                                select c.id << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -485,7 +491,13 @@ begin
                     end as done
                 from (
                     select a.n,
-                        pg_catalog.nextval('mbus4.message_id') as id,
+                        case
+                            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                            )
+                                then pg_catalog.nextval('mbus4.post_id')
+                            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                        end as id,
                         pg_catalog.clock_timestamp() as added,
                         array(
                             select case when c.target is null and c.selector_id is null then c.id end
@@ -566,14 +578,14 @@ begin
                 array(
                     select x.ctid
                     from (
-                        select c.id, c.amt, c.now,
+                        select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
+                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0
                             ) as low
                         from (
                             select coalesce(
                                 (
-                                    select c.id
+                                    select c.id << 12 | coalesce(c.hint, c.id % 128)
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -703,7 +715,13 @@ begin
                 end as done
             from (
                 select a.n,
-                    pg_catalog.nextval(''mbus4.message_id'') as id,
+                    case
+                        when pg_catalog.pg_try_advisory_xact_lock_shared(
+                            1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                        )
+                            then pg_catalog.nextval(''mbus4.post_id'')
+                        when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
+                    end as id,
                     pg_catalog.clock_timestamp() as added,
                     array(
                         select case when c.target is null and c.selector_id is null then c.id end
@@ -787,14 +805,14 @@ begin
                 array(
                     select x.ctid
                     from (
-                        select c.id, c.amt, c.now,
+                        select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || c.id % 128)::regclass), 0) / 1000000.0
+                                coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0
                             ) as low
                         from (
                             select coalesce(
                                 (
-                                    select c.id
+                                    select c.id << 12 | coalesce(c.hint, c.id % 128)
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -924,7 +942,13 @@ begin
                 end as done
             from (
                 select a.n,
-                    pg_catalog.nextval(''mbus4.message_id'') as id,
+                    case
+                        when pg_catalog.pg_try_advisory_xact_lock_shared(
+                            1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                        )
+                            then pg_catalog.nextval(''mbus4.post_id'')
+                        when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
+                    end as id,
                     pg_catalog.clock_timestamp() as added,
                     array(
                         select case when c.target is null and c.selector_id is null then c.id end
@@ -1017,14 +1041,14 @@ begin
             array(
                 select x.ctid
                 from (
-                    select c.id, c.amt, c.now,
+                    select c.id >> 12 as id, c.amt, c.now,
                         pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                         ) as low
                     from (
                         select coalesce(
                             (
-                                select c.id
+                                select c.id << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -1198,7 +1222,13 @@ begin
                     end as done
                 from (
                     select a.n,
-                        pg_catalog.nextval('mbus4.message_id') as id,
+                        case
+                            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                            )
+                                then pg_catalog.nextval('mbus4.post_id')
+                            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                        end as id,
                         pg_catalog.clock_timestamp() as added,
                         array(
                             select case when c.target is null and c.selector_id is null then c.id end
@@ -1301,14 +1331,14 @@ begin
             array(
                 select x.ctid
                 from (
-                    select c.id, c.amt, c.now,
+                    select c.id >> 12 as id, c.amt, c.now,
                         pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || c.id % 128)::regclass), 0) / 1000000.0
+                            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
                         ) as low
                     from (
                         select coalesce(
                             (
-                                select c.id
+                                select c.id << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -1482,7 +1512,13 @@ begin
                     end as done
                 from (
                     select a.n,
-                        pg_catalog.nextval('mbus4.message_id') as id,
+                        case
+                            when pg_catalog.pg_try_advisory_xact_lock_shared(
+                                1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                            )
+                                then pg_catalog.nextval('mbus4.post_id')
+                            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
+                        end as id,
                         pg_catalog.clock_timestamp() as added,
                         array(
                             select case when c.target is null and c.selector_id is null then c.id end

@@ -1,0 +1,131 @@
+package housekeeping
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/schema"
+)
+
+const (
+	maxHints    = 1024 // hints in all: a file of 8 kB each
+	hintsAtOnce = 16   // that are given out in one turn
+)
+
+// The consumers that share a hint and have none of their own, whichever of them holds it back. Temporary ones come and go.
+const sharingSQL = `
+select s.id
+from (
+	select c.id, c.hint, c.target, c.qname, pg_catalog.count(*) over (partition by c.id % $1) as sharing
+	from mbus4.consumer c
+	where c.target is null
+) s
+join mbus4.queue q on q.qname = s.qname
+where s.hint is null and s.sharing > 1 and q.kind <> 'temp'
+order by s.id
+limit $2`
+
+// The numbers of own hints that are there, those first that nobody has.
+const numbersSQL = `
+select n.number, c.id is null
+from (
+	select pg_catalog.substr(r.relname::text, 6)::int as number
+	from pg_catalog.pg_class r
+	where r.relnamespace = 'mbus4'::regnamespace and r.relkind = 'S' and r.relname::text ~ '^hint_[0-9]{1,4}$'
+) n
+left join mbus4.consumer c on c.hint = n.number
+where n.number >= $1
+order by 2 desc, 1`
+
+// makeHintSQL makes the sequence %[1]d, and lets read it who may read hint_0.
+const makeHintSQL = `
+create sequence mbus4.hint_%[1]d as bigint minvalue 0 start 0;
+do $$
+declare
+	g record;
+begin
+	for g in
+		select case when a.grantee = 0 then 'public' else pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) end as whom
+		from pg_catalog.pg_class c
+		cross join lateral pg_catalog.aclexplode(c.relacl) a
+		where c.oid = 'mbus4.hint_0'::regclass and a.grantee <> c.relowner and a.privilege_type = 'SELECT'
+	loop
+		execute pg_catalog.format('grant select on sequence mbus4.hint_%[1]d to %%s', g.whom);
+	end loop;
+end
+$$`
+
+// Consumers that were restored without the sequence.
+const withoutHintSQL = `
+update mbus4.consumer set hint = null
+where hint is not null and pg_catalog.to_regclass('mbus4.hint_' || hint) is null`
+
+// giveHints gives hints of their own to consumers that share one: what is live of one of them would keep the others from forgetting
+// what is gone. Such a hint begins where the shared one is, before the consumer has it. The shared one goes on to count the consumer,
+// for transactions whose snapshots are older.
+func (h *hinter) giveHints(ctx context.Context, conn *pgx.Conn) error {
+	var may bool
+	if err := conn.QueryRow(ctx, `select pg_catalog.has_schema_privilege('mbus4', 'create')`).Scan(&may); err != nil || !may {
+		return err
+	}
+	if _, err := conn.Exec(ctx, withoutHintSQL); err != nil {
+		return fmt.Errorf("taking hints back that are not there: %w", err)
+	}
+	rows, err := conn.Query(ctx, sharingSQL, schema.HintSlots, hintsAtOnce)
+	if err != nil {
+		return fmt.Errorf("looking for shared hints: %w", err)
+	}
+	consumers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil || len(consumers) == 0 {
+		return err
+	}
+	free, next, err := hintNumbers(ctx, conn)
+	if err != nil {
+		return err
+	}
+	for _, consumer := range consumers {
+		number := next
+		switch {
+		case len(free) > 0:
+			number, free = free[0], free[1:]
+		case next < maxHints:
+			if _, err := conn.Exec(ctx, fmt.Sprintf(makeHintSQL, number)); err != nil {
+				return fmt.Errorf("making a hint: %w", err)
+			}
+			next++
+		default:
+			return nil // the others go on to share
+		}
+		if _, err := conn.Exec(ctx, fmt.Sprintf(`select pg_catalog.setval('mbus4.hint_%d', coalesce(pg_catalog.pg_sequence_last_value('mbus4.hint_%d'::regclass), 0))`,
+			number, consumer%schema.HintSlots)); err != nil {
+			return fmt.Errorf("setting a new hint: %w", err)
+		}
+		if _, err := conn.Exec(ctx, `update mbus4.consumer set hint = $2 where id = $1`, consumer, number); err != nil {
+			return fmt.Errorf("giving a hint to a consumer: %w", err)
+		}
+		h.low = time.Time{} // the next turn reads the hints afresh, that of this number as well
+	}
+	return nil
+}
+
+// hintNumbers gives the numbers of own hints that nobody has, and the first that there is no sequence for.
+func hintNumbers(ctx context.Context, conn *pgx.Conn) (free []int, next int, err error) {
+	next = schema.HintSlots
+	rows, err := conn.Query(ctx, numbersSQL, schema.HintSlots)
+	if err != nil {
+		return nil, 0, fmt.Errorf("looking for free hints: %w", err)
+	}
+	var number int
+	var unused bool
+	_, err = pgx.ForEachRow(rows, []any{&number, &unused}, func() error {
+		if unused {
+			free = append(free, number)
+		}
+		next = max(next, number+1)
+		return nil
+	})
+	return free, next, err
+}
