@@ -68,7 +68,7 @@ where hint is not null and pg_catalog.to_regclass('mbus4.hint_' || hint) is null
 // for transactions whose snapshots are older.
 func (h *hinter) giveHints(ctx context.Context, conn *pgx.Conn) error {
 	var may bool
-	if err := conn.QueryRow(ctx, `select pg_catalog.has_schema_privilege('mbus4', 'create')`).Scan(&may); err != nil || !may {
+	if err := conn.QueryRow(ctx, `select pg_catalog.has_schema_privilege('mbus4', 'create') and pg_catalog.has_table_privilege('mbus4.consumer', 'update')`).Scan(&may); err != nil || !may {
 		return err
 	}
 	if _, err := conn.Exec(ctx, withoutHintSQL); err != nil {

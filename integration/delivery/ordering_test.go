@@ -41,6 +41,26 @@ func TestConsumeAfter(t *testing.T) {
 	})
 }
 
+// One statement delivers all that a message waits for; one of them has no iid of its own.
+func TestConsumeAfterSeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	forms.ForEach(t, []string{"a", "b"}, func(t *testing.T, s *forms.Session) {
+		own := harness.Ask(t, s.Conn, "select mbus4.post('a', 'n=>1')")
+		s.Want(t, "y", "select mbus4.post('a', 'n=>2', iid => 'y')")
+		s.Want(t, "m", "select mbus4.post('b', 'n=>3', $1, iid => 'm')", harness.WaitFor(own, "y"))
+		s.Want(t, "", "begin")
+		s.Want(t, "2", "select count(*) from mbus4.consumen('a', amt => 9)")
+		s.Want(t, "m", "select iid from mbus4.consume('b')")
+		s.Want(t, "", "rollback")
+		s.Want(t, "", "begin")
+		s.Want(t, own, "select iid from mbus4.consume('a')")
+		s.Want(t, "", "select iid from mbus4.consume('b')")
+		s.Want(t, "y", "select iid from mbus4.consume('a')")
+		s.Want(t, "m", "select iid from mbus4.consume('b')")
+		s.Want(t, "", "commit")
+	})
+}
+
 // What waits for a message waits for the copies of all its consumers.
 func TestConsumeAfterEveryConsumer(t *testing.T) {
 	t.Parallel()

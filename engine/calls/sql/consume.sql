@@ -34,9 +34,10 @@
         ) x
     ))
     returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
-              {{if .Ordered}}coalesce(m.iid, {{template "iid" .With "Queue" $queue "At" "m.available_at" "ID" "m.id"}}) as iid{{else}}m.iid{{end}}
+              {{if .Ordered}}{{template "row_iid" .With "Row" "m" "Queue" $queue}} as iid,
+              case when (select 1 from mbus4.waiting g where g.dep = {{template "row_iid" .With "Row" "m" "Queue" $queue}} order by g.dep, g.consumer_id, g.id limit 1) is not null then mbus4.wake({{template "row_iid" .With "Row" "m" "Queue" $queue}}) end as woken
+              {{- else}}m.iid{{end}}
 ),
-{{if .Ordered}}{{template "wake" .}}{{end}}
 {{.Call}} as (
     select 1::bigint as n, {{template "message" .With "Row" "d" "Queue" $queue}} as {{.Result}}
     from {{if eq .Result "consumen"}}(select * from {{.Call}}_taken d order by d.available_at, d.id offset 0){{else}}{{.Call}}_taken{{end}} d

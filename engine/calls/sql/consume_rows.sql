@@ -32,7 +32,7 @@
     delete from mbus4.message m
     where m.ctid = any(array(select s.tid from {{.Call}}_chosen s))
     returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
-              coalesce(m.iid, {{template "iid" .With "Queue" $queue "At" "m.available_at" "ID" "m.id"}}) as iid
+              {{template "row_iid" .With "Row" "m" "Queue" $queue}} as iid
 ),
 {{if .Ordered}}{{template "wake" .}}{{end}}
 {{.Call}}_placed as (

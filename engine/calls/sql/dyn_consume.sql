@@ -25,7 +25,7 @@
         {{template "first_free" .With "Tids" $all}}
     ))
     returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
-              coalesce(m.iid, {{template "iid" .With "Queue" $queue "At" "m.available_at" "ID" "m.id"}}) as iid
+              {{template "row_iid" .With "Row" "m" "Queue" $queue}} as iid
 ),
 {{if .Ordered}}{{template "wake" .}}{{end}}
 {{.Call}} as (

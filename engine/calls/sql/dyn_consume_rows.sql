@@ -47,7 +47,7 @@
     delete from mbus4.message m
     where m.ctid = any(array(select p.tid from {{.Call}}_picked p))
     returning m.ctid as tid, m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data,
-              coalesce(m.iid, {{template "iid" .With "Queue" $queue "At" "m.available_at" "ID" "m.id"}}) as iid
+              {{template "row_iid" .With "Row" "m" "Queue" $queue}} as iid
 ),
 {{if .Ordered}}{{template "wake" .}}{{end}}
 {{.Call}}_placed as (

@@ -305,31 +305,35 @@ mbus4_call1_taken as (
                 when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
                 else ''
             end || m.id
-        ) as iid
-),
-mbus4_call1_woken as (
-    update mbus4.message m
-    set available_at = case
-        when case
-            when pg_catalog.pg_try_advisory_xact_lock_shared(
-                1835169140, pg_catalog.hashtext((select c.qname from mbus4.consumer c where c.id = m.consumer_id)) & 63
-            )
-                then pg_catalog.nextval('mbus4.post_id')
-            when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
-        end > 0
-            then greatest(m.delayed_until, pg_catalog.clock_timestamp())
-    end
-    where m.ctid = any(
-        array(
-            select pg_catalog.unnest(mbus4.wakeable(w.iids))
-            from (
-                select pg_catalog.array_agg(d.iid) as iids
-                from mbus4_call1_taken d
-                where (select 1 from mbus4.waiting g where g.dep = d.iid order by g.dep, g.consumer_id, g.id limit 1) is not null
-            ) w
-            where w.iids is not null
-        )
-    )
+        ) as iid,
+        case
+            when (
+                select 1
+                from mbus4.waiting g
+                where g.dep = coalesce(
+                    m.iid,
+                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                        when m.available_at < '2038-01-01Z'
+                            then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                        when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                        else ''
+                    end || m.id
+                )
+                order by g.dep, g.consumer_id, g.id
+                limit 1
+            ) is not null
+                then mbus4.wake(
+                    coalesce(
+                        m.iid,
+                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                            when m.available_at < '2038-01-01Z'
+                                then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
+                            when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                            else ''
+                        end || m.id
+                    )
+                )
+        end as woken
 ),
 mbus4_call1 as (
     select 1::bigint as n,

@@ -80,12 +80,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_637caa9c((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_303b8458((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_637caa9c(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_303b8458(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -152,31 +152,35 @@ create or replace function mbus4.at_consume_waking_637caa9c(pg_catalog.text, pg_
                     when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000)::bigint::text
                     else ''''
                 end || m.id
-            ) as iid
-    ),
-    mbus4_call_woken as (
-        update mbus4.message m
-        set available_at = case
-            when case
-                when pg_catalog.pg_try_advisory_xact_lock_shared(
-                    1835169140, pg_catalog.hashtext((select c.qname from mbus4.consumer c where c.id = m.consumer_id)) & 63
-                )
-                    then pg_catalog.nextval(''mbus4.post_id'')
-                when pg_catalog.nextval(''mbus4.message_id'') > 0 then pg_catalog.nextval(''mbus4.post_id'')
-            end > 0
-                then greatest(m.delayed_until, pg_catalog.clock_timestamp())
-        end
-        where m.ctid = any(
-            array(
-                select pg_catalog.unnest(mbus4.wakeable(w.iids))
-                from (
-                    select pg_catalog.array_agg(d.iid) as iids
-                    from mbus4_call_taken d
-                    where (select 1 from mbus4.waiting g where g.dep = d.iid order by g.dep, g.consumer_id, g.id limit 1) is not null
-                ) w
-                where w.iids is not null
-            )
-        )
+            ) as iid,
+            case
+                when (
+                    select 1
+                    from mbus4.waiting g
+                    where g.dep = coalesce(
+                        m.iid,
+                        pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || case
+                            when m.available_at < ''2038-01-01Z''
+                                then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000)::bigint::text
+                            when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                            else ''''
+                        end || m.id
+                    )
+                    order by g.dep, g.consumer_id, g.id
+                    limit 1
+                ) is not null
+                    then mbus4.wake(
+                        coalesce(
+                            m.iid,
+                            pg_catalog.lower(($1) collate "C") || ''.'' || pg_catalog.current_database() || ''.'' || case
+                                when m.available_at < ''2038-01-01Z''
+                                    then (pg_catalog.date_part(''epoch'', m.available_at) * 1000000)::bigint::text
+                                when m.available_at < ''2200-01-01Z'' then (extract(epoch from m.available_at) * 1000000)::bigint::text
+                                else ''''
+                            end || m.id
+                        )
+                    )
+            end as woken
     ),
     mbus4_call as (
         select 1::bigint as n,
