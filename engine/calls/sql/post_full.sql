@@ -29,7 +29,7 @@
                 else {{.PostGiven}}('{{.MarkOf "w"}}', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
                      case when {{template "everybody" .}} then w.consumers end) end as done
     from (
-        select a.n, {{template "message_id" .With "Queue" `pg_catalog.lower(a.qname collate "C")`}} as id, pg_catalog.clock_timestamp() as added,
+        select a.n, {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added,
                {{template "subscribers_of" .}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.iid as given, a.headers,
                a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data

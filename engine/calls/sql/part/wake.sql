@@ -4,7 +4,7 @@
 -- An id, which is not used, comes before the clock and tells the hinter that a message appears.
 {{.Call}}_woken as (
     update mbus4.message m
-    set available_at = case when {{template "message_id" .With "Queue" "(select c.qname from mbus4.consumer c where c.id = m.consumer_id)"}} > 0
+    set available_at = case when {{template "message_id" .With "Queue" "(select c.qname from mbus4.consumer c where c.id = m.consumer_id)" "Once" ""}} > 0
                             then greatest(m.delayed_until, pg_catalog.clock_timestamp()) end
     where m.ctid = any(array(
         select pg_catalog.unnest(mbus4.wakeable(w.iids))

@@ -240,8 +240,10 @@ mbus4_call1_posted as materialized (
     from (
         select a.n,
             case
-                when pg_catalog.pg_try_advisory_xact_lock_shared(
-                    1835169140, pg_catalog.hashtext(pg_catalog.lower(a.qname collate "C")) & 63
+                when (
+                    select pg_catalog.pg_try_advisory_xact_lock_shared(
+                        1835169140, pg_catalog.hashtext(pg_catalog.lower((('orders')::pg_catalog.text) collate "C")) & 63
+                    )
                 )
                     then pg_catalog.nextval('mbus4.post_id')
                 when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id')
