@@ -22,7 +22,7 @@
            {{if .GivesDelay}}{{template "available" .With "Row" "w"}}{{else}}w.added{{end}}, w.added,
            {{if .GivesDelay}}{{template "far_iid" .With "Row" "w"}}, w.delayed_until,{{end}} w.expires, w.properties, w.data
     from (
-        select {{template "message_id" .With "Queue" `pg_catalog.lower(a.qname collate "C")` "Once" ""}} as id, pg_catalog.clock_timestamp() as added,
+        select {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added,
                {{template "subscribers_of" .}} as consumers,
                pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
         from {{.Call}}_args a

@@ -2,7 +2,8 @@
 --
 -- Here too the common way stands in the text: all consumers of the queue get everything, the headers name none that means something
 -- to us, the iid is none that messages have which were given none, nobody has a message under it, and no two rows give it. All else
--- a function does from its beginning to its end, and gives the iid, see whole/post_given.sql. A message under the iid that is committed after the snapshot was taken makes the insert fail.
+-- a function does from its beginning to its end, and gives the iid, see whole/post_given.sql. A message under the iid that is committed
+-- after the snapshot was taken makes the insert fail.
 {{- $noHeaders := print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'consume_after', 'Redeploy']"}}
 {{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
 {{- $free := "not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))"}}
