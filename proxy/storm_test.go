@@ -27,6 +27,7 @@ func TestConnectionStorm(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
 		p := start(t, way, func(c *Config) { c.Rewriter, c.TLS = proxytest.Marking{}, shared.serverTLS() })
 		bystander := login(t, p.addr)
+		bystander.query("select 'here'") // only after its answer all goroutines of the session are known to run
 		goroutines, files := runtime.NumGoroutine(), openFiles(t)
 		stages := []string{
 			"", "\x00\x00\x00", sslRequest, sslRequest + "\x16\x03\x01",

@@ -21,33 +21,33 @@ type shape struct {
 	eitherOrder bool
 }
 
-func shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
+func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 	return shape{
-		template: templateOf(f, use), result: f.Serves,
+		template: t.templateOf(f, use), result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
 		conditional: use.Condition != "", givesIID: use.Given["iid"], givesDelay: use.Given["delayed_until"], fixesQueue: use.Fixed["qname"],
 		eitherOrder: use.EitherOrder,
 	}
 }
 
-// templateOf names the template that serves a call.
-func templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
-	switch f.Serves {
+// templateOf names the template that serves a call. Some functions have one of their own for calls that are evaluated for each row of a set.
+func (t *Texts) templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
+	name := f.Serves
+	switch name {
 	case "post":
 		if use.Given["iid"] || use.Given["headers"] {
 			return "post_full"
 		}
 	case "consume", "consumen", "dyn_consume":
-		name := "consume"
+		name = "consume"
 		if use.Given["selector"] && use.Condition == "" {
 			name = "dyn_consume"
 		}
-		if use.Rows {
-			name += "_rows"
-		}
-		return name
 	}
-	return f.Serves
+	if rows := name + "_rows"; use.Rows && t.templates.Lookup(rows) != nil {
+		return rows
+	}
+	return name
 }
 
 // scope holds what a template that serves a call may name: the values of newScope, and in a part what With adds.

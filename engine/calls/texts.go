@@ -31,13 +31,13 @@ func New() *Texts {
 
 // Shape says what the SQL of such a call is like.
 func (t *Texts) Shape(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Shape {
-	s := shapeOf(f, use)
+	s := t.shapeOf(f, use)
 	return sqlfuncs.Shape{OneCall: use.Numbered && t.pieces(s).has(markPlace), InOrder: s.template == "post"}
 }
 
 // wakes reports whether the SQL of a function's calls wakes messages that wait for others.
 func (t *Texts) wakes(f *sqlfuncs.Func) bool {
-	return !slices.Equal(t.pieces(shapeOf(f, sqlfuncs.Use{})), t.pieces(shapeOf(f, sqlfuncs.Use{Ordered: true})))
+	return !slices.Equal(t.pieces(t.shapeOf(f, sqlfuncs.Use{})), t.pieces(t.shapeOf(f, sqlfuncs.Use{Ordered: true})))
 }
 
 // Fragment returns the SQL of one call, or of several with use.Numbered.
@@ -45,7 +45,7 @@ func (t *Texts) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Name
 	if use.InPlace && f.Effect != sqlfuncs.Native {
 		return sqlfuncs.Fragment{Expr: t.functionCall(f, use, names)}
 	}
-	text := t.put(t.pieces(shapeOf(f, use)), names, use.Condition)
+	text := t.put(t.pieces(t.shapeOf(f, use)), names, use.Condition)
 	if f.Effect != sqlfuncs.Writes {
 		return sqlfuncs.Fragment{Expr: text}
 	}

@@ -127,12 +127,19 @@ func usesUnnamed(frame []byte) bool {
 	body := frame[wire.HeaderSize:]
 	switch frame[0] {
 	case wire.MsgBind:
-		_, statement, _, ok := wire.BindNames(body)
-		return !ok || len(statement) == 0
+		return bindsUnnamed(frame)
 	case wire.MsgDescribe:
 		return describesUnnamed(body)
 	}
 	return false
+}
+
+// bindsUnnamed reports whether a Bind, or the head of it, may bind the unnamed statement. In a whole one that has no end of the statement's
+// name the server finds the fault before it looks for the statement.
+func bindsUnnamed(frame []byte) bool {
+	_, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:])
+	size, _ := wire.FrameLen(frame)
+	return ok && len(statement) == 0 || !ok && len(frame) < size
 }
 
 // describesUnnamed reports whether the body is that of a Describe of the unnamed statement. One that is malformed the server refuses.
@@ -207,11 +214,11 @@ const maxRenamed = 1 << 29
 // bindUnnamed returns what takes the place of a Bind, or of the head of one, that may bind the unnamed statement; nil for itself. a are
 // its details.
 func (f *ClientFlow) bindUnnamed(frame []byte, a *details) (replacement []byte) {
-	size, _ := wire.FrameLen(frame)
-	portal, statement, rest, ok := wire.BindNames(frame[wire.HeaderSize:])
-	if ok && len(statement) > 0 {
+	if !bindsUnnamed(frame) {
 		return nil
 	}
+	size, _ := wire.FrameLen(frame)
+	portal, _, rest, ok := wire.BindNames(frame[wire.HeaderSize:])
 	before, ours := f.useUnnamed(a, true, ok && size <= maxRenamed)
 	switch {
 	case ours != nil:

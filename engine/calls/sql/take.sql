@@ -1,18 +1,23 @@
 -- Removes the message for all its consumers and gives one of the copies. Waits for rows that another
--- transaction holds.
+-- transaction holds. What is looked for comes from subqueries that stand alone, so that a plan made when there was nothing can only go
+-- where they say.
+{{- $owner := "(select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0)"}}
+{{.Call}}_place as materialized (
+    select p.* from {{.Call}}_args a cross join lateral mbus4.places_of_iid(a.msgid) p
+),
 {{.Call}}_taken_by_iid as (
     delete from mbus4.message m
-    using {{.Call}}_args a, mbus4.consumer c
-    where m.iid = a.msgid and c.id = m.consumer_id and {{template "unexpired" .With "Row" "m"}}
-    returning a.n, c.qname as queue, m.*
+    where m.iid = (select a.msgid from {{.Call}}_args a)
+      and {{$owner}} is not null and {{template "unexpired" .With "Row" "m"}}
+    returning {{$owner}} as queue, m.*
 ),
 {{.Call}}_taken_by_place as (
     delete from mbus4.message m
-    using {{.Call}}_args a
-    cross join lateral mbus4.places_of_iid(a.msgid) p
-    join mbus4.consumer c on c.qname = p.queue
-    where m.consumer_id = c.id and m.available_at = p.available_at and m.id = p.id and m.iid is null and {{template "unexpired" .With "Row" "m"}}
-    returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid,
+    where m.consumer_id = any(array(select c.id from {{.Call}}_place p join mbus4.consumer c on c.qname = p.queue))
+      and m.available_at = (select p.available_at from {{.Call}}_place p)
+      and m.id = (select p.id from {{.Call}}_place p)
+      and m.iid is null and {{template "unexpired" .With "Row" "m"}}
+    returning (select p.queue from {{.Call}}_place p) as queue, m.id, m.consumer_id, m.available_at, m.added, (select a.msgid from {{.Call}}_args a) as iid,
               m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
 {{.Call}}_taken as (
@@ -22,11 +27,11 @@
 ),
 {{if .Ordered}}{{template "wake" .}}{{end}}
 {{.Call}} as (
-    select a.n, d.r as take
-    from {{.Call}}_args a
-    left join (
-        select distinct on (d.n) d.n, {{template "message" .With "Row" "d" "Queue" "d.queue"}} as r
+    select a.n, (
+        select {{template "message" .With "Row" "d" "Queue" "d.queue"}}
         from {{.Call}}_taken d
-        order by d.n, d.id, d.consumer_id
-    ) d on d.n = a.n
+        order by d.id, d.consumer_id
+        limit 1
+    ) as take
+    from {{.Call}}_args a
 )

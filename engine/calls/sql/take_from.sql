@@ -1,23 +1,29 @@
--- Receives the message for one consumer. Waits for a row that another transaction holds. The WITH query _enforced inserts nothing,
--- it only makes sure that the arguments are checked: see part/done.sql.
+-- Receives the message for one consumer. Waits for a row that another transaction holds. What is looked for comes from subqueries that
+-- stand alone, as in take.sql; rows are compared, which only the index of iids serves. The WITH query _enforced
+-- inserts nothing, it only makes sure that the arguments are checked: see part/done.sql.
 {{.Call}}_consumer as materialized (
     select a.n, a.msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),
+{{.Call}}_place as materialized (
+    select p.available_at, p.id from {{.Call}}_consumer k cross join lateral mbus4.places_of_iid(k.msgid) p where p.queue = k.queue
+),
 {{.Call}}_taken_by_iid as (
     delete from mbus4.message m
-    using {{.Call}}_consumer k
-    where m.iid = k.msgid and m.consumer_id = k.id and {{template "unexpired" .With "Row" "m"}}
-    returning k.n, m.*
+    where m.iid is not null
+      and (m.iid, m.consumer_id) between ((select k.msgid from {{.Call}}_consumer k), (select k.id from {{.Call}}_consumer k))
+                                     and ((select k.msgid from {{.Call}}_consumer k), (select k.id from {{.Call}}_consumer k))
+      and {{template "unexpired" .With "Row" "m"}}
+    returning m.*
 ),
 {{.Call}}_taken_by_place as (
     delete from mbus4.message m
-    using {{.Call}}_consumer k
-    cross join lateral mbus4.places_of_iid(k.msgid) p
-    where k.queue = p.queue
-      and m.consumer_id = k.id and m.available_at = p.available_at and m.id = p.id and m.iid is null and {{template "unexpired" .With "Row" "m"}}
-    returning k.n, m.id, m.consumer_id, m.available_at, m.added, k.msgid as iid,
+    where m.consumer_id = (select k.id from {{.Call}}_consumer k)
+      and m.available_at = (select p.available_at from {{.Call}}_place p)
+      and m.id = (select p.id from {{.Call}}_place p)
+      and m.iid is null and {{template "unexpired" .With "Row" "m"}}
+    returning m.id, m.consumer_id, m.available_at, m.added, (select k.msgid from {{.Call}}_consumer k) as iid,
               m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
 {{.Call}}_taken as (
@@ -32,5 +38,5 @@
 {{.Call}} as (
     select k.n, case when d.id is not null then {{template "message" .With "Row" "d" "Queue" "k.queue"}} end as take_from
     from {{.Call}}_consumer k
-    left join {{.Call}}_taken d on d.n = k.n
+    left join {{.Call}}_taken d on true
 )

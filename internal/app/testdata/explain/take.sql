@@ -6,32 +6,31 @@ select mbus4.take('orders.app.1')
 -- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders.app.1'
 -- the server gets:
 with mbus4_call1_args(n, "msgid") as (select 1::bigint, ('orders.app.1')::pg_catalog.text),
+mbus4_call1_place as materialized (select p.* from mbus4_call1_args a cross join lateral mbus4.places_of_iid(a.msgid) p),
 mbus4_call1_taken_by_iid as (
-    delete from mbus4.message m using mbus4_call1_args a, mbus4.consumer c
-    where m.iid = a.msgid
-        and c.id = m.consumer_id
+    delete from mbus4.message m
+    where m.iid = (select a.msgid from mbus4_call1_args a)
+        and (select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0) is not null
         and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
-    returning a.n, c.qname as queue, m.*
+    returning (select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0) as queue, m.*
 ),
 mbus4_call1_taken_by_place as (
-    delete from mbus4.message m using mbus4_call1_args a
-    cross join lateral mbus4.places_of_iid(a.msgid) p
-    join mbus4.consumer c on c.qname = p.queue
-    where m.consumer_id = c.id
-        and m.available_at = p.available_at
-        and m.id = p.id
+    delete from mbus4.message m
+    where m.consumer_id = any(array(select c.id from mbus4_call1_place p join mbus4.consumer c on c.qname = p.queue))
+        and m.available_at = (select p.available_at from mbus4_call1_place p)
+        and m.id = (select p.id from mbus4_call1_place p)
         and m.iid is null
         and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
-    returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid, m.delayed_until, m.expires,
-        m.received, m.headers, m.properties, m.data, m.after
+    returning (select p.queue from mbus4_call1_place p) as queue,
+        m.id, m.consumer_id, m.available_at, m.added,
+        (select a.msgid from mbus4_call1_args a) as iid,
+        m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
 mbus4_call1_taken as (select * from mbus4_call1_taken_by_iid union all select * from mbus4_call1_taken_by_place),
 mbus4_call1 as (
-    select a.n, d.r as take
-    from mbus4_call1_args a
-    left join (
-        select distinct on (d.n) d.n,
-            row(
+    select a.n,
+        (
+            select row(
                 d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
@@ -72,9 +71,11 @@ mbus4_call1 as (
                         ''
                     ),
                 d.properties, d.data
-            )::mbus4.qt_model as r
-        from mbus4_call1_taken d
-        order by d.n, d.id, d.consumer_id
-    ) d on d.n = a.n
+            )::mbus4.qt_model
+            from mbus4_call1_taken d
+            order by d.id, d.consumer_id
+            limit 1
+        ) as take
+    from mbus4_call1_args a
 )
 select (select "take" as "take" from mbus4_call1)::mbus4.qt_model;

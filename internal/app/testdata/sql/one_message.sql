@@ -2,32 +2,31 @@
 select * from mbus4.take('orders.db.1')
 ----
 with mbus4_call1_args(n, "msgid") as (select 1::bigint, ('orders.db.1')::pg_catalog.text),
+mbus4_call1_place as materialized (select p.* from mbus4_call1_args a cross join lateral mbus4.places_of_iid(a.msgid) p),
 mbus4_call1_taken_by_iid as (
-    delete from mbus4.message m using mbus4_call1_args a, mbus4.consumer c
-    where m.iid = a.msgid
-        and c.id = m.consumer_id
+    delete from mbus4.message m
+    where m.iid = (select a.msgid from mbus4_call1_args a)
+        and (select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0) is not null
         and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
-    returning a.n, c.qname as queue, m.*
+    returning (select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0) as queue, m.*
 ),
 mbus4_call1_taken_by_place as (
-    delete from mbus4.message m using mbus4_call1_args a
-    cross join lateral mbus4.places_of_iid(a.msgid) p
-    join mbus4.consumer c on c.qname = p.queue
-    where m.consumer_id = c.id
-        and m.available_at = p.available_at
-        and m.id = p.id
+    delete from mbus4.message m
+    where m.consumer_id = any(array(select c.id from mbus4_call1_place p join mbus4.consumer c on c.qname = p.queue))
+        and m.available_at = (select p.available_at from mbus4_call1_place p)
+        and m.id = (select p.id from mbus4_call1_place p)
         and m.iid is null
         and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
-    returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid, m.delayed_until, m.expires,
-        m.received, m.headers, m.properties, m.data, m.after
+    returning (select p.queue from mbus4_call1_place p) as queue,
+        m.id, m.consumer_id, m.available_at, m.added,
+        (select a.msgid from mbus4_call1_args a) as iid,
+        m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
 mbus4_call1_taken as (select * from mbus4_call1_taken_by_iid union all select * from mbus4_call1_taken_by_place),
 mbus4_call1 as (
-    select a.n, d.r as take
-    from mbus4_call1_args a
-    left join (
-        select distinct on (d.n) d.n,
-            row(
+    select a.n,
+        (
+            select row(
                 d.id, d.added::timestamp,
                 coalesce(
                     d.iid,
@@ -68,10 +67,12 @@ mbus4_call1 as (
                         ''
                     ),
                 d.properties, d.data
-            )::mbus4.qt_model as r
-        from mbus4_call1_taken d
-        order by d.n, d.id, d.consumer_id
-    ) d on d.n = a.n
+            )::mbus4.qt_model
+            from mbus4_call1_taken d
+            order by d.id, d.consumer_id
+            limit 1
+        ) as take
+    from mbus4_call1_args a
 )
 select *
 from pg_catalog.unnest(array[(select "take" as "take" from mbus4_call1)::mbus4.qt_model]) as "take"
@@ -103,24 +104,31 @@ mbus4_call1_consumer as materialized (
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
         and c.name = pg_catalog.lower(a.cname collate "C")
 ),
+mbus4_call1_place as materialized (
+    select p.available_at, p.id
+    from mbus4_call1_consumer k
+    cross join lateral mbus4.places_of_iid(k.msgid) p
+    where p.queue = k.queue
+),
 mbus4_call1_taken_by_iid as (
-    delete from mbus4.message m using mbus4_call1_consumer k
-    where m.iid = k.msgid
-        and m.consumer_id = k.id
+    delete from mbus4.message m
+    where m.iid is not null
+        and (m.iid, m.consumer_id) between (
+            (select k.msgid from mbus4_call1_consumer k), (select k.id from mbus4_call1_consumer k)
+        ) and ((select k.msgid from mbus4_call1_consumer k), (select k.id from mbus4_call1_consumer k))
         and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
-    returning k.n, m.*
+    returning m.*
 ),
 mbus4_call1_taken_by_place as (
-    delete from mbus4.message m using mbus4_call1_consumer k
-    cross join lateral mbus4.places_of_iid(k.msgid) p
-    where k.queue = p.queue
-        and m.consumer_id = k.id
-        and m.available_at = p.available_at
-        and m.id = p.id
+    delete from mbus4.message m
+    where m.consumer_id = (select k.id from mbus4_call1_consumer k)
+        and m.available_at = (select p.available_at from mbus4_call1_place p)
+        and m.id = (select p.id from mbus4_call1_place p)
         and m.iid is null
         and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
-    returning k.n, m.id, m.consumer_id, m.available_at, m.added, k.msgid as iid, m.delayed_until, m.expires, m.received,
-        m.headers, m.properties, m.data, m.after
+    returning m.id, m.consumer_id, m.available_at, m.added,
+        (select k.msgid from mbus4_call1_consumer k) as iid,
+        m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
 mbus4_call1_taken as (select * from mbus4_call1_taken_by_iid union all select * from mbus4_call1_taken_by_place),
 mbus4_call1_enforced as (
@@ -177,7 +185,7 @@ mbus4_call1 as (
                 )::mbus4.qt_model
         end as take_from
     from mbus4_call1_consumer k
-    left join mbus4_call1_taken d on d.n = k.n
+    left join mbus4_call1_taken d on true
 )
 select *
 from pg_catalog.unnest(array[(select "take_from" as "take_from_orders_by_audit" from mbus4_call1)::mbus4.qt_model]) as "take_from_orders_by_audit"
