@@ -3,7 +3,6 @@ package main
 // Reasons that several have.
 const (
 	notAlways = "; not in each run"
-	madeEmpty = "a plan made when there was nothing is kept, and it looks at all messages of the consumer"
 	deadRows  = "dead entries that a snapshot or an open poster keeps are walked over: the hint cannot rise, or is not asked"
 )
 
@@ -15,7 +14,6 @@ var knownFindings = []known{
 	{".*", "service: .*", "Seq Scan on (consumer|queue|selector)", "a service looks at all names"},
 	{"general selectors", "selector_errors", "pages", "the view shows all" + notAlways},
 	{".*", "service: with gone as .delete from mbus4.semaphore_change .*", "Seq Scan on semaphore_change", "who begins to lead takes all"},
-	{".*", "take|take_from_q of (own|other)", "pages|time", madeEmpty},
 	{"poster", "(consume|consume, in place|consume_q|consumen|dyn_consume|dyn_consume, in place|peek_q) of own", "pages", deadRows},
 	{"snapshot|poster", "peek|peek_q of (own|other)", "pages", deadRows},
 	{"lagging consumer", ".*", "Seq Scan on message", "analyzed when nearly all rows were dead, the table seems smaller than its pages"},
