@@ -9,23 +9,24 @@ import (
 // shape holds the properties of a call that choose the template and its branches. Calls of one shape share one filled-in
 // template; what differs between them (names, Condition) is left open as places, see sqlfuncs.
 type shape struct {
-	template    string
-	result      string // Func.Serves
-	rows        bool
-	ordered     bool
-	numbered    bool
-	conditional bool
-	givesIID    bool
-	givesDelay  bool
-	fixesQueue  bool
-	eitherOrder bool
+	template     string
+	result       string // Func.Serves
+	rows         bool
+	ordered      bool
+	numbered     bool
+	conditional  bool
+	givesIID     bool
+	givesHeaders bool
+	givesDelay   bool
+	fixesQueue   bool
+	eitherOrder  bool
 }
 
 func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 	return shape{
 		template: t.templateOf(f, use), result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
-		conditional: use.Condition != "", givesIID: use.Given["iid"], givesDelay: use.Given["delayed_until"], fixesQueue: use.Fixed["qname"],
+		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"], fixesQueue: use.Fixed["qname"],
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -78,15 +79,16 @@ func newScope(s shape) scope {
 		"Subscribers": zero + helperPlace + subscribers + zero, // the function of sql/whole/subscribers.sql, with its schema
 		"PostGiven":   zero + helperPlace + postGiven + zero,   // that of sql/whole/post_given.sql
 
-		"Result":      s.result, // the name of the column for the results
-		"Rows":        s.rows,
-		"Ordered":     s.ordered,
-		"Numbered":    s.numbered,
-		"Conditional": s.conditional,
-		"GivesIID":    s.givesIID,
-		"GivesDelay":  s.givesDelay,
-		"EitherOrder": s.eitherOrder,
-		"FixesQueue":  s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
+		"Result":       s.result, // the name of the column for the results
+		"Rows":         s.rows,
+		"Ordered":      s.ordered,
+		"Numbered":     s.numbered,
+		"Conditional":  s.conditional,
+		"GivesIID":     s.givesIID,
+		"GivesHeaders": s.givesHeaders,
+		"GivesDelay":   s.givesDelay,
+		"EitherOrder":  s.eitherOrder,
+		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
 

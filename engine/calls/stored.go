@@ -185,7 +185,7 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	subscribers: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
 		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, after text[], forwards boolean",
 	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
-		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, consumers bigint[]",
+		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, consumers bigint[], waits boolean",
 }
 
 // IsHelper reports whether a function of that name, which begins with FunctionPrefix, is a helper.

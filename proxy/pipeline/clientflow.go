@@ -216,7 +216,7 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 		}
 		return 0
 	}
-	if f.before.skips {
+	if p := f.probing.answered; f.before.skips && (p == nil || !p.skips) {
 		f.probing.done() // the message that was asked about is skipped now
 		if typ != wire.MsgSync {
 			return 0

@@ -150,6 +150,7 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 // stopSkipping returns the Sync behind the probe query p that has failed, whose ReadyForQuery is that of the client's Query if
 // the client has been told.
 func (f *ClientFlow) stopSkipping(p *probe) (messages []byte) {
+	f.before.skips = false
 	if p.suppressed {
 		f.pushHidden(kindSync, nil)
 	} else {

@@ -12,7 +12,7 @@
 {{.Call}}_checked as materialized (
     select a.n
     from {{.Call}}_args a
-    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+    where (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
        or pg_catalog.format('mbus4-error {{.MarkOf "a"}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int = 0
 ),
 {{.Call}}_enforced as (

@@ -5,7 +5,9 @@
     select a.n, {{if eq .Result "consumen"}}coalesce({{template "amount" .With "Args" "a"}}, 1000000000000){{else}}1{{end}} as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id,
            coalesce(c.hint, c.id % 128) as hint
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
+    left join lateral (
+        select * from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C") offset 0
+    ) c on true
 ),
 {{.Call}}_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now, {{template "hint" .With "Number" "k.hint"}} as low

@@ -13,7 +13,7 @@
     left join lateral (
         select q.id, q.qname, q.kind, x.cname
         from (values (1, a.qname, a.cname){{if .EitherOrder}}, (2, a.cname, a.qname){{end}}) x (place, qname, cname)
-        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
+        cross join lateral (select * from mbus4.queue q where q.qname = pg_catalog.lower(x.qname collate "C") offset 0) q
         order by x.place
         limit 1
     ) q on true

@@ -6,7 +6,7 @@
     cross join lateral (
         select x.qname, x.cname
         from (values (1, a.qname, a.cname){{if .EitherOrder}}, (2, a.cname, a.qname){{end}}) x (place, qname, cname)
-        left join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
+        left join lateral (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(x.qname collate "C") offset 0) q on true
         order by q.id is null, x.place
         limit 1
     ) x
@@ -25,7 +25,7 @@
     select v.n
     from {{.Call}}_asked v
     where exists (select from {{.Call}}_dropped c where c.n = v.n)
-       or (case when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(v.qname collate "C"))
+       or (case when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(v.qname collate "C")) is not null
                 then pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42704 queue "%s" has no consumer %s', v.qname, coalesce('"' || v.cname || '"', 'null'))
                 else pg_catalog.format('mbus4-error {{.MarkOf "v"}} 42704 queue %s does not exist', coalesce('"' || v.qname || '"', 'null'))
            end)::int = 0

@@ -3,7 +3,9 @@
 {{.Call}}_consumer as materialized (
     select a.n, a.msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id
     from {{.Call}}_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
+    left join lateral (
+        select * from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C") offset 0
+    ) c on true
 ),
 {{.Call}}_taken_by_iid as (
     delete from mbus4.message m

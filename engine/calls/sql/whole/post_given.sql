@@ -1,5 +1,5 @@
 -- Posts a message for which headers or an iid are given, and gives its iid. call is the call's mark, for errors; consumers are those of the
--- queue if they get everything, else null.
+-- queue if they get everything, else null; waits says that the message is known to wait for another one.
 --
 -- A consumer that has an undelivered message under the iid gets no second one, and where all have one
 -- the post fails. One in dmq keeps its headers, seenby among them; the header Redeploy keeps it from being copied along triggers.
@@ -30,7 +30,7 @@ declare
 begin
     if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then
         mbus4_after := mbus4_wanted;
-        mbus4_parked := mbus4.awaits_delivery(mbus4_after);
+        mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after);
     end if;
     if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then
         mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3;

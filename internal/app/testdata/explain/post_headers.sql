@@ -17,10 +17,11 @@ mbus4_call1_posted as materialized (
                 and pg_catalog.array_position(w.consumers, null) is null
                 and (w.headers is null or not w.headers operator(public.?|) array['seenby', 'consume_after', 'Redeploy'])
                 then null
-            else mbus4.at_post_given_9d3fc6b3(
+            else mbus4.at_post_given_2609f661(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
                 w.data,
-                case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end
+                case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,
+                false
             )
         end as done
     from (

@@ -25,10 +25,11 @@ mbus4_call1_posted as materialized (
                         and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                 )
                 then null
-            else mbus4.at_post_given_9d3fc6b3(
+            else mbus4.at_post_given_2609f661(
                 '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties,
                 w.data,
-                case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end
+                case when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,
+                false
             )
         end as done
     from (

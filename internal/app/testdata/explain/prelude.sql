@@ -47,7 +47,7 @@ begin
                             ),
                             (
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                         then pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -204,12 +204,13 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_9d3fc6b3(
+                        else mbus4.at_post_given_2609f661(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case
                                 when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                            end
+                            end,
+                            false
                         )
                     end as done
                 from (

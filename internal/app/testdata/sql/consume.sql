@@ -22,7 +22,7 @@ mbus4_call1_taken as (
                         ),
                         (
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                     then pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -141,7 +141,7 @@ mbus4_call1_taken as (
                         ),
                         (
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                     then pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -259,7 +259,7 @@ mbus4_call1_taken as (
                         ),
                         (
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                     then pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -416,7 +416,7 @@ mbus4_call1_taken as (
                         ),
                         (
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                     then pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -533,7 +533,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -546,8 +546,12 @@ mbus4_call1_consumer as materialized (
         ) as id,
         coalesce(c.hint, c.id % 128) as hint
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-        and c.name = pg_catalog.lower(a.cname collate "C")
+    left join lateral (
+        select *
+        from mbus4.consumer c
+        where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
+        offset 0
+    ) c on true
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now,

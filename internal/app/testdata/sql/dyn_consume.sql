@@ -24,7 +24,7 @@ mbus4_call1_taken as (
                         ),
                         (
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                     then pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                         a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -195,7 +195,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -362,7 +362,7 @@ mbus4_call1_consumer as materialized (
             c.id,
             (
                 case
-                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                         then pg_catalog.format(
                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -375,8 +375,12 @@ mbus4_call1_consumer as materialized (
         ) as id,
         coalesce(c.hint, c.id % 128) as hint, coalesce(a.selector, '') as selector
     from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-        and c.name = pg_catalog.lower(a.cname collate "C")
+    left join lateral (
+        select *
+        from mbus4.consumer c
+        where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
+        offset 0
+    ) c on true
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,

@@ -44,7 +44,7 @@ begin
                             ),
                             (
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                         then pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -201,12 +201,13 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_9d3fc6b3(
+                        else mbus4.at_post_given_2609f661(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case
                                 when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                            end
+                            end,
+                            false
                         )
                     end as done
                 from (
@@ -273,12 +274,12 @@ end
 $mbus4$;
 select (pg_catalog.current_setting('mbus4.result_' || 1)::pg_catalog.int4) as "run_on_orders";
 -- where there is in the database:
-create or replace function mbus4.at_post_given_9d3fc6b3(
+create or replace function mbus4.at_post_given_2609f661(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[]
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -324,7 +325,7 @@ begin
                             ),
                             (
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                         then pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -481,12 +482,13 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_9d3fc6b3(
+                        else mbus4.at_post_given_2609f661(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case
                                 when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                            end
+                            end,
+                            false
                         )
                     end as done
                 from (
@@ -592,7 +594,7 @@ begin
                                 ),
                                 (
                                     case
-                                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                             then pg_catalog.format(
                                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'',
                                                 a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
@@ -708,9 +710,10 @@ begin
                                 and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                         )
                         then null
-                    else mbus4.at_post_given_9d3fc6b3(
+                    else mbus4.at_post_given_2609f661(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
-                        case when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end
+                        case when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,
+                        false
                     )
                 end as done
             from (
@@ -776,12 +779,12 @@ end
 $mbus4$;
 select (''::pg_catalog.void) as "create_view";
 -- where there is in the database:
-create or replace function mbus4.at_post_given_9d3fc6b3(
+create or replace function mbus4.at_post_given_2609f661(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[]
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -819,7 +822,7 @@ begin
                                 ),
                                 (
                                     case
-                                        when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                        when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                             then pg_catalog.format(
                                                 ''mbus4-error 0 42704 queue "%s" has no consumer %s'',
                                                 a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
@@ -935,9 +938,10 @@ begin
                                 and not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))
                         )
                         then null
-                    else mbus4.at_post_given_9d3fc6b3(
+                    else mbus4.at_post_given_2609f661(
                         ''0'', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers, w.properties, w.data,
-                        case when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end
+                        case when w.consumers <> ''{}'' and pg_catalog.array_position(w.consumers, null) is null then w.consumers end,
+                        false
                     )
                 end as done
             from (
@@ -1055,7 +1059,7 @@ begin
                             ),
                             (
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                         then pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -1212,12 +1216,13 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_9d3fc6b3(
+                        else mbus4.at_post_given_2609f661(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case
                                 when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                            end
+                            end,
+                            false
                         )
                     end as done
                 from (
@@ -1289,12 +1294,12 @@ select (
     end
 ) as "run_on_orders";
 -- where there is in the database:
-create or replace function mbus4.at_post_given_9d3fc6b3(
+create or replace function mbus4.at_post_given_2609f661(
     call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz,
-    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[]
+    headers public.hstore, properties public.hstore, data public.hstore, consumers bigint[], waits boolean
 ) returns text language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_dmq constant boolean := $2 is not distinct from 'dmq'; mbus4_headers public.hstore := case when $8 operator(public.->) 'seenby'::text is null then $8 operator(public.-) 'seenby'::text when $2 = 'dmq' then $8 else $8 operator(public.||) public.hstore('seenby'::text, pg_catalog.array_append(case when $8 operator(public.->) 'seenby'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header seenby is no array: %s', $8 operator(public.->) 'seenby'::text)::int::text::text[] else ($8 operator(public.->) 'seenby'::text)::text[] end, pg_catalog.current_database()::text)::text) end; mbus4_wanted constant text[] := case when $8 operator(public.->) 'consume_after'::text operator(pg_catalog.!~) '^[[:space:]]*[[{]' then pg_catalog.format('mbus4-error '||$1||' 22P02 the header consume_after is no array: %s', $8 operator(public.->) 'consume_after'::text)::int::text::text[] else ($8 operator(public.->) 'consume_after'::text)::text[] end; mbus4_redeployed constant boolean := ($8 operator(public.->) 'Redeploy'::text)::boolean; mbus4_at constant timestamptz := case when $6 > $4 and not mbus4_dmq then $6 else $4 end; mbus4_after text[]; mbus4_iid text := $5; mbus4_parked boolean := false; mbus4_ids bigint[] := $11; mbus4_stored bigint[]; begin if pg_catalog.cardinality(mbus4_wanted) > 0 and not mbus4_dmq then mbus4_after := mbus4_wanted; mbus4_parked := $12 or mbus4.awaits_delivery(mbus4_after); end if; if mbus4_iid is null and (mbus4_at >= '2200-01-01Z' or pg_catalog.cardinality(mbus4_wanted) > 0) then mbus4_iid := $2 || '.' || pg_catalog.current_database() || '.' || $3; end if; if mbus4_ids is null then mbus4_ids := mbus4.at_subscribers_a0365ac8($1, $2, $3, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after, mbus4_redeployed is not true); end if; if mbus4_ids <> '{}' then if $5 is null then insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id); mbus4_stored := mbus4_ids; else delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1; with stored as ( insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after) select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after from pg_catalog.unnest(mbus4_ids) s (consumer_id) where ( select 1 from mbus4.places_of_iid($5) i join mbus4.message o on o.consumer_id = s.consumer_id and o.available_at = i.available_at and o.id = i.id where i.queue = $2 and o.iid is null for key share of o) is null on conflict (iid, consumer_id) where iid is not null do nothing returning consumer_id ) select pg_catalog.array_agg(s.consumer_id) into mbus4_stored from stored s; if mbus4_stored is null then perform pg_catalog.format('mbus4-error '||$1||' 23505 a message with iid "%s" is still waiting in queue "%s"', mbus4_iid, $2)::int; end if; end if; if mbus4_parked then insert into mbus4.waiting (dep, consumer_id, id) select d.dep, s.consumer_id, $3 from pg_catalog.unnest(mbus4_after) d (dep) cross join pg_catalog.unnest(mbus4_stored) s (consumer_id) where d.dep is not null on conflict do nothing; end if; end if; return coalesce(mbus4_iid, $2 || '.' || pg_catalog.current_database() || '.' || case when mbus4_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', mbus4_at) * 1000000)::bigint::text when mbus4_at < '2200-01-01Z' then (extract(epoch from mbus4_at) * 1000000)::bigint::text else '' end || $3); end $mbus4$
 ---- prepared
 -- whenever it is bound:
 do $mbus4$
@@ -1345,7 +1350,7 @@ begin
                             ),
                             (
                                 case
-                                    when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                         then pg_catalog.format(
                                             'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                             a.qname, coalesce('"' || a.cname || '"', 'null')
@@ -1502,12 +1507,13 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_9d3fc6b3(
+                        else mbus4.at_post_given_2609f661(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case
                                 when w.consumers <> '{}' and pg_catalog.array_position(w.consumers, null) is null then w.consumers
-                            end
+                            end,
+                            false
                         )
                     end as done
                 from (

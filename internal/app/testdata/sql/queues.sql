@@ -134,7 +134,7 @@ mbus4_call1_asked as materialized (
     left join lateral (
         select q.id, q.qname, q.kind, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
+        cross join lateral (select * from mbus4.queue q where q.qname = pg_catalog.lower(x.qname collate "C") offset 0) q
         order by x.place
         limit 1
     ) q on true
@@ -202,7 +202,7 @@ mbus4_call1_asked as materialized (
     cross join lateral (
         select x.qname, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
-        left join mbus4.queue q on q.qname = pg_catalog.lower(x.qname collate "C")
+        left join lateral (select q.id from mbus4.queue q where q.qname = pg_catalog.lower(x.qname collate "C") offset 0) q on true
         order by q.id is null, x.place
         limit 1
     ) x
@@ -237,7 +237,7 @@ mbus4_call1_checked as materialized (
     where exists (select from mbus4_call1_dropped c where c.n = v.n)
         or (
             case
-                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(v.qname collate "C"))
+                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(v.qname collate "C")) is not null
                     then pg_catalog.format(
                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                         v.qname, coalesce('"' || v.cname || '"', 'null')
@@ -400,7 +400,7 @@ mbus4_call1_removed as (
 mbus4_call1_checked as materialized (
     select a.n
     from mbus4_call1_args a
-    where exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+    where (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
         or pg_catalog.format(
             'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
         )::int = 0
@@ -464,7 +464,7 @@ mbus4_call1_taken as (
                         ),
                         (
                             case
-                                when exists (select from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C"))
+                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
                                     then pg_catalog.format(
                                         'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
                                         a.qname, coalesce('"' || a.cname || '"', 'null')
