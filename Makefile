@@ -86,6 +86,11 @@ bench-scale: ## measure calls beside and in what others have left; writes docs/s
 	@scripts/setup.sh bench
 	go run ./bench/scale
 
+.PHONY: bench-steady
+bench-steady: ## measure half an hour under a held snapshot, beside PgQ; writes docs/steady.md
+	@scripts/setup.sh steady
+	go run ./bench/steady
+
 .PHONY: lint
 lint: ## golangci-lint (installed on demand)
 	scripts/lint.sh run ./...

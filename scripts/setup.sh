@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing for one purpose, and nothing else: scripts/setup.sh demo|test|bench
+# Installs what is missing for one purpose, and nothing else: scripts/setup.sh demo|test|bench|steady
 # Needs Debian or Ubuntu for installing; elsewhere it says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -58,6 +58,10 @@ if [[ $purpose == test ]]; then
 fi
 if [[ $purpose == test || $purpose == bench ]]; then
 	need pgbouncer test -x "$(command -v pgbouncer || echo /usr/sbin/pgbouncer)"
+fi
+
+if [[ $purpose == steady ]]; then
+	need postgresql-15-pgq3 test -e /usr/share/postgresql/15/extension/pgq.control
 fi
 
 as_root() {
