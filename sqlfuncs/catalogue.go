@@ -101,6 +101,10 @@ var functions = []*Func{
 		},
 	},
 	{Name: "estimated_messages", Params: []Param{pQueue}, Result: BigInt, Effect: Reads},
+	{
+		Name: "why", Result: Reason, Set: true, Effect: Writes,
+		Params: []Param{{Name: "iid", Alias: "msgid", Type: Text}},
+	},
 	{Name: "readme", Result: Text, Effect: Reads},
 	{Name: "regenerate_functions", Result: Void, Effect: Reads},
 

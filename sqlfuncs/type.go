@@ -17,6 +17,7 @@ const (
 	Message     // the composite type mbus4.qt_model
 	WorkMessage // the composite type mbus4.work_message
 	Semaphore   // the row type of the table mbus4.semaphore
+	Reason      // the composite type mbus4.reason
 )
 
 // String returns the name Postgres shows for the type.
@@ -42,6 +43,8 @@ func (t Type) String() string {
 		return "double precision"
 	case Semaphore:
 		return "mbus4.semaphore"
+	case Reason:
+		return "mbus4.reason"
 	case WorkMessage:
 		return "mbus4.work_message"
 	case Message:
@@ -51,7 +54,7 @@ func (t Type) String() string {
 }
 
 // Composite reports whether the type is a row.
-func (t Type) Composite() bool { return t == Message || t == WorkMessage || t == Semaphore }
+func (t Type) Composite() bool { return t == Message || t == WorkMessage || t == Semaphore || t == Reason }
 
 // SQL returns the type's name for use in a cast. It does not depend on search_path; hstore's
 // schema, already quoted, must be given since the extension may live anywhere.

@@ -73,6 +73,9 @@ func statements() []statement {
 		{"semaphore_enqueue", "select mbus4.semaphore_enqueue('s', 1, 1)", 0, "", false},
 		{"semaphore_enqueue, many", "select mbus4.semaphore_enqueue('s', g, 1) from generate_series(1, 20) g", 600, "", false},
 		{"semaphore_release", "select mbus4.semaphore_release('s', 1)", 0, "", false},
+		{"queues", "select count(*) from (select * from mbus4.queues offset 0) q", 0, "", false},
+		{"consumers", "select count(*) from (select * from mbus4.consumers offset 0) c", 0, "", false},
+		{"why", "select count(*) from mbus4.why('nowhere')", 0, "", false},
 		{"selector_errors", "select count(*) from mbus4.selector_errors", 0, "", false},
 		{"waiting_in_circle", "select count(*) from mbus4.waiting_in_circle", 0, "", true},
 	}...)

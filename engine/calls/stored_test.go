@@ -62,6 +62,8 @@ var evaluations = []evaluated{
 	{"drop_trigger", "'q', 'nowhere'", ""},
 	{"create_run_function", "'q'", ""},
 	{"create_run_function", "'nowhere'", ""},
+	{"why", "'i2'", fill},
+	{"why", "'gone'", fill},
 	{"estimated_messages", "'q'", fill},
 	{"estimated_messages", "'nowhere'", fill},
 	{"readme", "", ""},
