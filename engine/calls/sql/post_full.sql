@@ -4,7 +4,7 @@
 -- to us, the iid is none that messages have which were given none, nobody has a message under it, and no two rows give it. For many rows it
 -- has what messages wait for, too, which is looked up once for all. All else
 -- a function does from its beginning to its end, and gives the iid, see whole/post_given.sql. A message under the iid that is committed
--- after the snapshot was taken makes the insert fail.
+-- after the snapshot was taken makes the insert fail. No index has the sum of a consumer's id and zero, so that a message is looked for by its iid.
 {{- $waits := and .Rows .GivesHeaders}}
 {{- $noHeaders := print "w.headers is null or not w.headers operator(" .Hstore ".?|) array['seenby', 'consume_after', 'Redeploy']"}}
 {{- if $waits}}
@@ -13,7 +13,7 @@
 {{- $iid := "p.given"}}
 {{- if $waits}}{{$iid = "p.given, case when pg_catalog.cardinality(p.after) > 0 then p.queue || '.' || pg_catalog.current_database() || '.' || p.id end"}}{{end}}
 {{- $foreign := "(pg_catalog.strpos(w.given, '.' || pg_catalog.current_database() || '.') = 0 or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$')"}}
-{{- $free := "not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers))"}}
+{{- $free := "not exists (select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers))"}}
 {{- if .Rows}}
 {{- $free = print .Hstore ".exist((select t.iids from " .Call "_taken t), w.given) is not true"}}
 {{- if .GivesIID}}

@@ -6,7 +6,7 @@
 -- A message that must wait for another is parked (see schema/baseline/04_ordering.sql); its
 -- iid is stored, for its place changes. An expired message that nobody has swept yet does not keep its iid.
 --
--- Its statements have one plan each, whatever is in the arrays: the planner would take one made for a single consumer for cheaper, and so plan
+-- No index has the sum of a consumer's id and zero, so that a message is looked for by its iid. Its statements have one plan each, whatever is in the arrays: the planner would take one made for a single consumer for cheaper, and so plan
 -- anew at each call.
 create or replace function {{.Signature}} returns text language plpgsql volatile
 set plan_cache_mode = force_generic_plan set jit = off
@@ -45,7 +45,7 @@ begin
             from pg_catalog.unnest(mbus4_ids) s (consumer_id);
             mbus4_stored := mbus4_ids;
         else
-            delete from mbus4.message m where m.iid = $5 and m.consumer_id = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1;
+            delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1;
             with stored as (
                 insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
                 select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after

@@ -200,11 +200,11 @@ begin
                                             or w.given operator(pg_catalog.!~) '[.][1-9][0-9]{16,}$'
                                     )
                                     and not exists (
-                                        select from mbus4.message m where m.iid = w.given and m.consumer_id = any(w.consumers)
+                                        select from mbus4.message m where m.iid = w.given and m.consumer_id + 0 = any(w.consumers)
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_2609f661(
+                        else mbus4.at_post_given_e3485acd(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case
