@@ -96,17 +96,23 @@ left join (
 offset 0;
 
 -- Why a message is not delivered, see mbus4.reasons.
-create type mbus4.reason as (
-    queue       text,
-    consumer    text,
-    state       text, -- expired, held, waiting, delayed, dead or ready
-    until       timestamptz, -- delayed: then it is ready; else when it expires
-    detail      text,
-    waits_for   text[], -- waiting: the iids of those that are undelivered
-    pid         int, -- held: the session that has it; null for a prepared transaction
-    username    text,
-    application text
-);
+do $$
+begin
+    if to_regtype('mbus4.reason') is null then
+        create type mbus4.reason as (
+            queue       text,
+            consumer    text,
+            state       text, -- expired, held, waiting, delayed, dead or ready
+            until       timestamptz, -- delayed: then it is ready; else when it expires
+            detail      text,
+            waits_for   text[], -- waiting: the iids of those that are undelivered
+            pid         int, -- held: the session that has it; null for a prepared transaction
+            username    text,
+            application text
+        );
+    end if;
+end
+$$;
 
 -- The copies of a message that are there, with the reason why each is not delivered. Rows are found by their iid or by what the iid says of
 -- their place. Who holds one is told by the lock that each transaction has on its own id; of a row that several lock it is not known.
