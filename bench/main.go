@@ -63,22 +63,12 @@ func parseFlags(args []string) (options, error) {
 
 // measure runs the cells and reports; false: a cell failed or is invalid.
 func measure(ctx context.Context, opt options) (ok bool, err error) {
-	t, err := rig.FindTools()
+	t, dir, remove, err := rig.Prepare(ctx, "mbus-bench-")
 	if err != nil {
 		return false, err
 	}
-	dir, err := os.MkdirTemp("", "mbus-bench-")
-	if err != nil {
-		return false, fmt.Errorf("making a temporary folder: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.Chmod(dir, 0o755); err != nil { // pgbouncer may run as another user
-		return false, err
-	}
+	defer func() { err = errors.Join(err, remove()) }()
 	b := &bench{opt: opt, tools: t, say: os.Stderr, forms: map[string]form{}}
-	if b.tools.Proxy, err = rig.BuildProxy(ctx, dir); err != nil {
-		return false, err
-	}
 	began := time.Now()
 	r := &report{opt: opt, began: began, machine: rig.DescribeMachine(t)}
 	if err := b.loaded(ctx, dir, r); err != nil {

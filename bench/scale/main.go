@@ -64,18 +64,11 @@ func parseFlags(args []string) (options, error) {
 
 // measure runs everything and reports; false: some call failed.
 func measure(ctx context.Context, opt options) (ok bool, err error) {
-	tools, err := rig.FindTools()
+	tools, dir, remove, err := rig.Prepare(ctx, "mbus-scale-")
 	if err != nil {
 		return false, err
 	}
-	dir, err := os.MkdirTemp("", "mbus-scale-")
-	if err != nil {
-		return false, fmt.Errorf("making a temporary folder: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if tools.Proxy, err = rig.BuildProxy(ctx, dir); err != nil {
-		return false, err
-	}
+	defer func() { err = errors.Join(err, remove()) }()
 	began := time.Now()
 	r := &report{opt: opt, began: began, machine: rig.DescribeMachine(tools)}
 	b := &bench{opt: opt, say: os.Stderr}

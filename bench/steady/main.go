@@ -48,18 +48,11 @@ func parseFlags(args []string) (options, error) {
 }
 
 func measure(ctx context.Context, opt options) (ok bool, err error) {
-	tools, err := rig.FindTools()
+	tools, dir, remove, err := rig.Prepare(ctx, "mbus-steady-")
 	if err != nil {
 		return false, err
 	}
-	dir, err := os.MkdirTemp("", "mbus-steady-")
-	if err != nil {
-		return false, fmt.Errorf("making a temporary folder: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if tools.Proxy, err = rig.BuildProxy(ctx, dir); err != nil {
-		return false, err
-	}
+	defer func() { err = errors.Join(err, remove()) }()
 	r := &report{opt: opt, began: time.Now(), machine: rig.DescribeMachine(tools)}
 	stack, err := rig.Start(ctx, tools, rig.Options{Dir: filepath.Join(dir, "stack"), Databases: []string{ours, theirs}, Connections: 50})
 	if err != nil {

@@ -54,6 +54,25 @@ func find(name, dir string) string {
 	return path
 }
 
+// Prepare finds the tools and builds the proxy, in a temporary folder that remove takes away again with all that is in it. Other users
+// may read there, for pgbouncer may run as one.
+func Prepare(ctx context.Context, name string) (t Tools, dir string, remove func() error, err error) {
+	if t, err = FindTools(); err != nil {
+		return t, "", nil, err
+	}
+	if dir, err = os.MkdirTemp("", name); err != nil {
+		return t, "", nil, fmt.Errorf("making a temporary folder: %w", err)
+	}
+	remove = func() error { return os.RemoveAll(dir) }
+	if err = os.Chmod(dir, 0o755); err == nil {
+		t.Proxy, err = BuildProxy(ctx, dir)
+	}
+	if err != nil {
+		return t, "", nil, errors.Join(err, remove())
+	}
+	return t, dir, remove, nil
+}
+
 // BuildProxy builds the program as it is delivered: without the race detector.
 func BuildProxy(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "mbusproxy")

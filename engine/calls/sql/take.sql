@@ -20,12 +20,7 @@
     returning (select p.queue from {{.Call}}_place p) as queue, m.id, m.consumer_id, m.available_at, m.added, (select a.msgid from {{.Call}}_args a) as iid,
               m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
-{{.Call}}_taken as (
-    select * from {{.Call}}_taken_by_iid
-    union all
-    select * from {{.Call}}_taken_by_place
-),
-{{if .Ordered}}{{template "wake" .}}{{end}}
+{{template "taken" .}}
 {{.Call}} as (
     select a.n, (
         select {{template "message" .With "Row" "d" "Queue" "d.queue"}}

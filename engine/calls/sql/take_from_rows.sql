@@ -22,12 +22,7 @@
     returning k.n, m.id, m.consumer_id, m.available_at, m.added, k.msgid as iid,
               m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
-{{.Call}}_taken as (
-    select * from {{.Call}}_taken_by_iid
-    union all
-    select * from {{.Call}}_taken_by_place
-),
-{{if .Ordered}}{{template "wake" .}}{{end}}
+{{template "taken" .}}
 {{.Call}}_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id) select null, k.id, null from {{.Call}}_consumer k where pg_catalog.num_nulls(k.n) > 0
 ),

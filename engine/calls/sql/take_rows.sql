@@ -14,12 +14,7 @@
     returning a.n, c.qname as queue, m.id, m.consumer_id, m.available_at, m.added, a.msgid as iid,
               m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
 ),
-{{.Call}}_taken as (
-    select * from {{.Call}}_taken_by_iid
-    union all
-    select * from {{.Call}}_taken_by_place
-),
-{{if .Ordered}}{{template "wake" .}}{{end}}
+{{template "taken" .}}
 {{.Call}} as (
     select a.n, d.r as take
     from {{.Call}}_args a
