@@ -11,6 +11,7 @@ const (
 var knownFindings = []known{
 	{".*", "selector_errors", "Seq Scan on (consumer|selector_slot)", "the view shows all"},
 	{".*", "queues", "Seq Scan on queue", "the view shows all"},
+	{"queues|lagging consumer", "consumers|queues", "pages", "some pages for each consumer, and for dead entries" + notAlways},
 	{".*", "peek|peek_q of (own|other)", "Seq Scan on consumer", "a plan for once, of a table that was never analyzed"},
 	{".*", "create_trigger of (own|other)|drop_queue", "Seq Scan on consumer", "all triggers are looked at"},
 	{".*", "service: .*", "Seq Scan on (consumer|queue|selector)", "a service looks at all names"},
