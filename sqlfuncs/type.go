@@ -54,7 +54,9 @@ func (t Type) String() string {
 }
 
 // Composite reports whether the type is a row.
-func (t Type) Composite() bool { return t == Message || t == WorkMessage || t == Semaphore || t == Reason }
+func (t Type) Composite() bool {
+	return t == Message || t == WorkMessage || t == Semaphore || t == Reason
+}
 
 // SQL returns the type's name for use in a cast. It does not depend on search_path; hstore's
 // schema, already quoted, must be given since the extension may live anywhere.
