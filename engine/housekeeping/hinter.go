@@ -52,6 +52,8 @@ type hinter struct {
 
 	posters
 	work workHint
+	// vain is how long the last turn searched without raising a hint, so that the next one is going to take as long.
+	vain time.Duration
 }
 
 func newHinter() *hinter { return &hinter{margin: hintMargin, leastRise: leastRise} }
@@ -82,15 +84,25 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 		}
 		h.low = rest(began, lowInterval)
 	}
-	if err := h.raise(ctx, conn); err != nil {
+	began := time.Now()
+	raised, err := h.raise(ctx, conn)
+	if err != nil {
 		return err
+	}
+	if h.vain = time.Since(began); raised {
+		h.vain = 0
 	}
 	if low {
 		if err := h.giveHints(ctx, conn); err != nil {
 			return err
 		}
 	}
-	return h.work.renew(ctx, conn, h.margin, h.leastRise, low)
+	began = time.Now()
+	err = h.work.renew(ctx, conn, h.margin, h.leastRise, low)
+	if !low {
+		h.vain += time.Since(began)
+	}
+	return err
 }
 
 // lead tries to become the one hinter of the database.
@@ -205,8 +217,8 @@ func (h *hinter) lookBelow(ctx context.Context, conn *pgx.Conn, now int64) error
 	return h.set(ctx, conn, lower)
 }
 
-// raise moves each hint up to the lowest live message, or to where no message can appear below any more.
-func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
+// raise moves each hint up to the lowest live message, or to where no message can appear below any more. raised says that one was moved.
+func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) (raised bool, err error) {
 	var search searches
 	for slot, hint := range h.hints {
 		if safe := h.safe(slot); safe > hint {
@@ -215,7 +227,7 @@ func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 	}
 	found, err := search.run(ctx, conn)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var higher searches
 	for i, slot := range search.slots {
@@ -228,7 +240,7 @@ func (h *hinter) raise(ctx context.Context, conn *pgx.Conn) error {
 			higher.add(slot, to, 0)
 		}
 	}
-	return h.set(ctx, conn, higher)
+	return len(higher.slots) > 0, h.set(ctx, conn, higher)
 }
 
 // safe is the floor of the slot's consumers with its margin: nothing will appear below.

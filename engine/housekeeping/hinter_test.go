@@ -305,6 +305,14 @@ func TestHintSparesDeadRows(t *testing.T) {
 	if without < 1000 || with > 60 {
 		t.Errorf("%d buffers without the hint, %d with it; want over 1000 and at most 60", without, with)
 	}
+	// The next search finds nothing to raise, and for as long as it takes the hinter rests.
+	if raised, err := q.hinter.raise(enginetest.Context(t), q.hinting); err != nil || raised {
+		t.Errorf("raised again: %t, %v", raised, err)
+	}
+	q.hinter.vain = 0
+	if q.tick(t); q.hinter.vain == 0 {
+		t.Error("a search in vain is not counted")
+	}
 	if got := q.consume(t, q.conn); got != "live0" {
 		t.Errorf("consumed %q", got)
 	}

@@ -34,7 +34,7 @@ func (k *Keeper) round(ctx context.Context) error {
 	var always time.Time
 	return errors.Join(
 		k.turn(&always, 0, func() error { return k.look(ctx) }),
-		k.turn(&k.nextHint, tickInterval/2, func() error { return k.hinter.Tick(ctx, k.conn) }),
+		k.hint(ctx),
 		k.turn(&k.nextRelease, tickInterval/2, func() error { return k.release(ctx) }),
 		k.turn(&k.nextReap, reapInterval, func() error { return k.reap(ctx) }),
 		k.turn(&k.nextSlots, slotsInterval, func() error { return selectors.AssignSlots(ctx, k.conn) }),
@@ -61,6 +61,21 @@ func (k *Keeper) turn(due *time.Time, interval time.Duration, work func() error)
 		return nil
 	}
 	*due = rest(began, interval)
+	return err
+}
+
+// hint lets the hinter work. It rests for what it has searched in vain: where it has raised a hint the next search is short, however long this one
+// was, and for looking below the hints it rests by itself.
+func (k *Keeper) hint(ctx context.Context) error {
+	done := false
+	err := k.turn(&k.nextHint, tickInterval/2, func() error {
+		err := k.hinter.Tick(ctx, k.conn)
+		done = err == nil
+		return err
+	})
+	if done {
+		k.nextHint = time.Now().Add(max(tickInterval/2, dutyFactor*k.hinter.vain))
+	}
 	return err
 }
 
