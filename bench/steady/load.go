@@ -41,7 +41,8 @@ func mbusLoad(way rig.Path) *load {
 		setUp: "select mbus4.create_queue('q', 1)",
 		post:  "select mbus4.post('q', 'key=>value, other=>1')",
 		consume: func(ctx context.Context, s *session) (int64, error) {
-			return s.run(ctx, "select * from mbus4.consumen('q', amt => 100)")
+			rows, err := s.run(ctx, "select * from mbus4.consumen('q', amt => 100)")
+			return int64(len(rows)), err
 		},
 	}
 }
@@ -56,15 +57,15 @@ func pgqLoad(way rig.Path) *load {
 			select pgq.register_consumer('q', 'c')`,
 		post: "select pgq.insert_event('q', 'type', 'key=>value, other=>1')",
 		consume: func(ctx context.Context, s *session) (int64, error) {
-			batch, err := s.value(ctx, "select pgq.next_batch('q', 'c')")
-			if err != nil || batch == "" {
+			batch, err := s.run(ctx, "select b from pgq.next_batch('q', 'c') b where b is not null")
+			if err != nil || len(batch) == 0 {
 				return 0, err
 			}
-			n, err := s.run(ctx, fmt.Sprintf("select * from pgq.get_batch_events(%s)", batch))
+			rows, err := s.run(ctx, "select * from pgq.get_batch_events($1)", batch[0][0])
 			if err == nil {
-				_, err = s.run(ctx, fmt.Sprintf("select pgq.finish_batch(%s)", batch))
+				_, err = s.run(ctx, "select pgq.finish_batch($1)", batch[0][0])
 			}
-			return n, err
+			return int64(len(rows)), err
 		},
 		upkeep: map[string]time.Duration{
 			"select pgq.ticker()":                       200 * time.Millisecond,
@@ -88,36 +89,21 @@ func open(ctx context.Context, way rig.Path) (*session, error) {
 	return &session{conn: conn, prepared: map[string]string{}}, nil
 }
 
-// run runs a text, prepared where it is one that comes again, and returns how many rows it gave.
-func (s *session) run(ctx context.Context, text string) (rows int64, err error) {
+// run runs a text, which is prepared the first time, and returns its rows.
+func (s *session) run(ctx context.Context, text string, args ...[]byte) (rows [][][]byte, err error) {
 	name, ok := s.prepared[text]
-	if !ok && len(s.prepared) < 2 {
+	if !ok {
 		name = fmt.Sprintf("s%d", len(s.prepared))
 		if _, err := s.conn.Prepare(ctx, name, text, nil); err != nil {
-			return 0, fmt.Errorf("preparing %q: %w", text, err)
+			return nil, fmt.Errorf("preparing %q: %w", text, err)
 		}
-		s.prepared[text], ok = name, true
+		s.prepared[text] = name
 	}
-	if !ok {
-		name = ""
-		if _, err := s.conn.Prepare(ctx, name, text, nil); err != nil {
-			return 0, fmt.Errorf("preparing %q: %w", text, err)
-		}
-	}
-	r := s.conn.ExecPrepared(ctx, name, nil, nil, nil).Read()
+	r := s.conn.ExecPrepared(ctx, name, args, nil, nil).Read()
 	if r.Err != nil {
-		return 0, fmt.Errorf("%q: %w", text, r.Err)
+		return nil, fmt.Errorf("%q: %w", text, r.Err)
 	}
-	return int64(len(r.Rows)), nil
-}
-
-// value runs a text and returns the one value that it gives; "" for null.
-func (s *session) value(ctx context.Context, text string) (string, error) {
-	r := s.conn.ExecParams(ctx, text, nil, nil, nil, nil).Read()
-	if r.Err != nil || len(r.Rows) != 1 {
-		return "", fmt.Errorf("%q: %d rows, %w", text, len(r.Rows), r.Err)
-	}
-	return string(r.Rows[0][0]), nil
+	return r.Rows, nil
 }
 
 // repeat does something again and again in a session of its own until ctx ends, which is no error.
@@ -159,8 +145,8 @@ func runAll(parent context.Context, loads ...*load) error {
 	for _, l := range loads {
 		for range posters {
 			again(l.way, func(s *session) (time.Duration, error) {
-				n, err := s.run(ctx, l.post)
-				l.posted.Add(n)
+				rows, err := s.run(ctx, l.post)
+				l.posted.Add(int64(len(rows)))
 				return 0, err
 			})
 		}
