@@ -7,6 +7,8 @@ var (
 	pMessage  = Param{Name: "msgid", Alias: "msgiid", Type: Text}
 	pSelector = Param{Name: "selector", Type: Text, Optional: true}
 
+	pWait = Param{Name: "wait", Type: Interval, Optional: true}
+
 	pSource    = Param{Name: "src", Type: Text}
 	pTarget    = Param{Name: "dst", Type: Text}
 	pStatement = Param{Name: "exec", Type: Text, Computed: true}
@@ -47,24 +49,24 @@ var functions = []*Func{
 		Params: append([]Param{{Name: "qname", Alias: "tqname", ByAlias: true, Type: Text}}, messageParams...),
 	},
 	{
-		Name: "consume", Result: Message, Set: true, Effect: Writes,
-		Params: []Param{pQueue, pDefault},
+		Name: "consume", Result: Message, Set: true, Effect: Writes, Wait: "wait",
+		Params: []Param{pQueue, pDefault, pWait},
 	},
 	{
-		Name: "consume_dmq", Serves: "consume", Result: Message, Set: true, Effect: Writes,
-		Params: []Param{pQueue, pConsumer}, Implied: 2, Implies: []string{"dmq", "default"},
+		Name: "consume_dmq", Serves: "consume", Result: Message, Set: true, Effect: Writes, Wait: "wait",
+		Params: []Param{pQueue, pConsumer, pWait}, Implied: 2, Implies: []string{"dmq", "default"},
 	},
 	{
-		Name: "consume_temp", Serves: "consume", Result: Message, Set: true, Effect: Writes,
-		Params: []Param{pConsumer, {Name: "qname", Alias: "tqname", ByAlias: true, Type: Text}}, Implied: 1, Implies: []string{"default"},
+		Name: "consume_temp", Serves: "consume", Result: Message, Set: true, Effect: Writes, Wait: "wait",
+		Params: []Param{pConsumer, {Name: "qname", Alias: "tqname", ByAlias: true, Type: Text}, pWait}, Implied: 1, Implies: []string{"default"},
 	},
 	{
-		Name: "consumen", Result: Message, Set: true, Effect: Writes, Amount: "amt",
-		Params: []Param{pQueue, pDefault, {Name: "amt", Type: Integer, Optional: true, Default: "1"}},
+		Name: "consumen", Result: Message, Set: true, Effect: Writes, Amount: "amt", Wait: "wait",
+		Params: []Param{pQueue, pDefault, {Name: "amt", Type: Integer, Optional: true, Default: "1"}, pWait},
 	},
 	{
-		Name: "dyn_consume", Result: Message, Set: true, Effect: Writes, Condition: "selector",
-		Params: []Param{pQueue, {Name: "selector", Type: Text, Optional: true, Default: "(1=1)"}, pDefault},
+		Name: "dyn_consume", Result: Message, Set: true, Effect: Writes, Condition: "selector", Wait: "wait",
+		Params: []Param{pQueue, {Name: "selector", Type: Text, Optional: true, Default: "(1=1)"}, pDefault, pWait},
 	},
 	{Name: "take", Params: []Param{pMessage}, Result: Message, Effect: Writes},
 	{Name: "peek", Params: []Param{pMessage}, Result: Message, Effect: Reads},
@@ -114,11 +116,11 @@ var functions = []*Func{
 	},
 	{
 		Name: "consume_<q>_by_<c>", Pattern: "consume_", By: true, Implied: 2, Serves: "consume",
-		Params: []Param{pQueue, pConsumer}, Result: Message, Set: true, Effect: Writes,
+		Params: []Param{pQueue, pConsumer, pWait}, Result: Message, Set: true, Effect: Writes, Wait: "wait",
 	},
 	{
 		Name: "consumen_<q>_by_<c>", Pattern: "consumen_", By: true, Implied: 2, Serves: "consumen",
-		Params: []Param{pQueue, pConsumer, {Name: "amt", Type: Integer}}, Result: Message, Set: true, Effect: Writes, Amount: "amt",
+		Params: []Param{pQueue, pConsumer, {Name: "amt", Type: Integer}, pWait}, Result: Message, Set: true, Effect: Writes, Amount: "amt", Wait: "wait",
 	},
 	{
 		Name: "take_from_<q>_by_<c>", Pattern: "take_from_", By: true, Implied: 2, Serves: "take_from",

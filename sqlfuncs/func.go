@@ -65,6 +65,9 @@ type Func struct {
 	EitherOrder bool
 	// Amount is the name of the parameter that bounds how many rows a set has, and of which null is no bound; or "".
 	Amount string
+	// Wait is the name of the parameter that says how long a call waits where there is nothing for it yet, or "". Its texts and
+	// functions do not know it: the wait comes before the statement.
+	Wait string
 	// Prelude says that a prelude statement does the work, before the statement that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
 	Prelude bool

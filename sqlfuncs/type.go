@@ -11,6 +11,7 @@ const (
 	BigInt
 	Boolean
 	Timestamp
+	Interval
 	Hstore
 	JSONB
 	Double
@@ -35,6 +36,8 @@ func (t Type) String() string {
 		return "boolean"
 	case Timestamp:
 		return "timestamp without time zone"
+	case Interval:
+		return "interval"
 	case Hstore:
 		return "hstore"
 	case JSONB:

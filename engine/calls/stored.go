@@ -83,7 +83,7 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 	v := t.variant(f, use)
 	args := make([]string, 0, len(params)+1)
 	for _, p := range params {
-		if !slices.Contains(v.without, p.Name) {
+		if !slices.Contains(v.without, p.Name) && p.Name != f.Wait {
 			args = append(args, names.Argument(p.Name))
 		}
 	}
@@ -136,7 +136,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	var params []sqlfuncs.Param
 	args, given, values := map[string]string{}, map[string]bool{}, []string{"select 1::bigint"}
 	for _, p := range f.Params {
-		if slices.Contains(v.without, p.Name) {
+		if slices.Contains(v.without, p.Name) || p.Name == f.Wait {
 			continue
 		}
 		n := "$" + strconv.Itoa(len(types)+1)

@@ -337,6 +337,12 @@ func (l *Endpoint) TakeRest() bool {
 	return found
 }
 
+// HungUp reports whether the peer has ended its sending.
+func (l *Endpoint) HungUp() (is bool) {
+	_ = l.raw.Control(func(fd uintptr) { is = HungUp(int(fd)) })
+	return is
+}
+
 // Broken reports whether a socket has an error, such as a reset by the peer.
 func Broken(fd int) bool {
 	e, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ERROR)

@@ -52,8 +52,15 @@ type ClientFlow struct {
 	Terminated bool
 	// Nonblocking makes Feed return ErrMustWait instead of asking the Rewriter or a bind-time plan, which may take its time.
 	Nonblocking bool
-	// recalled is the Plan of the message at hand, where the Rewriter has it at once.
+	// recalled is the Plan of the message at hand, where the Rewriter has it at once, or has been asked already, which asked says.
 	recalled Plan
+	asked    bool
+	// refused is what the message at hand fails with; nil nearly always.
+	refused Plan
+	// waiting is the wait of the message set aside; nil nearly always.
+	waiting *waiting
+	// ranSinceSync says that the client has sent messages that run something and no Sync behind them.
+	ranSinceSync bool
 	// aside is what a feed that has stopped has not dealt with: a message, and what follows it.
 	aside []byte
 }
@@ -125,6 +132,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 		}
 	}
 	if f.Terminated {
+		f.Leave()
 		out.Truncate(pos)
 	}
 	return nil
@@ -149,7 +157,7 @@ func (f *ClientFlow) Release() { f.buffered.Release() }
 // take deals with a message, or the head of one, that Next has returned with position pos. It returns the
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
-	f.recalled = nil
+	f.recalled, f.asked = nil, false
 	wait := f.Nonblocking && f.forRewriter(frame) && !f.recall(frame)
 	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
@@ -173,12 +181,23 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 		f.aside = f.SetAside(buf, frame, pos, out)
 		return pos, ErrMustWait
 	}
-	if f.sendProbe(ctx, buf, frame, pos, out) {
-		return pos, ErrMustWait
-	}
-	failed, err := f.failedFor(frame)
-	if err != nil {
+	aside, failed := false, false
+	if f.waiting == nil {
+		if f.sendProbe(ctx, buf, frame, pos, out) {
+			return pos, ErrMustWait
+		}
+		if failed, err = f.failedFor(frame); err != nil {
+			return pos, err
+		}
+		aside = !failed && f.beginWait(ctx, buf, frame, pos, out)
+	} else if aside, failed, err = f.goOnWaiting(ctx, buf, frame, pos, out); err != nil {
 		return pos, err
+	}
+	switch {
+	case aside:
+		return pos, ErrMustWait
+	case f.Terminated:
+		return pos - len(frame), nil
 	}
 	var repl []byte
 	if !failed {
@@ -277,6 +296,7 @@ const maxCopyEnds = 1024
 // push adds a request for a message of the client, and updates what depends on the order of messages.
 func (f *ClientFlow) push(kind requestKind, a *details) {
 	f.probing.note(kind)
+	f.ranSinceSync = kind != kindSync && kind != kindQuery && (f.ranSinceSync || kind == kindBind || kind == kindExecute)
 	if kind != copyEnd {
 		f.copyEnds = 0
 	} else if f.copyEnds++; f.copyEnds > maxCopyEnds {

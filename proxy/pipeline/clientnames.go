@@ -8,6 +8,10 @@ import (
 
 // bind notes a Bind and returns what takes its place where it is refused; nil nearly always.
 func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte, err error) {
+	if refused := f.refused; refused != nil {
+		f.refused = nil
+		return f.fail(refused), nil
+	}
 	a := new(details)
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
 		a.portal, a.statement = nameKey(portal), nameKey(statement)

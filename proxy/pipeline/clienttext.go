@@ -15,6 +15,9 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		return nil
 	}
 	plan := f.plan(ctx, query, true, nil)
+	if f.refused != nil {
+		plan, f.refused = f.refused, nil
+	}
 	if !f.planned {
 		f.push(kindQuery, nil)
 		return nil
@@ -124,7 +127,7 @@ func textOf(frame []byte) (text []byte, voids []int, ok bool) {
 // plan returns the Plan that the Rewriter has for a text, or nil; voids are those of StatementContext.
 func (f *ClientFlow) plan(ctx context.Context, text []byte, simple bool, voids []int) Plan {
 	plan := f.recalled
-	if plan == nil {
+	if plan == nil && !f.asked {
 		if !f.rewriter.Mentions(text) {
 			return nil
 		}

@@ -15,8 +15,10 @@ type holding struct {
 	// gone; nil in tests.
 	look func()
 
-	mu     sync.Mutex
-	cancel context.CancelCauseFunc // nil: none is
+	mu       sync.Mutex
+	cancel   context.CancelCauseFunc // nil: none is
+	waits    bool                    // what it has is a statement that waits
+	draining bool                    // none may wait any more
 }
 
 // lookEvery is the time between calls of look. A client that has ended its sending only is still there: it waits for
@@ -69,6 +71,32 @@ func (h *holding) interrupt() bool {
 	}
 	h.cancel(errCanceled)
 	return true
+}
+
+// setWaiting says whether the statement waits, between begin and its end.
+func (h *holding) setWaiting(is bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waits = is; is && h.draining {
+		h.cancel(errDraining)
+	}
+}
+
+// Waits reports whether a statement of the session waits.
+func (f *ClientFlow) Waits() bool {
+	f.holding.mu.Lock()
+	defer f.holding.mu.Unlock()
+	return f.holding.waits
+}
+
+// EndWaits has the statement that waits fail, and every later one that would, because the session is to end. It may be called from anywhere.
+func (f *ClientFlow) EndWaits() {
+	h := &f.holding
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.draining = true; h.waits {
+		h.cancel(errDraining)
+	}
 }
 
 // WithRewriter reports whether a statement of the session is with the Rewriter.

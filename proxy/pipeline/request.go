@@ -149,6 +149,7 @@ type details struct {
 	bindings []*binding  // that the request brings about, in order; nil nearly always
 	unnamed  *outcome    // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
 	own      string      // the name of the statement of ours that the message uses in the place of the client's unnamed one
+	synced   *outcome    // of a Sync of ours that ends the transaction of a look; nil nearly always
 	prepared bool        // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
 	again    bool        // what the client sent can be sent again, if the server cannot use that statement: see resend
 	plain    Plan        // then, of a Query: its own Plan
@@ -180,6 +181,9 @@ func (d *details) settleOurs(as outcomeState) {
 	}
 	if d.unnamed != nil {
 		d.unnamed.settle(as)
+	}
+	if d.synced != nil {
+		d.synced.settle(as)
 	}
 }
 

@@ -117,7 +117,10 @@ func lastMessage(do life.Actions) *fatal.Error {
 }
 
 // drain has the session end as soon as nothing is outstanding.
-func (s *Session) drain() { s.ask(life.Drain) }
+func (s *Session) drain() {
+	s.Up.EndWaits()
+	s.ask(life.Drain)
+}
 
 // expire has the session end now.
 func (s *Session) expire() {

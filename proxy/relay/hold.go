@@ -36,13 +36,14 @@ func (s *Session) serverBacklog(ctx context.Context) (now pipeline.Backlog, ok b
 	}
 }
 
-// lookForClient ends the session if the connection of its client is broken.
+// lookForClient ends the session if the connection of its client is broken, or if its statement waits and the client has ended its
+// sending: no client does that which still wants an answer of a wait.
 func (s *Session) lookForClient() {
 	if s.looped != nil {
 		s.looped.lookForClient()
 		return
 	}
-	if s.client.Broken() {
+	if s.client.Broken() || s.Up.Waits() && s.client.HungUp() {
 		s.report(life.Cut)
 	}
 }

@@ -94,7 +94,7 @@ func (l *looped) ask(e life.Event) {
 // lookForClient is Session.lookForClient for a session in a loop.
 func (l *looped) lookForClient() {
 	l.loop.post(func() {
-		if !l.ended() && endpoint.Broken(l.client.fd) {
+		if !l.ended() && (endpoint.Broken(l.client.fd) || l.session.Up.Waits() && endpoint.HungUp(l.client.fd)) {
 			defer l.guard()
 			l.report(life.Cut)
 		}

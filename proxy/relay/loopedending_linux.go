@@ -106,6 +106,7 @@ func (l *looped) close() {
 		_ = syscall.Close(e.fd) // leaves the epoll instance with its last descriptor
 	}
 	if !l.rewriting {
+		l.session.Up.Leave()
 		l.session.Up.Release()
 	}
 	l.session.all.forget(l.session)

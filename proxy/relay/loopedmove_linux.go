@@ -156,6 +156,7 @@ func (l *looped) rewrite() {
 			defer l.guard()
 			switch {
 			case l.ended():
+				s.Up.Leave()
 				s.Up.Release()
 			case failed != nil:
 				l.report(life.Cut)

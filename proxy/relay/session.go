@@ -136,6 +136,7 @@ func (s *Session) leave() {
 		return
 	}
 	s.report(life.Cut) // both connections are closed by now, unless a goroutine has left too early
+	s.Up.Leave()
 	s.Up.Release()
 	s.all.forget(s)
 }

@@ -190,6 +190,9 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 			ed.Cut(mark)
 			refusal = st.inPlace(raw.Stmt, refusal)
 		}
+		if refusal == nil {
+			refusal = st.checkWaits(raw.Stmt, len(d.tree.Stmts) == 1)
+		}
 		if refusal != nil {
 			ed.Cut(mark)
 			ed.Add(pieces[i].Span, p.Refuse(refusal))

@@ -35,6 +35,8 @@ type call struct {
 	srf bool
 	// maySkip says that the call may not be evaluated at all: there are guards.
 	maySkip bool
+	// once says that the call is served by WITH queries that are evaluated once.
+	once bool
 	// alone says that the call is all that a SELECT without clauses has, columns that it stands in FROM and nothing is read but columns
 	// of what it yields.
 	alone, columns bool

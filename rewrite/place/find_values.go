@@ -45,8 +45,9 @@ func (st *statement) condition(c *call) string {
 // readValues reads those arguments of the call whose values must be known before the statement runs.
 func (st *statement) readValues(c *call) *plan.Refusal {
 	f := c.match.Func
+	waits := c.waits()
 	for i, p := range f.Params {
-		if !f.Prelude && f.Selector != p.Name {
+		if !f.Prelude && f.Selector != p.Name && !waits {
 			continue
 		}
 		g := plan.Given{Value: plan.Value{Offset: c.Start, Text: p.Default, Null: p.Default == ""}}
@@ -223,6 +224,8 @@ func castKeeps(tn *pg_query.TypeName, t sqlfuncs.Type) bool {
 		return name == "int4"
 	case sqlfuncs.BigInt:
 		return name == "int8"
+	case sqlfuncs.Interval:
+		return name == "interval"
 	}
 	return false
 }
@@ -235,6 +238,9 @@ func (st *statement) keepValues(stmt int) {
 		if g, ok := c.values[f.Selector]; ok && !g.Null {
 			g.Serves = f.Serves
 			st.plan.AddSelector(g)
+		}
+		if c.waits() {
+			st.plan.AddWait(c.number, c.values)
 		}
 		if !f.Prelude {
 			continue

@@ -32,6 +32,7 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 		return st.placeInSet(c, ctx)
 	}
 	c.srf, c.maySkip = c.match.Func.Set || st.takesSet(c), len(ctx.guards) > 0
+	c.once = !c.maySkip && !st.takesSet(c)
 	name := st.number(c)
 	ctx.point.add(func(o *splice.Output) {
 		st.writeArgs(o, c, name, func(o *splice.Output) {

@@ -88,7 +88,7 @@ func (st *statement) placeAll(stmt *pg_query.Node, reg tree.Region) *plan.Refusa
 // unplace takes back what placing has changed in calls.
 func (st *statement) unplace() {
 	for _, c := range st.calls {
-		c.ref, c.set, c.srf, c.named, c.wrapped, c.number = nil, nil, false, false, false, 0
+		c.ref, c.set, c.srf, c.once, c.named, c.wrapped, c.number = nil, nil, false, false, false, false, 0
 	}
 }
 

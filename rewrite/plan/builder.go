@@ -68,6 +68,16 @@ func (b *Builder) AddPrelude(call, stmt int, guard string, values map[string]Giv
 	b.plan.preludes = append(b.plan.preludes, s)
 }
 
+// AddWait says that a call waits. call is its number; values has all its arguments.
+func (b *Builder) AddWait(call int, values map[string]Given) {
+	site := b.plan.calls[call-1]
+	w := &preludeCall{fn: site.fn, name: site.name, call: call, args: make(map[string]int, len(values))}
+	for _, p := range site.fn.Params {
+		w.args[p.Name] = b.keep(values[p.Name])
+	}
+	b.plan.wait = w
+}
+
 func (b *Builder) keep(g Given) int {
 	b.plan.given = append(b.plan.given, g)
 	return len(b.plan.given) - 1

@@ -31,6 +31,7 @@ type Plan struct {
 	given     []Given       // what must be known before the text runs
 	selectors []int         // of given
 	preludes  []preludeCall // in the order of the text
+	wait      *preludeCall  // the call that waits; nil: none does
 	stmts     []Piece       // the statements that are not empty; only where something is given
 	hidden    []int         // see HiddenTags
 	prelude   int           // of a PreludePlan the number of the call; else 0

@@ -36,12 +36,24 @@ type preludeCall struct {
 // Preludes returns the calls that need prelude statements, in the order in which these have to run.
 func (p *Plan) Preludes() []Prelude {
 	out := make([]Prelude, len(p.preludes))
-	for i, s := range p.preludes {
-		guard := strings.ReplaceAll(s.guard, sqlfuncs.SecretPlace, p.secretOr())
-		out[i] = Prelude{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].Start, Args: make(map[string]Value, len(s.args))}
-		for name, g := range s.args {
-			out[i].Args[name] = p.given[g].Value
-		}
+	for i := range p.preludes {
+		out[i] = p.prepare(&p.preludes[i])
+	}
+	return out
+}
+
+// Waits reports whether a call waits.
+func (p *Plan) Waits() bool { return p.wait != nil }
+
+// Wait returns the call that waits, of which Waits says that there is one. It takes no prelude statement, but its arguments have to be
+// known as if it did.
+func (p *Plan) Wait() Prelude { return p.prepare(p.wait) }
+
+func (p *Plan) prepare(s *preludeCall) Prelude {
+	guard := strings.ReplaceAll(s.guard, sqlfuncs.SecretPlace, p.secretOr())
+	out := Prelude{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].Start, Args: make(map[string]Value, len(s.args))}
+	for name, g := range s.args {
+		out.Args[name] = p.given[g].Value
 	}
 	return out
 }

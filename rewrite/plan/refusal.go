@@ -32,7 +32,7 @@ func Refuse(r Refusal) *Plan {
 func (p *Plan) Refuse(offset int, r Refusal) *Plan {
 	r.Offset = offset
 	q := *p
-	q.given, q.selectors, q.preludes, q.stmts = nil, nil, nil, nil
+	q.given, q.selectors, q.preludes, q.wait, q.stmts = nil, nil, nil, nil, nil
 	q.refusals = append(append([]*Refusal{}, p.refusals...), &r)
 	o := &splice.Output{}
 	from, to := 0, p.Text().Pieces()

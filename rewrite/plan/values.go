@@ -100,9 +100,9 @@ func (p *Plan) Selectors() []Value {
 func (p *Plan) Given() bool { return len(p.given) > 0 }
 
 // BindTime reports whether the plan is a bind-time plan, for which something is left to do when the parameters are known:
-// it has prelude statements, or selectors that are parameters.
+// it has prelude statements, a call that waits, or selectors that are parameters.
 func (p *Plan) BindTime() bool {
-	return len(p.preludes) > 0 || slices.ContainsFunc(p.selectors, func(g int) bool { return len(p.given[g].Parameters()) > 0 })
+	return len(p.preludes) > 0 || p.wait != nil || slices.ContainsFunc(p.selectors, func(g int) bool { return len(p.given[g].Parameters()) > 0 })
 }
 
 // decode reads the literals from the client's text.

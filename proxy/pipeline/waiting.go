@@ -1,0 +1,248 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+
+	"mbusproxy/proxy/wire"
+)
+
+// A statement may have to wait until there is something for it. It waits here: between two looks the server has nothing of it, no
+// statement, no snapshot and, outside of a transaction block, no transaction. Each look is a probe query (Wait.Probe) in the transaction in which the
+// statement is to run; where it finds something, the statement follows in that same transaction, and else a Sync ends it.
+//
+// A Query is held back itself, of the extended protocol the Bind. What the client sends behind it is not read meanwhile.
+
+// Waiter is a Plan whose statement may have to wait before it runs.
+type Waiter interface {
+	Plan
+	// Waits reports whether Wait is to be called.
+	Waits() bool
+	// Wait is called before the statement runs; values are as for Prelude, and none for a Query. It returns what the statement waits
+	// for, or a Plan that refuses it, or nil and nil for a statement that does not wait this time.
+	Wait(ctx context.Context, sc StatementContext, values wire.Values) (wait Wait, refused Plan)
+}
+
+// Wait is what one run of a statement waits for. Its methods are called one after the other.
+type Wait interface {
+	// Probe returns the probe query. Of its Plan only SQL and EditReport are used. It yields one row with one column, a text of at most
+	// maxAnswer bytes.
+	Probe() Plan
+	// Answered gets the answer to the probe query. run says that the statement is to run now, in the same transaction. block says that a
+	// transaction block is open.
+	Answered(answer string, block bool) (run bool, refused Plan)
+	// Await returns when the probe query is to be sent again, or with over when the statement is to run whatever there is.
+	// ctx ends with the session, or when the statement is cancelled.
+	Await(ctx context.Context) (over bool, refused Plan)
+	// Leave is called once, last: run says whether the statement runs.
+	Leave(run bool)
+}
+
+type waitPhase uint8
+
+const (
+	// waitAsked is entered when the probe query has been sent.
+	waitAsked waitPhase = iota
+	// waitIdle is entered when the Sync behind one that has found nothing is sent.
+	waitIdle
+	// waitOver is entered when the statement is to run, and all that the server was sent has been answered.
+	waitOver
+)
+
+// errDraining is the cause with which the context of a wait ends when the session is to end as soon as nothing is outstanding.
+var errDraining = errors.New("terminating connection due to administrator command")
+
+func draining() Plan {
+	return &failure{code: "57P01", message: errDraining.Error(), hint: "The proxy is shutting down. Connect again."}
+}
+
+// waiting is the wait of the message set aside.
+type waiting struct {
+	wait  Wait
+	phase waitPhase
+	// plan is that of a Query.
+	plan Plan
+	// refused is what the message fails with when the wait is over; nil: it does not.
+	refused Plan
+	sync    *outcome // of waitIdle
+}
+
+// beginWait puts the message that Next returned with position pos aside where its statement has to wait, with what is to be sent
+// meanwhile in out; false means that the message is to be dealt with now.
+func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (aside bool) {
+	wait := f.waitOf(ctx, frame)
+	if wait == nil {
+		return false
+	}
+	f.waiting = &waiting{wait: wait, plan: f.recalled}
+	f.probing.answered = nil
+	f.setAside(buf, frame, pos, out, f.poseWait(frame))
+	return true
+}
+
+// goOnWaiting does the same for a message whose wait has begun. failed is as for failedFor.
+func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (aside, failed bool, err error) {
+	w := f.waiting
+	switch w.phase {
+	case waitAsked:
+		p := f.probing.answered
+		if p.is() != done {
+			f.endWait(false)
+			if p.skips {
+				at := f.startOf(frame, pos)
+				out.Replace(at, at, f.stopSkipping(p))
+			}
+			failed, err = f.failedFor(frame)
+			return false, failed, err
+		}
+		f.probing.answered = nil
+		run := false
+		if run, w.refused = w.wait.Answered(p.answer, f.before.block); run {
+			// With the next feed it is known that nothing is outstanding.
+			w.phase = waitOver
+			f.setAside(buf, frame, pos, out, nil)
+			return true, false, nil
+		}
+		w.phase = waitIdle
+		f.setAside(buf, frame, pos, out, f.endLook(w))
+		return true, false, nil
+	case waitIdle:
+		select {
+		case <-w.sync.known:
+		case <-ctx.Done():
+			f.Terminated = true
+			return false, false, nil
+		}
+		if w.refused == nil {
+			var over bool
+			if over, w.refused = f.awaitTurn(ctx, w.wait); ctx.Err() != nil {
+				f.Terminated = true
+				return false, false, nil
+			} else if !over && w.refused == nil {
+				w.phase = waitAsked
+				f.setAside(buf, frame, pos, out, f.poseWait(frame))
+				return true, false, nil
+			}
+		}
+	}
+	f.recalled, f.asked, f.refused = w.plan, w.plan != nil, w.refused
+	f.endWait(w.refused == nil)
+	return false, false, nil
+}
+
+// startOf is where in the batch what takes the place of a message is to stand.
+func (f *ClientFlow) startOf(frame []byte, pos int) int {
+	if f.Holds() {
+		return 0
+	}
+	return pos - len(frame)
+}
+
+// setAside sets the message aside with all behind it, and puts messages of ours in its place.
+func (f *ClientFlow) setAside(buf, frame []byte, pos int, out *wire.Splicer, messages []byte) {
+	if at := f.startOf(frame, pos); len(messages) > 0 {
+		out.Replace(at, at, messages)
+	}
+	f.aside = f.SetAside(buf, frame, pos, out)
+}
+
+// awaitTurn waits until the probe query is to be sent again, or the wait is over.
+func (f *ClientFlow) awaitTurn(ctx context.Context, wait Wait) (over bool, refused Plan) {
+	call, end := f.holding.begin(ctx)
+	f.holding.setWaiting(true)
+	over, refused = wait.Await(call)
+	f.holding.setWaiting(false)
+	cause := context.Cause(call)
+	end()
+	switch {
+	case errors.Is(cause, errCanceled):
+		return false, canceled()
+	case errors.Is(cause, errDraining):
+		return false, draining()
+	}
+	return over, refused
+}
+
+// endWait ends the wait of the message.
+func (f *ClientFlow) endWait(run bool) {
+	f.waiting.wait.Leave(run)
+	f.waiting = nil
+}
+
+// Leave is called at the end of the session: it ends the wait that a feed has left under way.
+func (f *ClientFlow) Leave() {
+	if f.waiting != nil {
+		f.endWait(false)
+	}
+}
+
+// waitOf returns what a message waits for; nil for nothing. f.refused is set where it is refused.
+func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
+	if f.rewriter == nil || !isWhole(frame) {
+		return nil
+	}
+	var plan Plan
+	var voids []int
+	var values wire.Values
+	simple := frame[0] == wire.MsgQuery
+	switch {
+	case simple && f.recalled == nil && f.forRewriter(frame):
+		text, _, ok := textOf(frame)
+		if !ok {
+			return nil
+		}
+		plan = f.plan(ctx, text, true, nil)
+		f.recalled, f.asked = plan, true
+	case f.asksPlan(frame):
+		_, statement, _, _ := wire.BindNames(frame[wire.HeaderSize:])
+		b, _, _ := f.statementOf(nameKey(statement))
+		plan, voids = b.text.bindTime(), b.text.voids
+		var ok bool
+		if values, ok = wire.ReadValues(frame[wire.HeaderSize:]); !ok {
+			return nil // malformed: the server says so
+		}
+	}
+	waiter, ok := plan.(Waiter)
+	if !ok || !waiter.Waits() {
+		return nil
+	}
+	call, end := f.holding.begin(ctx)
+	wait, refused := waiter.Wait(call, f.context(simple, voids), values)
+	switch {
+	case end():
+		refused = canceled()
+	case wait != nil && refused == nil && !f.before.block && f.ranSinceSync:
+		refused = &failure{
+			code:    codeFeatureNotSupported,
+			message: "a call cannot wait behind other statements that were sent without a Sync",
+			hint:    "Send a Sync before it, so that they are committed first, or begin a transaction block and let the proxy see that it has begun.",
+		}
+	}
+	if f.refused = refused; refused != nil && wait != nil {
+		wait.Leave(false)
+		wait = nil
+	}
+	return wait
+}
+
+// poseWait returns the messages of the wait's probe query, and notes them.
+func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
+	plan := f.waiting.wait.Probe()
+	simple := frame[0] == wire.MsgQuery
+	p := &probe{outcome: newOutcome(), forQuery: simple}
+	f.probing.underWay = p
+	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p, plan: plan}
+	ours := &details{statement: f.ownName(), portal: f.ownName(), plan: plan}
+	if simple {
+		answered.errorTo, ours.errorTo = p, p
+	}
+	return wire.AppendFrame(f.runHidden(nil, plan.SQL(), ours, answered), wire.MsgFlush)
+}
+
+// endLook returns the Sync that ends the transaction of a probe query, where it is one of its own, and notes it.
+func (f *ClientFlow) endLook(w *waiting) (messages []byte) {
+	w.sync = newOutcome()
+	f.pushHidden(kindSync, &details{synced: w.sync})
+	f.probing.unsynced = false
+	return wire.AppendFrame(nil, wire.MsgSync)
+}
