@@ -8,6 +8,7 @@ import (
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/engine/semaphore"
+	"mbusproxy/engine/waiting"
 )
 
 // Database is one served database. It stays valid after the engine has dropped it, as a name.
@@ -18,6 +19,7 @@ type Database struct {
 	features  *schema.Features
 	selectors *selectors.Maker
 	granter   *semaphore.Granter
+	watcher   *waiting.Watcher
 	keeper    *housekeeping.Keeper
 }
 
@@ -35,6 +37,12 @@ func (d *Database) NoteOrder() { d.features.NoteOrdered() }
 // NoteSemaphores tells that a transaction that called functions of semaphores has ended, committed or not: what it
 // may have made possible is granted at once. It does not wait.
 func (d *Database) NoteSemaphores() { d.granter.Note() }
+
+// NoteMessages tells that a transaction that may have posted messages or given some back has ended. It does not wait.
+func (d *Database) NoteMessages() { d.watcher.Lines.Signal() }
+
+// Join takes a place in the line of those who wait for messages.
+func (d *Database) Join(key waiting.Key) *waiting.Place { return d.watcher.Lines.Join(key) }
 
 // EnsureSelector checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector
 // selects everything and needs no row. Where neither the role nor one that it is a member of may do what the call

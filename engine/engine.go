@@ -11,11 +11,13 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine/admin"
+	"mbusproxy/engine/calls"
 	"mbusproxy/engine/housekeeping"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/engine/semaphore"
+	"mbusproxy/engine/waiting"
 	"mbusproxy/rewrite/parse"
 )
 
@@ -47,6 +49,9 @@ type Options struct {
 	// SemaphoreInterval is the time between two full passes over the semaphores of a database, which find
 	// what was written to their tables directly; 0: 1 min.
 	SemaphoreInterval time.Duration
+	// WaitSweep is the time between two looks, for all calls that wait in a database, for messages that were posted without the engine's
+	// knowing; 0: 1 s.
+	WaitSweep time.Duration
 }
 
 // Engine keeps the databases that are served. It is safe for concurrent use.
@@ -56,6 +61,7 @@ type Engine struct {
 	log        *zap.Logger
 	sweep      time.Duration
 	semaphores time.Duration // between two full passes
+	waitSweep  time.Duration
 
 	verifiers *Verifiers
 
@@ -94,6 +100,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		log:        opt.Log,
 		sweep:      opt.SweepInterval,
 		semaphores: opt.SemaphoreInterval,
+		waitSweep:  opt.WaitSweep,
 		stop:       make(chan struct{}),
 		registry:   map[string]*entry{},
 	}
@@ -281,6 +288,7 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 	}
 	db.granter.Start()
 	db.keeper.Start()
+	db.watcher.Start()
 	select {
 	case <-db.keeper.Done():
 	case <-db.granter.Done():
@@ -289,6 +297,7 @@ func (e *Engine) attempt(ctx context.Context, name string, ent *entry) {
 	}
 	db.keeper.Stop()
 	db.granter.Stop()
+	db.watcher.Stop()
 	e.remove(name, ent)
 }
 
@@ -312,6 +321,7 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 	}
 	log := e.log.With(zap.String("database", name))
 	granter := semaphore.NewGranter(e.server, in, e.semaphores, log)
+	watcher := waiting.NewWatcher(e.server, in, calls.New().Look(), e.waitSweep, log)
 	return &Database{
 		engine:    e,
 		installed: in,
@@ -319,6 +329,7 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 		features:  features,
 		selectors: selectors.NewMaker(e.server, name, in.Env(), e.how.Parser),
 		granter:   granter,
+		watcher:   watcher,
 		keeper: housekeeping.NewKeeper(housekeeping.Config{
 			Server: e.server, Installation: in, Features: features, Granter: granter, Interval: e.sweep, Log: log,
 		}, conn),

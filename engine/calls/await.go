@@ -21,3 +21,8 @@ func (t *Texts) Await(site Site, call PreludeCall) string {
 	}), zero))
 	return strings.ReplaceAll(t.put(p, ownNames(call.mark(), site.HstoreSchema), ""), "\n", " ")
 }
+
+// Look returns the statement by which package waiting looks for all who wait, see sql/whole/look.sql.
+func (t *Texts) Look() string {
+	return t.put(strings.Split(t.fill("whole/look", newScope(shape{})), zero), sqlfuncs.Names{}, "")
+}

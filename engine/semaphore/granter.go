@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +38,7 @@ type Granter struct {
 	allocator *allocator
 	service   *service.Service
 	log       *zap.Logger
-	bell      bell
+	bell      service.Bell
 
 	exist  atomic.Bool  // there are semaphores
 	noted  atomic.Bool  // a transaction of this proxy that may have changed semaphores has ended since the last turn
@@ -69,7 +68,7 @@ func (s *Granter) Done() <-chan struct{} { return s.service.Done() }
 func (s *Granter) Note() {
 	s.exist.Store(true)
 	s.noted.Store(true)
-	s.bell.ring()
+	s.bell.Ring()
 }
 
 // Observe tells whether there are semaphores and whether the database is in use.
@@ -80,7 +79,7 @@ func (s *Granter) Observe(exist, used bool) {
 		s.usedAt.Store(time.Now().UnixNano())
 	}
 	if ring {
-		s.bell.ring()
+		s.bell.Ring()
 	}
 }
 
@@ -92,7 +91,7 @@ func (s *Granter) run(ctx context.Context) {
 	backoff := grantFirstBackoff
 	for ctx.Err() == nil {
 		if !s.exist.Load() {
-			s.bell.wait(ctx, time.Hour)
+			s.bell.Wait(ctx, time.Hour)
 			continue
 		}
 		worked, err := s.session(ctx)
@@ -110,7 +109,7 @@ func (s *Granter) run(ctx context.Context) {
 			backoff = min(2*backoff, grantLongestBackoff)
 		default:
 			// A look takes a connection, some milliseconds of work.
-			s.bell.wait(ctx, min(max(time.Since(s.busyAt)/20, grantIdle), grantLongestIdle))
+			s.bell.Wait(ctx, min(max(time.Since(s.busyAt)/20, grantIdle), grantLongestIdle))
 		}
 	}
 }
@@ -148,7 +147,7 @@ func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 		switch {
 		case out.More:
 		case now.Sub(s.busyAt) < grantIdleAfter || s.inUse():
-			if err := s.bell.listen(ctx, conn, grantTick); err != nil {
+			if err := s.listen(ctx, conn); err != nil {
 				return worked, err
 			}
 		default:
@@ -191,62 +190,14 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// bell ends a wait from outside. A ring that nobody waits for ends the next wait.
-type bell struct {
-	mu   sync.Mutex
-	rung bool
-	stop context.CancelFunc // of the wait under way
-}
-
-func (b *bell) ring() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rung = true
-	if b.stop != nil {
-		b.stop()
-	}
-}
-
-// begin gives the context of a wait, which end must follow.
-func (b *bell) begin(ctx context.Context, d time.Duration) context.Context {
-	wait, cancel := context.WithTimeout(ctx, d)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stop = cancel
-	if b.rung {
-		cancel()
-	}
-	return wait
-}
-
-func (b *bell) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stop()
-	b.rung, b.stop = false, nil
-}
-
-// wait lets d pass, or less when the bell rings.
-func (b *bell) wait(ctx context.Context, d time.Duration) {
-	wait := b.begin(ctx, d)
-	defer b.end()
-	<-wait.Done()
-}
-
-// listen does so on an open connection, where a notification ends it as well; it notices at once when the
-// server ends the connection.
-func (b *bell) listen(ctx context.Context, conn *pgx.Conn, d time.Duration) error {
-	wait := b.begin(ctx, d)
-	defer b.end()
-	if wait.Err() != nil {
-		return ctx.Err()
-	}
-	_, err := conn.WaitForNotification(wait)
-	switch {
-	case err == nil:
+// listen waits for the next tick, for the bell, or for a notification.
+func (s *Granter) listen(ctx context.Context, conn *pgx.Conn) error {
+	told, err := s.bell.Listen(ctx, conn, grantTick)
+	if told {
 		sleep(ctx, grantRest) // who notifies all the time is not followed all the time
-	case wait.Err() == nil || conn.IsClosed():
+	}
+	if err != nil {
 		return fmt.Errorf("waiting for changes of semaphores: %w", err)
 	}
-	return ctx.Err()
+	return nil
 }

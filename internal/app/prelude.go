@@ -134,6 +134,8 @@ func parameter(n int, t sqlfuncs.Type, get valueOf) (*string, *plan.Refusal) {
 			text = strconv.FormatBool(text == "\x01")
 		case sqlfuncs.Integer, sqlfuncs.BigInt:
 			text = integerText(sent.Bytes)
+		case sqlfuncs.Interval:
+			text = intervalText(sent.Bytes)
 		}
 	}
 	return &text, nil
@@ -174,6 +176,14 @@ func integerText(b []byte) string {
 		return "binary"
 	}
 	return strconv.FormatInt(n, 10)
+}
+
+// intervalText reads an interval in binary format; anything else gives none.
+func intervalText(b []byte) string {
+	if len(b) != 16 {
+		return "binary"
+	}
+	return fmt.Sprintf("%d months %d days %d microseconds", int32(binary.BigEndian.Uint32(b[12:])), int32(binary.BigEndian.Uint32(b[8:])), int64(binary.BigEndian.Uint64(b)))
 }
 
 // addPreludes puts the prelude statements of a plan for a Query into its text.

@@ -79,12 +79,12 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	m := &preludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
 	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db}
+		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts}
 	}
 	if !p.BindTime() && len(p.Selectors()) == 0 {
 		return wirePlan{Plan: p, db: db}
 	}
-	return wirePlan{Plan: p, preludes: m, db: db}
+	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts}
 }
 
 // Recall returns what Rewrite would, where that is known at once.
@@ -155,6 +155,7 @@ type wirePlan struct {
 	*plan.Plan
 	preludes *preludeMaker    // nil unless it is a bind-time plan
 	db       *engine.Database // nil where the database cannot be served
+	texts    *calls.Texts     // of a plan with a call that waits
 }
 
 // EditReport edits a report about the plan's text.
@@ -173,8 +174,35 @@ func (p wirePlan) Prelude(ctx context.Context, sc pipeline.StatementContext, val
 	return nil
 }
 
-// AfterTransaction tells the engine that a transaction that called functions of semaphores has ended.
-func (p wirePlan) AfterTransaction() { p.db.NoteSemaphores() }
+// What a transaction may have changed.
+const (
+	signalMessages pipeline.Signals = 1 << iota
+	signalSemaphores
+)
+
+// Signals says what a transaction that runs the plan may have changed.
+func (p wirePlan) Signals() (s pipeline.Signals) {
+	if p.db == nil {
+		return 0
+	}
+	if p.Plan.Writes() {
+		s |= signalMessages
+	}
+	if p.Plan.Signals() {
+		s |= signalSemaphores
+	}
+	return s
+}
+
+// AfterTransaction tells the engine that a transaction has ended.
+func (p wirePlan) AfterTransaction(s pipeline.Signals) {
+	if s&signalMessages != 0 {
+		p.db.NoteMessages()
+	}
+	if s&signalSemaphores != 0 {
+		p.db.NoteSemaphores()
+	}
+}
 
 // edit lets f change m in the form that package rewrite knows.
 func edit(m *pgproto3.ErrorResponse, f func(*plan.Report) bool) bool {

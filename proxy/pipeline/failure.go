@@ -33,12 +33,12 @@ func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-func (*failure) HiddenTags() []int     { return nil }
-func (*failure) Tag() string           { return "" }
-func (*failure) BindTime() bool        { return false }
-func (*failure) EndsTransaction() bool { return false }
-func (*failure) AfterTransaction()     {}
-func (*failure) Signals() bool         { return false }
+func (*failure) HiddenTags() []int        { return nil }
+func (*failure) Tag() string              { return "" }
+func (*failure) BindTime() bool           { return false }
+func (*failure) EndsTransaction() bool    { return false }
+func (*failure) AfterTransaction(Signals) {}
+func (*failure) Signals() Signals         { return 0 }
 
 // Prelude is not called.
 func (*failure) Prelude(context.Context, StatementContext, wire.Values) Plan { return nil }

@@ -105,8 +105,11 @@ type Plan interface {
 	// belongs to, whose Bind is then sent again after it. It is only asked of bind-time plans.
 	EndsTransaction() bool
 	// AfterTransaction is called when a transaction ends, committed or not, on the last plan that was executed in it and for
-	// which Signals is true; those executed before it are not told. It returns at once.
-	AfterTransaction()
-	// Signals reports whether AfterTransaction is to be called.
-	Signals() bool
+	// which Signals is not 0, with what all those say together. It returns at once.
+	AfterTransaction(Signals)
+	// Signals says for whom AfterTransaction is to be called; 0: for nobody.
+	Signals() Signals
 }
+
+// Signals says what a transaction may have changed, in bits. What they mean is the Rewriter's.
+type Signals uint8

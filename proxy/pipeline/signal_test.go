@@ -12,9 +12,9 @@ type signalling struct {
 	ended int
 }
 
-func (p *signalling) Signals() bool { return true }
+func (p *signalling) Signals() Signals { return 1 }
 
-func (p *signalling) AfterTransaction() { p.ended++ }
+func (p *signalling) AfterTransaction(Signals) { p.ended++ }
 
 func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()

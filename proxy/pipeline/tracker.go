@@ -24,8 +24,9 @@ type tracker struct {
 	names names
 	// owes says that a reply which the client waits for will come to what is to be sent again, and has not been.
 	owes bool
-	// signals is the last plan executed in this transaction that is to be told of its end.
-	signals Plan
+	// signals is what the plans executed in this transaction want said at its end, signaler is the last of them.
+	signals  Signals
+	signaler Plan
 }
 
 // Expect queues the requests of from's last feed, which are about to be written.
@@ -190,9 +191,9 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgReadyForQuery {
 		t.Txn = detail[0]
 		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
-		if t.signals != nil && t.Txn == 'I' {
-			t.signals.AfterTransaction()
-			t.signals = nil
+		if t.signals != 0 && t.Txn == 'I' {
+			t.signaler.AfterTransaction(t.signals)
+			t.signals, t.signaler = 0, nil
 		}
 		return
 	}
@@ -208,8 +209,9 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		return
 	}
 	if typ == wire.MsgCommandComplete {
-		if plan, _ := t.names.planOf(h); plan != nil && plan.Signals() {
-			t.signals = plan
+		if plan, _ := t.names.planOf(h); plan != nil && plan.Signals() != 0 {
+			t.signals |= plan.Signals()
+			t.signaler = plan
 		}
 	}
 	t.names.replied(h, typ, detail, certain)

@@ -161,6 +161,9 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 			if c.match.Func.Signals {
 				p.UseSignals()
 			}
+			if c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Effect == sqlfuncs.Native {
+				p.UseWrites()
+			}
 		}
 		st := &statement{
 			src:       src,

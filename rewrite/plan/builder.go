@@ -37,6 +37,9 @@ func (b *Builder) UseHeaders() { b.plan.headers = true }
 // UseSignals says that Plan.Signals is true.
 func (b *Builder) UseSignals() { b.plan.signals = true }
 
+// UseWrites says that Plan.Writes is true.
+func (b *Builder) UseWrites() { b.plan.writes = true }
+
 // HasBlocks says that the client's text has DO blocks of its own.
 func (b *Builder) HasBlocks() { b.plan.blocks = true }
 

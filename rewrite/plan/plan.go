@@ -23,6 +23,7 @@ type Plan struct {
 	// relations are those that the client names itself and that are called like one of the schema's.
 	relations    []string
 	signals      bool   // see Signals
+	writes       bool   // see Writes
 	firstPrelude int    // number of the first call with a prelude statement in the text; 0: none is in it
 	blocks       bool   // the client's text has DO blocks of its own
 	tag          string // see Tag
@@ -57,6 +58,9 @@ type callSite struct {
 
 // Signals reports whether the engine wants to know when a transaction that runs the plan has ended.
 func (p *Plan) Signals() bool { return p.signals }
+
+// Writes reports whether a call changes something.
+func (p *Plan) Writes() bool { return p.writes }
 
 // GivesHeaders reports whether a call gives headers to a message, among which consume_after may be.
 func (p *Plan) GivesHeaders() bool { return p.headers }

@@ -110,7 +110,7 @@ func (p *markingPlan) Tag() string { return "" }
 func (p *markingPlan) EndsTransaction() bool { return false }
 
 // Signals reports false: nobody wants to be told.
-func (p *markingPlan) Signals() bool { return false }
+func (p *markingPlan) Signals() pipeline.Signals { return 0 }
 
 // AfterTransaction is not called.
-func (p *markingPlan) AfterTransaction() {}
+func (p *markingPlan) AfterTransaction(pipeline.Signals) {}

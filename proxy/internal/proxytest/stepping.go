@@ -114,7 +114,7 @@ func (p *SteppingPlan) Tag() string { return "" }
 func (p *SteppingPlan) EndsTransaction() bool { return false }
 
 // Signals reports whether AfterTransaction is to be called, which the tests do not need.
-func (p *SteppingPlan) Signals() bool { return false }
+func (p *SteppingPlan) Signals() pipeline.Signals { return 0 }
 
 // AfterTransaction is not called.
-func (p *SteppingPlan) AfterTransaction() {}
+func (p *SteppingPlan) AfterTransaction(pipeline.Signals) {}

@@ -1,0 +1,250 @@
+package waiting
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Key says what is waited for: messages of a consumer.
+type Key struct {
+	Queue, Consumer string // as in the tables
+	// Selective is set for calls with a condition of their own: what one does not want, another may.
+	Selective bool
+}
+
+// Lines are those who wait in one database. They are safe for concurrent use.
+type Lines struct {
+	ring func() // has the Watcher look
+
+	mu    sync.Mutex
+	lines map[Key]*line
+	idle  int // how many wait, in all lines
+	next  uint64
+	// version counts what may have changed what there is: signals, and looks of the Watcher.
+	version uint64
+	// changed says that all lines are to be looked at; else those that are fresh.
+	changed bool
+}
+
+// line are those who wait for the same.
+type line struct {
+	places int      // of all, whether they wait or look
+	idle   []*Place // who waits, who has waited longest first
+	turns  int      // how many of the others have been woken, and have neither left nor come back
+	fresh  bool     // to be looked at, because somebody may have missed something
+}
+
+// Place is that of one call in its line, from its first look to its end. Its methods are called one after the other.
+type Place struct {
+	lines   *Lines
+	key     Key
+	number  uint64
+	version uint64 // before the last look
+	woken   bool   // it has a turn
+	wake    chan struct{}
+}
+
+// NewLines has nobody waiting. ring is called, with no lock held, where the Watcher is to look.
+func NewLines(ring func()) *Lines {
+	return &Lines{ring: ring, lines: make(map[Key]*line)}
+}
+
+// Join takes the last place of the line for key.
+func (l *Lines) Join(key Key) *Place {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.lines[key]
+	if of == nil {
+		of = &line{}
+		l.lines[key] = of
+	}
+	of.places++
+	l.next++
+	return &Place{lines: l, key: key, number: l.next, version: l.version, wake: make(chan struct{}, 1)}
+}
+
+// Look is called before each look for something.
+func (p *Place) Look() {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	p.version = p.lines.version
+}
+
+// Await is called when a look has found nothing. It returns when another is worth while, when limit has passed, which over says, or when
+// ctx ends.
+func (p *Place) Await(ctx context.Context, limit time.Duration) (over bool) {
+	if limit <= 0 {
+		return true
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	p.enter()
+	select {
+	case <-p.wake:
+		return false
+	case <-timer.C:
+		over = true
+	case <-ctx.Done():
+	}
+	p.exit()
+	return over
+}
+
+// enter puts p among those who wait.
+func (p *Place) enter() {
+	l := p.lines
+	if l.enter(p) {
+		l.ring()
+	}
+}
+
+func (l *Lines) enter(p *Place) (ring bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.lines[p.key]
+	if p.woken {
+		p.woken = false
+		of.turns--
+	}
+	select {
+	case <-p.wake: // from when its time was over at the same moment
+	default:
+	}
+	i, _ := slices.BinarySearchFunc(of.idle, p.number, func(o *Place, n uint64) int { return int(int64(o.number) - int64(n)) })
+	of.idle = slices.Insert(of.idle, i, p)
+	l.idle++
+	if p.version != l.version {
+		of.fresh = true
+	}
+	return of.fresh || l.idle == 1
+}
+
+// exit takes p from those who wait, if nobody has woken it meanwhile.
+func (p *Place) exit() {
+	l := p.lines
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.lines[p.key]
+	if i := slices.Index(of.idle, p); i >= 0 {
+		of.idle = slices.Delete(of.idle, i, i+1)
+		l.idle--
+	}
+}
+
+// Leave is called once, when the call is over. served says that it goes on to take what there is: if not, and it has been woken, the next
+// in the line has its turn.
+func (p *Place) Leave(served bool) {
+	l := p.lines
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.lines[p.key]
+	if p.woken {
+		p.woken = false
+		of.turns--
+		if !served {
+			l.wake(of, 1)
+		}
+	}
+	if of.places--; of.places == 0 {
+		delete(l.lines, p.key)
+	}
+}
+
+// wake gives up to n of those who wait in a line their turn. l.mu is held.
+func (l *Lines) wake(of *line, n int) {
+	n = min(n, len(of.idle))
+	for _, p := range of.idle[:max(0, n)] {
+		p.woken = true
+		of.turns++
+		l.idle--
+		p.wake <- struct{}{}
+	}
+	of.idle = slices.Delete(of.idle, 0, max(0, n))
+}
+
+// Signal tells that something may have changed what there is.
+func (l *Lines) Signal() {
+	l.mu.Lock()
+	l.version++
+	some := l.idle > 0
+	l.changed = l.changed || some
+	l.mu.Unlock()
+	if some {
+		l.ring()
+	}
+}
+
+// Waiting is how many wait.
+func (l *Lines) Waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.idle
+}
+
+// wanted is what a line wants to know.
+type wanted struct {
+	key Key
+	n   int // how many wait
+}
+
+// found is what is known of a line.
+type found struct {
+	ready int  // how many messages can be delivered, as far as it matters
+	gone  bool // there is no such consumer
+}
+
+// ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now.
+func (l *Lines) ask(all bool) (asked []wanted) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all = all || l.changed
+	l.changed = false
+	l.version++
+	for key, of := range l.lines {
+		if len(of.idle) > 0 && (all || of.fresh) {
+			of.fresh = false
+			asked = append(asked, wanted{key, len(of.idle) + of.turns})
+		}
+	}
+	return asked
+}
+
+// pending reports whether there is something to look at.
+func (l *Lines) pending() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed {
+		return true
+	}
+	for _, of := range l.lines {
+		if of.fresh && len(of.idle) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// tell ends a look at a line.
+func (l *Lines) tell(key Key, f found) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.lines[key]
+	switch {
+	case of == nil:
+	case f.gone || key.Selective && f.ready > 0:
+		l.wake(of, len(of.idle))
+	default:
+		l.wake(of, f.ready-of.turns)
+	}
+}
+
+// wakeAll has everybody look for himself.
+func (l *Lines) wakeAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, of := range l.lines {
+		l.wake(of, len(of.idle))
+	}
+}

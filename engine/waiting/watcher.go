@@ -1,0 +1,207 @@
+package waiting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/service"
+	"mbusproxy/engine/schema"
+)
+
+const (
+	// DefaultSweep is the time between two looks for what was committed without the proxy's knowing.
+	DefaultSweep = time.Second
+
+	idleAfter      = 3 * time.Second // without anybody waiting: the connection is closed
+	firstBackoff   = 100 * time.Millisecond
+	longestBackoff = 2 * time.Second
+	lookTimeout    = time.Minute
+	longestDelay   = 24 * time.Hour         // that is waited for at once
+	longestRest    = 100 * time.Millisecond // after a look at many lines
+	channel        = "mbus4_waiting"
+)
+
+// Watcher is the service that looks for all who wait in a database, with one query for all of them: when a transaction of this proxy has
+// ended that may have made something deliverable, when another proxy tells of one, when a delay ends, and at each sweep unless no transaction of
+// anybody's has ended since the last one.
+type Watcher struct {
+	Lines     *Lines
+	server    *admin.Server
+	installed schema.Installation
+	look      string // the statement
+	sweep     time.Duration
+	service   *service.Service
+	log       *zap.Logger
+	bell      service.Bell
+}
+
+// NewWatcher makes a Watcher for a database that was prepared. look is calls.Texts.Look.
+func NewWatcher(server *admin.Server, in schema.Installation, look string, sweep time.Duration, log *zap.Logger) *Watcher {
+	if sweep <= 0 {
+		sweep = DefaultSweep
+	}
+	w := &Watcher{server: server, installed: in, look: look, sweep: sweep, service: service.New(), log: log}
+	w.Lines = NewLines(w.bell.Ring)
+	return w
+}
+
+// Start begins to watch. It does so once; further calls, and calls after Stop, do nothing.
+func (w *Watcher) Start() { w.service.Start(w.run) }
+
+// Stop ends watching and waits until it has ended. It may be called more than once, and without Start.
+func (w *Watcher) Stop() { w.service.Stop() }
+
+func (w *Watcher) run(ctx context.Context) {
+	backoff := firstBackoff
+	for ctx.Err() == nil {
+		if w.Lines.Waiting() == 0 {
+			w.bell.Wait(ctx, time.Hour)
+			continue
+		}
+		worked, err := w.session(ctx)
+		if worked {
+			backoff = firstBackoff
+		}
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, schema.ErrGone):
+			w.Lines.wakeAll()
+			return
+		case err != nil:
+			w.log.Warn("watching for those who wait interrupted", zap.Error(err), zap.Duration("again in", backoff))
+			w.Lines.wakeAll() // they look for themselves
+			pause(ctx, backoff)
+			backoff = min(2*backoff, longestBackoff)
+		}
+	}
+}
+
+// session watches over one connection until nobody has waited for a while. worked: it has looked.
+func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
+	conn, err := w.installed.Dial(ctx, w.server)
+	if err != nil {
+		return false, err
+	}
+	defer admin.Close(ctx, conn)
+	if err := settle(ctx, conn); err != nil {
+		return false, err
+	}
+	s := &watching{conn: conn, told: true} // what has changed before is seen by the first look
+	for last := time.Now(); ; {
+		if w.Lines.Waiting() > 0 {
+			last = time.Now()
+		}
+		if time.Since(last) > idleAfter {
+			return worked, nil
+		}
+		took, err := w.turn(ctx, s)
+		if err != nil {
+			return worked, err
+		}
+		worked = true
+		if took > time.Millisecond { // others are to have their turn at the database
+			pause(ctx, min(took, longestRest))
+		}
+		if w.Lines.pending() {
+			continue
+		}
+		next := s.sweepAt
+		if !s.delayEnds.IsZero() && s.delayEnds.Before(next) {
+			next = s.delayEnds
+		}
+		if s.told, err = w.bell.Listen(ctx, conn, max(time.Millisecond, time.Until(next))); err != nil {
+			return worked, fmt.Errorf("waiting for changes: %w", err)
+		}
+	}
+}
+
+// watching is what a session knows.
+type watching struct {
+	conn      *pgx.Conn
+	sweepAt   time.Time // when the next sweep is due
+	delayEnds time.Time // when the first delay ends of which a look has told; zero: none does
+	snapshot  string    // which transactions had ended at the last sweep
+	told      bool      // another proxy has told of something
+}
+
+// turn looks, where it is worth while. took is how long that was.
+func (w *Watcher) turn(ctx context.Context, s *watching) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	began := time.Now()
+	all := s.told || !s.delayEnds.IsZero() && !began.Before(s.delayEnds)
+	if !began.Before(s.sweepAt) {
+		s.sweepAt = began.Add(w.sweep)
+		before := s.snapshot
+		if err := s.conn.QueryRow(ctx, "select pg_catalog.pg_current_snapshot()::text").Scan(&s.snapshot); err != nil {
+			return 0, gone(err)
+		}
+		all = all || s.snapshot != before
+	}
+	if all {
+		s.told, s.delayEnds = false, time.Time{}
+	}
+	asked := w.Lines.ask(all)
+	if len(asked) == 0 {
+		return 0, nil
+	}
+	queues, consumers, numbers := make([]string, len(asked)), make([]string, len(asked)), make([]int, len(asked))
+	for i, a := range asked {
+		queues[i], consumers[i], numbers[i] = a.key.Queue, a.key.Consumer, a.n
+	}
+	rows, err := s.conn.Query(ctx, w.look, queues, consumers, numbers)
+	if err != nil {
+		return 0, gone(err)
+	}
+	var i int
+	var f found
+	var next *float64
+	_, err = pgx.ForEachRow(rows, []any{&i, &f.gone, &f.ready, &next}, func() error {
+		w.Lines.tell(asked[i-1].key, f)
+		if next != nil {
+			at := time.Now().Add(time.Duration(math.Min(*next, longestDelay.Seconds())*float64(time.Second)) + time.Millisecond)
+			if s.delayEnds.IsZero() || at.Before(s.delayEnds) {
+				s.delayEnds = at
+			}
+		}
+		return nil
+	})
+	return time.Since(began), gone(err)
+}
+
+func gone(err error) error {
+	if err != nil && schema.Dropped(err) {
+		return schema.ErrGone
+	}
+	return err
+}
+
+// settle prepares the session further: its statement has one plan.
+func settle(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.PgConn().Exec(ctx, `
+		set plan_cache_mode = force_generic_plan;
+		set enable_seqscan = off;
+		set enable_bitmapscan = off;
+		set jit = off;
+		listen `+channel).ReadAll()
+	if err != nil {
+		return fmt.Errorf("setting up the session that watches: %w", err)
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,188 @@
+package waiting
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
+)
+
+// asked is a call under way in a session of its own.
+type asked struct {
+	conn *pgconn.PgConn
+	done chan struct{}
+	got  string
+	err  error
+}
+
+// ask sends a statement and does not wait for the answer.
+func ask(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) *asked {
+	t.Helper()
+	a := &asked{conn: conn, done: make(chan struct{})}
+	go func() {
+		defer close(a.done)
+		a.got, a.err = harness.Query(context.Background(), conn, sql, args...)
+	}()
+	return a
+}
+
+// answer waits for it.
+func (a *asked) answer(t *testing.T) (string, error) {
+	t.Helper()
+	select {
+	case <-a.done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("no answer")
+	}
+	return a.got, a.err
+}
+
+// want waits for it and compares it.
+func (a *asked) want(t *testing.T, expected string) {
+	t.Helper()
+	if got, err := a.answer(t); err != nil || got != expected {
+		t.Errorf("got %q, %v, want %q", got, err, expected)
+	}
+}
+
+// awaitWaiting waits until the session waits: its server has looked and is idle.
+func awaitWaiting(t *testing.T, direct *pgconn.PgConn, of *pgconn.PgConn) {
+	t.Helper()
+	harness.Await(t, direct, 20*time.Second, `select state in ('idle', 'idle in transaction') and query like '%mbus4_call_consumer%' and backend_xmin is null
+		from pg_stat_activity where pid = $1`, int(of.PID()))
+}
+
+func TestWaitForPost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, sql string
+		args        []any
+	}{
+		"simple":              {sql: `select data->'n' from mbus4.consume('q', wait => '20s')`},
+		"star":                {sql: `select (c).data->'n' from mbus4.consume('q', 'default', '20s'::interval) c`},
+		"family":              {sql: `select data->'n' from mbus4.consume_q_by_default(wait => '20s')`},
+		"parameters":          {sql: `select data->'n' from mbus4.consume($1, wait => $2)`, args: []any{"q", "20s"}},
+		"many":                {sql: `select data->'n' from mbus4.consumen('q', amt => 5, wait => '20s')`},
+		"dyn":                 {sql: `select data->'n' from mbus4.dyn_consume('q', $$(t.data->'n') <> '0'$$, wait => '20s')`},
+		"block":               {before: "begin", sql: `select data->'n' from mbus4.consume('q', wait => '20s')`},
+		"parameters in block": {before: "begin", sql: `select data->'n' from mbus4.consume($1, wait => $2)`, args: []any{"q", "20s"}},
+		"insert":              {sql: `insert into kept select data->'n' from mbus4.consume('q', wait => '20s') returning v`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := harness.NewQueueDatabase(t, "q")
+			direct, poster, waiter := harness.Connect(t, harness.Direct(), database), harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
+			harness.Ask(t, direct, "create table kept (v text)")
+			if c.before != "" {
+				harness.Ask(t, waiter, c.before)
+			}
+			a := ask(t, waiter, c.sql, c.args...)
+			awaitWaiting(t, direct, waiter)
+			harness.Ask(t, poster, `select mbus4.post('q', 'n=>1') is not null`)
+			a.want(t, "1")
+			if c.before != "" {
+				harness.Ask(t, waiter, "rollback")
+				a := ask(t, poster, `select data->'n' from mbus4.consume('q', wait => '20s')`)
+				a.want(t, "1")
+			}
+			harness.Want(t, waiter, "", `select data->'n' from mbus4.consume('q', wait => '50ms')`)
+		})
+	}
+}
+
+func TestWaitRefused(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	for _, c := range []struct{ code, sql string }{
+		{"42704", `select * from mbus4.consume('nosuch', wait => '1s')`},
+		{"42704", `select * from mbus4.consume('q', 'nosuch', wait => '1s')`},
+		{"22007", `select * from mbus4.consume('q', wait => 'soon')`},
+		{"0A000", `select 1; select * from mbus4.consume('q', wait => '1s')`},
+		{"0A000", `explain select * from mbus4.consume('q', wait => '1s')`},
+		{"0A000", `prepare p as select * from mbus4.consume('q', wait => '1s')`},
+		{"0A000", `select mbus4.consume('q', wait => '1s') from generate_series(1, 2)`},
+		{"0A000", `select case when random() < 2 then (select count(*) from mbus4.consume('q', wait => '1s')) end`},
+		{"0A000", `select * from mbus4.consume('q', wait => '1s'), mbus4.consume('q', wait => '1s') d`},
+		{"0A000", `select * from mbus4.consume('q', wait => now() - now())`},
+	} {
+		harness.Refused(t, conn, c.code, c.sql)
+	}
+	for _, level := range []string{"repeatable read", "serializable"} {
+		harness.Ask(t, conn, "begin isolation level "+level)
+		harness.Refused(t, conn, "25001", `select * from mbus4.consume('q', wait => '1s')`)
+		harness.Refused(t, conn, "25P02", `select * from mbus4.consume('q', wait => '1s')`)
+		harness.Ask(t, conn, "rollback")
+	}
+	harness.Want(t, conn, "", `select * from mbus4.consume('q', wait => null)`)
+	harness.Want(t, conn, "", `select * from mbus4.consume('q', wait => '-1s')`)
+	harness.Want(t, conn, "", `select * from mbus4.consume($1, wait => $2)`, "q", nil)
+}
+
+// TestWaitEnds: what ends a running statement ends a wait.
+func TestWaitEnds(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q", "r")
+	direct := harness.Connect(t, harness.Direct(), database)
+	const wait = `select data->'n' from mbus4.consume('q', wait => '1h')`
+	refusedWith := func(t *testing.T, a *asked, code string) {
+		t.Helper()
+		if _, err := a.answer(t); harness.SQLState(err) != code {
+			t.Errorf("%v, want %s", err, code)
+		}
+	}
+	t.Run("cancel", func(t *testing.T) {
+		conn := harness.Connect(t, harness.Proxied(), database)
+		for _, args := range [][]any{nil, {}} {
+			a := ask(t, conn, wait, args...)
+			awaitWaiting(t, direct, conn)
+			if err := conn.CancelRequest(harness.Context(t)); err != nil {
+				t.Fatal(err)
+			}
+			refusedWith(t, a, "57014")
+			harness.Want(t, conn, "1", "select 1")
+		}
+	})
+	t.Run("statement_timeout", func(t *testing.T) {
+		conn := harness.Connect(t, harness.Proxied(), database)
+		harness.Ask(t, conn, "set statement_timeout = '300ms'")
+		refusedWith(t, ask(t, conn, wait), "57014")
+		refusedWith(t, ask(t, conn, `select data->'n' from mbus4.consume($1, wait => $2)`, "q", "1h"), "57014")
+	})
+	t.Run("idle timeouts do not", func(t *testing.T) {
+		conn := harness.Connect(t, harness.Proxied(), database)
+		harness.Ask(t, conn, "set idle_session_timeout = '400ms'; set idle_in_transaction_session_timeout = '400ms'")
+		ask(t, conn, `select 1 from mbus4.consume('q', wait => '1500ms')`).want(t, "")
+		harness.Ask(t, conn, "begin")
+		ask(t, conn, `select 1 from mbus4.consume('q', wait => '1500ms')`).want(t, "")
+		harness.Ask(t, conn, "commit")
+	})
+	t.Run("client gone", func(t *testing.T) {
+		conn := harness.Connect(t, harness.Proxied(), database)
+		pid := conn.PID()
+		ask(t, conn, wait)
+		awaitWaiting(t, direct, conn)
+		if err := harness.Abort(conn); err != nil {
+			t.Fatal(err)
+		}
+		harness.AwaitBackendGone(t, direct, pid)
+	})
+	t.Run("server gone", func(t *testing.T) {
+		conn := harness.Connect(t, harness.Proxied(), database)
+		a := ask(t, conn, wait)
+		awaitWaiting(t, direct, conn)
+		harness.Ask(t, direct, "select pg_terminate_backend($1)", int(conn.PID()))
+		refusedWith(t, a, "57P01")
+	})
+	t.Run("dropped queue", func(t *testing.T) {
+		conn, other := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
+		a := ask(t, conn, `select data->'n' from mbus4.consume('r', wait => '1h')`)
+		awaitWaiting(t, direct, conn)
+		harness.Ask(t, other, "select mbus4.drop_queue('r')")
+		refusedWith(t, a, "42704")
+	})
+	harness.Want(t, direct, "0", "select count(*) from mbus4.message")
+}

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"mbusproxy/engine/calls"
+	"mbusproxy/engine/waiting"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
+	"mbusproxy/rewrite/plan"
+	"mbusproxy/sqlfuncs"
+)
+
+// longestWait bounds a wait, so that sums of times are times.
+const longestWait = 10 * 365 * 24 * time.Hour
+
+const (
+	codeQueryCanceled     = "57014"
+	codeActiveTransaction = "25001" // active_sql_transaction
+)
+
+// Waits reports whether Wait is to be called.
+func (p wirePlan) Waits() bool { return p.db != nil && p.Plan.Waits() }
+
+// Wait returns what the call that waits waits for.
+func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values wire.Values) (pipeline.Wait, pipeline.Plan) {
+	get := valueOf(nil)
+	if !sc.Simple {
+		if !values.Known() {
+			return nil, nil // forBind refuses it
+		}
+		get = values.Get
+	}
+	w := p.Plan.Wait()
+	refuse := func(r plan.Refusal) (pipeline.Wait, pipeline.Plan) {
+		return nil, wirePlan{Plan: p.Plan.Refuse(w.Offset, r)}
+	}
+	args := make(map[string]*string, len(w.Args))
+	for _, param := range w.Func.Params {
+		v := w.Args[param.Name]
+		if sc.Simple && len(v.Parameters()) > 0 {
+			return refuse(noParameter(v.Parameters()[0]))
+		}
+		text, r := read(v, param.Type, get)
+		if r != nil {
+			return refuse(*r)
+		}
+		args[param.Name] = text
+	}
+	if args[w.Func.Wait] == nil {
+		return nil, nil
+	}
+	text := func(name string) string {
+		if args[name] == nil {
+			return ""
+		}
+		return sqlfuncs.Fold(*args[name])
+	}
+	probe := p.texts.Await(p.db.Site(), calls.PreludeCall{Func: w.Func, Name: w.Name, Args: args, Number: w.Call, Secret: sc.Secret})
+	return &callWait{
+		probe: wirePlan{Plan: plan.PreludePlan(p.Plan, w.Call, probe), db: p.db},
+		plan:  p, offset: w.Offset, began: time.Now(),
+		place: p.db.Join(waiting.Key{Queue: text("qname"), Consumer: text("cname"), Selective: w.Func.Condition != ""}),
+	}, nil
+}
+
+// callWait is the wait of one run of a statement.
+type callWait struct {
+	probe  wirePlan
+	plan   wirePlan
+	offset int
+	place  *waiting.Place
+	began  time.Time
+	// bounds are read from the first answer.
+	bounds *waitBounds
+}
+
+// waitBounds say how long a call may wait.
+type waitBounds struct {
+	until    time.Time     // the end of the wait
+	timeout  time.Time     // the statement's; zero: none
+	refresh  time.Duration // after which the session must be used, for the server ends it if it is idle for longer; 0: never
+	snapshot bool          // the transaction goes on seeing what it saw first
+}
+
+// Probe returns the probe query.
+func (w *callWait) Probe() pipeline.Plan {
+	w.place.Look()
+	return w.probe
+}
+
+// Answered reads the answer to the probe query.
+func (w *callWait) Answered(answer string, block bool) (run bool, refused pipeline.Plan) {
+	if answer == "" {
+		return true, nil
+	}
+	if w.bounds == nil {
+		w.bounds = readBounds(answer, w.began, block)
+	}
+	switch {
+	case w.bounds == nil:
+		return true, nil // what we wrote we can read
+	case block && w.bounds.snapshot:
+		return false, w.refuse(plan.Refusal{
+			Code:    codeActiveTransaction,
+			Message: "a call cannot wait in a transaction that sees only what was there when it began",
+			Hint:    "Begin the transaction with isolation level read committed, or let the call wait before it.",
+		})
+	}
+	return false, nil
+}
+
+func (w *callWait) refuse(r plan.Refusal) pipeline.Plan {
+	return wirePlan{Plan: w.plan.Plan.Refuse(w.offset, r), db: w.plan.db}
+}
+
+// readBounds reads the answer of sql/prelude/await.sql, which is not empty; nil: it is none.
+func readBounds(answer string, began time.Time, block bool) *waitBounds {
+	fields := strings.Fields(answer)
+	if len(fields) != 5 {
+		return nil
+	}
+	var times [4]time.Duration
+	for i := range times {
+		n, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return nil
+		}
+		unit := time.Millisecond
+		if i == 0 {
+			unit = time.Microsecond
+		}
+		times[i] = time.Duration(min(max(n, 0), float64(longestWait/unit))) * unit
+	}
+	b := &waitBounds{until: began.Add(times[0]), snapshot: fields[4] != "read_committed" && fields[4] != "read_uncommitted"}
+	if times[1] > 0 {
+		b.timeout = began.Add(times[1])
+	}
+	if b.refresh = times[3] / 2; block {
+		b.refresh = times[2] / 2
+	}
+	return b
+}
+
+// Await waits for the place's turn.
+func (w *callWait) Await(ctx context.Context) (over bool, refused pipeline.Plan) {
+	now := time.Now()
+	until := w.bounds.until
+	timesOut := !w.bounds.timeout.IsZero() && w.bounds.timeout.Before(until)
+	if timesOut {
+		until = w.bounds.timeout
+	}
+	limit := until.Sub(now)
+	refreshes := w.bounds.refresh > 0 && w.bounds.refresh < limit
+	if refreshes {
+		limit = w.bounds.refresh
+	}
+	switch over = w.place.Await(ctx, limit); {
+	case !over || refreshes:
+		return false, nil
+	case timesOut:
+		return false, w.refuse(plan.Refusal{Code: codeQueryCanceled, Message: "canceling statement due to statement timeout"})
+	}
+	return true, nil
+}
+
+// Leave leaves the line.
+func (w *callWait) Leave(run bool) { w.place.Leave(run) }
