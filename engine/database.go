@@ -39,7 +39,7 @@ func (d *Database) NoteOrder() { d.features.NoteOrdered() }
 func (d *Database) NoteSemaphores() { d.granter.Note() }
 
 // NoteMessages tells that a transaction that may have posted messages or given some back has ended. It does not wait.
-func (d *Database) NoteMessages() { d.watcher.Lines.Signal() }
+func (d *Database) NoteMessages() { d.watcher.Note() }
 
 // Join takes a place in the line of those who wait for messages.
 func (d *Database) Join(key waiting.Key) *waiting.Place { return d.watcher.Lines.Join(key) }

@@ -331,7 +331,7 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 		granter:   granter,
 		watcher:   watcher,
 		keeper: housekeeping.NewKeeper(housekeeping.Config{
-			Server: e.server, Installation: in, Features: features, Granter: granter, Interval: e.sweep, Log: log,
+			Server: e.server, Installation: in, Features: features, Granter: granter, Watcher: watcher, Interval: e.sweep, Log: log,
 		}, conn),
 	}, nil
 }

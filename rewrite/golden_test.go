@@ -31,7 +31,7 @@ func (shortFragments) Shape(f *sqlfuncs.Func, _ sqlfuncs.Use) sqlfuncs.Shape {
 
 func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) sqlfuncs.Fragment {
 	var args []string
-	for _, p := range f.Params {
+	for _, p := range f.Served() {
 		args = append(args, names.Argument(p.Name))
 	}
 	if use.InPlace && f.Effect != sqlfuncs.Native {

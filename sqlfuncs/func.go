@@ -78,6 +78,14 @@ type Func struct {
 // Visible returns the parameters that a caller may write.
 func (f *Func) Visible() []Param { return f.Params[f.Implied:] }
 
+// Served returns the parameters that the SQL which serves a call knows: all but that for Wait, which comes last.
+func (f *Func) Served() []Param {
+	if f.Wait == "" {
+		return f.Params
+	}
+	return f.Params[:len(f.Params)-1]
+}
+
 // DisplayName is the name as the manual shows it, for example "consume_<q>_by_<c>".
 func (f *Func) DisplayName() string {
 	switch {

@@ -74,7 +74,7 @@ func TestSignature(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"create_trigger": "mbus4.create_trigger(src text, dst text, selector text default null) returns void",
-		"dyn_consume":    "mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default') returns setof mbus4.qt_model",
+		"dyn_consume":    "mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default', wait interval default null) returns setof mbus4.qt_model",
 		"run_on_q":       "mbus4.run_on_q(exec text) returns integer",
 		"post_temp": "mbus4.post_temp(tqname text, data hstore, headers hstore default null, properties hstore default null, " +
 			"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text",

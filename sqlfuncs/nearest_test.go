@@ -45,7 +45,7 @@ func TestUnknown(t *testing.T) {
 		"get_next_mesage":        "mbus4.get_next_message(",
 		"generate_msgiid":        "mbus4.generate_new_msgiid(",
 		"pots_orders":            "mbus4.post_orders(data hstore",
-		"cosume_q_by_c":          "mbus4.consume_q_by_c()",
+		"cosume_q_by_c":          "mbus4.consume_q_by_c(wait interval",
 		"clear_queu_orders":      "mbus4.clear_queue_orders()",
 		"execute":                "mbus4.run_on_<q>(exec)",
 		"is_message_exists":      "mbus4.is_msg_exists(",

@@ -11,6 +11,7 @@ const (
 	defaultStartupTimeout = 60 * time.Second
 	defaultDrainTimeout   = 30 * time.Second
 	defaultSemaphores     = time.Minute // between two full passes
+	defaultWaitSweep      = time.Second
 )
 
 const semaphoreUsage = "`TIME` between two full passes over the semaphores, which find what was written to their tables directly"
@@ -46,6 +47,7 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.IntVar(&cfg.MaxConnections, "max-connections", 0, "`NUMBER` of clients logged in at most; 0 means no limit")
 	f.DurationVar(&cfg.StartupTimeout, "startup-timeout", defaultStartupTimeout, "`TIME` a client has for TLS and authentication")
 	f.DurationVar(&cfg.DrainTimeout, "drain-timeout", defaultDrainTimeout, "`TIME` busy sessions get to finish at the end")
+	f.DurationVar(&cfg.WaitSweep, "wait-sweep", defaultWaitSweep, "`TIME` between two looks, for all calls that wait, for messages that were posted past the proxies")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
@@ -73,6 +75,8 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 		return f.misuse("--drain-timeout cannot be negative")
 	case cfg.SemaphoreInterval <= 0:
 		return f.misuse("--semaphore-interval must be more than nothing")
+	case cfg.WaitSweep <= 0:
+		return f.misuse("--wait-sweep must be more than nothing")
 	case !app.IsLogLevel(cfg.LogLevel):
 		return f.misuse("--log-level is debug, info, warn or error, not " + cfg.LogLevel)
 	}

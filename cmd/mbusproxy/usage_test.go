@@ -68,6 +68,7 @@ func TestMisuse(t *testing.T) {
 		{args: append(base, "--startup-timeout", "0s"), sentence: "--startup-timeout", hint: "-h"},
 		{args: append(base, "--drain-timeout", "-1s"), sentence: "--drain-timeout", hint: "-h"},
 		{args: append(base, "--semaphore-interval", "0s"), sentence: "--semaphore-interval", hint: "-h"},
+		{args: append(base, "--wait-sweep", "0s"), sentence: "--wait-sweep", hint: "-h"},
 		{args: append(base, "--tcp-keepalive", "5ms"), sentence: "--tcp-keepalive", hint: "-h"},
 		{args: append(base, "--tcp-user-timeout", "-1s"), sentence: "--tcp-user-timeout", hint: "-h"},
 		{args: append(base, "--unqualified", "post,nosuch"), sentence: "nosuch", hint: "-h"},

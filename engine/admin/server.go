@@ -73,7 +73,12 @@ func Parse(dsn string) (*Server, error) {
 	}
 	cfg.RuntimeParams["client_encoding"] = "UTF8" // what is sent is, and the server's default is the database's encoding
 	maps.Copy(cfg.RuntimeParams, pinned())
-	cfg.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {} // without a handler pgx keeps all notifications, and any role may send them
+	// Without a handler pgx keeps all notifications, and any role may send them.
+	cfg.OnNotification = func(c *pgconn.PgConn, n *pgconn.Notification) {
+		if n.PID != c.PID() {
+			c.CustomData()[told] = true
+		}
+	}
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "mbusproxy"
 	}
@@ -113,4 +118,14 @@ func connectError(database string, err error) *refusal.Error {
 			Err:     err,
 		}
 	}
+}
+
+const told = "told"
+
+// Told reports whether another session has notified one of ours since Told was called last for it. It belongs to whoever uses conn.
+func Told(conn *pgx.Conn) bool {
+	data := conn.PgConn().CustomData()
+	_, is := data[told]
+	delete(data, told)
+	return is
 }

@@ -76,14 +76,14 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 	if serves == "dyn_consume" && !use.Given["selector"] {
 		serves = "consume" // its parameters are among the other's
 	}
-	params := f.Params
+	params := f.Served()
 	if match, ok := sqlfuncs.Lookup(serves); ok && match.Func.Serves == serves {
-		f, params = match.Func, match.Func.Params // of the function that is made: a name that implies some may have another order
+		f, params = match.Func, match.Func.Served() // of the function that is made: a name that implies some may have another order
 	}
 	v := t.variant(f, use)
 	args := make([]string, 0, len(params)+1)
 	for _, p := range params {
-		if !slices.Contains(v.without, p.Name) && p.Name != f.Wait {
+		if !slices.Contains(v.without, p.Name) {
 			args = append(args, names.Argument(p.Name))
 		}
 	}
@@ -135,8 +135,8 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	var types []string
 	var params []sqlfuncs.Param
 	args, given, values := map[string]string{}, map[string]bool{}, []string{"select 1::bigint"}
-	for _, p := range f.Params {
-		if slices.Contains(v.without, p.Name) || p.Name == f.Wait {
+	for _, p := range f.Served() {
+		if slices.Contains(v.without, p.Name) {
 			continue
 		}
 		n := "$" + strconv.Itoa(len(types)+1)

@@ -140,7 +140,7 @@ func TestFunctions(t *testing.T) {
 		for _, e := range all {
 			delete(missing, "at_"+e.serves)
 			f := enginetest.FunctionServing(t, strings.NewReplacer("_full", "", "_waking", "", "_either", "").Replace(e.serves))
-			params := f.Params
+			params := f.Served()
 			if e.serves == "post" {
 				params = enginetest.PlainPost(t)
 			}

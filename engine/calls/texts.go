@@ -83,10 +83,10 @@ func argColumns(params []sqlfuncs.Param) string {
 func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 	f := funcNamed(function)
 	args := []string{"select 1::bigint"}
-	for i, p := range f.Params {
+	for i, p := range f.Served() {
 		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(hstoreSchema)))
 	}
-	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, hstoreSchema), f.Params, columns, strings.Join(args, ", "))
+	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, hstoreSchema), f.Served(), columns, strings.Join(args, ", "))
 }
 
 // Posting returns the WITH queries of a statement of the engine's own that posts, with one call for each row of

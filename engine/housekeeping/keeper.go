@@ -18,6 +18,7 @@ import (
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/semaphore"
+	"mbusproxy/engine/waiting"
 )
 
 const (
@@ -30,6 +31,7 @@ const (
 	mostLosses     = 3 // of connections, each within firstBackoff of the one before: more of them are a failure
 	roundTimeout   = 2 * time.Minute
 
+	othersInterval  = time.Second // how long it may take to find out that calls wait at another proxy
 	slotsInterval   = time.Second // how long errors of a new consumer's selector may go uncounted
 	collectInterval = time.Minute
 )
@@ -63,7 +65,7 @@ type Keeper struct {
 	nextRelease time.Time
 	nextReap    time.Time
 	nextSweep   time.Time
-	nextSlots   time.Time
+	nextOthers, nextSlots   time.Time
 	nextCollect time.Time
 	waiting     bool      // messages wait for others: they may become deliverable without any sign
 	temporary   bool      // there are temporary queues: their sessions may end without any sign
@@ -90,6 +92,7 @@ type Config struct {
 	Installation schema.Installation
 	Features     *schema.Features
 	Granter      *semaphore.Granter // told of what is found about semaphores; it is not the keeper's to start and stop
+	Watcher      *waiting.Watcher   // told whether other proxies want to be told; the same
 	Interval     time.Duration      // between two sweeps of a database in use
 	Log          *zap.Logger
 }

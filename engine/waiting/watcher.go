@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,9 +25,21 @@ const (
 	longestBackoff = 2 * time.Second
 	lookTimeout    = time.Minute
 	longestDelay   = 24 * time.Hour         // that is waited for at once
+	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
 	channel        = "mbus4_waiting"
+
+	// waitingName is the application_name of the session of a Watcher for which somebody waits: so others know that it wants to be told.
+	waitingName = "mbusproxy waiting"
 )
+
+// OthersSQL asks whether another proxy wants to be told when a transaction has ended.
+const OthersSQL = `exists (
+	select from pg_catalog.pg_stat_get_activity(null) a
+	where a.application_name = '` + waitingName + `' and a.pid <> pg_catalog.pg_backend_pid()
+	  and a.usesysid = (select r.oid from pg_catalog.pg_roles r where r.rolname = session_user)
+	  and a.datid = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
+)`
 
 // Watcher is the service that looks for all who wait in a database, with one query for all of them: when a transaction of this proxy has
 // ended that may have made something deliverable, when another proxy tells of one, when a delay ends, and at each sweep unless no transaction of
@@ -40,6 +53,9 @@ type Watcher struct {
 	service   *service.Service
 	log       *zap.Logger
 	bell      service.Bell
+
+	others atomic.Bool // another proxy wants to be told
+	ended  atomic.Bool // a transaction has ended of which none has been told
 }
 
 // NewWatcher makes a Watcher for a database that was prepared. look is calls.Texts.Look.
@@ -58,10 +74,24 @@ func (w *Watcher) Start() { w.service.Start(w.run) }
 // Stop ends watching and waits until it has ended. It may be called more than once, and without Start.
 func (w *Watcher) Stop() { w.service.Stop() }
 
+// Note tells that a transaction has ended that may have made something deliverable. It does not wait.
+func (w *Watcher) Note() {
+	w.Lines.Signal()
+	if w.others.Load() && !w.ended.Swap(true) {
+		w.bell.Ring()
+	}
+}
+
+// Observe tells whether another proxy wants to be told.
+func (w *Watcher) Observe(others bool) { w.others.Store(others) }
+
+// wanted reports whether there is something to do.
+func (w *Watcher) wanted() bool { return w.Lines.Waiting() > 0 || w.others.Load() && w.ended.Load() }
+
 func (w *Watcher) run(ctx context.Context) {
 	backoff := firstBackoff
 	for ctx.Err() == nil {
-		if w.Lines.Waiting() == 0 {
+		if !w.wanted() {
 			w.bell.Wait(ctx, time.Hour)
 			continue
 		}
@@ -95,28 +125,29 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 	}
 	s := &watching{conn: conn, told: true} // what has changed before is seen by the first look
 	for last := time.Now(); ; {
-		if w.Lines.Waiting() > 0 {
+		if w.wanted() {
 			last = time.Now()
 		}
 		if time.Since(last) > idleAfter {
 			return worked, nil
 		}
-		took, err := w.turn(ctx, s)
-		if err != nil {
+		if err := w.tellOthers(ctx, s); err != nil {
+			return worked, err
+		}
+		s.told = admin.Told(conn) || s.told
+		pause(ctx, time.Until(s.restsTo))
+		if err := w.turn(ctx, s); err != nil {
 			return worked, err
 		}
 		worked = true
-		if took > time.Millisecond { // others are to have their turn at the database
-			pause(ctx, min(took, longestRest))
-		}
-		if w.Lines.pending() {
+		if s.told = admin.Told(conn); s.told || w.Lines.pending() {
 			continue
 		}
 		next := s.sweepAt
 		if !s.delayEnds.IsZero() && s.delayEnds.Before(next) {
 			next = s.delayEnds
 		}
-		if s.told, err = w.bell.Listen(ctx, conn, max(time.Millisecond, time.Until(next))); err != nil {
+		if _, err = w.bell.Listen(ctx, conn, max(time.Millisecond, time.Until(next))); err != nil {
 			return worked, fmt.Errorf("waiting for changes: %w", err)
 		}
 	}
@@ -127,12 +158,14 @@ type watching struct {
 	conn      *pgx.Conn
 	sweepAt   time.Time // when the next sweep is due
 	delayEnds time.Time // when the first delay ends of which a look has told; zero: none does
+	named     bool      // the session bears waitingName
+	restsTo   time.Time // no look before: it rests as long as the last one took
 	snapshot  string    // which transactions had ended at the last sweep
 	told      bool      // another proxy has told of something
 }
 
-// turn looks, where it is worth while. took is how long that was.
-func (w *Watcher) turn(ctx context.Context, s *watching) (took time.Duration, err error) {
+// turn looks, where it is worth while.
+func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	began := time.Now()
@@ -140,9 +173,11 @@ func (w *Watcher) turn(ctx context.Context, s *watching) (took time.Duration, er
 	if !began.Before(s.sweepAt) {
 		s.sweepAt = began.Add(w.sweep)
 		before := s.snapshot
-		if err := s.conn.QueryRow(ctx, "select pg_catalog.pg_current_snapshot()::text").Scan(&s.snapshot); err != nil {
-			return 0, gone(err)
+		var others bool
+		if err := s.conn.QueryRow(ctx, "select pg_catalog.pg_current_snapshot()::text, "+OthersSQL).Scan(&s.snapshot, &others); err != nil {
+			return gone(err)
 		}
+		w.Observe(others)
 		all = all || s.snapshot != before
 	}
 	if all {
@@ -150,7 +185,7 @@ func (w *Watcher) turn(ctx context.Context, s *watching) (took time.Duration, er
 	}
 	asked := w.Lines.ask(all)
 	if len(asked) == 0 {
-		return 0, nil
+		return nil
 	}
 	queues, consumers, numbers := make([]string, len(asked)), make([]string, len(asked)), make([]int, len(asked))
 	for i, a := range asked {
@@ -158,7 +193,7 @@ func (w *Watcher) turn(ctx context.Context, s *watching) (took time.Duration, er
 	}
 	rows, err := s.conn.Query(ctx, w.look, queues, consumers, numbers)
 	if err != nil {
-		return 0, gone(err)
+		return gone(err)
 	}
 	var i int
 	var f found
@@ -173,7 +208,32 @@ func (w *Watcher) turn(ctx context.Context, s *watching) (took time.Duration, er
 		}
 		return nil
 	})
-	return time.Since(began), gone(err)
+	now := time.Now()
+	s.restsTo = now.Add(min(max(now.Sub(began), leastRest), longestRest))
+	return gone(err)
+}
+
+// tellOthers tells other proxies of transactions that have ended, and whether somebody waits here.
+func (w *Watcher) tellOthers(ctx context.Context, s *watching) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	if w.ended.Swap(false) && w.others.Load() {
+		if _, err := s.conn.Exec(ctx, "notify "+channel); err != nil {
+			return fmt.Errorf("telling other proxies: %w", gone(err))
+		}
+	}
+	if waits := w.Lines.Waiting() > 0; waits && !s.named {
+		s.named = true
+		if _, err := s.conn.Exec(ctx, "set application_name = '"+waitingName+"'"); err != nil {
+			return fmt.Errorf("waiting for what other proxies tell: %w", gone(err))
+		}
+	} else if s.named && !waits && time.Now().After(s.sweepAt) {
+		s.named = false
+		if _, err := s.conn.Exec(ctx, "reset application_name"); err != nil {
+			return fmt.Errorf("waiting no more for what other proxies tell: %w", gone(err))
+		}
+	}
+	return nil
 }
 
 func gone(err error) error {
@@ -198,6 +258,9 @@ func settle(ctx context.Context, conn *pgx.Conn) error {
 }
 
 func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

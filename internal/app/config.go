@@ -24,9 +24,12 @@ type Config struct {
 	DrainTimeout        time.Duration // what busy sessions get when the program is to end
 	// SemaphoreInterval is the time between two full passes over the semaphores; 0: the engine's default.
 	SemaphoreInterval time.Duration `fixed:"--semaphore-interval"`
-	KeepAlive         time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none
-	UserTimeout       time.Duration `fixed:"--tcp-user-timeout"` // of TCP; 0: the system's
-	ReusePort         bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
+	// WaitSweep is the time between two looks, for all calls that wait, for messages that were posted past the proxies; 0: the engine's
+	// default.
+	WaitSweep   time.Duration `fixed:"--wait-sweep"`
+	KeepAlive   time.Duration `fixed:"--tcp-keepalive"`    // of TCP; 0: 60 seconds, less: none
+	UserTimeout time.Duration `fixed:"--tcp-user-timeout"` // of TCP; 0: the system's
+	ReusePort   bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
 	// Unqualified lists the functions that are served without their schema, too; see detect.NewUnqualified.
 	Unqualified []string      `fixed:"--unqualified"`
 	LogLevel    string        // debug, info, warn or error

@@ -125,7 +125,7 @@ func serve(ctx context.Context, server *proxy.Server, r *reloader, log *zap.Logg
 func openEngine(ctx context.Context, cfg Config, parser *parse.Parser, log *zap.Logger) (*engine.Engine, error) {
 	eng, err := engine.Open(ctx, engine.Options{
 		AdminDSN: cfg.Admin, NoInit: cfg.NoInit, DisableBadSelectors: cfg.DisableBadSelectors, Parser: parser,
-		Log: log, SemaphoreInterval: cfg.SemaphoreInterval,
+		Log: log, SemaphoreInterval: cfg.SemaphoreInterval, WaitSweep: cfg.WaitSweep,
 	})
 	if err != nil {
 		return nil, told(err)

@@ -37,7 +37,7 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	ctx.point.add(func(o *splice.Output) {
 		st.writeArgs(o, c, name, func(o *splice.Output) {
 			o.Write("1::bigint", c.Start)
-			for _, p := range c.match.Func.Params {
+			for _, p := range c.params() {
 				o.Write(", ", c.Start)
 				st.writeArg(o, c, p)
 			}
@@ -86,12 +86,21 @@ func (st *statement) asRow(c *call) string {
 // behind its first word.
 func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected func(o *splice.Output)) {
 	o.Write(name+"_args(n", c.Start)
-	for _, p := range c.match.Func.Params {
+	for _, p := range c.params() {
 		o.Write(", "+sqlfuncs.QuoteIdent(p.Name), c.Start)
 	}
 	o.Write(") as (select ", c.Start)
 	selected(o)
 	o.Write(")", c.Start)
+}
+
+// params are the parameters whose values the WITH query of the arguments holds. How long the call waits is among them where it says so:
+// the server must find the parameters of the protocol in the statement.
+func (c *call) params() []sqlfuncs.Param {
+	if _, given := c.args[c.match.Func.Wait]; given {
+		return c.match.Func.Params
+	}
+	return c.match.Func.Served()
 }
 
 // writeArg writes the value of a parameter, cast to its type. The first parameter bears the call's guard.

@@ -114,7 +114,7 @@ func rowList(guards [][]func(o *splice.Output)) (before, between, after string) 
 func (s *callSet) write(o *splice.Output) {
 	st, at := s.st, s.calls[0].Start
 	o.Write(s.name+"_args(n", at)
-	for _, p := range s.fn.Params {
+	for _, p := range s.fn.Served() {
 		o.Write(", "+sqlfuncs.QuoteIdent(p.Name), at)
 	}
 	o.Write(") as (", at)
@@ -130,7 +130,7 @@ func (s *callSet) write(o *splice.Output) {
 			before = between
 		}
 		o.Write(fmt.Sprintf("%s%d::bigint", before, c.number), c.Start)
-		for _, p := range s.fn.Params {
+		for _, p := range s.fn.Served() {
 			o.Write(", ", c.Start)
 			st.writeArg(o, c, c.param(p.Name))
 		}

@@ -18,7 +18,7 @@ select mbus4.consume(42)
 ----
 error 42883 at "mbus4.consum": function mbus4.consume(integer) does not exist
   detail: Parameter qname is of type text.
-  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model.
+  hint: The function is mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model.
 
 select mbus4.post('q')
 ----
@@ -38,41 +38,41 @@ error 42883 at "mbus4.post('": function mbus4.post(unknown, data => unknown, qna
   detail: Parameter qname is given twice.
   hint: The function is mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text.
 
-select mbus4.consume('q', 'c', 'd')
+select mbus4.consume('q', 'c', '1s', 'd')
 ----
-error 42883 at "mbus4.consum": function mbus4.consume(unknown, unknown, unknown) does not exist
+error 42883 at "mbus4.consum": function mbus4.consume(unknown, unknown, unknown, unknown) does not exist
   detail: Too many arguments.
-  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model. For several messages at once there is mbus4.consumen(qname, amt => 10).
+  hint: The function is mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model. For several messages at once there is mbus4.consumen(qname, amt => 10).
 
 select mbus4.consumen('q', amt => 'x', cname => 'd'), mbus4.consumen('q', amt => 1.5)
 ----
 error 42883 at "mbus4.consum": function mbus4.consumen(unknown, amt => numeric) does not exist
   detail: Parameter amt is of type integer.
-  hint: The function is mbus4.consumen(qname text, cname text default 'default', amt integer default '1') returns setof mbus4.qt_model.
+  hint: The function is mbus4.consumen(qname text, cname text default 'default', amt integer default '1', wait interval default null) returns setof mbus4.qt_model.
 
 select mbus4.consume(*)
 ----
 error 42883 at "mbus4.consum": function mbus4.consume() does not exist
   detail: It is neither an aggregate nor a window function.
-  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model.
+  hint: The function is mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model.
 
 select mbus4.consume(distinct 'q')
 ----
 error 42883 at "mbus4.consum": function mbus4.consume(unknown) does not exist
   detail: It is neither an aggregate nor a window function.
-  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model.
+  hint: The function is mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model.
 
 select mbus4.consume('q') over ()
 ----
 error 42883 at "mbus4.consum": function mbus4.consume(unknown) does not exist
   detail: It is neither an aggregate nor a window function.
-  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model.
+  hint: The function is mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model.
 
 select mbus4.consume(variadic array['q'])
 ----
 error 42883 at "mbus4.consum": function mbus4.consume(unknown) does not exist
   detail: It is not variadic.
-  hint: The function is mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model.
+  hint: The function is mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model.
 
 select mbus4.post_q()
 ----
@@ -127,3 +127,34 @@ select mbus4.run_on_q('select 1') from t where mbus4.post('q', '') is null
 ----
 error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in a SELECT with WHERE
   hint: Call it in a statement of its own, for example: select mbus4.run_on_q(…).
+
+# where a call cannot wait
+select 1; select * from mbus4.consume('q', wait => '1s')
+----
+error 0A000 at "mbus4.consum": mbus4.consume cannot wait in a text of several statements
+  hint: Let it wait in a statement of its own, for example: select * from mbus4.consume(…, wait => '30s').
+
+explain select * from mbus4.consume('q', wait => '1s')
+----
+error 0A000 at "mbus4.consum": mbus4.consume cannot wait in a statement of this kind
+  hint: Let it wait in a statement of its own, for example: select * from mbus4.consume(…, wait => '30s').
+
+select mbus4.consume(q, wait => '1s') from t
+----
+error 0A000 at "q, wait => '": argument qname of mbus4.consume must be known before the statement runs
+  hint: Give qname as a literal or as a bind parameter.
+
+select case when a then (select count(*) from mbus4.consume('q', wait => '1s')) end from t
+----
+error 0A000 at "mbus4.consum": mbus4.consume cannot wait in a place where it may be evaluated more than once, or not at all
+  hint: Let it wait in a statement of its own, for example: select * from mbus4.consume(…, wait => '30s').
+
+select * from mbus4.consume('q', wait => '1s') a, mbus4.consume('q', wait => '1s') b
+----
+error 0A000 at "mbus4.consum": mbus4.consume cannot wait in a statement with two calls that wait
+  hint: Let it wait in a statement of its own, for example: select * from mbus4.consume(…, wait => '30s').
+
+select * from mbus4.consume('q', wait => now() - now())
+----
+error 0A000 at "now() - now(": argument wait of mbus4.consume must be known before the statement runs
+  hint: Give wait as a literal or as a bind parameter.

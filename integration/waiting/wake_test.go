@@ -1,0 +1,230 @@
+package waiting
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
+)
+
+const waitForOne = `select data->'n' from mbus4.consume('q', wait => '1h')`
+
+// unswept starts a proxy that never looks for what it was not told of.
+func unswept(t *testing.T) *harness.Proxy {
+	t.Helper()
+	return harness.NewProxy(t, "--wait-sweep", "24h")
+}
+
+// One message wakes one of those who wait, the one who has waited longest; and all this without a sweep.
+func TestWaitInLine(t *testing.T) {
+	t.Parallel()
+	proxy, database := unswept(t), harness.NewQueueDatabase(t, "q")
+	direct, poster := harness.Connect(t, harness.Direct(), database), harness.Connect(t, proxy.Endpoint, database)
+	var line []*asked
+	for range 6 {
+		conn := harness.Connect(t, proxy.Endpoint, database)
+		line = append(line, ask(t, conn, waitForOne))
+		awaitWaiting(t, direct, conn)
+	}
+	for i, a := range line[:2] {
+		harness.Ask(t, poster, `select mbus4.post('q', $1::hstore) is not null`, fmt.Sprintf("n=>%d", i))
+		a.want(t, fmt.Sprint(i))
+	}
+	// Who gives up has his turn taken by the next.
+	if err := line[2].conn.CancelRequest(harness.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := line[2].answer(t); harness.SQLState(err) != "57014" {
+		t.Error(err)
+	}
+	harness.Ask(t, poster, `select mbus4.post('q', 'n=>3')`)
+	line[3].want(t, "3")
+	harness.Ask(t, poster, `select mbus4.post('q', hstore('n', n::text)) from generate_series(4, 5) n`)
+	got := map[string]bool{}
+	for _, a := range line[4:] {
+		n, err := a.answer(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[n] = true
+	}
+	if !got["4"] || !got["5"] {
+		t.Errorf("got %v", got)
+	}
+}
+
+// What a proxy is told of wakes without a sweep: commits of blocks, a delay that ends, a message that comes back, one that waited for another.
+func TestWaitWakes(t *testing.T) {
+	t.Parallel()
+	proxy := unswept(t)
+	for name, wake := range map[string]func(t *testing.T, direct, other *pgconn.PgConn){
+		"block": func(t *testing.T, _, other *pgconn.PgConn) {
+			harness.Ask(t, other, "begin; select mbus4.post('q', 'n=>1'); select 1; commit")
+		},
+		"block of several messages": func(t *testing.T, _, other *pgconn.PgConn) {
+			harness.Ask(t, other, "begin")
+			harness.Ask(t, other, "select mbus4.post('q', $1::hstore)", "n=>1")
+			harness.Ask(t, other, "select mbus4.semaphore_get_or_create('s')")
+			harness.Ask(t, other, "commit")
+		},
+		"function": func(t *testing.T, _, other *pgconn.PgConn) {
+			harness.Ask(t, other, "select case when random() < 2 then mbus4.post('q', 'n=>1') end")
+		},
+		"delay": func(t *testing.T, _, other *pgconn.PgConn) {
+			harness.Ask(t, other, "select mbus4.post('q', 'n=>1', delayed_until => localtimestamp + interval '1 second')")
+		},
+		"comes back": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, "begin; select mbus4.post('q', 'n=>1'); commit; begin")
+			if got := harness.Ask(t, other, "select data->'n' from mbus4.consume('q')"); got == "" {
+				t.Log("the waiting call was faster")
+			}
+			harness.Ask(t, other, "rollback")
+		},
+		"ordered": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, `select mbus4.create_queue('first', 1)`)
+			harness.Ask(t, other, `select mbus4.post('first', '', iid => 'a')`)
+			harness.Ask(t, other, `select mbus4.post('q', 'n=>1', headers => '`+strings.ReplaceAll(harness.WaitFor("a"), "'", "''")+`')`)
+			harness.Ask(t, other, `select mbus4.consume('first')`)
+		},
+		"process_queue": func(t *testing.T, _, other *pgconn.PgConn) {
+			harness.Ask(t, other, `select mbus4.add_message('{}')`)
+			harness.Ask(t, other, `call mbus4.process_queue(1, $$select mbus4.post('q', 'n=>1')$$)`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := harness.NewQueueDatabase(t, "q")
+			direct, other, waiter := harness.Connect(t, harness.Direct(), database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database)
+			a := ask(t, waiter, waitForOne)
+			awaitWaiting(t, direct, waiter)
+			wake(t, direct, other)
+			a.want(t, "1")
+		})
+	}
+}
+
+// What is posted past the proxies is found by the sweep.
+func TestWaitSweep(t *testing.T) {
+	t.Parallel()
+	proxy, database := harness.NewProxy(t, "--wait-sweep", "100ms"), harness.NewQueueDatabase(t, "q")
+	direct, waiter := harness.Connect(t, harness.Direct(), database), harness.Connect(t, proxy.Endpoint, database)
+	a := ask(t, waiter, waitForOne)
+	awaitWaiting(t, direct, waiter)
+	harness.Ask(t, direct, harness.Stored(t, direct, `select mbus4.at_post('q', 'n=>1', null, null, null, '1')`))
+	a.want(t, "1")
+}
+
+// A post through one proxy wakes a call that waits at another, without a sweep.
+func TestWaitAtAnotherProxy(t *testing.T) {
+	t.Parallel()
+	here, there, database := unswept(t), unswept(t), harness.NewQueueDatabase(t, "q")
+	direct, poster, waiter := harness.Connect(t, harness.Direct(), database), harness.Connect(t, here.Endpoint, database), harness.Connect(t, there.Endpoint, database)
+	for range 3 {
+		a := ask(t, waiter, waitForOne)
+		awaitWaiting(t, direct, waiter)
+		// The first proxy finds out within a second that it is to tell the other.
+		tick := time.NewTicker(50 * time.Millisecond)
+		for answered := false; !answered; {
+			harness.Ask(t, poster, `select mbus4.post('q', 'n=>1')`)
+			select {
+			case <-a.done:
+				answered = true
+			case <-tick.C:
+			}
+		}
+		tick.Stop()
+		a.want(t, "1")
+		harness.Ask(t, poster, "select count(*) from mbus4.consumen('q', amt => null)")
+	}
+}
+
+// A proxy that drains ends waits.
+func TestWaitDrain(t *testing.T) {
+	t.Parallel()
+	proxy, database := harness.NewProxy(t), harness.NewQueueDatabase(t, "q")
+	direct, conn, block := harness.Connect(t, harness.Direct(), database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database)
+	harness.Ask(t, block, "begin")
+	a, b := ask(t, conn, waitForOne), ask(t, block, waitForOne)
+	awaitWaiting(t, direct, conn)
+	awaitWaiting(t, direct, block)
+	stopped := make(chan error, 1)
+	go func() { stopped <- proxy.Stop() }()
+	for _, a := range []*asked{a, b} {
+		if _, err := a.answer(t); harness.SQLState(err) != "57P01" {
+			t.Errorf("%v, want 57P01", err)
+		}
+	}
+	harness.Close(block)
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// Behind statements that are not committed yet a call cannot wait, and a block that is known to be open is one.
+func TestWaitInPipeline(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	ctx := harness.Context(t)
+	run := func(statements ...string) error {
+		var b pgconn.Batch
+		for _, s := range statements {
+			b.ExecParams(s, nil, nil, nil, nil)
+		}
+		_, err := conn.ExecBatch(ctx, &b).ReadAll()
+		return err
+	}
+	const wait = `select 1 from mbus4.consume('q', wait => '10ms')`
+	if err := run("select 1", wait); harness.SQLState(err) != "0A000" {
+		t.Errorf("%v, want 0A000", err)
+	}
+	if err := run(wait, "select 1"); err != nil {
+		t.Error(harness.Describe(err))
+	}
+	harness.Ask(t, conn, "begin")
+	if err := run("select 1", wait, "select 2", wait); err != nil {
+		t.Error(harness.Describe(err))
+	}
+	harness.Ask(t, conn, "rollback")
+	if err := run("select 1/0", wait); harness.SQLState(err) != "22012" && harness.SQLState(err) != "0A000" {
+		t.Error(harness.Describe(err))
+	}
+	harness.Want(t, conn, "1", "select 1")
+}
+
+// Many who wait get each message once.
+func TestWaitMany(t *testing.T) {
+	t.Parallel()
+	const waiters, messages = 40, 400
+	database := harness.NewQueueDatabase(t, "q")
+	direct, poster := harness.Connect(t, harness.Direct(), database), harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, direct, "create table got (n int)")
+	errs := make(chan error, waiters)
+	for range waiters {
+		conn := harness.Connect(t, harness.Proxied(), database)
+		go func() {
+			for {
+				n, err := harness.Query(harness.Context(t), conn, "insert into got select (data->'n')::int from mbus4.consume('q', wait => '1h') returning n")
+				if err != nil || n == "0" {
+					errs <- err
+					return
+				}
+			}
+		}()
+	}
+	for i := 1; i <= messages; i++ {
+		harness.Ask(t, poster, "select mbus4.post('q', $1::hstore)", fmt.Sprintf("n=>%d", i))
+	}
+	harness.Await(t, direct, 60*time.Second, "select count(*) = $1 from got", messages)
+	harness.Ask(t, poster, "select mbus4.post('q', 'n=>0') from generate_series(1, $1)", waiters)
+	for range waiters {
+		if err := <-errs; err != nil {
+			t.Error(harness.Describe(err))
+		}
+	}
+	harness.Want(t, direct, fmt.Sprintf("%d|%d", messages+waiters, messages+1), "select count(*), count(distinct n) from got")
+}
