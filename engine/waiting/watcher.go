@@ -24,7 +24,7 @@ const (
 	firstBackoff   = 100 * time.Millisecond
 	longestBackoff = 2 * time.Second
 	lookTimeout    = time.Minute
-	longestDelay   = 24 * time.Hour         // that is waited for at once
+	longestDelay   = 24 * time.Hour // that is waited for at once
 	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
 	channel        = "mbus4_waiting"
