@@ -18,6 +18,7 @@ type report struct {
 	snapshot *snapshotResult  // nil: not run
 	idle     *idleResult      // nil: not run
 	slots    *semaphoreResult // nil: not run
+	waiting  *waitingResult   // nil: not run
 }
 
 // valid tells whether every cell that was run gave a figure.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"mbusproxy/bench/internal/rig"
@@ -94,7 +95,7 @@ func (r *report) targets() []target {
 	for _, g := range goals() {
 		out = append(out, r.reached(g))
 	}
-	return append(append(out, r.idleTargets()...), r.semaphoreTargets()...)
+	return slices.Concat(out, r.idleTargets(), r.semaphoreTargets(), r.waitingTargets())
 }
 
 func (r *report) reached(g goal) target {

@@ -6,7 +6,7 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// Await returns the probe query of a call that waits, see sql/prelude/await.sql. Its answer is read by package waiting.
+// Await returns the probe query of a call that waits, which calls the function of sql/whole/await.sql. Its answer is read by package app.
 func (t *Texts) Await(site Site, call PreludeCall) string {
 	literal := func(name string) string {
 		if v := call.Args[name]; v != nil {
@@ -14,12 +14,9 @@ func (t *Texts) Await(site Site, call PreludeCall) string {
 		}
 		return "null"
 	}
-	p := pieces(strings.Split(t.fill("prelude/await", map[string]any{
-		"Parts": newScope(shape{}),
-		"Queue": literal("qname"), "Consumer": literal("cname"), "Wait": literal(call.Func.Wait), "Selector": literal("selector"),
-		"Select": call.Func.Condition != "",
-	}), zero))
-	return strings.ReplaceAll(t.put(p, ownNames(call.mark(), site.HstoreSchema), ""), "\n", " ")
+	return "select " + sqlfuncs.Schema + "." + t.helperName(await, site.HstoreSchema) + "(" + strings.Join([]string{
+		sqlfuncs.QuoteLiteral(call.mark()), literal("qname"), literal("cname"), literal(call.Func.Condition), literal(call.Func.Wait),
+	}, ", ") + ")"
 }
 
 // Look returns the statement by which package waiting looks for all who wait, see sql/whole/look.sql.

@@ -170,9 +170,38 @@ func TestFunctions(t *testing.T) {
 		}
 		delete(missing, "at_subscribers") // the functions of posts call these
 		delete(missing, "at_post_given")
+		delete(missing, "at_await") // see tryAwait
+		tryAwait(t, conn, texts, hstoreSchema)
 		for name := range missing {
 			t.Errorf("%s was not tried", name)
 		}
+	}
+}
+
+// tryAwait looks for calls that wait, whatever the search_path is: with and without a message, and a condition.
+func tryAwait(t *testing.T, conn *pgx.Conn, texts *calls.Texts, hstoreSchema string) {
+	t.Helper()
+	const waits = "1500000 0 0 0 read_committed"
+	for _, schema := range []string{"public", "hostile, pg_catalog"} {
+		enginetest.Exec(t, conn, "begin; set local search_path = "+schema)
+		for _, c := range []struct{ serves, selector, before, want string }{
+			{"consume", "", "", waits},
+			{"dyn_consume", "1=1", "", waits},
+			{"consume", "", "insert into mbus4.message (id, consumer_id, available_at, added) select 1, c.id, now(), now() from mbus4.consumer c where c.qname = 'q' and c.name = 'default'", ""},
+			{"dyn_consume", "t.id = 1", "", ""},
+			{"dyn_consume", "t.id = 2", "", waits},
+		} {
+			if c.before != "" {
+				enginetest.Exec(t, conn, c.before)
+			}
+			queue, consumer, wait := "q", "default", "1.5s"
+			args := map[string]*string{"qname": &queue, "cname": &consumer, "selector": &c.selector, "wait": &wait}
+			text := texts.Await(calls.Site{HstoreSchema: hstoreSchema}, calls.PreludeCall{Func: enginetest.FunctionServing(t, c.serves), Args: args, Number: 1})
+			if got := enginetest.One[string](t, conn, text); got != c.want {
+				t.Errorf("%s: got %q, want %q", text, got, c.want)
+			}
+		}
+		enginetest.Exec(t, conn, "rollback")
 	}
 }
 

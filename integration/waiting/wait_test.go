@@ -51,7 +51,7 @@ func (a *asked) want(t *testing.T, expected string) {
 // awaitWaiting waits until the session waits: its server has looked and is idle.
 func awaitWaiting(t *testing.T, direct *pgconn.PgConn, of *pgconn.PgConn) {
 	t.Helper()
-	harness.Await(t, direct, 20*time.Second, `select state in ('idle', 'idle in transaction') and query like '%mbus4_call_consumer%' and backend_xmin is null
+	harness.Await(t, direct, 20*time.Second, `select state in ('idle', 'idle in transaction') and query like '%at_await%' and backend_xmin is null
 		from pg_stat_activity where pid = $1`, int(of.PID()))
 }
 

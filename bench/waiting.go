@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/bench/internal/rig"
+)
+
+const (
+	waitingName    = "waiting"
+	waitingSamples = 300                   // messages whose way is timed
+	waitingPause   = 10 * time.Millisecond // between two of them: by then the call waits again
+	manyWaiting    = 1000
+	waitingRate    = 2000 // posts a second to one queue
+	waitingWindow  = 10 * time.Second
+)
+
+// waitingResult is what calls that wait get and cost.
+type waitingResult struct {
+	same, across []time.Duration // from the commit of a post to the row at a call that waits: at the same proxy, at another
+	proxyCPU     time.Duration   // of waitingWindow with manyWaiting calls that wait on as many queues, nothing happening
+	serverCPU    time.Duration   // of the proxy's own sessions, in the same time
+	idleQueries  float64         // transactions a second of the whole server meanwhile
+	posted, got  int64           // with manyWaiting calls that wait on one queue
+	queries      float64         // transactions for each message got, without those of the posts
+	err          error
+}
+
+// waiting measures calls that wait, on a stack of its own with two proxies.
+func (b *bench) waiting(ctx context.Context, dir string, r *report) (err error) {
+	if !b.wanted(waitingName) {
+		return nil
+	}
+	fmt.Fprintf(b.say, "%-28s", waitingName)
+	defer fmt.Fprintln(b.say)
+	dir = filepath.Join(dir, waitingName)
+	b.stack, err = rig.Start(ctx, b.tools, rig.Options{Dir: dir, Databases: databases, Connections: manyWaiting + 100})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.stack.Stop()) }()
+	other, err := b.stack.AnotherProxy(ctx, b.tools, dir)
+	if err != nil {
+		return err
+	}
+	r.waiting = &waitingResult{}
+	r.waiting.err = b.measureWaiting(ctx, other, r.waiting)
+	if r.waiting.err != nil {
+		fmt.Fprintf(b.say, " FAILED: %v", r.waiting.err)
+		return ctx.Err()
+	}
+	fmt.Fprintf(b.say, "  %v, %v", percentile(r.waiting.same, 0.5), percentile(r.waiting.across, 0.5))
+	return nil
+}
+
+func (b *bench) measureWaiting(ctx context.Context, other rig.Path, r *waitingResult) (err error) {
+	p := b.stack.Proxy
+	if _, err := rig.Exec(ctx, p.DSN(), fmt.Sprintf("select mbus4.create_queue('w' || n, 1) from generate_series(0, %d) n", manyWaiting)); err != nil {
+		return err
+	}
+	if r.same, err = timeWaits(ctx, p, p); err != nil {
+		return err
+	}
+	if r.across, err = timeWaits(ctx, p, other); err != nil {
+		return err
+	}
+	if err := b.idleWaits(ctx, r); err != nil {
+		return err
+	}
+	return b.crowd(ctx, r)
+}
+
+// timeWaits times messages from the commit of a post through one proxy to the row at a call that waits at the other.
+func timeWaits(ctx context.Context, from, to rig.Path) (times []time.Duration, err error) {
+	poster, err := pgconn.Connect(ctx, from.DSN())
+	if err != nil {
+		return nil, fmt.Errorf("timing waits: %w", err)
+	}
+	defer rig.CloseConn(poster)
+	waiter, err := pgconn.Connect(ctx, to.DSN())
+	if err != nil {
+		return nil, fmt.Errorf("timing waits: %w", err)
+	}
+	defer rig.CloseConn(waiter)
+	type row struct {
+		at  time.Time
+		err error
+	}
+	rows := make(chan row)
+	go func() {
+		for range waitingSamples {
+			_, err := rig.Query(ctx, waiter, "select iid from mbus4.consume('w0', wait => '1min')")
+			rows <- row{time.Now(), err}
+		}
+	}()
+	for i := range waitingSamples {
+		pause := waitingPause
+		if i == 0 {
+			pause = 2 * time.Second // by then the proxies know of each other
+		}
+		if err := rest(ctx, pause); err != nil {
+			return nil, err
+		}
+		if _, err := rig.Query(ctx, poster, "select mbus4.post('w0', 'a=>1')"); err != nil {
+			return nil, err
+		}
+		committed := time.Now()
+		got := <-rows
+		if got.err != nil {
+			return nil, got.err
+		}
+		times = append(times, max(0, got.at.Sub(committed)))
+	}
+	return times, nil
+}
+
+// crew are sessions that wait again and again until they get an error, and count what they get.
+type crew struct {
+	conns []*pgconn.PgConn
+	got   atomic.Int64
+	done  sync.WaitGroup
+}
+
+func startCrew(ctx context.Context, p rig.Path, n int, queue func(i int) string) (*crew, error) {
+	c := &crew{}
+	for i := range n {
+		conn, err := pgconn.Connect(ctx, p.DSN())
+		if err != nil {
+			c.stop()
+			return nil, fmt.Errorf("opening session %d: %w", i+1, err)
+		}
+		c.conns = append(c.conns, conn)
+		text := fmt.Sprintf("select iid from mbus4.consume('%s', wait => '1h')", queue(i))
+		c.done.Go(func() {
+			for {
+				iid, err := rig.Query(ctx, conn, text)
+				if err != nil {
+					return // stop has closed it
+				}
+				if iid != "" {
+					c.got.Add(1)
+				}
+			}
+		})
+	}
+	return c, nil
+}
+
+func (c *crew) stop() {
+	for _, conn := range c.conns {
+		_ = conn.Conn().Close()
+	}
+	c.done.Wait()
+}
+
+// transactions are those that the server has ended in the database, as far as it has counted them.
+func (b *bench) transactions(ctx context.Context) (int64, error) {
+	if err := rest(ctx, 1500*time.Millisecond); err != nil { // sessions tell once a second
+		return 0, err
+	}
+	return rig.Count(ctx, b.stack.Direct.DSN(), "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()")
+}
+
+// ownCPU is the processor time of the proxy's own sessions that run now.
+func (b *bench) ownCPU(ctx context.Context) (sum time.Duration, err error) {
+	pids, err := rig.Exec(ctx, b.stack.Direct.DSN(), "select pid from pg_stat_activity where application_name like 'mbusproxy%' order by pid")
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range strings.Fields(pids) {
+		n, err := strconv.Atoi(pid)
+		if err != nil {
+			return 0, fmt.Errorf("reading pids: %w", err)
+		}
+		used, err := rig.CPUTime(n)
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	return sum, nil
+}
+
+// idleWaits measures what calls that wait cost while nothing happens.
+func (b *bench) idleWaits(ctx context.Context, r *waitingResult) error {
+	c, err := startCrew(ctx, b.stack.Proxy, manyWaiting, func(i int) string { return fmt.Sprint("w", i) })
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	if err := rest(ctx, settleTime); err != nil {
+		return err
+	}
+	before, err := b.transactions(ctx)
+	if err != nil {
+		return err
+	}
+	server, err := b.ownCPU(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := b.cpuOf(ctx, true, &r.proxyCPU); err != nil {
+		return err
+	}
+	after, err := b.ownCPU(ctx)
+	if err != nil {
+		return err
+	}
+	r.serverCPU = after - server
+	n, err := b.transactions(ctx)
+	r.idleQueries = float64(n-before) / time.Since(began).Seconds()
+	return err
+}
+
+// crowd has many calls wait on one queue while messages are posted at a fixed rate.
+func (b *bench) crowd(ctx context.Context, r *waitingResult) error {
+	c, err := startCrew(ctx, b.stack.Proxy, manyWaiting, func(int) string { return "w0" })
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	if err := rest(ctx, settleTime); err != nil {
+		return err
+	}
+	before, err := b.transactions(ctx)
+	if err != nil {
+		return err
+	}
+	poster, err := pgconn.Connect(ctx, b.stack.Proxy.DSN())
+	if err != nil {
+		return fmt.Errorf("posting: %w", err)
+	}
+	defer rig.CloseConn(poster)
+	// Ten a commit: one client posts no 2,000 a second one by one.
+	const each = 10
+	posts, tick := int64(0), time.NewTicker(time.Second*each/waitingRate)
+	defer tick.Stop()
+	for end := time.Now().Add(waitingWindow); time.Now().Before(end); <-tick.C {
+		if _, err := rig.Query(ctx, poster, fmt.Sprintf("select count(mbus4.post('w0', 'a=>1')) from generate_series(1, %d)", each)); err != nil {
+			return err
+		}
+		posts++
+	}
+	r.posted = posts * each
+	for deadline := time.Now().Add(time.Minute); c.got.Load() < r.posted && time.Now().Before(deadline); {
+		if err := rest(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	r.got = c.got.Load()
+	after, err := b.transactions(ctx)
+	if err != nil {
+		return err
+	}
+	if r.got != r.posted {
+		return fmt.Errorf("INVALID: %d messages posted, %d got", r.posted, r.got)
+	}
+	r.queries = float64(after-before-posts) / float64(r.got)
+	return nil
+}
+
+func (r *report) waitingTargets() []target {
+	wanted := []target{
+		{what: "commit of a post to the row at a call that waits, same proxy, p50, p99", wanted: "at most 1 ms, 5 ms"},
+		{what: "the same through two proxies", wanted: "at most 3 ms, 15 ms"},
+		{what: "1,000 calls that wait on 1,000 queues, nothing happening: processor, transactions of the server", wanted: "at most 1 % of a core, 2 a second"},
+		{what: "1,000 calls that wait on one queue, 2,000 posts a second: transactions for each message", wanted: "at most 1.2"},
+	}
+	w := r.waiting
+	for i := range wanted {
+		wanted[i].figure, wanted[i].state = "-", "not measured"
+		if w != nil && w.err != nil {
+			wanted[i].state = "**INVALID**"
+		}
+	}
+	if w == nil || w.err != nil {
+		return wanted
+	}
+	say := func(i int, ok bool, format string, args ...any) {
+		wanted[i].figure, wanted[i].state = fmt.Sprintf(format, args...), verdict(ok)
+	}
+	for i, of := range []struct {
+		times     []time.Duration
+		p50, most time.Duration
+	}{{w.same, time.Millisecond, 5 * time.Millisecond}, {w.across, 3 * time.Millisecond, 15 * time.Millisecond}} {
+		p50, p99 := percentile(of.times, 0.5), percentile(of.times, 0.99)
+		say(i, p50 <= of.p50 && p99 <= of.most, "%s, %s", tenths(p50), tenths(p99))
+	}
+	share := (w.proxyCPU + w.serverCPU).Seconds() / cpuWindow.Seconds()
+	say(2, share <= 0.01 && w.idleQueries <= 2, "%.1f %%, %.1f", 100*share, w.idleQueries)
+	say(3, w.queries <= 1.2, "%.2f", w.queries)
+	return wanted
+}
