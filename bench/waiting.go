@@ -23,6 +23,7 @@ const (
 	manyWaiting    = 1000
 	waitingRate    = 2000 // posts a second to one queue
 	waitingWindow  = 10 * time.Second
+	idleSettle     = 20 * time.Second // by then housekeeping and autovacuum have done what there was to do
 )
 
 // waitingResult is what calls that wait get and cost.
@@ -198,7 +199,7 @@ func (b *bench) idleWaits(ctx context.Context, r *waitingResult) error {
 		return err
 	}
 	defer c.stop()
-	if err := rest(ctx, settleTime); err != nil {
+	if err := rest(ctx, idleSettle); err != nil {
 		return err
 	}
 	before, err := b.transactions(ctx)

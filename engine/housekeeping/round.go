@@ -12,7 +12,6 @@ import (
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/schema"
 	"mbusproxy/engine/selectors"
-	"mbusproxy/engine/waiting"
 )
 
 const (
@@ -38,7 +37,7 @@ func (k *Keeper) round(ctx context.Context) error {
 		k.hint(ctx),
 		k.turn(&k.nextRelease, tickInterval/2, func() error { return k.release(ctx) }),
 		k.turn(&k.nextReap, reapInterval, func() error { return k.reap(ctx) }),
-		k.turn(&k.nextOthers, othersInterval, func() error { return k.observeOthers(ctx) }),
+		k.turn(&k.nextOthers, othersInterval, func() error { return k.config.Watcher.ObserveOthers(ctx, k.conn) }),
 		k.turn(&k.nextSlots, slotsInterval, func() error { return selectors.AssignSlots(ctx, k.conn) }),
 		k.turn(&k.nextCollect, collectInterval, func() error { return selectors.CollectUnused(ctx, k.conn) }),
 		k.turn(&k.nextSweep, k.config.Interval, func() error { return k.sweepUp(ctx) }),
@@ -94,15 +93,6 @@ func (k *Keeper) look(ctx context.Context) error {
 		k.activity, k.usedAt = seen, now
 	}
 	k.config.Granter.Observe(seen.semaphores, now.Sub(k.usedAt) < idleAfter)
-	return nil
-}
-
-func (k *Keeper) observeOthers(ctx context.Context) error {
-	var others bool
-	if err := k.conn.QueryRow(ctx, "select "+waiting.OthersSQL).Scan(&others); err != nil {
-		return fmt.Errorf("looking for calls that wait at other proxies: %w", err)
-	}
-	k.config.Watcher.Observe(others)
 	return nil
 }
 

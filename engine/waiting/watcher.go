@@ -33,8 +33,8 @@ const (
 	waitingName = "mbusproxy waiting"
 )
 
-// OthersSQL asks whether another proxy wants to be told when a transaction has ended.
-const OthersSQL = `exists (
+// othersSQL asks whether another proxy wants to be told when a transaction has ended.
+const othersSQL = `select exists (
 	select from pg_catalog.pg_stat_get_activity(null) a
 	where a.application_name = '` + waitingName + `' and a.pid <> pg_catalog.pg_backend_pid()
 	  and a.usesysid = (select r.oid from pg_catalog.pg_roles r where r.rolname = session_user)
@@ -56,6 +56,7 @@ type Watcher struct {
 
 	others atomic.Bool // another proxy wants to be told
 	ended  atomic.Bool // a transaction has ended of which none has been told
+	busy   atomic.Bool // one has ended since it was asked whether others want to be told
 }
 
 // NewWatcher makes a Watcher for a database that was prepared. look is calls.Texts.Look.
@@ -77,13 +78,26 @@ func (w *Watcher) Stop() { w.service.Stop() }
 // Note tells that a transaction has ended that may have made something deliverable. It does not wait.
 func (w *Watcher) Note() {
 	w.Lines.Signal()
+	if !w.busy.Load() {
+		w.busy.Store(true)
+	}
 	if w.others.Load() && !w.ended.Swap(true) {
 		w.bell.Ring()
 	}
 }
 
-// Observe tells whether another proxy wants to be told.
-func (w *Watcher) Observe(others bool) { w.others.Store(others) }
+// ObserveOthers finds out whether another proxy wants to be told, if there has been anything to tell since it was asked last.
+func (w *Watcher) ObserveOthers(ctx context.Context, conn *pgx.Conn) error {
+	if !w.busy.Swap(false) {
+		return nil
+	}
+	var others bool
+	if err := conn.QueryRow(ctx, othersSQL).Scan(&others); err != nil {
+		return fmt.Errorf("looking for calls that wait at other proxies: %w", err)
+	}
+	w.others.Store(others)
+	return nil
+}
 
 // wanted reports whether there is something to do.
 func (w *Watcher) wanted() bool { return w.Lines.Waiting() > 0 || w.others.Load() && w.ended.Load() }
@@ -173,11 +187,12 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	if !began.Before(s.sweepAt) {
 		s.sweepAt = began.Add(w.sweep)
 		before := s.snapshot
-		var others bool
-		if err := s.conn.QueryRow(ctx, "select pg_catalog.pg_current_snapshot()::text, "+OthersSQL).Scan(&s.snapshot, &others); err != nil {
+		if err := s.conn.QueryRow(ctx, "select pg_catalog.pg_current_snapshot()::text").Scan(&s.snapshot); err != nil {
 			return gone(err)
 		}
-		w.Observe(others)
+		if err := w.ObserveOthers(ctx, s.conn); err != nil {
+			return gone(err)
+		}
 		all = all || s.snapshot != before
 	}
 	if all {

@@ -168,7 +168,11 @@ func TestWaitEnds(t *testing.T) {
 		if err := harness.Abort(conn); err != nil {
 			t.Fatal(err)
 		}
+		// Nothing is taken for it.
+		poster := harness.Connect(t, harness.Proxied(), database)
+		harness.Ask(t, poster, "select mbus4.post('q', 'n=>1')")
 		harness.AwaitBackendGone(t, direct, pid)
+		harness.Want(t, poster, "1", "select data->'n' from mbus4.consume('q')")
 	})
 	t.Run("server gone", func(t *testing.T) {
 		conn := harness.Connect(t, harness.Proxied(), database)

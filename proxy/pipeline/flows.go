@@ -38,8 +38,8 @@ func (f *Flows) Begin(l SessionInfo) {
 // Share is called once, before the first feed, with the memory that all sessions share: for long messages, and to remember
 // texts. stopBuffering is called, by another session, when the long message being buffered is to be forwarded unread, and look
 // from time to time while the Rewriter has a statement, to end a session whose client is gone.
-func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, stopBuffering, look func()) {
+func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, stopBuffering, look func(), gone func() bool) {
 	f.Up.buffered = long.Share(stopBuffering)
-	f.Up.holding.look = look
+	f.Up.holding.look, f.Up.holding.gone = look, gone
 	f.Down.names.share(remembered)
 }

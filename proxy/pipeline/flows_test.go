@@ -200,7 +200,7 @@ func TestPiecesWithoutMemory(t *testing.T) {
 	for _, piece := range []int{len(input), 999, 16 << 10, wire.MaxNames, wire.MaxNames + 7, 64 << 10} {
 		r := new(proxytest.Stepping)
 		f := newFlows(r)
-		f.Share(memory.NewLongMessages(0), nil, nil, nil)
+		f.Share(memory.NewLongMessages(0), nil, nil, nil, nil)
 		got, err := stream(&f.Up, input, piece)
 		if err != nil || string(got) != string(input) {
 			t.Errorf("in pieces of %d: %v, %d bytes of %d", piece, err, len(got), len(input))

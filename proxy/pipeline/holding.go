@@ -14,6 +14,8 @@ type holding struct {
 	// look is called from time to time while the Rewriter has a statement, to end a session whose client is
 	// gone; nil in tests.
 	look func()
+	// gone reports whether the client of a statement that waits is gone; nil in tests.
+	gone func() bool
 
 	mu       sync.Mutex
 	cancel   context.CancelCauseFunc // nil: none is
@@ -21,9 +23,12 @@ type holding struct {
 	draining bool                    // none may wait any more
 }
 
-// lookEvery is the time between calls of look. A client that has ended its sending only is still there: it waits for
+// lookEvery is the time between calls of look, lookWaiting that for a statement that waits: before such a one runs, gone is asked. A client that has ended its sending only is still there: it waits for
 // the result.
-const lookEvery = time.Second
+const (
+	lookEvery   = time.Second
+	lookWaiting = 10 * time.Second
+)
 
 // errCanceled is the cause with which the context of a Rewriter's call ends when the client cancels.
 var errCanceled = errors.New("canceling statement due to user request")
@@ -36,9 +41,13 @@ func (h *holding) begin(parent context.Context) (ctx context.Context, end func()
 	h.cancel = cancel
 	if h.look != nil {
 		looking = time.AfterFunc(lookEvery, func() {
-			if h.held() {
+			if held, waits := h.held(); held {
 				h.look()
-				looking.Reset(lookEvery)
+				every := lookEvery
+				if waits {
+					every = lookWaiting
+				}
+				looking.Reset(every)
 			}
 		})
 	}
@@ -55,11 +64,11 @@ func (h *holding) begin(parent context.Context) (ctx context.Context, end func()
 	}
 }
 
-// held reports whether the Rewriter has a statement.
-func (h *holding) held() bool {
+// held reports whether the Rewriter has a statement, and whether it waits.
+func (h *holding) held() (is, waits bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.cancel != nil
+	return h.cancel != nil, h.waits
 }
 
 // interrupt cancels the statement that the Rewriter has; false: it has none.
@@ -100,7 +109,10 @@ func (f *ClientFlow) EndWaits() {
 }
 
 // WithRewriter reports whether a statement of the session is with the Rewriter.
-func (f *ClientFlow) WithRewriter() bool { return f.holding.held() }
+func (f *ClientFlow) WithRewriter() bool {
+	is, _ := f.holding.held()
+	return is
+}
 
 // Interrupt cancels the statement that is with the Rewriter; false: none is.
 func (f *ClientFlow) Interrupt() bool { return f.holding.interrupt() }

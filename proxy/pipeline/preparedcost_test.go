@@ -27,7 +27,7 @@ func BenchmarkPrepared(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			flows := new(pipeline.Flows)
 			flows.Begin(pipeline.SessionInfo{Rewriter: proxytest.Preparing{AtOnce: true}, Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'I', Key: "\x00\x00\x00\x07key!"})
-			flows.Share(memory.NewLongMessages(0), nil, nil, nil)
+			flows.Share(memory.NewLongMessages(0), nil, nil, nil, nil)
 			var up, down []byte
 			for _, m := range c.messages {
 				up, _ = m.Encode(up)

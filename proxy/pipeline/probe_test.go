@@ -17,7 +17,7 @@ import (
 func TestProbeMakesServerSkip(t *testing.T) {
 	d := dialogue{t, new(pipeline.Flows)}
 	d.flows.Begin(pipeline.SessionInfo{Rewriter: proxytest.Marking{}, Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'E', Key: "\x00\x00\x00\x07key!"})
-	d.flows.Share(memory.NewLongMessages(0), nil, nil, nil)
+	d.flows.Share(memory.NewLongMessages(0), nil, nil, nil, nil)
 	in, _ := (&pgproto3.Query{String: "select 1/0"}).Encode(nil)
 	in, _ = (&pgproto3.Close{ObjectType: 'P'}).Encode(in)
 	in, _ = (&pgproto3.Query{String: `mbus4 '\'`}).Encode(in)

@@ -99,7 +99,7 @@ var (
 func TestStandIn(t *testing.T) {
 	d := dialogue{t, new(pipeline.Flows)}
 	d.flows.Begin(pipeline.SessionInfo{Rewriter: repeating{}, Settings: wire.Settings{Encoding: "UTF8"}, Txn: 'I', Key: "\x00\x00\x00\x07key!"})
-	d.flows.Share(memory.NewLongMessages(0), nil, nil, nil)
+	d.flows.Share(memory.NewLongMessages(0), nil, nil, nil, nil)
 	parse, bind, execute, sync := &pgproto3.Parse{Query: "mbus4 $1"}, &pgproto3.Bind{}, &pgproto3.Execute{}, &pgproto3.Sync{}
 	describe, other := &pgproto3.Describe{ObjectType: 'S'}, &pgproto3.Parse{Query: "select 1"}
 	turn := func(name, want, gets string, messages []pgproto3.FrontendMessage, replies ...pgproto3.BackendMessage) {

@@ -151,6 +151,10 @@ func (f *ClientFlow) awaitTurn(ctx context.Context, wait Wait) (over bool, refus
 	call, end := f.holding.begin(ctx)
 	f.holding.setWaiting(true)
 	over, refused = wait.Await(call)
+	if h := &f.holding; call.Err() == nil && refused == nil && h.gone != nil && h.gone() {
+		h.look() // which ends the session: nothing is to be taken for a client that is gone
+		<-call.Done()
+	}
 	f.holding.setWaiting(false)
 	cause := context.Cause(call)
 	end()

@@ -36,14 +36,21 @@ func (s *Session) serverBacklog(ctx context.Context) (now pipeline.Backlog, ok b
 	}
 }
 
-// lookForClient ends the session if the connection of its client is broken, or if its statement waits and the client has ended its
-// sending: no client does that which still wants an answer of a wait.
+// clientGone reports whether the client has ended its sending: no client does that which still wants an answer of a wait.
+func (s *Session) clientGone() bool {
+	if s.looped != nil {
+		return s.looped.clientGone()
+	}
+	return s.client.HungUp()
+}
+
+// lookForClient ends the session if the connection of its client is broken, or if its statement waits and the client is gone.
 func (s *Session) lookForClient() {
 	if s.looped != nil {
 		s.looped.lookForClient()
 		return
 	}
-	if s.client.Broken() || s.Up.Waits() && s.client.HungUp() {
+	if s.client.Broken() || s.Up.Waits() && s.clientGone() {
 		s.report(life.Cut)
 	}
 }

@@ -30,3 +30,4 @@ func (*looped) ask(life.Event)               {}
 func (*looped) stopBuffering()               {}
 func (*looped) tell(chan<- pipeline.Backlog) {}
 func (*looped) lookForClient()               {}
+func (*looped) clientGone() bool             { return false }

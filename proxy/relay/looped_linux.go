@@ -94,12 +94,15 @@ func (l *looped) ask(e life.Event) {
 // lookForClient is Session.lookForClient for a session in a loop.
 func (l *looped) lookForClient() {
 	l.loop.post(func() {
-		if !l.ended() && (endpoint.Broken(l.client.fd) || l.session.Up.Waits() && endpoint.HungUp(l.client.fd)) {
+		if !l.ended() && (endpoint.Broken(l.client.fd) || l.session.Up.Waits() && l.clientGone()) {
 			defer l.guard()
 			l.report(life.Cut)
 		}
 	})
 }
+
+// clientGone is Session.clientGone for a session in a loop. The descriptor may have been closed meanwhile, but then the session has ended.
+func (l *looped) clientGone() bool { return endpoint.HungUp(l.client.fd) }
 
 // tell has the loop tell what the server is known to be doing; nothing comes once the loop has ended.
 func (l *looped) tell(answer chan<- pipeline.Backlog) {

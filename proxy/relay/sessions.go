@@ -123,7 +123,7 @@ func (s *Sessions) enter(sess *Session, cancel context.CancelFunc) bool {
 		return false
 	}
 	sess.cancel = cancel
-	sess.Share(s.Long, s.remembered, sess.stopBuffering, sess.lookForClient)
+	sess.Share(s.Long, s.remembered, sess.stopBuffering, sess.lookForClient, sess.clientGone)
 	s.cancels.serve(sess.key, sess)
 	s.loops.take(sess)
 	sess.running.Store(2)

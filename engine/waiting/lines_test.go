@@ -1,0 +1,195 @@
+package waiting
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+var key = Key{Queue: "q", Consumer: "c"}
+
+// waiter is a Place whose Await runs.
+type waiter struct {
+	*Place
+	stop context.CancelFunc
+	over chan bool // what Await returned
+}
+
+// startWaiting has a place wait, and returns when it does.
+func startWaiting(t *testing.T, l *Lines, p *Place) *waiter {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	w := &waiter{p, stop, make(chan bool, 1)}
+	before := l.Waiting()
+	go func() { w.over <- p.Await(ctx, time.Hour) }()
+	for l.Waiting() == before {
+		time.Sleep(time.Millisecond) // there is nothing that tells
+	}
+	return w
+}
+
+// woken reports whether Await has returned, or is about to.
+func (w *waiter) woken() bool {
+	w.lines.mu.Lock()
+	defer w.lines.mu.Unlock()
+	return w.Place.woken
+}
+
+func TestOneMessageWakesTheFirst(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	var line []*waiter
+	for range 3 {
+		line = append(line, startWaiting(t, l, l.Join(key)))
+	}
+	asked := l.ask(true)
+	if len(asked) != 1 || asked[0] != (wanted{key, 3}) {
+		t.Fatalf("asked %v", asked)
+	}
+	l.tell(key, found{ready: 1})
+	if over := <-line[0].over; over || line[1].woken() || line[2].woken() {
+		t.Error("not the first, or more than one")
+	}
+	// The message that is on its way to the first is still counted.
+	l.tell(key, found{ready: 1})
+	if line[1].woken() {
+		t.Error("one message has woken two")
+	}
+	l.tell(key, found{ready: 2})
+	<-line[1].over
+	// The first has found nothing: it is the first again.
+	line[0].Look()
+	line[0] = startWaiting(t, l, line[0].Place)
+	l.tell(key, found{ready: 2})
+	<-line[0].over
+	// Who leaves without having been served hands his turn on.
+	line[1].Leave(false)
+	<-line[2].over
+	line[0].Leave(true)
+	line[2].Leave(true)
+	if len(l.lines) != 0 || l.idle != 0 {
+		t.Errorf("left %v, %d", l.lines, l.idle)
+	}
+}
+
+func TestNothingIsMissedBetweenLookAndWait(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	rung := 0
+	l := NewLines(func() { mu.Lock(); rung++; mu.Unlock() })
+	first := startWaiting(t, l, l.Join(key))
+	l.ask(true)
+	if l.pending() {
+		t.Fatal("something is pending though nothing has changed")
+	}
+	for name, change := range map[string]func(){
+		"signal": func() { l.Signal(); l.ask(false) }, // and the look that follows it comes before the place waits
+		"look":   func() { l.ask(true) },
+	} {
+		p := l.Join(key)
+		p.Look()
+		change()
+		w := startWaiting(t, l, p)
+		if asked := l.ask(false); len(asked) != 1 {
+			t.Errorf("%s: the line is not looked at again", name)
+		}
+		w.stop()
+		if over := <-w.over; over {
+			t.Errorf("%s: over", name)
+		}
+		w.Leave(false)
+	}
+	p := l.Join(key)
+	p.Look()
+	w := startWaiting(t, l, p)
+	if asked := l.ask(false); len(asked) != 0 {
+		t.Error("the line is looked at though nothing has changed")
+	}
+	w.stop()
+	first.stop()
+	<-w.over
+	<-first.over
+	w.Leave(false)
+	first.Leave(false)
+}
+
+func TestSelectiveAndGoneWakeAll(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		key Key
+		f   found
+	}{"selective": {Key{"q", "c", true}, found{ready: 1}}, "gone": {key, found{gone: true}}} {
+		l := NewLines(func() {})
+		one, two := startWaiting(t, l, l.Join(c.key)), startWaiting(t, l, l.Join(c.key))
+		l.tell(c.key, c.f)
+		if <-one.over || <-two.over {
+			t.Errorf("%s: over", name)
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	p := l.Join(key)
+	if !p.Await(t.Context(), 0) || !p.Await(t.Context(), time.Millisecond) {
+		t.Error("not over")
+	}
+	if l.Waiting() != 0 {
+		t.Error("it is still among those who wait")
+	}
+	// A turn that comes when the time is over is no token for the next wait.
+	w := startWaiting(t, l, p)
+	l.wakeAll()
+	<-w.over
+	p.wake <- struct{}{}
+	w = startWaiting(t, l, p)
+	select {
+	case <-w.over:
+		t.Error("woken by what was left over")
+	default:
+	}
+	w.stop()
+	<-w.over
+	p.Leave(false)
+}
+
+// Many who wait, leave and are woken at once: nobody is left behind, and every turn is given to somebody.
+func TestLinesAtOnce(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 300 {
+				p := l.Join(Key{Queue: "q", Consumer: string(rune('a' + n%3)), Selective: n%5 == 0})
+				p.Look()
+				for !p.Await(t.Context(), time.Duration(1+(n+i)%3)*100*time.Microsecond) {
+				}
+				p.Leave(n%2 == 0)
+			}
+		})
+	}
+	stop := make(chan struct{})
+	var told sync.WaitGroup
+	told.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			l.Signal()
+			for _, a := range l.ask(false) {
+				l.tell(a.key, found{ready: 2})
+			}
+		}
+	})
+	all.Wait()
+	close(stop)
+	told.Wait()
+	if len(l.lines) != 0 || l.idle != 0 {
+		t.Errorf("left %v, %d", l.lines, l.idle)
+	}
+}
