@@ -117,7 +117,7 @@ func (w *callWait) refuse(r plan.Refusal) pipeline.Plan {
 	return wirePlan{Plan: w.plan.Plan.Refuse(w.offset, r), db: w.plan.db}
 }
 
-// readBounds reads the answer of sql/prelude/await.sql, which is not empty; nil: it is none.
+// readBounds reads the answer of the function that calls.Texts.Await calls, which is not empty; nil: it is none.
 func readBounds(answer string, began time.Time, block bool) *waitBounds {
 	fields := strings.Fields(answer)
 	if len(fields) != 5 {

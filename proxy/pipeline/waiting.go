@@ -50,10 +50,10 @@ const (
 )
 
 // errDraining is the cause with which the context of a wait ends when the session is to end as soon as nothing is outstanding.
-var errDraining = errors.New("terminating connection due to administrator command")
+var errDraining = errors.New("the session is to end")
 
 func draining() Plan {
-	return &failure{code: "57P01", message: errDraining.Error(), hint: "The proxy is shutting down. Connect again."}
+	return &failure{code: "57P01", message: "terminating connection due to administrator command", hint: "mbusproxy is being shut down. Connect again."}
 }
 
 // waiting is the wait of the message set aside.

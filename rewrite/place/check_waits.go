@@ -1,6 +1,8 @@
 package place
 
 import (
+	"fmt"
+
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
 	"mbusproxy/rewrite/plan"
@@ -47,8 +49,9 @@ func (st *statement) checkWaits(stmt *pg_query.Node, alone bool) *plan.Refusal {
 		}
 		return &plan.Refusal{
 			Code:    codeFeatureNotSupported,
-			Message: sqlfuncs.Schema + "." + c.match.Name + " cannot wait in " + where,
-			Hint:    "Let it wait in a statement of its own, for example: select * from " + sqlfuncs.Schema + "." + c.match.Name + "(…, wait => '30s').",
+			Message: fmt.Sprintf("%s.%s cannot wait here", sqlfuncs.Schema, c.match.Name),
+			Detail:  "It stands in " + where + ".",
+			Hint:    fmt.Sprintf("Let it wait in a statement of its own, for example: select * from %s.%s(…, wait => '30s').", sqlfuncs.Schema, c.match.Name),
 			Offset:  c.Start,
 		}
 	}

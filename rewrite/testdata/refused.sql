@@ -131,12 +131,14 @@ error 0A000 at "mbus4.run_on": mbus4.run_on_q cannot be called in a SELECT with 
 # where a call cannot wait
 select 1; select * from mbus4.consume('q', wait => '1s')
 ----
-error 0A000 at "mbus4.consum": mbus4.consume cannot wait in a text of several statements
+error 0A000 at "mbus4.consum": mbus4.consume cannot wait here
+  detail: It stands in a text of several statements.
   hint: Let it wait in a statement of its own, for example: select * from mbus4.consume(…, wait => '30s').
 
 explain select * from mbus4.consume('q', wait => '1s')
 ----
-error 0A000 at "mbus4.consum": mbus4.consume cannot wait in a statement of this kind
+error 0A000 at "mbus4.consum": mbus4.consume cannot wait here
+  detail: It stands in a statement of this kind.
   hint: Let it wait in a statement of its own, for example: select * from mbus4.consume(…, wait => '30s').
 
 select mbus4.consume(q, wait => '1s') from t
@@ -146,12 +148,14 @@ error 0A000 at "q, wait => '": argument qname of mbus4.consume must be known bef
 
 select case when a then (select count(*) from mbus4.consume('q', wait => '1s')) end from t
 ----
-error 0A000 at "mbus4.consum": mbus4.consume cannot wait in a place where it may be evaluated more than once, or not at all
+error 0A000 at "mbus4.consum": mbus4.consume cannot wait here
+  detail: It stands in a place where it may be evaluated more than once, or not at all.
   hint: Let it wait in a statement of its own, for example: select * from mbus4.consume(…, wait => '30s').
 
 select * from mbus4.consume('q', wait => '1s') a, mbus4.consume('q', wait => '1s') b
 ----
-error 0A000 at "mbus4.consum": mbus4.consume cannot wait in a statement with two calls that wait
+error 0A000 at "mbus4.consum": mbus4.consume cannot wait here
+  detail: It stands in a statement with two calls that wait.
   hint: Let it wait in a statement of its own, for example: select * from mbus4.consume(…, wait => '30s').
 
 select * from mbus4.consume('q', wait => now() - now())
