@@ -93,7 +93,7 @@ func (e *explainer) show(ctx context.Context, p *plan.Plan) error {
 			e.out.WriteString("\n")
 			e.remark("statement %d", i+1)
 		}
-		e.showStatement(s, made)
+		e.showStatement(s, made, p.Waits())
 	}
 	if refusals := p.Refused(); len(refusals) > 0 {
 		return refused(refusals[0])
@@ -143,7 +143,7 @@ func (e *explainer) pieces(text splice.Text) []lex.Span {
 }
 
 // showStatement writes everything about one statement. What is to be told of a statement as a whole has its line here.
-func (e *explainer) showStatement(s explained, made preludes) {
+func (e *explainer) showStatement(s explained, made preludes, waits bool) {
 	if len(s.refusals) > 0 {
 		for _, r := range s.refusals {
 			e.showRefusal(r)
@@ -177,6 +177,10 @@ func (e *explainer) showStatement(s explained, made preludes) {
 	}
 	if s.prelude && e.session.Prepared {
 		e.showPreludes(made)
+	}
+	if waits {
+		e.remark("the call waits: the proxy holds the statement back, and looks with a query of its own whether there is a message, as often as there may be one.")
+		e.remark("What it finds it locks, and in the same transaction")
 	}
 	e.showPrepared(s)
 	e.remark("the server gets:")

@@ -1,7 +1,7 @@
 select * from mbus4.consume('orders')
 ----
 -- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
--- line 1, column 15: mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model
+-- line 1, column 15: mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model
 --   inline, by WITH queries
 -- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders'
 -- the server gets:

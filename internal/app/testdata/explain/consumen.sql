@@ -1,7 +1,7 @@
 select * from mbus4.consumen('orders', amt => 10)
 ----
 -- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
--- line 1, column 15: mbus4.consumen(qname text, cname text default 'default', amt integer default '1') returns setof mbus4.qt_model
+-- line 1, column 15: mbus4.consumen(qname text, cname text default 'default', amt integer default '1', wait interval default null) returns setof mbus4.qt_model
 --   inline, by WITH queries
 -- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'orders', '10'
 -- the server gets:

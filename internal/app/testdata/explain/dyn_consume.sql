@@ -1,7 +1,7 @@
 select * from mbus4.dyn_consume('orders', $$t.data->'customer' = '9'$$)
 ----
 -- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
--- line 1, column 15: mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default') returns setof mbus4.qt_model
+-- line 1, column 15: mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default', wait interval default null) returns setof mbus4.qt_model
 --   inline, by WITH queries
 -- the server gets:
 with mbus4_call1_args(n, "qname", "selector", "cname") as (

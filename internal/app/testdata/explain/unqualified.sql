@@ -37,7 +37,7 @@ select case
     else '0'
 end;
 -- and if they do:
--- line 1, column 15: mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model
+-- line 1, column 15: mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model
 --   inline, by WITH queries
 -- the server gets:
 with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, 'default'::pg_catalog.text),

@@ -1,0 +1,123 @@
+select iid from mbus4.consume('q', wait => '30s')
+----
+-- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
+-- line 1, column 17: mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model
+--   inline, by WITH queries
+-- the call waits: the proxy holds the statement back, and looks with a query of its own whether there is a message, as often as there may be one.
+-- What it finds it locks, and in the same transaction
+-- the server gets:
+with mbus4_call1_args(n, "qname", "cname", "wait") as (
+    select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, ('30s')::interval
+),
+mbus4_call1_taken as (
+    delete from mbus4.message m
+    where m.ctid = any(
+        array(
+            select x.ctid
+            from (
+                select c.id >> 12 as id, c.amt, c.now,
+                    pg_catalog.to_timestamp(
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                    ) as low
+                from (
+                    select coalesce(
+                        (
+                            select c.id << 12 | coalesce(c.hint, c.id % 128)
+                            from mbus4.consumer c
+                            where c.qname = pg_catalog.lower(a.qname collate "C")
+                                and c.name = pg_catalog.lower(a.cname collate "C")
+                        ),
+                        (
+                            case
+                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
+                                    then pg_catalog.format(
+                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                                        a.qname, coalesce('"' || a.cname || '"', 'null')
+                                    )
+                                else pg_catalog.format(
+                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                                    coalesce('"' || a.qname || '"', 'null')
+                                )
+                            end
+                        )::int
+                    ) as id,
+                        1 as amt, pg_catalog.clock_timestamp() as now
+                    from mbus4_call1_args a
+                    offset 0
+                ) c
+                offset 0
+            ) k
+            cross join lateral (
+                select x.ctid
+                from mbus4.message x
+                where x.consumer_id = k.id
+                    and (x.available_at, x.id) >= (k.low, 0)
+                    and x.available_at <= k.now
+                    and (
+                        case
+                            when x.expires <= k.now and x.consumer_id <> 1 then null
+                            when x.after is not null and mbus4.awaits_delivery(x.after) then null
+                            else 0
+                        end
+                    ) is not null
+                order by x.available_at, x.id
+                limit k.amt
+                for update skip locked
+            ) x
+        )
+    )
+    returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
+        m.data, m.iid
+),
+mbus4_call1 as (
+    select 1::bigint as n,
+        row(
+            d.id, d.added::timestamp,
+            coalesce(
+                d.iid,
+                pg_catalog.lower((('q')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || case
+                    when d.available_at < '2038-01-01Z'
+                        then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
+                    when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
+                    else ''
+                end || d.id
+            ) collate pg_catalog."default",
+            coalesce(d.delayed_until, d.added)::timestamp,
+            d.expires::timestamp, coalesce(d.received, '{}'),
+            public.hstore(
+                array[
+                    'source_db', pg_catalog.current_database()::text, 'destination_queue',
+                    pg_catalog.lower((('q')::pg_catalog.text) collate "C"),
+                    'seenby',
+                    array[pg_catalog.current_database()::text]::text,
+                    'enqueue_time',
+                    case
+                        when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then d.added::timestamp::text
+                        else mbus4.time_text(d.added::timestamp)
+                    end,
+                    'destination',
+                    pg_catalog.lower((('q')::pg_catalog.text) collate "C")
+                ] || case
+                    when pg_catalog.starts_with(pg_catalog.lower((('q')::pg_catalog.text) collate "C"), 'temp.')
+                        then array['tempq', pg_catalog.lower((('q')::pg_catalog.text) collate "C")]
+                end
+            )
+                operator(public.||) coalesce(
+                    d.headers
+                        operator(public.||) case
+                            when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
+                            else public.hstore(
+                                array['destination', pg_catalog.lower((('q')::pg_catalog.text) collate "C")] || case
+                                    when pg_catalog.starts_with(pg_catalog.lower((('q')::pg_catalog.text) collate "C"), 'temp.')
+                                        then array['tempq', pg_catalog.lower((('q')::pg_catalog.text) collate "C")]
+                                end
+                            )
+                        end,
+                    ''
+                ),
+            d.properties, d.data
+        )::mbus4.qt_model as consume
+    from mbus4_call1_taken d
+)
+select iid
+from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
