@@ -76,8 +76,16 @@ func newScope(s shape) scope {
 		"Hstore":    zero + hstorePlace + zero,    // the schema of hstore
 		"Condition": zero + conditionPlace + zero, // of dyn_consume, where Conditional
 
-		"Subscribers": zero + helperPlace + subscribers + zero, // the function of sql/whole/subscribers.sql, with its schema
-		"PostGiven":   zero + helperPlace + postGiven + zero,   // that of sql/whole/post_given.sql
+		// The functions of the files in sql/whole, with their schema.
+		"Subscribers":   helperName(subscribers),
+		"PostGiven":     helperName(postGiven),
+		"Bury":          helperName(bury),
+		"Spent":         helperName(spent),
+		"Retry":         helperName(retry),
+		"Fail":          helperName(fail),
+		"Extend":        helperName(extend),
+		"Redrive":       helperName(redrive),
+		"AlterConsumer": helperName(alterConsumer),
 
 		"Result":       s.result, // the name of the column for the results
 		"Rows":         s.rows,
@@ -91,6 +99,9 @@ func newScope(s shape) scope {
 		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
+
+// helperName is the place of the name of a helper.
+func helperName(helper string) string { return zero + helperPlace + helper + zero }
 
 // With returns the scope for a template in sql/part: the call's values from newScope, plus given, a list of name, SQL, name,
 // SQL, … Values that were given to the part around it are not passed on.

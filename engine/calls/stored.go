@@ -3,7 +3,6 @@ package calls
 import (
 	"crypto/md5"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,7 +96,7 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 // Definitions lists the functions for all texts that serve calls.
 func (t *Texts) Definitions(hstoreSchema string) []Definition {
 	var out []Definition
-	for _, helper := range []string{subscribers, postGiven} { // first, for the others call them
+	for _, helper := range helpers { // first, for the others call them
 		out = append(out, t.helper(helper, t.helperName(helper, hstoreSchema), hstoreSchema))
 	}
 	seen := map[string]bool{}
@@ -172,13 +171,23 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	return d
 }
 
-// The functions that the texts of calls themselves use for what few calls need are kept with these, and named as they are. Each is a file in
-// sql/whole.
+// The functions that the texts of calls themselves use for what few calls need, or what is no faster in a client's statement, are kept with these, and
+// named as they are. Each is a file in sql/whole.
 
 const (
-	subscribers = "subscribers" // says who gets a message
-	postGiven   = "post_given"  // posts a message with headers or an iid
+	subscribers   = "subscribers"    // says who gets a message
+	postGiven     = "post_given"     // posts a message with headers or an iid
+	bury          = "bury"           // posts a message to dmq
+	spent         = "spent"          // moves a message to dmq
+	retry         = "retry"          // puts a message back
+	fail          = "fail"           // gives the message of a lease up
+	extend        = "extend"         // makes a lease longer
+	redrive       = "redrive"        // puts messages of dmq back
+	alterConsumer = "alter_consumer" // sets a consumer's policy
 )
+
+// helpers lists them, each behind those that it calls.
+var helpers = []string{subscribers, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer} //nolint:gochecknoglobals // constant
 
 // helperTypes are the parameters of the helpers; %[1]s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
@@ -186,6 +195,13 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, after text[], forwards boolean",
 	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
 		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, consumers bigint[], waits boolean",
+	bury:          "call text, message mbus4.qt_model, consumer text, error text",
+	spent:         "call text, consumer_id bigint, available_at timestamptz, id bigint, error text",
+	retry:         "call text, target mbus4.retry_target, error text, delay interval, cname text",
+	fail:          "call text, lease text, error text",
+	extend:        "call text, lease text, duration interval",
+	redrive:       "call text, qname text, selector text, amt int",
+	alterConsumer: "call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval",
 }
 
 // IsHelper reports whether a function of that name, which begins with FunctionPrefix, is a helper.
@@ -203,7 +219,7 @@ func (t *Texts) helperName(helper, hstoreSchema string) string {
 
 // helper is a helper's definition.
 func (t *Texts) helper(helper, name, hstoreSchema string) Definition {
-	d := Definition{Inline: true, Name: name, Signature: sqlfuncs.Schema + "." + name + "(" + fmt.Sprintf(helperTypes[helper], hstoreSchema) + ")"}
+	d := Definition{Inline: true, Name: name, Signature: sqlfuncs.Schema + "." + name + "(" + strings.ReplaceAll(helperTypes[helper], "%[1]s", hstoreSchema) + ")"}
 	values := newScope(shape{})
 	values["Signature"] = d.Signature
 	text := t.fill("whole/"+helper, values)
