@@ -12,13 +12,13 @@ var leases = &workload{
 	hand: handWords("q_jobs", "data", plainValues, ""),
 }
 
-// leaseScripts are the two statements of each side. pgbench keeps the columns of the first one's row.
+// leaseScripts are the two statements of each side. pgbench keeps the columns of the row of the first one, if there is a row.
 var leaseScripts = map[string]string{
-	proxyName: `select iid, data, attempt, lease from mbus4.lease('` + queueName + `', lease => '30 s') \gset
+	proxyName: `select iid, data, attempt, lease from mbus4.lease('` + queueName + `', lease => '30 s') \aset
 select mbus4.ack(:lease);`,
 	bouncerName: `update q_jobs set available_at = clock_timestamp() + interval '30 s', attempt = attempt + 1
 where ctid = (select ctid from q_jobs where available_at <= clock_timestamp() order by available_at, id limit 1 for update skip locked)
-returning id, data, attempt \gset
+returning id, data, attempt \aset
 delete from q_jobs where id = :id and attempt = :attempt returning true;`,
 }
 

@@ -68,6 +68,12 @@ func (t Type) Composite() bool {
 	return t == Message || t == WorkMessage || t == Semaphore || t == Reason || t == LeasedMessage
 }
 
+// HasColumn reports whether a row of a leased message has a column of that name, which in SQL comes before the row where both have one name:
+// select lease from mbus4.lease('q'). Of other types it is not known.
+func (t Type) HasColumn(name string) bool {
+	return t == LeasedMessage && (name == "lease" || name == "attempt" || name == "leased_until")
+}
+
 // SQL returns the type's name for use in a cast. It does not depend on search_path; hstore's
 // schema, already quoted, must be given since the extension may live anywhere. It is "" for LeaseOrMessage, which is cast to nothing.
 func (t Type) SQL(hstoreSchema string) string {

@@ -19,6 +19,7 @@ type shape struct {
 	givesHeaders bool
 	givesDelay   bool
 	fixesQueue   bool
+	givesAmount  bool
 	eitherOrder  bool
 }
 
@@ -27,6 +28,7 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 		template: t.templateOf(f, use), result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
 		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"], fixesQueue: use.Fixed["qname"],
+		givesAmount: f.Serves == "lease" && use.Given["amt"],
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -96,7 +98,8 @@ func newScope(s shape) scope {
 		"GivesHeaders": s.givesHeaders,
 		"GivesDelay":   s.givesDelay,
 		"EitherOrder":  s.eitherOrder,
-		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
+		"GivesAmount":  s.givesAmount, // of lease; else it is one message
+		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
 
