@@ -124,7 +124,7 @@ func (b *bench) wanted(name string) bool {
 }
 
 func (b *bench) cells() []*cell {
-	return slices.Concat(b.passCells(), b.queueCells(), b.dynCells(), b.cpuCells())
+	return slices.Concat(b.passCells(), b.queueCells(), b.leaseCells(), b.dynCells(), b.cpuCells())
 }
 
 // manyRounds is for the cells whose target needs a narrow interval.

@@ -80,7 +80,7 @@ func (b *bench) fixtures(ctx context.Context) error {
 		_, err := rig.Exec(ctx, b.stack.Proxy.To(database).DSN(), ourFixtures[database])
 		errs = append(errs, err)
 	}
-	_, err := rig.Exec(ctx, b.stack.Direct.DSN(), handFixtures)
+	_, err := rig.Exec(ctx, b.stack.Direct.DSN(), handFixtures+"; "+leaseFixtures)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return fmt.Errorf("making queues and tables: %w", err)
 	}

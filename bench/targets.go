@@ -55,6 +55,7 @@ func goals() []goal {
 			add("selectors, dependencies, triggers beside it: "+what, q.name(), proxyName, plainName, 0.95, throughput)
 		}
 	}
+	add("lease + ack, prepared, 8 clients", leaseName, proxyName, bouncerName, 0.9, throughput)
 	add("dyn_consume, selector as parameter, prepared, 8 clients", dynCellName("parameter", "prepared"), "dyn_consume", "consume", 0.8, throughput)
 	for _, mode := range protocols {
 		for _, clients := range passClients {

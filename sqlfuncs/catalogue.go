@@ -7,7 +7,9 @@ var (
 	pMessage  = Param{Name: "msgid", Alias: "msgiid", Type: Text}
 	pSelector = Param{Name: "selector", Type: Text, Optional: true}
 
-	pWait = Param{Name: "wait", Type: Interval, Optional: true}
+	pWait  = Param{Name: "wait", Type: Interval, Optional: true}
+	pLease = Param{Name: "lease", Type: Text}
+	pError = Param{Name: "error", Type: Text, Optional: true}
 
 	pSource    = Param{Name: "src", Type: Text}
 	pTarget    = Param{Name: "dst", Type: Text}
@@ -106,6 +108,32 @@ var functions = []*Func{
 	{
 		Name: "why", Result: Reason, Set: true, Effect: Writes,
 		Params: []Param{{Name: "iid", Alias: "msgid", Type: Text}},
+	},
+	{
+		Name: "lease", Result: LeasedMessage, Set: true, Effect: Writes, Amount: "amt", Wait: "wait",
+		Params: []Param{pQueue, pDefault, {Name: "amt", Type: Integer, Optional: true, Default: "1"}, {Name: "lease", Type: Interval, Optional: true}, pWait},
+	},
+	{Name: "ack", Params: []Param{pLease}, Result: Boolean, Effect: Writes},
+	{
+		Name: "retry", Result: Boolean, Effect: Native,
+		Params: []Param{{Name: "lease", Alias: "message", Type: LeaseOrMessage}, pError, {Name: "delay", Type: Interval, Optional: true}, {Name: "cname", Type: Text, Optional: true}},
+	},
+	{Name: "fail", Params: []Param{pLease, pError}, Result: Boolean, Effect: Native},
+	{Name: "extend", Params: []Param{pLease, {Name: "duration", Type: Interval, Optional: true}}, Result: Text, Effect: Native},
+	{
+		Name: "alter_consumer", Result: Void, Effect: Native,
+		Params: []Param{
+			pQueue, pDefault,
+			{Name: "max_attempts", Type: Integer, Optional: true},
+			{Name: "backoff", Type: Interval, Optional: true},
+			{Name: "max_backoff", Type: Interval, Optional: true},
+			{Name: "jitter", Type: Double, Optional: true},
+			{Name: "lease", Type: Interval, Optional: true},
+		},
+	},
+	{
+		Name: "redrive", Result: BigInt, Effect: Native, Selector: "selector",
+		Params: []Param{{Name: "qname", Type: Text, Optional: true}, pSelector, {Name: "amt", Type: Integer, Optional: true}},
 	},
 	{Name: "readme", Result: Text, Effect: Reads},
 	{Name: "regenerate_functions", Result: Void, Effect: Reads},

@@ -31,14 +31,14 @@ var habits = []struct{ names, hint string }{
 		"Perhaps you mean select * from mbus4.consume(qname), or mbus4.consumen(qname, amt => 10) for several.",
 	},
 	{
-		"ack acknowledge archive delete confirm commit complete finish finish_batch basic_ack remove set_vt",
+		"acknowledge archive delete confirm commit complete finish finish_batch basic_ack remove set_vt",
 		"There is nothing to acknowledge: a message is consumed when the transaction that consumed it commits, and there " +
-			"again when it rolls back.",
+			"again when it rolls back. What mbus4.lease gave is acknowledged with mbus4.ack(lease).",
 	},
 	{
-		"nack reject requeue retry release basic_nack basic_reject event_retry dead_letter",
+		"nack reject requeue release basic_nack basic_reject event_retry dead_letter",
 		"There is nothing to reject: a message is there again when the transaction that consumed it rolls back. To put " +
-			"it back or into dmq, post it with its old iid.",
+			"it back for later mbus4.retry(message, error), what mbus4.lease gave is given up with mbus4.fail(lease, error).",
 	},
 	{
 		"create declare queue_declare declare_queue make_queue new_queue add_queue createqueue",

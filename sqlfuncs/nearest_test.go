@@ -18,7 +18,7 @@ func TestUnknown(t *testing.T) {
 		"dequeue":                "mbus4.consume(",
 		"receive_message":        "mbus4.consume(",
 		"get_messages":           "mbus4.consume(",
-		"ack":                    "nothing to acknowledge",
+		"acknowledge":            "mbus4.ack(lease)",
 		"delete":                 "nothing to acknowledge",
 		"archive":                "nothing to acknowledge",
 		"nack":                   "rolls back",

@@ -19,6 +19,9 @@ const (
 	WorkMessage // the composite type mbus4.work_message
 	Semaphore   // the row type of the table mbus4.semaphore
 	Reason      // the composite type mbus4.reason
+	LeasedMessage // the composite type mbus4.leased_message
+	// LeaseOrMessage is the type of a parameter that is a Text or a Message: the server decides, by functions that are overloaded.
+	LeaseOrMessage
 )
 
 // String returns the name Postgres shows for the type.
@@ -48,6 +51,10 @@ func (t Type) String() string {
 		return "mbus4.semaphore"
 	case Reason:
 		return "mbus4.reason"
+	case LeasedMessage:
+		return "mbus4.leased_message"
+	case LeaseOrMessage:
+		return "text or mbus4.qt_model"
 	case WorkMessage:
 		return "mbus4.work_message"
 	case Message:
@@ -58,11 +65,17 @@ func (t Type) String() string {
 
 // Composite reports whether the type is a row.
 func (t Type) Composite() bool {
-	return t == Message || t == WorkMessage || t == Semaphore || t == Reason
+	return t == Message || t == WorkMessage || t == Semaphore || t == Reason || t == LeasedMessage
+}
+
+// HasColumn reports whether a row of a leased message has a column of that name, which in SQL comes before the row where both have one name:
+// select lease from mbus4.lease('q'). Of other types it is not known.
+func (t Type) HasColumn(name string) bool {
+	return t == LeasedMessage && (name == "lease" || name == "attempt" || name == "leased_until")
 }
 
 // SQL returns the type's name for use in a cast. It does not depend on search_path; hstore's
-// schema, already quoted, must be given since the extension may live anywhere.
+// schema, already quoted, must be given since the extension may live anywhere. It is "" for LeaseOrMessage, which is cast to nothing.
 func (t Type) SQL(hstoreSchema string) string {
 	switch t {
 	case Text:
@@ -71,6 +84,10 @@ func (t Type) SQL(hstoreSchema string) string {
 		return hstoreSchema + ".hstore"
 	case Void:
 		return "pg_catalog.void"
+	case Interval:
+		return "pg_catalog.interval"
+	case LeaseOrMessage:
+		return ""
 	default:
 		return t.String()
 	}

@@ -37,6 +37,15 @@ func statements() []statement {
 			{"consume, in place", "select q, mbus4.consume(q) from (values ('QUEUE'), ('QUEUE')) v (q)", 0, "", false},
 			{"consumen", "select * from mbus4.consumen('QUEUE', amt => 20)", 0, "", false},
 			{"dyn_consume", "select * from mbus4.dyn_consume('QUEUE', 't.data is not null')", 0, "", false},
+			{"lease", "select * from mbus4.lease('QUEUE')", 0, "", false},
+			{"lease, many", "select * from mbus4.lease('QUEUE', amt => 20, lease => '1 min')", 0, "", false},
+			{"lease, in place", "select q, mbus4.lease(q) from (values ('QUEUE'), ('QUEUE')) v (q)", 0, "", false},
+			{"lease and ack", "select mbus4.ack(l.lease) from mbus4.lease('QUEUE', amt => 5) l", 0, "", false},
+			{"lease and retry", "select mbus4.retry(l.lease, 'x') from mbus4.lease('QUEUE') l", 0, "", false},
+			{"lease and fail", "select mbus4.fail(l.lease, 'x') from mbus4.lease('QUEUE') l", 0, "", false},
+			{"lease and extend", "select mbus4.extend(l.lease, '1 min') from mbus4.lease('QUEUE') l", 0, "", false},
+			{"consume and retry", "select mbus4.retry(m, 'x') from mbus4.consume('QUEUE') m", 0, "", false},
+			{"alter_consumer", "select mbus4.alter_consumer('QUEUE', max_attempts => 5)", 0, "", false},
 			{"dyn_consume, in place", "select q, mbus4.dyn_consume(q, 't.data is not null' || left(q, 0)) from (values ('QUEUE')) v (q)", 0, "", false},
 			{"estimated_messages", "select mbus4.estimated_messages('QUEUE')", 600, "", false}, // a thousand of its messages, and a sample
 			{"peek_q", "select mbus4.peek_QUEUE(), mbus4.peek_QUEUE('nowhere')", 0, "", false},
@@ -53,6 +62,9 @@ func statements() []statement {
 	return append(out, []statement{
 		{"clear_queue", "select mbus4.clear_queue_other()", 0, "", false},
 		{"consume_dmq", "select * from mbus4.consume('dmq')", 0, "", false},
+		{"ack", "select mbus4.ack('2.1.1.1700000000000000'), mbus4.extend('2.1.1.1700000000000000')", 0, "", false},
+		{"ack, parameter", "select mbus4.ack($1::bigint || '.1.1.1700000000000000')", 0, "2", false},
+		{"redrive", "select mbus4.redrive(amt => 5)", 0, "", false},
 		{"take", "select (mbus4.take('nowhere')).iid, (mbus4.take('other.' || current_database() || '.17000000000000001')).iid", 0, "", false},
 		{"take the gate", "select (mbus4.take('gate')).iid", 3000, "", false}, // wakes a hundred
 		{"peek", "select (mbus4.peek('gate')).iid, mbus4.is_msg_exists('gate'), mbus4.is_msg_exists('nowhere')", 0, "", false},

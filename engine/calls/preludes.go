@@ -65,15 +65,20 @@ func (t *Texts) runOn(site Site, call PreludeCall) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d",
-		sqlfuncs.QuoteLiteral(call.text("qname")), runBatch))
+	queue := sqlfuncs.QuoteLiteral(call.text("qname"))
+	consume := t.statement(site, "consumen", "(mbus4_call.consumen).*", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, %d", queue, runBatch))
+	take := t.statement(site, "take_from_q_by_c", "(mbus4_call.take_from).* into mbus4_message", call.mark(), fmt.Sprintf("select 1::bigint, %s::text, 'default'::text, mbus4_message.iid", queue))
 	bury := t.statement(site, "post", "mbus4_call.post into mbus4_iid", call.mark(), t.fill("prelude/buried", map[string]string{"Hstore": site.HstoreSchema}))
 	return t.fill("prelude/run_on", map[string]string{
 		"Consume": consume,
 		"Text":    exec,
 		"Bury":    bury,
-		"Call":    strconv.Itoa(call.Number),
-		"Error":   call.ownError(),
+		"Retry": fmt.Sprintf("%s.%s('%s', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null)",
+			sqlfuncs.Schema, t.helperName(retry, site.HstoreSchema), call.mark()),
+		"Queue": fmt.Sprintf(`pg_catalog.lower(%s collate "C")`, queue),
+		"Take":  take,
+		"Call":  strconv.Itoa(call.Number),
+		"Error": call.ownError(),
 	}), nil
 }
 

@@ -19,6 +19,7 @@ type shape struct {
 	givesHeaders bool
 	givesDelay   bool
 	fixesQueue   bool
+	givesAmount  bool
 	eitherOrder  bool
 }
 
@@ -27,6 +28,7 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 		template: t.templateOf(f, use), result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
 		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"], fixesQueue: use.Fixed["qname"],
+		givesAmount: f.Serves == "lease" && use.Given["amt"],
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -76,8 +78,16 @@ func newScope(s shape) scope {
 		"Hstore":    zero + hstorePlace + zero,    // the schema of hstore
 		"Condition": zero + conditionPlace + zero, // of dyn_consume, where Conditional
 
-		"Subscribers": zero + helperPlace + subscribers + zero, // the function of sql/whole/subscribers.sql, with its schema
-		"PostGiven":   zero + helperPlace + postGiven + zero,   // that of sql/whole/post_given.sql
+		// The functions of the files in sql/whole, with their schema.
+		"Subscribers":   helperName(subscribers),
+		"PostGiven":     helperName(postGiven),
+		"Bury":          helperName(bury),
+		"Spent":         helperName(spent),
+		"Retry":         helperName(retry),
+		"Fail":          helperName(fail),
+		"Extend":        helperName(extend),
+		"Redrive":       helperName(redrive),
+		"AlterConsumer": helperName(alterConsumer),
 
 		"Result":       s.result, // the name of the column for the results
 		"Rows":         s.rows,
@@ -88,9 +98,13 @@ func newScope(s shape) scope {
 		"GivesHeaders": s.givesHeaders,
 		"GivesDelay":   s.givesDelay,
 		"EitherOrder":  s.eitherOrder,
-		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
+		"GivesAmount":  s.givesAmount, // of lease; else it is one message
+		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
+
+// helperName is the place of the name of a helper.
+func helperName(helper string) string { return zero + helperPlace + helper + zero }
 
 // With returns the scope for a template in sql/part: the call's values from newScope, plus given, a list of name, SQL, name,
 // SQL, … Values that were given to the part around it are not passed on.

@@ -96,7 +96,7 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 // Definitions lists the functions for all texts that serve calls.
 func (t *Texts) Definitions(hstoreSchema string) []Definition {
 	var out []Definition
-	for _, helper := range []string{subscribers, postGiven, await} { // first, for the others call them
+	for _, helper := range helpers { // first, for the others call them
 		out = append(out, t.helper(helper, t.helperName(helper, hstoreSchema), hstoreSchema))
 	}
 	seen := map[string]bool{}
@@ -171,14 +171,24 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	return d
 }
 
-// The functions that the texts of calls themselves use for what few calls need are kept with these, and named as they are. Each is a file in
-// sql/whole.
+// The functions that the texts of calls themselves use for what few calls need, or what is no faster in a client's statement, are kept with these, and
+// named as they are. Each is a file in sql/whole.
 
 const (
-	subscribers = "subscribers" // says who gets a message
-	postGiven   = "post_given"  // posts a message with headers or an iid
-	await       = "await"       // looks for a call that waits
+	subscribers   = "subscribers"    // says who gets a message
+	postGiven     = "post_given"     // posts a message with headers or an iid
+	bury          = "bury"           // posts a message to dmq
+	spent         = "spent"          // moves a message to dmq
+	retry         = "retry"          // puts a message back
+	fail          = "fail"           // gives the message of a lease up
+	extend        = "extend"         // makes a lease longer
+	redrive       = "redrive"        // puts messages of dmq back
+	alterConsumer = "alter_consumer" // sets a consumer's policy
+	await         = "await"          // looks for a call that waits
 )
+
+// helpers lists them, each behind those that it calls.
+var helpers = []string{subscribers, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await} //nolint:gochecknoglobals // constant
 
 // helperTypes are the parameters of the helpers; %s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
@@ -186,7 +196,14 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 		" headers %s.hstore, properties %s.hstore, data %s.hstore, after text[], forwards boolean",
 	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
 		" headers %s.hstore, properties %s.hstore, data %s.hstore, consumers bigint[], waits boolean",
-	await: "call text, queue text, consumer text, selector text, wait interval",
+	bury:          "call text, message mbus4.qt_model, consumer text, error text",
+	spent:         "call text, consumer_id bigint, available_at timestamptz, id bigint, error text",
+	retry:         "call text, target mbus4.retry_target, error text, delay interval, cname text",
+	fail:          "call text, lease text, error text",
+	extend:        "call text, lease text, duration interval",
+	redrive:       "call text, qname text, selector text, amt int",
+	alterConsumer: "call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval",
+	await:         "call text, queue text, consumer text, selector text, wait interval",
 }
 
 // IsHelper reports whether a function of that name, which begins with FunctionPrefix, is a helper.

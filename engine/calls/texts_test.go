@@ -83,7 +83,7 @@ func TestFragmentsWake(t *testing.T) {
 			woke++
 		}
 	}
-	if woke != 9 { // consume and its other names, consumen, dyn_consume, take and the families
+	if woke != 10 { // consume and its other names, consumen, dyn_consume, take, ack and the families
 		t.Errorf("%d functions wake what waits", woke)
 	}
 }

@@ -11,7 +11,7 @@ import (
 const sweepBatch = 1000 // rows per transaction
 
 // sweeper removes the messages nobody will get: expired ones, but not from dmq, and those of consumers that were dropped. It
-// also removes the rows that inserts into views leave behind. It works in small transactions and skips locked rows, which
+// also removes the rows that inserts into views leave behind. What somebody has a lease on stays until that ends. It works in small transactions and skips locked rows, which
 // are left to the next sweep; so any number of proxies may sweep at once.
 type sweeper struct {
 	Now func() time.Time // nil: the server's clock
@@ -41,6 +41,7 @@ with due as materialized (
 	where expires <= coalesce($1::timestamptz, now())
 	  and expires >= $2::text::timestamptz
 	  and consumer_id <> 1
+	  and not (available_at > coalesce($1::timestamptz, now()) and available_at < 'infinity' and mbus4.is_leased(available_at, delayed_until, headers))
 	order by expires
 	limit $3
 	for update skip locked

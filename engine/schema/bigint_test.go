@@ -79,7 +79,7 @@ func TestNoIDIsInt(t *testing.T) {
 	// What is not such an id: numbers of consumers and hints, processes of clients, limits of semaphores, columns of the contract.
 	for _, left := range strings.Fields(enginetest.One[string](t, conn, columns)) {
 		switch left {
-		case "schema_version.version", "schema_version.oldest", "selector.version", "selector.major", "selector_slot.slot", "queue.consumers_cnt", "consumer.hint", "message.received", "work_queue.process_id", "work_queue.attempts",
+		case "schema_version.version", "schema_version.oldest", "selector.version", "selector.major", "selector_slot.slot", "queue.consumers_cnt", "consumer.hint", "consumer.max_attempts", "message.received", "work_queue.process_id", "work_queue.attempts",
 			"semaphore.id", "semaphore.active", "semaphore.try_release", "semaphore_task.semaphore_id", "semaphore_change.semaphore_id":
 		default:
 			t.Errorf("%s is an int", left)

@@ -58,7 +58,7 @@ func NewMaker(server *admin.Server, database string, env selector.Env, parser *p
 // Use is what a call wants with a selector.
 type Use struct {
 	Role      string // the session's login role
-	Temporary bool   // the call is create_temporary_consumer, which takes less rights
+	Temporary bool   // the call is create_temporary_consumer or redrive, which take less rights
 	Text      string // the selector
 }
 

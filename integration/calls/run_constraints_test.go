@@ -55,7 +55,7 @@ func TestRunLeavesConstraintsDeferred(t *testing.T) {
 	harness.Want(t, conn, "1 2 3", doneNow)
 	harness.Want(t, conn, "f", "select exists (select from mbus4.consume('dmq'))")
 
-	harness.Ask(t, conn, "insert into late values (2); select mbus4.post('q', 'n=>2', iid => 'again'); select mbus4.post('q', 'n=>5', iid => 'other')")
+	harness.Ask(t, conn, "insert into late values (2); select mbus4.post('q', 'n=>5', iid => 'other'); select mbus4.post('q', 'n=>2', iid => 'again')")
 	harness.Ask(t, conn, "begin")
 	harness.Want(t, conn, "1", "select mbus4.run_on_q($1)", exec)
 	harness.Ask(t, conn, "insert into late values (5); delete from late where ctid = (select max(ctid) from late); commit") // still deferred

@@ -52,15 +52,15 @@ func TestRunError(t *testing.T) {
 	}
 }
 
-// A text that is no statement fails for every message.
+// A text that is no statement fails for every message, and stops at the first.
 func TestRunSyntaxError(t *testing.T) {
 	t.Parallel()
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		for _, exec := range []string{"insrt into nowhere", "select nosuch", "select ($1).nosuch", "select $2", "select 1/0", "commit", "select mbus4.nosuch()"} {
 			s.Want(t, "t", "select count(*) = 2 from (select mbus4.post('q', 'a=>1') from generate_series(1, 2)) x")
 			s.Want(t, "0", "select mbus4.run_on_q($1)", exec)
-			s.Want(t, "2|t", "select count(*), bool_and(headers->'dmq.error' <> '') from mbus4.consumen('dmq', amt => 9)")
-			s.Want(t, "f", "select mbus4.peek_q()")
+			s.Want(t, "1|t", "select count(*), bool_and(headers->'dmq.error' <> '') from mbus4.consumen('dmq', amt => 9)")
+			s.Want(t, "1", "select count(*) from mbus4.consumen('q', amt => 9)") // the other one stays
 		}
 	})
 }
@@ -74,6 +74,8 @@ func TestRunNull(t *testing.T) {
 		for _, iid := range []string{"m1", "m2"} {
 			s.Want(t, iid, "select mbus4.post('q', 'a=>1', iid => $1)", iid)
 		}
+		s.Want(t, "0", "select mbus4.run_on_q($1)", nil)
+		s.Want(t, "t|f", "select mbus4.peek_dmq('m1'), mbus4.peek_dmq('m2')")
 		s.Want(t, "0", "select mbus4.run_on_q($1)", nil)
 		s.Want(t, "m1|query string argument of EXECUTE is null\nm2|query string argument of EXECUTE is null",
 			"select iid, headers->'dmq.error' from mbus4.consumen('dmq', amt => 9) order by iid")
@@ -139,7 +141,7 @@ func TestRunInTransaction(t *testing.T) {
 		s.Want(t, "100|1|100", "select count(*), min(n), max(n) from done")
 		s.Want(t, "", "savepoint s")
 		s.Want(t, "0", "select mbus4.run_on_q($1)", "select 1 / 0")
-		s.Want(t, "30", "select count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'dmq'")
+		s.Want(t, "29|1", "select count(*) filter (where c.qname = 'q'), count(*) filter (where c.qname = 'dmq') from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id")
 		s.Want(t, "", "rollback to s")
 		s.Want(t, "30|0", "select mbus4.run_on_q($1), mbus4.run_q($1)", record)
 		s.Want(t, "130", "select count(distinct n) from done")
@@ -262,4 +264,19 @@ func TestRunConcurrently(t *testing.T) {
 	harness.Ask(t, one, "commit")
 	harness.Want(t, two, "0", "select mbus4.run_on_q($1)", record)
 	harness.Want(t, two, "150|150", "select count(*), count(distinct n) from done")
+}
+
+// Where the consumer has a policy for attempts, a message that fails comes again later, and goes to dmq after the last attempt.
+func TestRunRetries(t *testing.T) {
+	t.Parallel()
+	database := newRunDatabase(t, 3)
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, "select mbus4.alter_consumer('q', max_attempts => 2, backoff => '1 h', jitter => 0)")
+	const exec = "insert into done select (($1).data->'n')::int / (case when ($1).iid = 'm2' then 0 else 1 end)"
+	harness.Want(t, conn, "2", "select mbus4.run_on_q($1)", exec)
+	harness.Want(t, conn, "delayed|t|1|division by zero", `select w.state, w.until between now() + '59 min' and now() + '1 h', m.headers->'retry.attempt', m.headers->'retry.error'
+		from mbus4.why('m2') w, mbus4.peek('m2') m`)
+	harness.Ask(t, conn, "update mbus4.message set available_at = clock_timestamp()")
+	harness.Want(t, conn, "0", "select mbus4.run_on_q($1)", exec)
+	harness.Want(t, conn, "m2|2|division by zero|q", "select iid, headers->'retry.attempt', headers->'dmq.error', headers->'destination' from mbus4.consume('dmq')")
 }

@@ -69,6 +69,7 @@ func TestWaitForPost(t *testing.T) {
 		"dyn":                 {sql: `select data->'n' from mbus4.dyn_consume('q', $$(t.data->'n') <> '0'$$, wait => '20s')`},
 		"block":               {before: "begin", sql: `select data->'n' from mbus4.consume('q', wait => '20s')`},
 		"parameters in block": {before: "begin", sql: `select data->'n' from mbus4.consume($1, wait => $2)`, args: []any{"q", "20s"}},
+		"lease":               {sql: `select data->'n' from mbus4.lease('q', wait => '20s')`},
 		"insert":              {sql: `insert into kept select data->'n' from mbus4.consume('q', wait => '20s') returning v`},
 	} {
 		t.Run(name, func(t *testing.T) {

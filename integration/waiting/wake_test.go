@@ -90,6 +90,15 @@ func TestWaitWakes(t *testing.T) {
 			harness.Ask(t, other, `select mbus4.post('q', 'n=>1', headers => '`+strings.ReplaceAll(harness.WaitFor("a"), "'", "''")+`')`)
 			harness.Ask(t, other, `select mbus4.consume('first')`)
 		},
+		"lease that ends": func(t *testing.T, _, other *pgconn.PgConn) {
+			harness.Ask(t, other, "begin; select mbus4.post('q', 'n=>1'); select lease from mbus4.lease('q', lease => '1s'); commit")
+		},
+		"retry of a lease": func(t *testing.T, _, other *pgconn.PgConn) {
+			lease := harness.Ask(t, other, "with p as (select mbus4.post('q', 'n=>1')) select count(*) from p; select lease from mbus4.lease('q', lease => '1h')")
+			if lease != "1" {
+				harness.Ask(t, other, "select mbus4.retry($1::text, 'again', '0s')", lease[2:])
+			}
+		},
 		"process_queue": func(t *testing.T, _, other *pgconn.PgConn) {
 			harness.Ask(t, other, `select mbus4.add_message('{}')`)
 			harness.Ask(t, other, `call mbus4.process_queue(1, $$select mbus4.post('q', 'n=>1')$$)`)

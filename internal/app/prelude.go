@@ -79,7 +79,7 @@ func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.Statement
 				Hint:    "Set client_encoding to UTF8 to create it.",
 			})
 		}
-		use := selectors.Use{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer", Text: *text}
+		use := selectors.Use{Role: sc.User, Temporary: v.Serves == "create_temporary_consumer" || v.Serves == "redrive", Text: *text}
 		if err := m.db.EnsureSelector(ctx, use); err != nil {
 			return p.Refuse(v.Offset, *refusal(err))
 		}

@@ -115,6 +115,9 @@ func (st *statement) writeArg(o *splice.Output, c *call, p sqlfuncs.Param) {
 // writeValue writes the value of a parameter, cast to its type.
 func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 	cast := "::" + p.Type.SQL(st.env.HstoreSchema)
+	if cast == "::" {
+		cast = ""
+	}
 	if a, given := c.args[p.Name]; given {
 		before, after := "(", ")"
 		if c.mayProject() && p.Type == sqlfuncs.Text {

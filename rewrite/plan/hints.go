@@ -30,9 +30,7 @@ func hintFor(code, message string, c *callSite) string {
 			return "Give the number by which this process is known to the queue, for example pg_backend_pid()."
 		}
 	case "22023":
-		if strings.HasPrefix(message, "the number of consumers ") {
-			return "It is kept for others to read and limits nothing; 1 will do."
-		}
+		return hintBound(message)
 	case "23505":
 		return "A message is posted again under its iid only after it was consumed. Leave the iid out for a fresh one."
 	case "40001":
@@ -73,6 +71,28 @@ func hintFor(code, message string, c *callSite) string {
 	}
 	return ""
 }
+
+// hintBound returns the hint of 22023, where a value is not one that the parameter takes.
+func hintBound(message string) string {
+	switch {
+	case strings.HasPrefix(message, "the number of consumers "):
+		return "It is kept for others to read and limits nothing; 1 will do."
+	case strings.HasSuffix(message, " is not a lease"):
+		return "Give the column lease of what mbus4.lease returned, or what mbus4.extend returned."
+	case strings.HasPrefix(message, "a lease says itself "):
+		return "Leave cname out: it is for mbus4.retry of a message that was consumed."
+	case strings.HasPrefix(message, "a lease lasts "):
+		return "Give a span of time such as '5 min'; null is what mbus4.alter_consumer has set, or 30 seconds."
+	case strings.HasPrefix(message, "a delay is "):
+		return "Give a span of time such as '5 min'; null is the pause that the consumer's policy says."
+	case boundOfPolicy.MatchString(message):
+		return "What is not given stays as it is. Without a policy there are 10 attempts, pauses of 1 second that double up to 1 hour, jitter 0.1 and leases of 30 seconds."
+	}
+	return ""
+}
+
+// boundOfPolicy matches the messages of 22023 of alter_consumer.
+var boundOfPolicy = regexp.MustCompile(`^(max_attempts|backoff|max_backoff|jitter|lease) must `)
 
 // hintMissing returns the hint of 42704, by what is missing and whether the call would have used or removed it.
 func hintMissing(message string, c *callSite) string {

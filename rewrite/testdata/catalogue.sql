@@ -48,3 +48,22 @@ error 42883 at "mbus4.semaph": function mbus4.semaphore_enqueue(unknown, numeric
 select key from mbus4.semaphore_get_or_create('k')
 ----
 with mbus4_call1_args(n, "key") as (select 1::bigint, ('k')::pg_catalog.text), mbus4_call1 as (select * from served) select key from pg_catalog.unnest(array[(select "semaphore_get_or_create" as "semaphore_get_or_create" from mbus4_call1)::mbus4.semaphore]) as "semaphore_get_or_create"
+
+# a parameter of two types is cast to none, and a column that is called like the function is a column
+select mbus4.retry($1, 'x', '5 min'), mbus4.retry(message => $2::mbus4.qt_model, cname => 'c')
+----
+select native_retry(($1), ('x')::pg_catalog.text, ('5 min')::pg_catalog.interval, null::pg_catalog.text) as "retry", native_retry(($2::mbus4.qt_model), null::pg_catalog.text, null::pg_catalog.interval, ('c')::pg_catalog.text) as "retry"
+
+select iid, lease from mbus4.lease('q', lease => '5 min')
+----
+with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, '1'::integer, ('5 min')::pg_catalog.interval), mbus4_call1 as (select * from served) select iid, lease from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease"
+
+select lease.* from mbus4.lease('q') as lease where lease is not null
+----
+with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, '1'::integer, null::pg_catalog.interval), mbus4_call1 as (select * from served) select lease.* from pg_catalog.unnest(array(select "lease" from mbus4_call1)) as lease where lease is not null
+
+select mbus4.lease('q', lease => 30)
+----
+error 42883 at "mbus4.lease(": function mbus4.lease(unknown, lease => integer) does not exist
+  detail: Parameter lease is of type interval.
+  hint: The function is mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null) returns setof mbus4.leased_message.

@@ -70,8 +70,8 @@ func OnlyTarget(sel *pg_query.SelectStmt) *pg_query.Node {
 }
 
 // ReadsColumnsOf reports whether a SELECT has nothing but a target list and one function in FROM, and the targets are columns of it: not
-// the row as a whole, which a subquery gives another type.
-func ReadsColumnsOf(sel *pg_query.SelectStmt) bool {
+// the row as a whole, which a subquery gives another type. isColumn says which names are columns of it also where they are the row's own.
+func ReadsColumnsOf(sel *pg_query.SelectStmt, isColumn func(name string) bool) bool {
 	if len(sel.FromClause) != 1 || ClauseOf(sel) != "" || sel.IntoClause != nil {
 		return false
 	}
@@ -85,7 +85,7 @@ func ReadsColumnsOf(sel *pg_query.SelectStmt) bool {
 		if len(fields) == 2 && NameOf(fields[0]) == name {
 			fields = fields[1:]
 		}
-		if len(fields) != 1 || fields[0].GetAStar() == nil && (NameOf(fields[0]) == name || NameOf(fields[0]) == "") {
+		if len(fields) != 1 || fields[0].GetAStar() == nil && (NameOf(fields[0]) == name && !isColumn(name) || NameOf(fields[0]) == "") {
 			return false
 		}
 	}

@@ -5,7 +5,7 @@
     where m.ctid = any(array(
         select x.ctid
         from mbus4.message x
-        where x.expires <= (select pg_catalog.clock_timestamp()) and x.consumer_id <> 1
+        where x.expires <= (select pg_catalog.clock_timestamp()) and x.consumer_id <> 1 and {{template "unleased" .With "Row" "x"}}
           and x.consumer_id in (select c.id from mbus4.consumer c join {{.Call}}_args a on c.qname = pg_catalog.lower(a.qname collate "C") where c.qname <> 'dmq')
         for update skip locked))
 ),

@@ -2,10 +2,10 @@
 
 grant usage on schema mbus4 to mbus4_user;
 grant select on mbus4.queue, mbus4.consumer, mbus4.selector, mbus4.selector_errors to mbus4_user;
-grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.circles(), mbus4.consumer_counts(), mbus4.reasons(text) to mbus4_user;
+grant execute on function mbus4.count_selector_error(bigint, bigint), mbus4.selector_error_counts(), mbus4.circles(), mbus4.consumer_counts(), mbus4.counts_of_consumers(), mbus4.reasons(text) to mbus4_user;
 -- The UPDATE of a column is what "for update" asks for; what is updated is when a message that waited
--- for others may be delivered.
-grant select, insert, delete, update (available_at) on mbus4.message to mbus4_user;
+-- for others, or is leased, may be delivered, and of a leased one what its attempts leave in it.
+grant select, insert, delete, update (available_at, iid, delayed_until, headers) on mbus4.message to mbus4_user;
 grant select, insert on mbus4.waiting to mbus4_user;
 grant select on mbus4.waiting_in_circle, mbus4.trigger, mbus4.dmq, mbus4.consumers, mbus4.queues to mbus4_user;
 grant usage, select on sequence mbus4.message_id, mbus4.post_id to mbus4_user;

@@ -387,6 +387,11 @@ mbus4_call1_removed as (
             from mbus4.message x
             where x.expires <= (select pg_catalog.clock_timestamp())
                 and x.consumer_id <> 1
+                and not (
+                    x.available_at > pg_catalog.clock_timestamp()
+                        and x.available_at < 'infinity'
+                        and mbus4.is_leased(x.available_at, x.delayed_until, x.headers)
+                )
                 and x.consumer_id in (
                     select c.id
                     from mbus4.consumer c

@@ -1,0 +1,2 @@
+-- See whole/extend.sql.
+{{.Extend}}('{{.Mark}}', {{.Arg "lease"}}, {{.Arg "duration"}})

@@ -1,0 +1,2 @@
+-- See whole/fail.sql.
+{{.Fail}}('{{.Mark}}', {{.Arg "lease"}}, {{.Arg "error"}})

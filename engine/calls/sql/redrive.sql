@@ -1,0 +1,2 @@
+-- See whole/redrive.sql.
+{{.Redrive}}('{{.Mark}}', {{.Arg "qname"}}, {{.Arg "selector"}}, {{.Arg "amt"}})
