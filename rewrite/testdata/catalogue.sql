@@ -66,4 +66,4 @@ select mbus4.lease('q', lease => 30)
 ----
 error 42883 at "mbus4.lease(": function mbus4.lease(unknown, lease => integer) does not exist
   detail: Parameter lease is of type interval.
-  hint: The function is mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null) returns setof mbus4.leased_message.
+  hint: The function is mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null, wait interval default null) returns setof mbus4.leased_message.

@@ -140,12 +140,12 @@ with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('a')::pg_catal
 # a call that waits: the wait is no part of the SQL that serves it, but the server finds its parameter
 select * from mbus4.consume('q', wait => $1)
 ----
-with mbus4_call1_args(n, "qname", "cname", "wait") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, ($1)::interval), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
+with mbus4_call1_args(n, "qname", "cname", "wait") as (select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, ($1)::pg_catalog.interval), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
 
 select * from mbus4.consumen_q_by_c(5, wait => '30s'::interval)
 ----
-with mbus4_call1_args(n, "qname", "cname", "amt", "wait") as (select 1::bigint, ('q')::pg_catalog.text, ('c')::pg_catalog.text, (5)::integer, ('30s'::interval)::interval), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen_q_by_c"
+with mbus4_call1_args(n, "qname", "cname", "amt", "wait") as (select 1::bigint, ('q')::pg_catalog.text, ('c')::pg_catalog.text, (5)::integer, ('30s'::interval)::pg_catalog.interval), mbus4_call1 as (select * from served) select * from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen_q_by_c"
 
 select mbus4.consume('q', wait => null) from t
 ----
-with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (select null from t) as s(h1)), mbus4_call1_args(n, "qname", "cname", "wait") as (select mbus4_rows1.n, ('q')::pg_catalog.text, 'default'::pg_catalog.text, (null)::interval from mbus4_rows1), mbus4_call1 as (select * from served_rows) select mbus4_call1."consume" as "consume" from mbus4_call1 order by mbus4_call1.n, mbus4_call1.o
+with mbus4_rows1 as (select pg_catalog.row_number() over () as n, s.* from (select null from t) as s(h1)), mbus4_call1_args(n, "qname", "cname", "wait") as (select mbus4_rows1.n, ('q')::pg_catalog.text, 'default'::pg_catalog.text, (null)::pg_catalog.interval from mbus4_rows1), mbus4_call1 as (select * from served_rows) select mbus4_call1."consume" as "consume" from mbus4_call1 order by mbus4_call1.n, mbus4_call1.o

@@ -7,7 +7,7 @@ select iid from mbus4.consume('q', wait => '30s')
 -- What it finds it locks, and in the same transaction
 -- the server gets:
 with mbus4_call1_args(n, "qname", "cname", "wait") as (
-    select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, ('30s')::interval
+    select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, ('30s')::pg_catalog.interval
 ),
 mbus4_call1_taken as (
     delete from mbus4.message m
