@@ -4,6 +4,9 @@ var (
 	pQueue    = Param{Name: "qname", Type: Text}
 	pConsumer = Param{Name: "cname", Type: Text}
 	pDefault  = Param{Name: "cname", Type: Text, Optional: true, Default: "default"}
+	// pAnyConsumer stands for all of a queue's consumers where it is null.
+	pAnyConsumer = Param{Name: "cname", Type: Text, Optional: true}
+
 	pMessage  = Param{Name: "msgid", Alias: "msgiid", Type: Text}
 	pSelector = Param{Name: "selector", Type: Text, Optional: true}
 
@@ -39,6 +42,10 @@ var functions = []*Func{
 			{Name: "selector", Alias: "p_selector", Type: Text, Optional: true},
 			{Name: "noindex", Type: Boolean, Optional: true, Default: "false"},
 		},
+	},
+	{
+		Name: "purge_queue", Result: BigInt, Effect: Writes,
+		Params: []Param{pQueue, pAnyConsumer},
 	},
 	{Name: "drop_consumer", Params: []Param{pQueue, pConsumer}, Result: Void, Effect: Writes, EitherOrder: true},
 	{Name: "post", Params: postParams, Result: Text, Effect: Writes},

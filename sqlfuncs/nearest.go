@@ -61,9 +61,8 @@ var habits = []struct{ names, hint string }{
 		"Perhaps you mean mbus4.create_trigger(src, dst, selector).",
 	},
 	{
-		"purge purge_queue queue_purge clear clear_queue empty empty_queue truncate truncate_queue",
-		"mbus4.clear_queue_<q>() removes the expired messages of queue <q>. To remove all of them, drop the queue and " +
-			"create it again.",
+		"purge queue_purge clear clear_queue empty empty_queue truncate truncate_queue",
+		"Perhaps you mean mbus4.purge_queue(qname); mbus4.clear_queue_<q>() removes the expired messages of queue <q> only.",
 	},
 	{
 		"list list_queues queues queue show_queues get_queues get_queue_info",

@@ -77,6 +77,7 @@ func newScope(s shape) scope {
 		"Condition": zero + conditionPlace + zero, // of dyn_consume, where Conditional
 
 		"Subscribers": zero + helperPlace + subscribers + zero, // the function of sql/whole/subscribers.sql, with its schema
+		"Purge":       zero + helperPlace + purge + zero,       // that of sql/whole/purge.sql
 		"PostGiven":   zero + helperPlace + postGiven + zero,   // that of sql/whole/post_given.sql
 
 		"Result":       s.result, // the name of the column for the results

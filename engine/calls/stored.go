@@ -3,7 +3,6 @@ package calls
 import (
 	"crypto/md5"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,7 +96,7 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 // Definitions lists the functions for all texts that serve calls.
 func (t *Texts) Definitions(hstoreSchema string) []Definition {
 	var out []Definition
-	for _, helper := range []string{subscribers, postGiven} { // first, for the others call them
+	for _, helper := range []string{subscribers, postGiven, purge} { // first, for the others call them
 		out = append(out, t.helper(helper, t.helperName(helper, hstoreSchema), hstoreSchema))
 	}
 	seen := map[string]bool{}
@@ -178,6 +177,7 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 const (
 	subscribers = "subscribers" // says who gets a message
 	postGiven   = "post_given"  // posts a message with headers or an iid
+	purge       = "purge"       // removes what is stored for consumers
 )
 
 // helperTypes are the parameters of the helpers; %[1]s is the schema of hstore.
@@ -186,6 +186,7 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, after text[], forwards boolean",
 	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
 		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, consumers bigint[], waits boolean",
+	purge: "call text, qname text, cname text",
 }
 
 // IsHelper reports whether a function of that name, which begins with FunctionPrefix, is a helper.
@@ -203,7 +204,7 @@ func (t *Texts) helperName(helper, hstoreSchema string) string {
 
 // helper is a helper's definition.
 func (t *Texts) helper(helper, name, hstoreSchema string) Definition {
-	d := Definition{Inline: true, Name: name, Signature: sqlfuncs.Schema + "." + name + "(" + fmt.Sprintf(helperTypes[helper], hstoreSchema) + ")"}
+	d := Definition{Inline: true, Name: name, Signature: sqlfuncs.Schema + "." + name + "(" + strings.ReplaceAll(helperTypes[helper], "%[1]s", hstoreSchema) + ")"}
 	values := newScope(shape{})
 	values["Signature"] = d.Signature
 	text := t.fill("whole/"+helper, values)

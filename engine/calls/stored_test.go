@@ -72,6 +72,10 @@ var evaluations = []evaluated{
 	{"peek_queue", "'nowhere', null", ""},
 	{"clear_queue", "'q'", fill},
 	{"clear_queue", "'nowhere'", ""},
+	{"purge_queue", "'q', null", fill},
+	{"purge_queue", "'q', 'default'", fill},
+	{"purge_queue", "'q', 'nobody'", fill},
+	{"purge_queue", "'nowhere', null", ""},
 	{"add_message", "'{\"n\": 1}'", "select 1"},
 	{"get_next_message", "17", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
 	{"get_next_message", "null", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
@@ -170,6 +174,7 @@ func TestFunctions(t *testing.T) {
 		}
 		delete(missing, "at_subscribers") // the functions of posts call these
 		delete(missing, "at_post_given")
+		delete(missing, "at_purge") // that of purge_queue calls it
 		for name := range missing {
 			t.Errorf("%s was not tried", name)
 		}

@@ -34,6 +34,7 @@ func TestShapes(t *testing.T) {
 		{"select mbus4.generate_new_msgiid('q')", "generate_new_msgiid text"},
 		{"select mbus4.readme()", "readme text"},
 		{"select mbus4.estimated_messages('q')", "estimated_messages bigint"},
+		{"select mbus4.purge_queue('q')", "purge_queue bigint"},
 		{"select mbus4.regenerate_functions()", "regenerate_functions void"},
 		{"select mbus4.create_temporary_queue()", "create_temporary_queue text"},
 		{"select mbus4.dyn_consume('q')", "dyn_consume mbus4.qt_model"},
