@@ -47,6 +47,8 @@ var functions = []*Func{
 		Name: "purge_queue", Result: BigInt, Effect: Writes,
 		Params: []Param{pQueue, pAnyConsumer},
 	},
+	{Name: "pause_queue", Params: []Param{pQueue, pAnyConsumer}, Result: Void, Effect: Writes},
+	{Name: "resume_queue", Params: []Param{pQueue, pAnyConsumer}, Result: Void, Effect: Writes},
 	{Name: "drop_consumer", Params: []Param{pQueue, pConsumer}, Result: Void, Effect: Writes, EitherOrder: true},
 	{Name: "post", Params: postParams, Result: Text, Effect: Writes},
 	{

@@ -39,6 +39,8 @@ func (t *Texts) templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 		if use.Given["iid"] || use.Given["headers"] {
 			return "post_full"
 		}
+	case "resume_queue":
+		return "pause_queue"
 	case "consume", "consumen", "dyn_consume":
 		name = "consume"
 		if use.Given["selector"] && use.Condition == "" {
@@ -80,6 +82,8 @@ func newScope(s shape) scope {
 		"Purge":       zero + helperPlace + purge + zero,       // that of sql/whole/purge.sql
 		"PostGiven":   zero + helperPlace + postGiven + zero,   // that of sql/whole/post_given.sql
 
+		"Receiver": receiver, // of a consumer c, who consumes
+
 		"Result":       s.result, // the name of the column for the results
 		"Rows":         s.rows,
 		"Ordered":      s.ordered,
@@ -92,6 +96,10 @@ func newScope(s shape) scope {
 		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
+
+// receiver is the id under which the consumer c looks for its messages: nobody has messages under that of a paused one. It is null where there is no
+// consumer.
+const receiver = "(case when c.paused is null then c.id else -c.id end)"
 
 // With returns the scope for a template in sql/part: the call's values from newScope, plus given, a list of name, SQL, name,
 // SQL, … Values that were given to the part around it are not passed on.

@@ -73,6 +73,15 @@ var evaluations = []evaluated{
 	{"clear_queue", "'q'", fill},
 	{"clear_queue", "'nowhere'", ""},
 	{"purge_queue", "'q', null", fill},
+	{"pause_queue", "'q', null", ""},
+	{"pause_queue", "'q', 'default'", ""},
+	{"pause_queue", "'q', 'nobody'", ""},
+	{"pause_queue", "'nowhere', null", ""},
+	{"resume_queue", "'q', null", "update mbus4.consumer set paused = now(); update mbus4.queue set paused = now()"},
+	{"resume_queue", "'q', 'default'", "update mbus4.consumer set paused = now()"},
+	{"resume_queue", "'nowhere', null", ""},
+	{"consume", "'q', 'default'", fill + "; update mbus4.consumer set paused = now()"},
+	{"dyn_consume", "'q', '(t.data->''n'') = ''2''', 'default'", fill + "; update mbus4.consumer set paused = now()"},
 	{"purge_queue", "'q', 'default'", fill},
 	{"purge_queue", "'q', 'nobody'", fill},
 	{"purge_queue", "'nowhere', null", ""},
@@ -100,8 +109,8 @@ const semaphoreRow = `with s as (insert into mbus4.semaphore (id, key) values (7
 
 // state is all that the calls change, but for what is another value each time.
 const state = `select concat_ws(' / ',
-	(select string_agg(format('%s %s %s', q.qname, q.kind, q.consumers_cnt), ',' order by q.qname) from mbus4.queue q),
-	(select string_agg(format('%s %s %s %s', c.qname, c.name, c.target, c.selector_id), ',' order by c.qname, c.name) from mbus4.consumer c),
+	(select string_agg(format('%s %s %s %s', q.qname, q.kind, q.consumers_cnt, q.paused is not null), ',' order by q.qname) from mbus4.queue q),
+	(select string_agg(format('%s %s %s %s %s', c.qname, c.name, c.target, c.selector_id, c.paused is not null), ',' order by c.qname, c.name) from mbus4.consumer c),
 	(select string_agg(format('%s %s %s %s', c.qname, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
 	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
 	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),

@@ -42,6 +42,7 @@ func TestShapes(t *testing.T) {
 		{"select mbus4.clear_queue_q(), mbus4.clear_tempq(), mbus4.run_on_q('select 1')", "clear_queue_q void, clear_tempq void, run_on_q integer"},
 		{"select mbus4.create_queue('q', 2)", "create_queue void"},
 		{"select mbus4.create_consumer('q', 'c')", "create_consumer void"},
+		{"select mbus4.pause_queue('q'), mbus4.resume_queue('q')", "pause_queue void, resume_queue void"},
 		{"select mbus4.drop_consumer('q', 'c')", "drop_consumer void"},
 		{"select mbus4.drop_queue('q')", "drop_queue void"},
 		{"select * from mbus4.consume('q')", messageColumns},

@@ -47,6 +47,7 @@ func TestFunctionRights(t *testing.T) {
 		"select mbus4.drop_consumer('q', 'leaving')",
 		"select mbus4.create_trigger('r', 'gone', 't.iid = ''y''')",
 		"select mbus4.drop_trigger('q', 'r')",
+		"select mbus4.pause_queue('q'), mbus4.resume_queue('q', 'c')",
 	}
 	for role, may := range map[string][2]bool{nobody: {false, false}, user: {true, false}, maker: {true, true}} {
 		conn := harness.ConnectAs(t, harness.Proxied(), database, role)

@@ -37,7 +37,7 @@ begin
                     from (
                         select coalesce(
                             (
-                                select c.id << 12 | coalesce(c.hint, c.id % 128)
+                                select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -318,7 +318,7 @@ begin
                     from (
                         select coalesce(
                             (
-                                select c.id << 12 | coalesce(c.hint, c.id % 128)
+                                select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -587,7 +587,7 @@ begin
                         from (
                             select coalesce(
                                 (
-                                    select c.id << 12 | coalesce(c.hint, c.id % 128)
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -817,7 +817,7 @@ begin
                         from (
                             select coalesce(
                                 (
-                                    select c.id << 12 | coalesce(c.hint, c.id % 128)
+                                    select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                                     from mbus4.consumer c
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -1056,7 +1056,7 @@ begin
                     from (
                         select coalesce(
                             (
-                                select c.id << 12 | coalesce(c.hint, c.id % 128)
+                                select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
@@ -1347,7 +1347,7 @@ begin
                     from (
                         select coalesce(
                             (
-                                select c.id << 12 | coalesce(c.hint, c.id % 128)
+                                select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                                 from mbus4.consumer c
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
