@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -163,7 +164,7 @@ func outcome(t *testing.T, sql string, p *plan.Plan) string {
 func describe(p *plan.Plan) string {
 	var b strings.Builder
 	for _, v := range p.Selectors() {
-		fmt.Fprintf(&b, "\nselector %s at %d", show(v), v.Offset)
+		fmt.Fprintf(&b, "\n%s %s at %d", cmp.Or(v.Checked, "selector"), show(v), v.Offset)
 	}
 	for _, s := range p.Preludes() {
 		fmt.Fprintf(&b, "\nstep %d: %s", s.Call, s.Name)

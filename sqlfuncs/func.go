@@ -55,6 +55,8 @@ type Func struct {
 	// Selector is the name of the parameter that holds a selector, which must be checked before the
 	// call runs; or "".
 	Selector string
+	// Checked are the names of further parameters whose values must be checked before the call runs.
+	Checked []string
 	// Signals says that the engine is told when a transaction that called the function has ended.
 	Signals bool
 	// Condition is the name of the parameter that holds an SQL expression over t, a message, which

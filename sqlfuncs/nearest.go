@@ -22,7 +22,7 @@ func Unknown(name string) string {
 var habits = []struct{ names, hint string }{
 	{
 		"send publish enqueue push put add produce emit write insert_event basic_publish send_batch publish_many insert " +
-			"insert_many schedule",
+			"insert_many",
 		"Perhaps you mean mbus4.post(qname, data).",
 	},
 	{
@@ -104,6 +104,14 @@ var habits = []struct{ names, hint string }{
 	{
 		"semaphore_create create_semaphore semaphore semaphore_get",
 		"Perhaps you mean mbus4.semaphore_get_or_create(key).",
+	},
+	{
+		"cron cron_schedule create_schedule add_schedule schedule_job add_cron",
+		"Perhaps you mean mbus4.schedule(name, cron, qname, data).",
+	},
+	{
+		"cron_unschedule drop_schedule delete_schedule remove_schedule",
+		"Perhaps you mean mbus4.unschedule(name).",
 	},
 	{
 		"help version usage functions",

@@ -72,6 +72,13 @@ var evaluations = []evaluated{
 	{"peek_queue", "'nowhere', null", ""},
 	{"clear_queue", "'q'", fill},
 	{"clear_queue", "'nowhere'", ""},
+	{"schedule", "'s', '@hourly', 'q', 'a=>1', 'h=>1', 'p=>1', 'Asia/Tokyo'", ""},
+	{"schedule", "'s', '@hourly', 'q', null, null, null, null", "insert into mbus4.schedule (name, cron, timezone, qname) values ('s', '@daily', 'UTC', 'r')"},
+	{"schedule", "'', '@hourly', 'q', null, null, null, null", ""},
+	{"schedule", "'s', null, 'q', null, null, null, null", ""},
+	{"schedule", "'s', '@hourly', 'nowhere', null, null, null, null", ""},
+	{"unschedule", "'s'", "insert into mbus4.schedule (name, cron, timezone, qname) values ('s', '@daily', 'UTC', 'r')"},
+	{"unschedule", "'s'", ""},
 	{"purge_queue", "'q', null", fill},
 	{"pause_queue", "'q', null", ""},
 	{"pause_queue", "'q', 'default'", ""},
@@ -115,6 +122,7 @@ const state = `select concat_ws(' / ',
 	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
 	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),
 	(select string_agg(s::text, ',' order by s.id) from mbus4.semaphore s),
+	(select string_agg(concat_ws(' ', s.name, s.cron, s.timezone, s.qname, s.data, s.headers, s.properties), ',' order by s.name) from mbus4.schedule s),
 	(select string_agg(format('%s %s %s %s', t.semaphore_id, t.task_id, t.priority, t.status), ',' order by t.task_id) from mbus4.semaphore_task t))`
 
 // Every function of the catalogue has one in the database that gives the same result, error, notice and

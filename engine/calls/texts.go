@@ -3,6 +3,7 @@ package calls
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -88,6 +89,23 @@ func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 	}
 	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, hstoreSchema), f.Params, columns, strings.Join(args, ", "))
 }
+
+// ScheduledPost returns a statement of the engine's own that posts what the schedule named $1 is for, with its tick $2 in the headers, and gives the
+// iid.
+func (t *Texts) ScheduledPost(site Site) string {
+	return t.statement(site, "post", "mbus4_call.post", storedMark, t.fill("whole/scheduled", map[string]string{"Hstore": site.HstoreSchema}))
+}
+
+// OwnError tells what an error of the server's is where a statement of the engine's own raised it: its SQLSTATE and message.
+func OwnError(message string) (code, text string, ok bool) {
+	m := ownMarker.FindStringSubmatch(message)
+	if m == nil {
+		return "", "", false
+	}
+	return m[1], m[2], true
+}
+
+var ownMarker = regexp.MustCompile(`"mbus4-error ` + storedMark + ` ([0-9A-Z]{5}) (.*)"$`)
 
 // Posting returns the WITH queries of a statement of the engine's own that posts, with one call for each row of
 // mbus4_call_args, and the columns of that WITH query, which is the statement's own to write before them.

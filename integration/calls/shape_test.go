@@ -43,6 +43,7 @@ func TestShapes(t *testing.T) {
 		{"select mbus4.create_queue('q', 2)", "create_queue void"},
 		{"select mbus4.create_consumer('q', 'c')", "create_consumer void"},
 		{"select mbus4.pause_queue('q'), mbus4.resume_queue('q')", "pause_queue void, resume_queue void"},
+		{"select mbus4.schedule('s', '@daily', 'q'), mbus4.unschedule('s')", "schedule void, unschedule boolean"},
 		{"select mbus4.drop_consumer('q', 'c')", "drop_consumer void"},
 		{"select mbus4.drop_queue('q')", "drop_queue void"},
 		{"select * from mbus4.consume('q')", messageColumns},

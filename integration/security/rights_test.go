@@ -30,6 +30,7 @@ func TestFunctionRights(t *testing.T) {
 		"select mbus4.get_iid('q')",
 		"select mbus4.estimated_messages('q')",
 		"select mbus4.clear_queue_q()",
+		"select mbus4.schedule('s', '@daily', 'q', 'a=>1'), mbus4.unschedule('s'), (select count(*) from mbus4.schedules)",
 		"select mbus4.purge_queue('q'), mbus4.purge_queue('q', 'c')",
 		"select mbus4.create_temporary_queue()",
 		"select mbus4.create_temporary_consumer('q')",

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,7 +47,7 @@ func (st *statement) condition(c *call) string {
 func (st *statement) readValues(c *call) *plan.Refusal {
 	f := c.match.Func
 	for i, p := range f.Params {
-		if !f.Prelude && f.Selector != p.Name {
+		if !f.Prelude && f.Selector != p.Name && !slices.Contains(f.Checked, p.Name) {
 			continue
 		}
 		g := plan.Given{Value: plan.Value{Offset: c.Start, Text: p.Default, Null: p.Default == ""}}
@@ -235,6 +236,12 @@ func (st *statement) keepValues(stmt int) {
 		if g, ok := c.values[f.Selector]; ok && !g.Null {
 			g.Serves = f.Serves
 			st.plan.AddSelector(g)
+		}
+		for _, param := range f.Checked {
+			if g := c.values[param]; !g.Null {
+				g.Serves, g.Checked = f.Serves, param
+				st.plan.AddSelector(g)
+			}
 		}
 		if !f.Prelude {
 			continue

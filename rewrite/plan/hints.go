@@ -29,9 +29,15 @@ func hintFor(code, message string, c *callSite) string {
 		if strings.HasPrefix(message, "the process ") {
 			return "Give the number by which this process is known to the queue, for example pg_backend_pid()."
 		}
+		if strings.HasPrefix(message, "the cron text ") {
+			return "Say when to post, for example '30 6 * * 1-5' or @daily."
+		}
 	case "22023":
 		if strings.HasPrefix(message, "the number of consumers ") {
 			return "It is kept for others to read and limits nothing; 1 will do."
+		}
+		if strings.HasPrefix(message, "the name of a schedule ") {
+			return "The name stands for the schedule: mbus4.unschedule(name) ends it."
 		}
 	case "23505":
 		return "A message is posted again under its iid only after it was consumed. Leave the iid out for a fresh one."
