@@ -24,6 +24,8 @@ var (
 		{Name: "delayed_until", Type: Timestamp, Optional: true},
 		{Name: "expires", Type: Timestamp, Optional: true},
 		{Name: "iid", Alias: "msgiid", Type: Text, Optional: true},
+		{Name: "unique_key", Type: Text, Optional: true, Rare: true},
+		{Name: "unique_for", Type: Interval, Optional: true, Rare: true},
 	}
 )
 

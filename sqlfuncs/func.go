@@ -1,6 +1,9 @@
 package sqlfuncs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Effect says what a call does to the database, and with it where it can be served.
 type Effect uint8
@@ -27,6 +30,8 @@ type Param struct {
 	Type     Type
 	Optional bool
 	Default  string // the value when omitted, as text; "" with Optional means null
+	// Rare says that the arguments that SQL is given hold the parameter only where a call gives it.
+	Rare bool
 	// Computed says, of a parameter of a function with a Prelude, that its prelude statement can evaluate the argument.
 	Computed bool
 }
@@ -72,6 +77,11 @@ type Func struct {
 	Prelude bool
 	// Procedure says that it is called with CALL. Its Prelude may end the transaction.
 	Procedure bool
+}
+
+// Arguments returns the parameters that the SQL of calls is given: without those that are Rare and not given.
+func (f *Func) Arguments(given map[string]bool) []Param {
+	return slices.DeleteFunc(slices.Clone(f.Params), func(p Param) bool { return p.Rare && !given[p.Name] })
 }
 
 // Visible returns the parameters that a caller may write.

@@ -14,6 +14,7 @@ const (
 	Hstore
 	JSONB
 	Double
+	Interval
 	Message     // the composite type mbus4.qt_model
 	WorkMessage // the composite type mbus4.work_message
 	Semaphore   // the row type of the table mbus4.semaphore
@@ -41,6 +42,8 @@ func (t Type) String() string {
 		return "jsonb"
 	case Double:
 		return "double precision"
+	case Interval:
+		return "interval"
 	case Semaphore:
 		return "mbus4.semaphore"
 	case Reason:

@@ -18,6 +18,8 @@ type shape struct {
 	givesIID     bool
 	givesHeaders bool
 	givesDelay   bool
+	givesKey     bool
+	givesWindow  bool
 	fixesQueue   bool
 	eitherOrder  bool
 }
@@ -26,7 +28,7 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 	return shape{
 		template: t.templateOf(f, use), result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
-		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"], fixesQueue: use.Fixed["qname"],
+		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"], givesKey: use.Given["unique_key"], givesWindow: use.Given["unique_for"], fixesQueue: use.Fixed["qname"],
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -36,6 +38,9 @@ func (t *Texts) templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 	name := f.Serves
 	switch name {
 	case "post":
+		if use.Given["unique_key"] || use.Given["unique_for"] {
+			return "post_unique"
+		}
 		if use.Given["iid"] || use.Given["headers"] {
 			return "post_full"
 		}
@@ -80,6 +85,8 @@ func newScope(s shape) scope {
 
 		"Subscribers": zero + helperPlace + subscribers + zero, // the function of sql/whole/subscribers.sql, with its schema
 		"Purge":       zero + helperPlace + purge + zero,       // that of sql/whole/purge.sql
+		"PostUnique":  zero + helperPlace + postUnique + zero,  // that of sql/whole/post_once.sql
+		"PostFull":    zero + helperPlace + postFull + zero,    // the function that serves posts with headers or an iid in place
 		"PostGiven":   zero + helperPlace + postGiven + zero,   // that of sql/whole/post_given.sql
 
 		"Receiver": receiver, // of a consumer c, who consumes
@@ -92,6 +99,8 @@ func newScope(s shape) scope {
 		"GivesIID":     s.givesIID,
 		"GivesHeaders": s.givesHeaders,
 		"GivesDelay":   s.givesDelay,
+		"GivesKey":     s.givesKey,
+		"GivesWindow":  s.givesWindow,
 		"EitherOrder":  s.eitherOrder,
 		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}

@@ -34,11 +34,14 @@ type variant struct {
 // times longer.
 var plainPost = []string{"headers", "iid"}
 
+// uniquePost are those of what is posted once.
+var uniquePost = []string{"unique_key", "unique_for"}
+
 // variants lists the functions for f, the plainest first.
 func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	switch {
 	case f.Serves == "post":
-		return []variant{{without: plainPost}, {suffix: "_full"}}
+		return []variant{{without: append(plainPost, uniquePost...)}, {suffix: "_full", without: uniquePost}, {suffix: "_unique"}}
 	case f.EitherOrder:
 		return []variant{{}, {suffix: "_either", either: true}}
 	case t.wakes(f):
@@ -96,7 +99,7 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 // Definitions lists the functions for all texts that serve calls.
 func (t *Texts) Definitions(hstoreSchema string) []Definition {
 	var out []Definition
-	for _, helper := range []string{subscribers, postGiven, purge} { // first, for the others call them
+	for _, helper := range []string{subscribers, postGiven, purge, postUnique} { // first, for the others call them
 		out = append(out, t.helper(helper, t.helperName(helper, hstoreSchema), hstoreSchema))
 	}
 	seen := map[string]bool{}
@@ -177,8 +180,12 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 const (
 	subscribers = "subscribers" // says who gets a message
 	postGiven   = "post_given"  // posts a message with headers or an iid
+	postUnique  = "post_once"   // posts a message unless one was posted with its key
 	purge       = "purge"       // removes what is stored for consumers
 )
+
+// postFull stands for the function that serves posts in place.
+const postFull = "post_full"
 
 // helperTypes are the parameters of the helpers; %[1]s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
@@ -187,6 +194,8 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	postGiven: "call text, queue text, id bigint, added timestamptz, iid text, delayed_until timestamptz, expires timestamptz," +
 		" headers %[1]s.hstore, properties %[1]s.hstore, data %[1]s.hstore, consumers bigint[], waits boolean",
 	purge: "call text, qname text, cname text",
+	postUnique: "call text, qname text, data %[1]s.hstore, headers %[1]s.hstore, properties %[1]s.hstore, delayed_until timestamp, expires timestamp, iid text," +
+		" unique_key text, unique_for interval",
 }
 
 // IsHelper reports whether a function of that name, which begins with FunctionPrefix, is a helper.
@@ -198,6 +207,10 @@ func IsHelper(name string) bool {
 
 // helperName is the name of a helper where hstore is in a schema.
 func (t *Texts) helperName(helper, hstoreSchema string) string {
+	if helper == postFull {
+		f := funcNamed("post")
+		return t.functionName(f, t.variant(f, sqlfuncs.Use{Given: map[string]bool{"headers": true}}), hstoreSchema)
+	}
 	base := FunctionPrefix + helper
 	return t.hashedName(base, hstoreSchema, func() Definition { return t.helper(helper, base, "hstore_schema") })
 }

@@ -42,6 +42,14 @@ var evaluations = []evaluated{
 	{"post_full", "'q', 'a=>1', null, null, null, null, null", ""},
 	{"post_full", "'q', 'a=>1', 'h=>1', 'p=>1', '2030-01-01', '2040-01-01', 'mine'", ""},
 	{"post_full", "'nowhere', 'a=>1', null, null, null, null, null", ""},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, 'k', '1 h'", ""},
+	{"post_unique", "'q', 'a=>1', 'h=>1', 'p=>1', '2030-01-01', '2040-01-01', 'mine', null, null", ""},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, 'k', '1 h'", "insert into mbus4.unique_post (queue, key, until, iid) values ('q', 'k', '2999-01-01', 'first')"},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, 'x', 'k', '1 h'", "insert into mbus4.unique_post (queue, key, until, iid) values ('q', 'k', '2001-01-01', 'first')"},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, 'k', null", ""},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, 'k', '-1 s'", ""},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, '', '1 s'", ""},
+	{"post_unique", "'nowhere', 'a=>1', null, null, null, null, null, 'k', '1 h'", ""},
 	{"consume", "'q', 'default'", fill},
 	{"consume", "'q', 'nobody'", fill},
 	{"consumen", "'q', 'default', 2", fill},
@@ -122,6 +130,7 @@ const state = `select concat_ws(' / ',
 	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
 	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),
 	(select string_agg(s::text, ',' order by s.id) from mbus4.semaphore s),
+	(select string_agg(concat_ws(' ', u.queue, u.key, case when u.iid !~ '\.' then u.iid end), ',') from mbus4.unique_post u),
 	(select string_agg(concat_ws(' ', s.name, s.cron, s.timezone, s.qname, s.data, s.headers, s.properties), ',' order by s.name) from mbus4.schedule s),
 	(select string_agg(format('%s %s %s %s', t.semaphore_id, t.task_id, t.priority, t.status), ',' order by t.task_id) from mbus4.semaphore_task t))`
 
@@ -160,10 +169,13 @@ func TestFunctions(t *testing.T) {
 		}
 		for _, e := range all {
 			delete(missing, "at_"+e.serves)
-			f := enginetest.FunctionServing(t, strings.NewReplacer("_full", "", "_waking", "", "_either", "").Replace(e.serves))
+			f := enginetest.FunctionServing(t, strings.NewReplacer("_full", "", "post_unique", "post", "_waking", "", "_either", "").Replace(e.serves))
 			params := f.Params
-			if e.serves == "post" {
+			switch e.serves {
+			case "post":
 				params = enginetest.PlainPost(t)
+			case "post_full":
+				params = f.Arguments(nil)
 			}
 			use := sqlfuncs.Use{
 				Given: map[string]bool{}, EitherOrder: strings.HasSuffix(e.serves, "_either"), Ordered: strings.HasSuffix(e.serves, "_waking"),
@@ -191,6 +203,7 @@ func TestFunctions(t *testing.T) {
 		}
 		delete(missing, "at_subscribers") // the functions of posts call these
 		delete(missing, "at_post_given")
+		delete(missing, "at_post_once")
 		delete(missing, "at_purge") // that of purge_queue calls it
 		for name := range missing {
 			t.Errorf("%s was not tried", name)

@@ -83,11 +83,12 @@ func argColumns(params []sqlfuncs.Param) string {
 // mbus4_call. hstoreSchema is needed for functions that deal with messages.
 func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 	f := funcNamed(function)
+	params := f.Arguments(nil)
 	args := []string{"select 1::bigint"}
-	for i, p := range f.Params {
+	for i, p := range params {
 		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(hstoreSchema)))
 	}
-	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, hstoreSchema), f.Params, columns, strings.Join(args, ", "))
+	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, hstoreSchema), params, columns, strings.Join(args, ", "))
 }
 
 // ScheduledPost returns a statement of the engine's own that posts what the schedule named $1 is for, with its tick $2 in the headers, and gives the
@@ -112,7 +113,7 @@ var ownMarker = regexp.MustCompile(`"mbus4-error ` + storedMark + ` ([0-9A-Z]{5}
 func (t *Texts) Posting(site Site) (columns, ctes string) {
 	f := funcNamed("post")
 	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered}
-	return argColumns(f.Params), t.Fragment(f, use, ownNames(storedMark, site.HstoreSchema)).CTEs
+	return argColumns(f.Arguments(nil)), t.Fragment(f, use, ownNames(storedMark, site.HstoreSchema)).CTEs
 }
 
 // whole is a whole statement around a call: a query for columns of names.Call. args selects the arguments, n first.

@@ -36,7 +36,7 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	ctx.point.add(func(o *splice.Output) {
 		st.writeArgs(o, c, name, func(o *splice.Output) {
 			o.Write("1::bigint", c.Start)
-			for _, p := range c.match.Func.Params {
+			for _, p := range c.arguments() {
 				o.Write(", ", c.Start)
 				st.writeArg(o, c, p)
 			}
@@ -85,12 +85,24 @@ func (st *statement) asRow(c *call) string {
 // behind its first word.
 func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected func(o *splice.Output)) {
 	o.Write(name+"_args(n", c.Start)
-	for _, p := range c.match.Func.Params {
+	for _, p := range c.arguments() {
 		o.Write(", "+sqlfuncs.QuoteIdent(p.Name), c.Start)
 	}
 	o.Write(") as (select ", c.Start)
 	selected(o)
 	o.Write(")", c.Start)
+}
+
+// arguments returns the parameters for which the call's SQL has arguments.
+func (c *call) arguments() []sqlfuncs.Param { return c.match.Func.Arguments(c.given()) }
+
+// given returns the names of the parameters that the call gives.
+func (c *call) given() map[string]bool {
+	given := map[string]bool{}
+	for p := range c.args {
+		given[p] = true
+	}
+	return given
 }
 
 // writeArg writes the value of a parameter, cast to its type. The first parameter bears the call's guard.
@@ -138,11 +150,8 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 // its arguments.
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
-		Given: map[string]bool{}, Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
+		Given: c.given(), Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
 		Ordered: st.env.Ordered, InPlace: c.function,
-	}
-	for p := range c.args {
-		use.Given[p] = true
 	}
 	for i, a := range c.list {
 		use.Fixed[c.paramOf(i).Name] = constant(a) && !c.maySkip

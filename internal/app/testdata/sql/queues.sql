@@ -79,6 +79,7 @@ mbus4_call1_triggers as (
     delete from mbus4.consumer c using mbus4_call1_dropped q
     where c.target = q.qname or c.target is not null and c.qname = q.qname and c.queue_id is null
 ),
+mbus4_call1_keys as (delete from mbus4.unique_post u using mbus4_call1_dropped q where u.queue = q.qname),
 mbus4_call1_checked as materialized (
     select a.n
     from mbus4_call1_args a
