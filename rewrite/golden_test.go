@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -31,7 +32,7 @@ func (shortFragments) Shape(f *sqlfuncs.Func, _ sqlfuncs.Use) sqlfuncs.Shape {
 
 func (shortFragments) Fragment(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.Names) sqlfuncs.Fragment {
 	var args []string
-	for _, p := range f.Served() {
+	for _, p := range f.Arguments(nil) {
 		args = append(args, names.Argument(p.Name))
 	}
 	if use.InPlace && f.Effect != sqlfuncs.Native {
@@ -163,7 +164,7 @@ func outcome(t *testing.T, sql string, p *plan.Plan) string {
 func describe(p *plan.Plan) string {
 	var b strings.Builder
 	for _, v := range p.Selectors() {
-		fmt.Fprintf(&b, "\nselector %s at %d", show(v), v.Offset)
+		fmt.Fprintf(&b, "\n%s %s at %d", cmp.Or(v.Checked, "selector"), show(v), v.Offset)
 	}
 	for _, s := range p.Preludes() {
 		fmt.Fprintf(&b, "\nstep %d: %s", s.Call, s.Name)

@@ -4,10 +4,13 @@ var (
 	pQueue    = Param{Name: "qname", Type: Text}
 	pConsumer = Param{Name: "cname", Type: Text}
 	pDefault  = Param{Name: "cname", Type: Text, Optional: true, Default: "default"}
+	// pAnyConsumer stands for all of a queue's consumers where it is null.
+	pAnyConsumer = Param{Name: "cname", Type: Text, Optional: true}
+
 	pMessage  = Param{Name: "msgid", Alias: "msgiid", Type: Text}
 	pSelector = Param{Name: "selector", Type: Text, Optional: true}
 
-	pWait  = Param{Name: "wait", Type: Interval, Optional: true}
+	pWait  = Param{Name: "wait", Type: Interval, Optional: true, Rare: true}
 	pLease = Param{Name: "lease", Type: Text}
 	pError = Param{Name: "error", Type: Text, Optional: true}
 
@@ -25,6 +28,8 @@ var (
 		{Name: "delayed_until", Type: Timestamp, Optional: true},
 		{Name: "expires", Type: Timestamp, Optional: true},
 		{Name: "iid", Alias: "msgiid", Type: Text, Optional: true},
+		{Name: "unique_key", Type: Text, Optional: true, Rare: true},
+		{Name: "unique_for", Type: Interval, Optional: true, Rare: true},
 	}
 )
 
@@ -44,6 +49,12 @@ var functions = []*Func{
 			{Name: "noindex", Type: Boolean, Optional: true, Default: "false"},
 		},
 	},
+	{
+		Name: "purge_queue", Result: BigInt, Effect: Writes,
+		Params: []Param{pQueue, pAnyConsumer},
+	},
+	{Name: "pause_queue", Params: []Param{pQueue, pAnyConsumer}, Result: Void, Effect: Writes},
+	{Name: "resume_queue", Params: []Param{pQueue, pAnyConsumer}, Result: Void, Effect: Writes},
 	{Name: "drop_consumer", Params: []Param{pQueue, pConsumer}, Result: Void, Effect: Writes, EitherOrder: true},
 	{Name: "post", Params: postParams, Result: Text, Effect: Writes},
 	{
@@ -70,6 +81,19 @@ var functions = []*Func{
 		Name: "dyn_consume", Result: Message, Set: true, Effect: Writes, Condition: "selector", Wait: "wait",
 		Params: []Param{pQueue, {Name: "selector", Type: Text, Optional: true, Default: "(1=1)"}, pDefault, pWait},
 	},
+	{
+		Name: "schedule", Result: Void, Effect: Writes, Checked: []string{"cron", "timezone"},
+		Params: []Param{
+			{Name: "name", Type: Text},
+			{Name: "cron", Type: Text},
+			pQueue,
+			{Name: "data", Type: Hstore, Optional: true},
+			{Name: "headers", Type: Hstore, Optional: true},
+			{Name: "properties", Type: Hstore, Optional: true},
+			{Name: "timezone", Type: Text, Optional: true, Default: "UTC"},
+		},
+	},
+	{Name: "unschedule", Params: []Param{{Name: "name", Type: Text}}, Result: Boolean, Effect: Writes},
 	{Name: "take", Params: []Param{pMessage}, Result: Message, Effect: Writes},
 	{Name: "peek", Params: []Param{pMessage}, Result: Message, Effect: Reads},
 	{Name: "is_msg_exists", Params: []Param{pMessage}, Result: Boolean, Effect: Reads},

@@ -1,6 +1,9 @@
 package sqlfuncs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Effect says what a call does to the database, and with it where it can be served.
 type Effect uint8
@@ -27,6 +30,8 @@ type Param struct {
 	Type     Type
 	Optional bool
 	Default  string // the value when omitted, as text; "" with Optional means null
+	// Rare says that the arguments that SQL is given hold the parameter only where a call gives it.
+	Rare bool
 	// Computed says, of a parameter of a function with a Prelude, that its prelude statement can evaluate the argument.
 	Computed bool
 }
@@ -55,6 +60,8 @@ type Func struct {
 	// Selector is the name of the parameter that holds a selector, which must be checked before the
 	// call runs; or "".
 	Selector string
+	// Checked are the names of further parameters whose values must be checked before the call runs.
+	Checked []string
 	// Signals says that the engine is told when a transaction that called the function has ended.
 	Signals bool
 	// Condition is the name of the parameter that holds an SQL expression over t, a message, which
@@ -75,16 +82,13 @@ type Func struct {
 	Procedure bool
 }
 
+// Arguments returns the parameters that the SQL of calls is given: without those that are Rare and not given.
+func (f *Func) Arguments(given map[string]bool) []Param {
+	return slices.DeleteFunc(slices.Clone(f.Params), func(p Param) bool { return p.Rare && !given[p.Name] })
+}
+
 // Visible returns the parameters that a caller may write.
 func (f *Func) Visible() []Param { return f.Params[f.Implied:] }
-
-// Served returns the parameters that the SQL which serves a call knows: all but that for Wait, which comes last.
-func (f *Func) Served() []Param {
-	if f.Wait == "" {
-		return f.Params
-	}
-	return f.Params[:len(f.Params)-1]
-}
 
 // DisplayName is the name as the manual shows it, for example "consume_<q>_by_<c>".
 func (f *Func) DisplayName() string {

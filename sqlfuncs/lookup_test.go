@@ -77,7 +77,7 @@ func TestSignature(t *testing.T) {
 		"dyn_consume":    "mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default', wait interval default null) returns setof mbus4.qt_model",
 		"run_on_q":       "mbus4.run_on_q(exec text) returns integer",
 		"post_temp": "mbus4.post_temp(tqname text, data hstore, headers hstore default null, properties hstore default null, " +
-			"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text",
+			"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text",
 	} {
 		m, ok := Lookup(name)
 		if got := m.Func.Signature(name); !ok || got != want {

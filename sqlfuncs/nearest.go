@@ -22,7 +22,7 @@ func Unknown(name string) string {
 var habits = []struct{ names, hint string }{
 	{
 		"send publish enqueue push put add produce emit write insert_event basic_publish send_batch publish_many insert " +
-			"insert_many schedule",
+			"insert_many",
 		"Perhaps you mean mbus4.post(qname, data).",
 	},
 	{
@@ -61,9 +61,8 @@ var habits = []struct{ names, hint string }{
 		"Perhaps you mean mbus4.create_trigger(src, dst, selector).",
 	},
 	{
-		"purge purge_queue queue_purge clear clear_queue empty empty_queue truncate truncate_queue",
-		"mbus4.clear_queue_<q>() removes the expired messages of queue <q>. To remove all of them, drop the queue and " +
-			"create it again.",
+		"purge queue_purge clear clear_queue empty empty_queue truncate truncate_queue",
+		"Perhaps you mean mbus4.purge_queue(qname); mbus4.clear_queue_<q>() removes the expired messages of queue <q> only.",
 	},
 	{
 		"list list_queues queues queue show_queues get_queues get_queue_info",
@@ -105,6 +104,14 @@ var habits = []struct{ names, hint string }{
 	{
 		"semaphore_create create_semaphore semaphore semaphore_get",
 		"Perhaps you mean mbus4.semaphore_get_or_create(key).",
+	},
+	{
+		"cron cron_schedule create_schedule add_schedule schedule_job add_cron",
+		"Perhaps you mean mbus4.schedule(name, cron, qname, data).",
+	},
+	{
+		"cron_unschedule drop_schedule delete_schedule remove_schedule",
+		"Perhaps you mean mbus4.unschedule(name).",
 	},
 	{
 		"help version usage functions",

@@ -24,7 +24,7 @@ func TestUnknown(t *testing.T) {
 		"nack":                   "rolls back",
 		"subscribe":              "mbus4.create_consumer(",
 		"purge":                  "mbus4.clear_queue_<q>()",
-		"purge_queue":            "mbus4.clear_queue_<q>()",
+		"queue_purge":            "mbus4.purge_queue(qname)",
 		"clear_queue":            "mbus4.clear_queue_<q>()",
 		"list_queues":            "select * from mbus4.queue ",
 		"queue_depth":            "mbus4.estimated_messages(",

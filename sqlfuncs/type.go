@@ -15,10 +15,10 @@ const (
 	Hstore
 	JSONB
 	Double
-	Message     // the composite type mbus4.qt_model
-	WorkMessage // the composite type mbus4.work_message
-	Semaphore   // the row type of the table mbus4.semaphore
-	Reason      // the composite type mbus4.reason
+	Message       // the composite type mbus4.qt_model
+	WorkMessage   // the composite type mbus4.work_message
+	Semaphore     // the row type of the table mbus4.semaphore
+	Reason        // the composite type mbus4.reason
 	LeasedMessage // the composite type mbus4.leased_message
 	// LeaseOrMessage is the type of a parameter that is a Text or a Message: the server decides, by functions that are overloaded.
 	LeaseOrMessage

@@ -288,7 +288,7 @@ func (t *Texts) statement(site Site, serves, columns, mark, args string) string 
 		Ordered: site.Ordered,
 	}
 	f := funcNamed(serves)
-	return t.whole(f, use, ownNames(mark, site.HstoreSchema), f.Served(), columns, args)
+	return t.whole(f, use, ownNames(mark, site.HstoreSchema), f.Arguments(nil), columns, args)
 }
 
 // DoBlock joins the code of prelude statements into one DO statement. The block itself is not stored.

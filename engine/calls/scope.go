@@ -18,6 +18,8 @@ type shape struct {
 	givesIID     bool
 	givesHeaders bool
 	givesDelay   bool
+	givesKey     bool
+	givesWindow  bool
 	fixesQueue   bool
 	givesAmount  bool
 	eitherOrder  bool
@@ -27,7 +29,8 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 	return shape{
 		template: t.templateOf(f, use), result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
-		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"], fixesQueue: use.Fixed["qname"],
+		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"],
+		givesKey: use.Given["unique_key"], givesWindow: use.Given["unique_for"], fixesQueue: use.Fixed["qname"],
 		givesAmount: f.Serves == "lease" && use.Given["amt"],
 		eitherOrder: use.EitherOrder,
 	}
@@ -38,9 +41,14 @@ func (t *Texts) templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 	name := f.Serves
 	switch name {
 	case "post":
+		if use.Given["unique_key"] || use.Given["unique_for"] {
+			return "post_unique"
+		}
 		if use.Given["iid"] || use.Given["headers"] {
 			return "post_full"
 		}
+	case "resume_queue":
+		return "pause_queue"
 	case "consume", "consumen", "dyn_consume":
 		name = "consume"
 		if use.Given["selector"] && use.Condition == "" {
@@ -88,6 +96,11 @@ func newScope(s shape) scope {
 		"Extend":        helperName(extend),
 		"Redrive":       helperName(redrive),
 		"AlterConsumer": helperName(alterConsumer),
+		"Purge":         helperName(purge),
+		"PostUnique":    helperName(postUnique),
+		"PostFull":      helperName(postFull), // serves posts with headers or an iid in place
+
+		"Receiver": receiver, // of a consumer c, who consumes
 
 		"Result":       s.result, // the name of the column for the results
 		"Rows":         s.rows,
@@ -97,6 +110,8 @@ func newScope(s shape) scope {
 		"GivesIID":     s.givesIID,
 		"GivesHeaders": s.givesHeaders,
 		"GivesDelay":   s.givesDelay,
+		"GivesKey":     s.givesKey,
+		"GivesWindow":  s.givesWindow,
 		"EitherOrder":  s.eitherOrder,
 		"GivesAmount":  s.givesAmount, // of lease; else it is one message
 		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows
@@ -105,6 +120,10 @@ func newScope(s shape) scope {
 
 // helperName is the place of the name of a helper.
 func helperName(helper string) string { return zero + helperPlace + helper + zero }
+
+// receiver is the id under which the consumer c looks for its messages: nobody has messages under that of a paused one. It is null where there is no
+// consumer.
+const receiver = "(case when c.paused is null then c.id else -c.id end)"
 
 // With returns the scope for a template in sql/part: the call's values from newScope, plus given, a list of name, SQL, name,
 // SQL, … Values that were given to the part around it are not passed on.

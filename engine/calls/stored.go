@@ -34,11 +34,14 @@ type variant struct {
 // times longer.
 var plainPost = []string{"headers", "iid"}
 
+// uniquePost are those of what is posted once.
+var uniquePost = []string{"unique_key", "unique_for"}
+
 // variants lists the functions for f, the plainest first.
 func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	switch {
 	case f.Serves == "post":
-		return []variant{{without: plainPost}, {suffix: "_full"}}
+		return []variant{{without: append(plainPost, uniquePost...)}, {suffix: "_full", without: uniquePost}, {suffix: "_unique"}}
 	case f.EitherOrder:
 		return []variant{{}, {suffix: "_either", either: true}}
 	case t.wakes(f):
@@ -75,14 +78,14 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 	if serves == "dyn_consume" && !use.Given["selector"] {
 		serves = "consume" // its parameters are among the other's
 	}
-	params := f.Served()
+	params := f.Params
 	if match, ok := sqlfuncs.Lookup(serves); ok && match.Func.Serves == serves {
-		f, params = match.Func, match.Func.Served() // of the function that is made: a name that implies some may have another order
+		f, params = match.Func, match.Func.Params // of the function that is made: a name that implies some may have another order
 	}
 	v := t.variant(f, use)
 	args := make([]string, 0, len(params)+1)
 	for _, p := range params {
-		if !slices.Contains(v.without, p.Name) {
+		if !slices.Contains(v.without, p.Name) && p.Name != f.Wait {
 			args = append(args, names.Argument(p.Name))
 		}
 	}
@@ -134,8 +137,8 @@ func (t *Texts) definition(f *sqlfuncs.Func, v variant, name, hstoreSchema strin
 	var types []string
 	var params []sqlfuncs.Param
 	args, given, values := map[string]string{}, map[string]bool{}, []string{"select 1::bigint"}
-	for _, p := range f.Served() {
-		if slices.Contains(v.without, p.Name) {
+	for _, p := range f.Params {
+		if slices.Contains(v.without, p.Name) || p.Name == f.Wait {
 			continue
 		}
 		n := "$" + strconv.Itoa(len(types)+1)
@@ -185,10 +188,15 @@ const (
 	redrive       = "redrive"        // puts messages of dmq back
 	alterConsumer = "alter_consumer" // sets a consumer's policy
 	await         = "await"          // looks for a call that waits
+	postUnique    = "post_once"      // posts a message unless one was posted with its key
+	purge         = "purge"          // removes what is stored for consumers
 )
 
+// postFull stands for the function that serves posts in place.
+const postFull = "post_full"
+
 // helpers lists them, each behind those that it calls.
-var helpers = []string{subscribers, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await} //nolint:gochecknoglobals // constant
+var helpers = []string{subscribers, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await, purge, postUnique} //nolint:gochecknoglobals // constant
 
 // helperTypes are the parameters of the helpers; %s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
@@ -204,6 +212,9 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	redrive:       "call text, qname text, selector text, amt int",
 	alterConsumer: "call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval",
 	await:         "call text, queue text, consumer text, selector text, wait interval",
+	purge:         "call text, qname text, cname text",
+	postUnique: "call text, qname text, data %s.hstore, headers %s.hstore, properties %s.hstore, delayed_until timestamp, expires timestamp, iid text," +
+		" unique_key text, unique_for interval",
 }
 
 // IsHelper reports whether a function of that name, which begins with FunctionPrefix, is a helper.
@@ -215,6 +226,10 @@ func IsHelper(name string) bool {
 
 // helperName is the name of a helper where hstore is in a schema.
 func (t *Texts) helperName(helper, hstoreSchema string) string {
+	if helper == postFull {
+		f := funcNamed("post")
+		return t.functionName(f, t.variant(f, sqlfuncs.Use{Given: map[string]bool{"headers": true}}), hstoreSchema)
+	}
 	base := FunctionPrefix + helper
 	return t.hashedName(base, hstoreSchema, func() Definition { return t.helper(helper, base, "hstore_schema") })
 }

@@ -43,6 +43,14 @@ var evaluations = []evaluated{
 	{"post_full", "'q', 'a=>1', null, null, null, null, null", ""},
 	{"post_full", "'q', 'a=>1', 'h=>1', 'p=>1', '2030-01-01', '2040-01-01', 'mine'", ""},
 	{"post_full", "'nowhere', 'a=>1', null, null, null, null, null", ""},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, 'k', '1 h'", ""},
+	{"post_unique", "'q', 'a=>1', 'h=>1', 'p=>1', '2030-01-01', '2040-01-01', 'mine', null, null", ""},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, 'k', '1 h'", "insert into mbus4.unique_post (queue, key, until, iid) values ('q', 'k', '2999-01-01', 'first')"},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, 'x', 'k', '1 h'", "insert into mbus4.unique_post (queue, key, until, iid) values ('q', 'k', '2001-01-01', 'first')"},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, 'k', null", ""},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, 'k', '-1 s'", ""},
+	{"post_unique", "'q', 'a=>1', null, null, null, null, null, '', '1 s'", ""},
+	{"post_unique", "'nowhere', 'a=>1', null, null, null, null, null, 'k', '1 h'", ""},
 	{"consume", "'q', 'default'", fill},
 	{"consume", "'q', 'nobody'", fill},
 	{"consumen", "'q', 'default', 2", fill},
@@ -80,6 +88,26 @@ var evaluations = []evaluated{
 	{"peek_queue", "'nowhere', null", ""},
 	{"clear_queue", "'q'", fill},
 	{"clear_queue", "'nowhere'", ""},
+	{"schedule", "'s', '@hourly', 'q', 'a=>1', 'h=>1', 'p=>1', 'Asia/Tokyo'", ""},
+	{"schedule", "'s', '@hourly', 'q', null, null, null, null", "insert into mbus4.schedule (name, cron, timezone, qname) values ('s', '@daily', 'UTC', 'r')"},
+	{"schedule", "'', '@hourly', 'q', null, null, null, null", ""},
+	{"schedule", "'s', null, 'q', null, null, null, null", ""},
+	{"schedule", "'s', '@hourly', 'nowhere', null, null, null, null", ""},
+	{"unschedule", "'s'", "insert into mbus4.schedule (name, cron, timezone, qname) values ('s', '@daily', 'UTC', 'r')"},
+	{"unschedule", "'s'", ""},
+	{"purge_queue", "'q', null", fill},
+	{"pause_queue", "'q', null", ""},
+	{"pause_queue", "'q', 'default'", ""},
+	{"pause_queue", "'q', 'nobody'", ""},
+	{"pause_queue", "'nowhere', null", ""},
+	{"resume_queue", "'q', null", "update mbus4.consumer set paused = now(); update mbus4.queue set paused = now()"},
+	{"resume_queue", "'q', 'default'", "update mbus4.consumer set paused = now()"},
+	{"resume_queue", "'nowhere', null", ""},
+	{"consume", "'q', 'default'", fill + "; update mbus4.consumer set paused = now()"},
+	{"dyn_consume", "'q', '(t.data->''n'') = ''2''', 'default'", fill + "; update mbus4.consumer set paused = now()"},
+	{"purge_queue", "'q', 'default'", fill},
+	{"purge_queue", "'q', 'nobody'", fill},
+	{"purge_queue", "'nowhere', null", ""},
 	{"add_message", "'{\"n\": 1}'", "select 1"},
 	{"get_next_message", "17", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
 	{"get_next_message", "null", "insert into mbus4.work_queue (payload) values ('1'), ('2')"},
@@ -114,12 +142,14 @@ var momentary = regexp.MustCompile(`20[23][1-9]-[^,"]*|[.][0-9]{16}`)
 
 // state is all that the calls change, but for what is another value each time.
 const state = `select concat_ws(' / ',
-	(select string_agg(format('%s %s %s', q.qname, q.kind, q.consumers_cnt), ',' order by q.qname) from mbus4.queue q),
-	(select string_agg(format('%s %s %s %s', c.qname, c.name, c.target, c.selector_id), ',' order by c.qname, c.name) from mbus4.consumer c),
+	(select string_agg(format('%s %s %s %s', q.qname, q.kind, q.consumers_cnt, q.paused is not null), ',' order by q.qname) from mbus4.queue q),
+	(select string_agg(format('%s %s %s %s %s', c.qname, c.name, c.target, c.selector_id, c.paused is not null), ',' order by c.qname, c.name) from mbus4.consumer c),
 	(select string_agg(format('%s %s %s %s', c.qname, case when m.iid !~ '\.' then m.iid end, m.data, m.headers), ',' order by m.available_at, m.id)
 	 from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id),
 	(select string_agg(format('%s %s', w.payload, w.process_id), ',' order by w.id) from mbus4.work_queue w),
 	(select string_agg(s::text, ',' order by s.id) from mbus4.semaphore s),
+	(select string_agg(concat_ws(' ', u.queue, u.key, case when u.iid !~ '\.' then u.iid end), ',') from mbus4.unique_post u),
+	(select string_agg(concat_ws(' ', s.name, s.cron, s.timezone, s.qname, s.data, s.headers, s.properties), ',' order by s.name) from mbus4.schedule s),
 	(select string_agg(format('%s %s %s %s', t.semaphore_id, t.task_id, t.priority, t.status), ',' order by t.task_id) from mbus4.semaphore_task t))`
 
 // Every function of the catalogue has one in the database that gives the same result, error, notice and
@@ -157,10 +187,13 @@ func TestFunctions(t *testing.T) {
 		}
 		for _, e := range all {
 			delete(missing, "at_"+e.serves)
-			f := enginetest.FunctionServing(t, strings.NewReplacer("_full", "", "_waking", "", "_either", "").Replace(e.serves))
-			params := f.Served()
-			if e.serves == "post" {
+			f := enginetest.FunctionServing(t, strings.NewReplacer("_full", "", "post_unique", "post", "_waking", "", "_either", "").Replace(e.serves))
+			params := f.Arguments(nil)
+			switch e.serves {
+			case "post":
 				params = enginetest.PlainPost(t)
+			case "post_full":
+				params = f.Arguments(nil)
 			}
 			use := sqlfuncs.Use{
 				Given: map[string]bool{}, EitherOrder: strings.HasSuffix(e.serves, "_either"), Ordered: strings.HasSuffix(e.serves, "_waking"),

@@ -3,6 +3,7 @@ package calls
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -82,19 +83,37 @@ func argColumns(params []sqlfuncs.Param) string {
 // mbus4_call. hstoreSchema is needed for functions that deal with messages.
 func (t *Texts) Statement(function, columns, hstoreSchema string) string {
 	f := funcNamed(function)
+	params := f.Arguments(nil)
 	args := []string{"select 1::bigint"}
-	for i, p := range f.Served() {
+	for i, p := range params {
 		args = append(args, fmt.Sprintf("$%d::%s", i+1, p.Type.SQL(hstoreSchema)))
 	}
-	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, hstoreSchema), f.Served(), columns, strings.Join(args, ", "))
+	return t.whole(f, sqlfuncs.Use{}, ownNames(storedMark, hstoreSchema), params, columns, strings.Join(args, ", "))
 }
+
+// ScheduledPost returns a statement of the engine's own that posts what the schedule named $1 is for, with its tick $2 in the headers, and gives the
+// iid.
+func (t *Texts) ScheduledPost(site Site) string {
+	return t.statement(site, "post", "mbus4_call.post", storedMark, t.fill("whole/scheduled", map[string]string{"Hstore": site.HstoreSchema}))
+}
+
+// OwnError tells what an error of the server's is where a statement of the engine's own raised it: its SQLSTATE and message.
+func OwnError(message string) (code, text string, ok bool) {
+	m := ownMarker.FindStringSubmatch(message)
+	if m == nil {
+		return "", "", false
+	}
+	return m[1], m[2], true
+}
+
+var ownMarker = regexp.MustCompile(`"mbus4-error ` + storedMark + ` ([0-9A-Z]{5}) (.*)"$`)
 
 // Posting returns the WITH queries of a statement of the engine's own that posts, with one call for each row of
 // mbus4_call_args, and the columns of that WITH query, which is the statement's own to write before them.
 func (t *Texts) Posting(site Site) (columns, ctes string) {
 	f := funcNamed("post")
 	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered}
-	return argColumns(f.Params), t.Fragment(f, use, ownNames(storedMark, site.HstoreSchema)).CTEs
+	return argColumns(f.Arguments(nil)), t.Fragment(f, use, ownNames(storedMark, site.HstoreSchema)).CTEs
 }
 
 // whole is a whole statement around a call: a query for columns of names.Call. args selects the arguments, n first.

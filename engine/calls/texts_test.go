@@ -49,7 +49,7 @@ func TestFragmentsInPlace(t *testing.T) {
 	texts := New()
 	for _, f := range sqlfuncs.All() {
 		given := map[string]bool{}
-		for _, p := range f.Served() {
+		for _, p := range f.Arguments(nil) {
 			given[p.Name] = true
 		}
 		for _, use := range []sqlfuncs.Use{{InPlace: true}, {InPlace: true, Given: given}, {InPlace: true, Given: given, Ordered: true}} {
@@ -94,7 +94,7 @@ func TestTextsKept(t *testing.T) {
 	texts := New()
 	for _, f := range sqlfuncs.All() {
 		given := map[string]bool{}
-		for _, p := range f.Served() {
+		for _, p := range f.Arguments(nil) {
 			given[p.Name] = true
 		}
 		for n := range 1 << 6 {

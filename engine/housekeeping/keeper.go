@@ -47,6 +47,8 @@ type Keeper struct {
 	hinter   *hinter
 	sweeper  *sweeper
 	releaser *releaser
+	// scheduler decides with the others how long a pause may be.
+	scheduler *scheduler
 
 	wake chan struct{} // capacity 1: somebody asked for the database
 
@@ -67,6 +69,7 @@ type Keeper struct {
 	nextSweep             time.Time
 	nextOthers, nextSlots time.Time
 	nextCollect           time.Time
+	nextTick              time.Time
 	waiting               bool      // messages wait for others: they may become deliverable without any sign
 	temporary             bool      // there are temporary queues: their sessions may end without any sign
 	heldTold              time.Time // when the log was last told of a lock
@@ -106,15 +109,16 @@ type activity struct {
 // NewKeeper makes a keeper that begins with an open session in the database, which is its own from then on.
 func NewKeeper(what Config, conn *pgx.Conn) *Keeper {
 	return &Keeper{
-		config:   what,
-		service:  service.New(),
-		hinter:   newHinter(),
-		sweeper:  newSweeper(),
-		releaser: newReleaser(),
-		wake:     make(chan struct{}, 1),
-		changed:  make(chan struct{}),
-		conn:     conn,
-		watched:  rawConn(conn),
+		config:    what,
+		service:   service.New(),
+		hinter:    newHinter(),
+		sweeper:   newSweeper(),
+		releaser:  newReleaser(),
+		scheduler: newScheduler(what.Installation.HstoreSchema()),
+		wake:      make(chan struct{}, 1),
+		changed:   make(chan struct{}),
+		conn:      conn,
+		watched:   rawConn(conn),
 	}
 }
 
@@ -220,7 +224,7 @@ func (k *Keeper) run(ctx context.Context) {
 				pause = min(pause, waitingIdle)
 			}
 			idle = min(2*idle, max(longestIdle, k.config.Interval))
-			k.sleep(ctx, pause, true)
+			k.sleep(ctx, k.scheduler.wait(pause), true)
 		case connected || ended(err):
 			// Dropping a database ends its connections: those who ask wait for the next one.
 			k.config.Log.Warn("housekeeping interrupted", zap.Error(err))
@@ -258,11 +262,11 @@ func (k *Keeper) serve(ctx context.Context, idle *time.Duration) error {
 		if err := k.round(ctx); err != nil {
 			return err
 		}
-		if time.Since(k.usedAt) >= idleAfter {
+		if time.Since(k.usedAt) >= idleAfter && !k.scheduler.soon() {
 			return nil
 		}
 		*idle = k.config.Interval
-		if err := k.listen(ctx, tickInterval); err != nil {
+		if err := k.listen(ctx, k.scheduler.wait(tickInterval)); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func TestServicesSurviveLockedTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := enginetest.One[int64](t, super, enginetest.NewConsumer, "q")
-	for _, table := range []string{"message", "semaphore_task", "work_queue"} {
+	for _, table := range []string{"message", "semaphore_task", "work_queue", "schedule"} {
 		enginetest.Exec(t, user, "begin; lock mbus4."+table)
 		if table == "message" {
 			enginetest.Eventually(t, "services notice", func() bool { return seen("housekeeping held up by a lock") })

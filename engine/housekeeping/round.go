@@ -34,6 +34,7 @@ func (k *Keeper) round(ctx context.Context) error {
 	var always time.Time
 	return errors.Join(
 		k.turn(&always, 0, func() error { return k.look(ctx) }),
+		k.tick(ctx),
 		k.hint(ctx),
 		k.turn(&k.nextRelease, tickInterval/2, func() error { return k.release(ctx) }),
 		k.turn(&k.nextReap, reapInterval, func() error { return k.reap(ctx) }),
@@ -80,15 +81,33 @@ func (k *Keeper) hint(ctx context.Context) error {
 	return err
 }
 
+// tick posts what is due. It does not rest for its work, which clients have asked for, and goes on in the next round where it left some.
+func (k *Keeper) tick(ctx context.Context) error {
+	done := false
+	err := k.turn(&k.nextTick, 0, func() error {
+		posted, err := k.scheduler.Tick(ctx, k.conn)
+		done = err == nil
+		if posted > 0 {
+			k.config.Log.Debug("schedules posted", zap.Int("messages", posted))
+		}
+		return err
+	})
+	if done {
+		k.nextTick = time.Time{}
+	}
+	return err
+}
+
 func (k *Keeper) look(ctx context.Context) error {
 	now := time.Now()
-	seen, err := look(ctx, k.conn)
+	seen, due, err := look(ctx, k.conn)
 	if err != nil {
 		if schema.Dropped(err) {
 			return schema.ErrGone
 		}
 		return err
 	}
+	k.scheduler.note(due)
 	if seen != k.activity {
 		k.activity, k.usedAt = seen, now
 	}
@@ -127,16 +146,17 @@ func rest(began time.Time, interval time.Duration) time.Time {
 	return now.Add(max(interval-now.Sub(began), dutyFactor*now.Sub(began)))
 }
 
-func look(ctx context.Context, conn *pgx.Conn) (activity, error) {
-	var a activity
-	err := conn.QueryRow(ctx, `
+// look gives what tells of use, and in how many seconds a schedule is due, nil where there are none.
+func look(ctx context.Context, conn *pgx.Conn) (a activity, due *float64, err error) {
+	err = conn.QueryRow(ctx, `
 		select last_value,
 		       pg_stat_get_tuples_inserted('mbus4.message'::regclass)
 		       + pg_stat_get_tuples_deleted('mbus4.message'::regclass),
-		       exists (select from mbus4.semaphore where id >= 0)
-		from mbus4.message_id`).Scan(&a.lastID, &a.rows, &a.semaphores)
+		       exists (select from mbus4.semaphore where id >= 0),
+		       `+dueSQL+`
+		from mbus4.message_id`).Scan(&a.lastID, &a.rows, &a.semaphores, &due)
 	if err != nil {
-		return a, fmt.Errorf("looking for activity: %w", err)
+		return a, nil, fmt.Errorf("looking for activity: %w", err)
 	}
-	return a, nil
+	return a, due, nil
 }

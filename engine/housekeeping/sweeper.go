@@ -29,6 +29,9 @@ func (s *sweeper) Sweep(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	if err != nil {
 		return expired + orphans, err
 	}
+	if err := sweepKeys(ctx, conn); err != nil {
+		return expired + orphans, err
+	}
 	return expired + orphans, sweepViewInserts(ctx, conn)
 }
 
@@ -113,6 +116,23 @@ func sweepOrphans(ctx context.Context, conn *pgx.Conn) (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+// The keys of posts whose windows are over. They may be taken over at any moment, and are then locked or no longer over.
+const sweepKeysSQL = `
+with due as materialized (
+	select ctid from mbus4.unique_post where until <= now() and until >= $1::text::timestamptz order by until limit $2 for update skip locked
+), gone as (
+	delete from mbus4.unique_post where ctid = any (array(select ctid from due)) returning until
+)
+select count(*), coalesce(max(until)::text, '') from gone`
+
+func sweepKeys(ctx context.Context, conn *pgx.Conn) error {
+	_, err := inBatches(func(from string) pgx.Row { return conn.QueryRow(ctx, sweepKeysSQL, from, sweepBatch) })
+	if err != nil {
+		return fmt.Errorf("sweeping keys of posts: %w", err)
+	}
+	return nil
 }
 
 // inBatches repeats a batch, each from where the last one ended, until one is not full. A batch

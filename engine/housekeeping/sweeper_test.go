@@ -33,6 +33,24 @@ func TestSweepExpired(t *testing.T) {
 	}
 }
 
+// Keys of posts go when their windows are over, but for one that is being taken over.
+func TestSweepKeys(t *testing.T) {
+	t.Parallel()
+	name := enginetest.Installed(t)
+	conn := enginetest.Connect(t, name)
+	enginetest.Exec(t, conn, `insert into mbus4.unique_post (queue, key, until, iid)
+		select 'q', n::text, now() + (n - $1::int) * interval '1 h', 'i' from generate_series(1, $1::int + 3) n`, sweepBatch+100)
+	client := enginetest.Connect(t, name)
+	enginetest.Exec(t, client, "begin; update mbus4.unique_post set until = now() + interval '1 h' where key = '7'")
+	if _, err := newSweeper().Sweep(enginetest.Context(t), conn); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Exec(t, client, "commit")
+	if left := enginetest.One[string](t, conn, "select string_agg(key, ' ' order by key::int) from mbus4.unique_post"); left != "7 1101 1102 1103" {
+		t.Errorf("left: %s", left)
+	}
+}
+
 func TestSweepManyInBatches(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)

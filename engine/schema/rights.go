@@ -33,6 +33,7 @@ func usable(ctx context.Context, conn *pgx.Conn) (ok bool, err error) {
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.view_insert')::oid, 'delete'), true)
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.service')::oid, 'update'), true)
 		   and coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.selector')::oid, 'insert'), true)
+		   and coalesce(pg_catalog.has_any_column_privilege(pg_catalog.to_regclass('mbus4.schedule')::oid, 'update'), true)
 		   and pg_catalog.has_sequence_privilege('mbus4.message_id', 'select')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'update')
 		   and pg_catalog.has_sequence_privilege('mbus4.hint_0', 'select')

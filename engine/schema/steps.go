@@ -28,7 +28,7 @@ const (
 	baselineVersion = 1
 	// oldestServed is the oldest version of the schema that this program can work with, as it has to where a step waits for
 	// clients, and with --no-init.
-	oldestServed = 8 // mbus4.lease
+	oldestServed = 11 // mbus4.unique_post
 )
 
 // step is one numbered change of the schema.

@@ -216,9 +216,9 @@ func TestErrorsOfUnknownFunctions(t *testing.T) {
 	t.Parallel()
 	inTransactions(t, []string{"q"}, "", []wrong{
 		in("42883", "mbus4.send(", "mbus4.post(qname, data)", "select mbus4.send('q', 'hello')"),
-		in("42883", "mbus4.purge(", "mbus4.clear_queue_<q>()", "select mbus4.purge('q')"),
-		in("42883", "mbus4.purge(", "mbus4.clear_queue_<q>()", "call mbus4.purge('q')"),
-		in("42883", "mbus4.purge(", "mbus4.clear_queue_<q>()", "select mbus4.post('q', ''), mbus4.purge('q')"),
+		in("42883", "mbus4.purge(", "mbus4.purge_queue(qname)", "select mbus4.purge('q')"),
+		in("42883", "mbus4.purge(", "mbus4.purge_queue(qname)", "call mbus4.purge('q')"),
+		in("42883", "mbus4.purge(", "mbus4.purge_queue(qname)", "select mbus4.post('q', ''), mbus4.purge('q')"),
 		in("42883", "mbus4.list_queues(", "select * from mbus4.queue", "select * from mbus4.list_queues()"),
 		in("42883", "mbus4.consume_dd(", "mbus4.consume_dd_by_default or mbus4.consume('dd')", "select * from mbus4.consume_dd()"),
 		in("42883", "mbus4.pots_q(", "mbus4.post_q(data hstore", "select mbus4.pots_q('a=>1')"),

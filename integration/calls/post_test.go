@@ -9,7 +9,7 @@ const posted = `select string_agg(concat_ws('|', c.qname, m.data, coalesce(m.hea
 
 func TestFunctionPost(t *testing.T) {
 	const signature = "mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, " +
-		"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text"
+		"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text"
 	all := []any{"q", `"a"=>"1"`, `"h"=>"2"`, `"p"=>"3"`, "2031-01-02 00:00:00", "2032-03-04 00:00:00", "m"}
 	full := `m > q|"a"=>"1"|"h"=>"2"|"p"=>"3"|2031-01-02|2032-03-04|m`
 	callTable{
@@ -34,6 +34,14 @@ func TestFunctionPost(t *testing.T) {
 			fails("22P02", "", "select mbus4.post('q', 'a=>1', 'consume_after=>x')"),
 			fails("22P02", "", "select mbus4.post('q', 'a=>1', $1)", `"consume_after"=>"{a"`),
 			fails("23505", `a message with iid "there" is still waiting in queue "r"`, "select mbus4.post('r', 'a=>1', iid => $1)", "there"),
+			gives(`m > q|"a"=>"1"|||m`, "select mbus4.post('q', 'a=>1', iid => $1, unique_key => $2, unique_for => $3::interval)", "m", "k", "01:00:00"),
+			gives(`m > q|"a"=>"1"|||m`, "select mbus4.post('q', 'a=>1', null, null, null, null, $1, $2)", "m", nil),
+			gives("m\nm > "+`q|"n"=>"1"|||m`, "select mbus4.post('q', data, iid => 'm', unique_key => 'k', unique_for => '1 h') from t"),
+			fails("22004", "unique_for must not be null where there is a unique_key", "select mbus4.post('q', 'a=>1', unique_key => 'k')"),
+			fails("22023", "unique_for must be longer than nothing and at most 100 years, but it is", "select mbus4.post('q', 'a=>1', unique_key => 'k', unique_for => '0 s')"),
+			fails("22023", "has 1 to 1000 bytes, not 0", "select mbus4.post('q', 'a=>1', unique_key => '', unique_for => '1 h')"),
+			fails("42704", `queue "nowhere" does not exist`, "select mbus4.post($1, 'a=>1', unique_key => 'k', unique_for => '1 h')", "nowhere"),
+			fails("42704", "queue null does not exist", "select mbus4.post($1, 'a=>1', unique_key => 'k', unique_for => '1 h')", nil),
 			fails("42883", signature, "select mbus4.post('q')"),
 			fails("42883", signature, "select mbus4.post('q', 'a=>1', null, null, null, null, null, 1)"),
 			fails("42883", signature, "select mbus4.post('q', 'a=>1', iid => 'm', msgiid => 'm')"),
@@ -49,7 +57,7 @@ func TestFunctionPostQueue(t *testing.T) {
 	all := []any{`"a"=>"1"`, `"h"=>"2"`, `"p"=>"3"`, "2031-01-02 00:00:00", "2032-03-04 00:00:00", "m"}
 	full := `m > q|"a"=>"1"|"h"=>"2"|"p"=>"3"|2031-01-02|2032-03-04|m`
 	const signature = "mbus4.post_q(data hstore, headers hstore default null, properties hstore default null, " +
-		"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text"
+		"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text"
 	callTable{
 		queues:  []string{"q", "temp_x"},
 		setup:   "create table t (data hstore); insert into t values ('n=>1'), ('n=>2')",
@@ -66,7 +74,7 @@ func TestFunctionPostQueue(t *testing.T) {
 			fails("42704", `queue "nowhere" does not exist`, "select mbus4.post_nowhere('a=>1')"),
 			fails("42883", signature, "select mbus4.post_q()"),
 			fails("42883", signature, "select mbus4.post_q('a=>1', qname => 'q')"),
-			fails("42883", signature, "select mbus4.post_q('a=>1', null, null, null, null, null, null)"),
+			fails("42883", signature, "select mbus4.post_q('a=>1', null, null, null, null, null, null, null, null)"),
 			fails("42883", signature, "select mbus4.post_q('a=>1', 7)"),
 		},
 	}.run(t)

@@ -27,7 +27,7 @@ func TestFunctionVoidIsNotNull(t *testing.T) {
 	inBothProtocols(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
 		for _, call := range []string{
 			"create_queue('r', 1)", "create_run_function('q')", "clear_tempq()", "regenerate_functions()", "clear_queue_q()",
-			"create_view('q')", "create_trigger('q', 'r')", "drop_trigger('q', 'r')", "drop_queue('r')",
+			"create_view('q')", "create_trigger('q', 'r')", "drop_trigger('q', 'r')", "schedule('s', '@daily', 'q')", "pause_queue('q')", "resume_queue('q')", "drop_queue('r')",
 		} {
 			s.Want(t, "", "select mbus4."+call)
 		}

@@ -35,6 +35,8 @@ func TestFunctionRights(t *testing.T) {
 		"select mbus4.get_iid('q')",
 		"select mbus4.estimated_messages('q')",
 		"select mbus4.clear_queue_q()",
+		"select mbus4.schedule('s', '@daily', 'q', 'a=>1'), mbus4.unschedule('s'), (select count(*) from mbus4.schedules)",
+		"select mbus4.purge_queue('q'), mbus4.purge_queue('q', 'c')",
 		"select mbus4.create_temporary_queue()",
 		"select mbus4.create_temporary_consumer('q')",
 		"select mbus4.create_temporary_consumer('q', '(t.data->''n'')::int > 7')",
@@ -52,6 +54,7 @@ func TestFunctionRights(t *testing.T) {
 		"select mbus4.drop_consumer('q', 'leaving')",
 		"select mbus4.create_trigger('r', 'gone', 't.iid = ''y''')",
 		"select mbus4.drop_trigger('q', 'r')",
+		"select mbus4.pause_queue('q'), mbus4.resume_queue('q', 'c')",
 	}
 	for role, may := range map[string][2]bool{nobody: {false, false}, user: {true, false}, maker: {true, true}} {
 		conn := harness.ConnectAs(t, harness.Proxied(), database, role)

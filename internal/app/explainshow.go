@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -166,10 +167,11 @@ func (e *explainer) showStatement(s explained, made preludes, waits bool) {
 		e.remark("with one such call all of the statement that change something are served so: docs/interception.md")
 	}
 	for _, v := range s.selectors {
+		what := cmp.Or(v.Checked, "selector")
 		if len(v.Parameters()) > 0 {
-			e.remark("%s: the selector is checked whenever the statement is bound", e.place(v.Offset))
+			e.remark("%s: the %s is checked whenever the statement is bound", e.place(v.Offset), what)
 		} else {
-			e.remark("%s: the selector is checked before the statement runs", e.place(v.Offset))
+			e.remark("%s: the %s is checked before the statement runs", e.place(v.Offset), what)
 		}
 	}
 	if !e.session.Prepared && takesParameters(e.text) {

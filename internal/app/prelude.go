@@ -9,6 +9,7 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/engine/calls"
+	"mbusproxy/engine/schedule"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
@@ -57,7 +58,7 @@ func (m *preludeMaker) forBind(ctx context.Context, sc pipeline.StatementContext
 // valueOf returns the value of parameter $n of a Bind; false where it is not known. The function is nil where there is no Bind.
 type valueOf func(n int) (wire.Value, bool)
 
-// checkSelectors makes sure that selectors are allowed and have their rows: those given as literals, and with a valueOf also
+// checkSelectors makes sure that selectors are allowed and have their rows, and that schedules can be read: those given as literals, and with a valueOf also
 // those given as parameters. A prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan
 // that refuses one of the selectors.
 func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
@@ -68,6 +69,12 @@ func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.Statement
 		text, r := read(v, sqlfuncs.Text, get)
 		if r != nil {
 			return p.Refuse(v.Offset, *r)
+		}
+		if v.Checked != "" {
+			if r := checkScheduled(v.Checked, text); r != nil {
+				return p.Refuse(v.Offset, *r)
+			}
+			continue
 		}
 		if text == nil || strings.TrimSpace(*text) == "" {
 			continue
@@ -85,6 +92,21 @@ func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.Statement
 		}
 	}
 	return p
+}
+
+// checkScheduled makes sure that a cron text, or the name of a time zone, can be read. Null is the server's to refuse.
+func checkScheduled(param string, text *string) *plan.Refusal {
+	if text == nil {
+		return nil
+	}
+	cron, zone := "@daily", *text
+	if param == "cron" {
+		cron, zone = *text, "UTC"
+	}
+	if _, err := schedule.Parse(cron, zone); err != nil {
+		return refusal(err)
+	}
+	return nil
 }
 
 // read returns the text of a value of type t; nil for null.

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,7 @@ func (st *statement) readValues(c *call) *plan.Refusal {
 	f := c.match.Func
 	waits := c.waits()
 	for i, p := range f.Params {
-		if !f.Prelude && f.Selector != p.Name && !waits {
+		if !f.Prelude && f.Selector != p.Name && !slices.Contains(f.Checked, p.Name) && !waits {
 			continue
 		}
 		g := plan.Given{Value: plan.Value{Offset: c.Start, Text: p.Default, Null: p.Default == ""}}
@@ -241,6 +242,12 @@ func (st *statement) keepValues(stmt int) {
 		}
 		if c.waits() {
 			st.plan.AddWait(c.number, c.values)
+		}
+		for _, param := range f.Checked {
+			if g := c.values[param]; !g.Null {
+				g.Serves, g.Checked = f.Serves, param
+				st.plan.AddSelector(g)
+			}
 		}
 		if !f.Prelude {
 			continue

@@ -37,7 +37,7 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	ctx.point.add(func(o *splice.Output) {
 		st.writeArgs(o, c, name, func(o *splice.Output) {
 			o.Write("1::bigint", c.Start)
-			for _, p := range c.params() {
+			for _, p := range c.arguments() {
 				o.Write(", ", c.Start)
 				st.writeArg(o, c, p)
 			}
@@ -86,7 +86,7 @@ func (st *statement) asRow(c *call) string {
 // behind its first word.
 func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected func(o *splice.Output)) {
 	o.Write(name+"_args(n", c.Start)
-	for _, p := range c.params() {
+	for _, p := range c.arguments() {
 		o.Write(", "+sqlfuncs.QuoteIdent(p.Name), c.Start)
 	}
 	o.Write(") as (select ", c.Start)
@@ -94,13 +94,16 @@ func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected 
 	o.Write(")", c.Start)
 }
 
-// params are the parameters whose values the WITH query of the arguments holds. How long the call waits is among them where it says so:
-// the server must find the parameters of the protocol in the statement.
-func (c *call) params() []sqlfuncs.Param {
-	if _, given := c.args[c.match.Func.Wait]; given {
-		return c.match.Func.Params
+// arguments returns the parameters for which the call's SQL has arguments.
+func (c *call) arguments() []sqlfuncs.Param { return c.match.Func.Arguments(c.given()) }
+
+// given returns the names of the parameters that the call gives.
+func (c *call) given() map[string]bool {
+	given := map[string]bool{}
+	for p := range c.args {
+		given[p] = true
 	}
-	return c.match.Func.Served()
+	return given
 }
 
 // writeArg writes the value of a parameter, cast to its type. The first parameter bears the call's guard.
@@ -151,11 +154,8 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 // its arguments.
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
-		Given: map[string]bool{}, Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
+		Given: c.given(), Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
 		Ordered: st.env.Ordered, InPlace: c.function,
-	}
-	for p := range c.args {
-		use.Given[p] = true
 	}
 	for i, a := range c.list {
 		use.Fixed[c.paramOf(i).Name] = constant(a) && !c.maySkip

@@ -137,7 +137,7 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *plan.Refusal {
 	ctx.point.add(func(o *splice.Output) {
 		st.writeArgs(o, c, name, func(o *splice.Output) {
 			o.Write(rs.name+".n", c.Start)
-			for _, p := range c.params() {
+			for _, p := range c.arguments() {
 				o.Write(", ", c.Start)
 				if col, ok := columns[p.Name]; ok {
 					o.Write(col, c.Start)

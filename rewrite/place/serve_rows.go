@@ -100,10 +100,7 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 		at.rows = append(at.rows, rows)
 	}
 	use := sqlfuncs.Use{
-		Given: map[string]bool{}, EitherOrder: c.eitherOrder(), Ordered: st.env.Ordered, InPlace: true, Numbered: true,
-	}
-	for p := range c.args {
-		use.Given[p] = true
+		Given: c.given(), EitherOrder: c.eitherOrder(), Ordered: st.env.Ordered, InPlace: true, Numbered: true,
 	}
 	if use.Given["headers"] {
 		st.plan.UseHeaders()

@@ -113,24 +113,27 @@ func rowList(guards [][]func(o *splice.Output)) (before, between, after string) 
 // write writes the WITH queries of the set.
 func (s *callSet) write(o *splice.Output) {
 	st, at := s.st, s.calls[0].Start
+	use := sqlfuncs.Use{
+		Given: map[string]bool{}, EitherOrder: s.calls[0].eitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered,
+	}
+	for _, c := range s.calls {
+		for p := range c.args {
+			use.Given[p] = true
+		}
+	}
+	params := s.fn.Arguments(use.Given)
 	o.Write(s.name+"_args(n", at)
-	for _, p := range s.fn.Served() {
+	for _, p := range params {
 		o.Write(", "+sqlfuncs.QuoteIdent(p.Name), at)
 	}
 	o.Write(") as (", at)
 	before, between, after := rowList(s.guards)
-	use := sqlfuncs.Use{
-		Given: map[string]bool{}, EitherOrder: s.calls[0].eitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered,
-	}
 	for i, c := range s.calls {
-		for p := range c.args {
-			use.Given[p] = true
-		}
 		if i > 0 {
 			before = between
 		}
 		o.Write(fmt.Sprintf("%s%d::bigint", before, c.number), c.Start)
-		for _, p := range s.fn.Served() {
+		for _, p := range params {
 			o.Write(", ", c.Start)
 			st.writeArg(o, c, c.param(p.Name))
 		}

@@ -29,6 +29,9 @@ func hintFor(code, message string, c *callSite) string {
 		if strings.HasPrefix(message, "the process ") {
 			return "Give the number by which this process is known to the queue, for example pg_backend_pid()."
 		}
+		if strings.HasPrefix(message, "the cron text ") {
+			return "Say when to post, for example '30 6 * * 1-5' or @daily."
+		}
 	case "22023":
 		return hintBound(message)
 	case "23505":
@@ -77,6 +80,8 @@ func hintBound(message string) string {
 	switch {
 	case strings.HasPrefix(message, "the number of consumers "):
 		return "It is kept for others to read and limits nothing; 1 will do."
+	case strings.HasPrefix(message, "the name of a schedule "):
+		return "The name stands for the schedule: mbus4.unschedule(name) ends it."
 	case strings.HasSuffix(message, " is not a lease"):
 		return "Give the column lease of what mbus4.lease returned, or what mbus4.extend returned."
 	case strings.HasPrefix(message, "a lease says itself "):

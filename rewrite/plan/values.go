@@ -17,7 +17,9 @@ type Value struct {
 	Bare   bool // of a Param among Joined: nothing in the text says that it is a text
 	Null   bool
 	Offset int    // where the argument stands in the client's text, in bytes; if it is left out, where the call does
-	Serves string // of a selector: the Serves of its call's sqlfuncs.Func; else ""
+	Serves string // of a selector or what is Checked: the Serves of its call's sqlfuncs.Func; else ""
+	// Checked is the name of the parameter of a value that is no selector and must be checked as these are; else "".
+	Checked string
 	// Joined are the values whose texts make up this one, which is null where one of them is: those between ||. nil where there
 	// is no ||.
 	Joined []Value
@@ -86,7 +88,7 @@ func (g Given) move(m lex.Mover) Given {
 	return g
 }
 
-// Selectors returns the selectors among the arguments of the plan's calls, in the order of the text, without those that are
+// Selectors returns the selectors and what else is Checked among the arguments of the plan's calls, in the order of the text, without those that are
 // NULL. They must have been checked before the plan's text runs.
 func (p *Plan) Selectors() []Value {
 	out := make([]Value, len(p.selectors))

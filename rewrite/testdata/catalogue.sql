@@ -7,7 +7,7 @@ select mbus4.post_temp(data => '')
 ----
 error 42883 at "mbus4.post_t": function mbus4.post_temp(data => unknown) does not exist
   detail: Parameter tqname is missing.
-  hint: The function is mbus4.post_temp(tqname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text.
+  hint: The function is mbus4.post_temp(tqname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text.
 
 # a function's own name wins over a family's, and a family takes any queue
 select mbus4.post_dmq('a=>1')

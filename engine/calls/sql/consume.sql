@@ -12,7 +12,7 @@
         from (
             select c.id >> 12 as id, c.amt, c.now, {{template "hint" .With "Number" "(c.id & 4095)"}} as low
             from (
-                select {{template "consumer" .With "Args" "a" "ID" `(select c.id << 12 | coalesce(c.hint, c.id % 128) from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C"))`}} as id,
+                select {{template "consumer" .With "Args" "a" "ID" (print "(select " .Receiver ` << 12 | coalesce(c.hint, c.id % 128) from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C"))`)}} as id,
                        {{if eq .Result "consumen"}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
                        pg_catalog.clock_timestamp() as now
                 from {{.Call}}_args a

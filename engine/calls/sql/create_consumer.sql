@@ -1,7 +1,7 @@
 -- Old code gives the consumer first: where neither argument is named, it is read that way when only the second is a queue's name.
 -- The selector's row is there already: see engine/selectors.
 {{.Call}}_asked as materialized (
-    select a.n, q.id as queue_id, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id, s.headers, s.properties, s.data, a.noindex,
+    select a.n, q.id as queue_id, q.paused, a.selector, {{template "selector_id" .With "Selector" "a.selector" "Row" "s"}} as selector_id, s.headers, s.properties, s.data, a.noindex,
            coalesce(q.qname, pg_catalog.format('mbus4-error {{.Mark}} 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null'))::int::text) as queue,
            case when q.kind = 'dmq'
                     then pg_catalog.format('mbus4-error {{.Mark}} 42809 queue "%s" has only the consumer "default"', q.qname)::int::text
@@ -11,7 +11,7 @@
     from {{.Call}}_args a
     {{template "selector_row" .With "Selector" "a.selector"}}
     left join lateral (
-        select q.id, q.qname, q.kind, x.cname
+        select q.id, q.qname, q.kind, q.paused, x.cname
         from (values (1, a.qname, a.cname){{if .EitherOrder}}, (2, a.cname, a.qname){{end}}) x (place, qname, cname)
         cross join lateral (select * from mbus4.queue q where q.qname = pg_catalog.lower(x.qname collate "C") offset 0) q
         order by x.place
@@ -20,8 +20,8 @@
     {{if .EitherOrder}}where {{template "either_order" .With "Function" "create_consumer" "Args" "a"}}{{end}}
 ),
 {{.Call}}_created as (
-    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data)
-    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data from {{.Call}}_asked v
+    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data, paused)
+    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data, v.paused from {{.Call}}_asked v
     on conflict (qname, name) do nothing
     returning id, qname, name
 ),

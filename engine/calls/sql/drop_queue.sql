@@ -15,6 +15,9 @@
     using {{.Call}}_dropped q
     where c.target = q.qname or c.target is not null and c.qname = q.qname and c.queue_id is null
 ),
+{{.Call}}_keys as (
+    delete from mbus4.unique_post u using {{.Call}}_dropped q where u.queue = q.qname
+),
 {{.Call}}_checked as materialized (
     select a.n
     from {{.Call}}_args a

@@ -2,7 +2,7 @@
 -- consumer are served together.
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id limit 1)"}}
 {{.Call}}_consumer as materialized (
-    select a.n, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id,
+    select a.n, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id,
            coalesce(c.hint, c.id % 128) as hint, coalesce(a.selector, '') as selector
     from {{.Call}}_args a
     left join lateral (

@@ -25,7 +25,7 @@ insert into mbus4.consumer (queue_id, qname, name) select id, $1, 'default' from
 
 // PlainPost gives the parameters of post that every call of it gives.
 func PlainPost(t *testing.T) []sqlfuncs.Param {
-	return slices.DeleteFunc(slices.Clone(FunctionServing(t, "post").Params), func(p sqlfuncs.Param) bool {
+	return slices.DeleteFunc(slices.Clone(FunctionServing(t, "post").Arguments(nil)), func(p sqlfuncs.Param) bool {
 		return p.Name == "headers" || p.Name == "iid"
 	})
 }

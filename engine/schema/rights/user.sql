@@ -16,6 +16,11 @@ to mbus4_user;
 grant select, insert, update, delete on mbus4.work_queue to mbus4_user;
 grant usage, select on sequence mbus4.work_queue_id_seq to mbus4_user;
 grant select on sequence mbus4.hint_work to mbus4_user;
+-- By the clock: whose a schedule is a trigger says.
+grant select, insert (name, cron, timezone, qname, data, headers, properties), update (name, cron, timezone, qname, data, headers, properties), delete
+on mbus4.schedule to mbus4_user;
+grant select on mbus4.schedules to mbus4_user;
+grant select, insert (queue, key, until), update (until, iid) on mbus4.unique_post to mbus4_user;
 -- Semaphores are the applications': who may post may make them. What a task's status is only the Granter
 -- says.
 -- The columns by name: a right on all of a table's columns would be one to lock the table.

@@ -13,7 +13,7 @@ declare
     mbus4_now timestamptz;
     mbus4_found tid;
 begin
-    select {{template "consumer" .With "Args" "a" "ID" "c.id"}}, c.qname, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}}, pg_catalog.clock_timestamp()
+    select {{template "consumer" .With "Args" "a" "ID" .Receiver}}, c.qname, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}}, pg_catalog.clock_timestamp()
     into mbus4_id, mbus4_queue, mbus4_low, mbus4_now
     from (select $2 as qname, $3 as cname offset 0) a
     left join lateral (

@@ -11,7 +11,7 @@ select k.i, c.id is null, r.n,
        )
 from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::int[])) with ordinality k (queue, consumer, n, i)
 left join lateral (
-    select c.id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low, pg_catalog.clock_timestamp() as now
+    select {{.Receiver}} as id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low, pg_catalog.clock_timestamp() as now
     from mbus4.consumer c
     where c.qname = k.queue and c.name = k.consumer
     offset 0

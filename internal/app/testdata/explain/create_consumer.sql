@@ -11,7 +11,7 @@ with mbus4_call1_args(n, "qname", "cname", "selector", "noindex") as (
         'false'::boolean
 ),
 mbus4_call1_asked as materialized (
-    select a.n, q.id as queue_id, a.selector,
+    select a.n, q.id as queue_id, q.paused, a.selector,
         case
             when pg_catalog.btrim(a.selector, E' \t\r\n') <> ''
                 then coalesce(s.id, mbus4.no_selector('1 _session_secret_', a.selector))
@@ -39,7 +39,7 @@ mbus4_call1_asked as materialized (
         and s.text = a.selector
         and s.refused is null
     left join lateral (
-        select q.id, q.qname, q.kind, x.cname
+        select q.id, q.qname, q.kind, q.paused, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
         cross join lateral (select * from mbus4.queue q where q.qname = pg_catalog.lower(x.qname collate "C") offset 0) q
         order by x.place
@@ -57,8 +57,8 @@ mbus4_call1_asked as materialized (
     end
 ),
 mbus4_call1_created as (
-    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data)
-    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data
+    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data, paused)
+    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data, v.paused
     from mbus4_call1_asked v
     on conflict (qname, name) do nothing
     returning id, qname, name

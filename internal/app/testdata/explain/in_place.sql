@@ -1,7 +1,7 @@
 update orders set iid = mbus4.post('orders', hstore(o)) from orders o where mbus4.is_msg_exists(o.iid) returning mbus4.generate_new_msgiid('orders')
 ----
 -- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
--- line 1, column 25: mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null) returns text
+-- line 1, column 25: mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text
 --   in place, by the function mbus4.at_post_04a1447d
 -- line 1, column 77: mbus4.is_msg_exists(msgid text) returns boolean
 --   inline, by an expression

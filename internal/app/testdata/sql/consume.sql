@@ -15,7 +15,7 @@ mbus4_call1_taken as (
                 from (
                     select coalesce(
                         (
-                            select c.id << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -134,7 +134,7 @@ mbus4_call1_taken as (
                 from (
                     select coalesce(
                         (
-                            select c.id << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -252,7 +252,7 @@ mbus4_call1_taken as (
                 from (
                     select coalesce(
                         (
-                            select c.id << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -409,7 +409,7 @@ mbus4_call1_taken as (
                 from (
                     select coalesce(
                         (
-                            select c.id << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -530,7 +530,7 @@ mbus4_call1_args(n, "qname", "cname") as (select mbus4_rows1.n, mbus4_rows1.h3, 
 mbus4_call1_consumer as materialized (
     select a.n, 1 as amt, c.qname as queue,
         coalesce(
-            c.id,
+            (case when c.paused is null then c.id else -c.id end),
             (
                 case
                     when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null

@@ -79,6 +79,7 @@ mbus4_call1_triggers as (
     delete from mbus4.consumer c using mbus4_call1_dropped q
     where c.target = q.qname or c.target is not null and c.qname = q.qname and c.queue_id is null
 ),
+mbus4_call1_keys as (delete from mbus4.unique_post u using mbus4_call1_dropped q where u.queue = q.qname),
 mbus4_call1_checked as materialized (
     select a.n
     from mbus4_call1_args a
@@ -104,7 +105,7 @@ with mbus4_call1_args(n, "qname", "cname", "selector", "noindex") as (
         'false'::boolean
 ),
 mbus4_call1_asked as materialized (
-    select a.n, q.id as queue_id, a.selector,
+    select a.n, q.id as queue_id, q.paused, a.selector,
         case
             when pg_catalog.btrim(a.selector, E' \t\r\n') <> ''
                 then coalesce(s.id, mbus4.no_selector('1 _session_secret_', a.selector))
@@ -132,7 +133,7 @@ mbus4_call1_asked as materialized (
         and s.text = a.selector
         and s.refused is null
     left join lateral (
-        select q.id, q.qname, q.kind, x.cname
+        select q.id, q.qname, q.kind, q.paused, x.cname
         from (values (1, a.qname, a.cname), (2, a.cname, a.qname)) x (place, qname, cname)
         cross join lateral (select * from mbus4.queue q where q.qname = pg_catalog.lower(x.qname collate "C") offset 0) q
         order by x.place
@@ -150,8 +151,8 @@ mbus4_call1_asked as materialized (
     end
 ),
 mbus4_call1_created as (
-    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data)
-    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data
+    insert into mbus4.consumer (queue_id, qname, name, selector, selector_id, asks_headers, asks_properties, asks_data, paused)
+    select v.queue_id, v.queue, v.cname, v.selector, v.selector_id, v.headers, v.properties, v.data, v.paused
     from mbus4_call1_asked v
     on conflict (qname, name) do nothing
     returning id, qname, name
@@ -419,6 +420,128 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, ''::void as clear_queue from mbus4_call1_checked r)
 select (select "clear_queue" as "clear_queue_orders" from mbus4_call1)
 
+select mbus4.purge_queue('orders', 'audit')
+----
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text),
+mbus4_call1_checked as materialized (
+    select a.n, mbus4.at_purge_913a6787('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
+),
+mbus4_call1_enforced as (
+    insert into mbus4.waiting (dep, consumer_id, id)
+    select null, null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, r.removed as purge_queue from mbus4_call1_checked r)
+select (select "purge_queue" as "purge_queue" from mbus4_call1);
+-- where there is in the database:
+create or replace function mbus4.at_purge_913a6787(call text, qname text, cname text) returns bigint language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_began constant timestamptz := pg_catalog.clock_timestamp(); mbus4_queue constant text := pg_catalog.lower($2 collate "C"); mbus4_name constant text := pg_catalog.lower($3 collate "C"); mbus4_consumers bigint[]; mbus4_lows timestamptz[]; mbus4_at timestamptz; mbus4_id bigint; mbus4_rows bigint; mbus4_removed bigint := 0; begin select pg_catalog.array_agg(c.id), pg_catalog.array_agg(pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0)) into mbus4_consumers, mbus4_lows from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and (mbus4_name is null or c.name = mbus4_name); if mbus4_consumers is null then perform case when (select 1 from mbus4.queue q where q.qname = mbus4_queue) is null then pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int when $3 is not null then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', $2, $3)::int end; return 0; end if; for mbus4_number in 1 .. pg_catalog.cardinality(mbus4_consumers) loop mbus4_at := mbus4_lows[mbus4_number]; mbus4_id := -1; loop with due as materialized ( select m.ctid as tid, m.available_at, m.id from mbus4.message m where m.consumer_id = mbus4_consumers[mbus4_number] and (m.available_at, m.id) > (mbus4_at, mbus4_id) and m.added <= mbus4_began order by m.available_at, m.id limit 1000 for update skip locked ), gone as ( delete from mbus4.message m where m.ctid = any(array(select d.tid from due d)) returning m.id ) select (select pg_catalog.count(*) from gone), d.available_at, d.id into mbus4_rows, mbus4_at, mbus4_id from due d order by d.available_at desc, d.id desc limit 1; exit when not found; mbus4_removed := mbus4_removed + mbus4_rows; end loop; end loop; return mbus4_removed; end $mbus4$
+
+select mbus4.schedule('report', '@daily', 'orders', 'a=>1')
+----
+with mbus4_call1_args(n, "name", "cron", "qname", "data", "headers", "properties", "timezone") as (
+    select 1::bigint, ('report')::pg_catalog.text, ('@daily')::pg_catalog.text, ('orders')::pg_catalog.text,
+        ('a=>1')::public.hstore, null::public.hstore, null::public.hstore, 'UTC'::pg_catalog.text
+),
+mbus4_call1_asked as materialized (
+    select a.n, a.cron,
+        coalesce(a.timezone, 'UTC') as timezone,
+        a.data, a.headers, a.properties,
+        case
+            when pg_catalog.length(a.name) between 1 and 200 then a.name
+            else pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 22023 the name of a schedule must have 1 to 200 characters, not %s',
+                coalesce(pg_catalog.length(a.name)::text, 'null')
+            )::int::text
+        end as name,
+        case
+            when a.cron is null
+                then pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 22004 the cron text of schedule "%s" must not be null', a.name
+                )::int::text
+            else coalesce(
+                (select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")),
+                pg_catalog.format(
+                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+                )::int::text
+            )
+        end as qname
+    from mbus4_call1_args a
+),
+mbus4_call1_stored as (
+    insert into mbus4.schedule (name, cron, timezone, qname, data, headers, properties)
+    select distinct on (v.name) v.name, v.cron, v.timezone, v.qname, v.data, v.headers, v.properties
+    from mbus4_call1_asked v
+    order by v.name, v.n desc
+    on conflict (name) do update
+    set cron = excluded.cron, timezone = excluded.timezone, qname = excluded.qname, data = excluded.data,
+        headers = excluded.headers, properties = excluded.properties
+),
+mbus4_call1 as (select v.n, ''::void as schedule from mbus4_call1_asked v)
+select (select "schedule" as "schedule" from mbus4_call1)
+
+select mbus4.pause_queue('orders', 'audit')
+----
+with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text),
+mbus4_call1_queues as (
+    update mbus4.queue q
+    set paused = coalesce(q.paused, pg_catalog.clock_timestamp())
+    from mbus4_call1_args a
+    where a.cname is null and q.qname = pg_catalog.lower(a.qname collate "C")
+),
+mbus4_call1_consumers as (
+    update mbus4.consumer c
+    set paused = coalesce(c.paused, pg_catalog.clock_timestamp())
+    from mbus4_call1_args a
+    where c.qname = pg_catalog.lower(a.qname collate "C")
+        and c.target is null
+        and (a.cname is null or c.name = pg_catalog.lower(a.cname collate "C"))
+),
+mbus4_call1_checked as materialized (
+    select a.n
+    from mbus4_call1_args a
+    where case
+        when a.cname is not null
+            then coalesce(
+                (
+                    select c.id
+                    from mbus4.consumer c
+                    where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
+                ),
+                (
+                    case
+                        when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
+                            then pg_catalog.format(
+                                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
+                                a.qname, coalesce('"' || a.cname || '"', 'null')
+                            )
+                        else pg_catalog.format(
+                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
+                            coalesce('"' || a.qname || '"', 'null')
+                        )
+                    end
+                )::int
+            ) is not null
+        when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is null
+            then pg_catalog.format(
+                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
+            )::int = 0
+        else true
+    end
+),
+mbus4_call1_enforced as (
+    insert into mbus4.consumer (qname, name)
+    select null, null
+    from mbus4_call1_checked
+    where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
+),
+mbus4_call1 as (select r.n, ''::void as pause_queue from mbus4_call1_checked r)
+select (select "pause_queue" as "pause_queue" from mbus4_call1)
+
 # The queue's name and the consumer's can be told apart in several ways.
 select * from mbus4.consume_a_by_b_by_c()
 ----
@@ -462,7 +585,7 @@ mbus4_call1_taken as (
                 from (
                     select coalesce(
                         (
-                            select c.id << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")

@@ -1,0 +1,19 @@
+-- Makes a schedule, or gives one that there is other contents. Housekeeping posts what is due: engine/housekeeping/scheduler.go. The texts cron and timezone have been
+-- read before (checkScheduled of package app); whose a schedule is a trigger says, see the step that makes the table.
+{{.Call}}_asked as materialized (
+    select a.n, a.cron, coalesce(a.timezone, 'UTC') as timezone, a.data, a.headers, a.properties,
+           case when pg_catalog.length(a.name) between 1 and 200 then a.name
+                else pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the name of a schedule must have 1 to 200 characters, not %s', coalesce(pg_catalog.length(a.name)::text, 'null'))::int::text end as name,
+           case when a.cron is null then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 the cron text of schedule "%s" must not be null', a.name)::int::text
+                else coalesce((select q.qname from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")), {{template "no_queue" .With "Args" "a" "Queue" "a.qname"}}::text) end as qname
+    from {{.Call}}_args a
+),
+{{.Call}}_stored as (
+    insert into mbus4.schedule (name, cron, timezone, qname, data, headers, properties)
+    select distinct on (v.name) v.name, v.cron, v.timezone, v.qname, v.data, v.headers, v.properties from {{.Call}}_asked v order by v.name, v.n desc
+    on conflict (name) do update
+    set cron = excluded.cron, timezone = excluded.timezone, qname = excluded.qname, data = excluded.data, headers = excluded.headers, properties = excluded.properties
+),
+{{.Call}} as (
+    select v.n, ''::void as schedule from {{.Call}}_asked v
+)

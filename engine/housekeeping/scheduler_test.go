@@ -1,0 +1,212 @@
+package housekeeping
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/engine/refusal"
+)
+
+// scheduling is a database with a queue q, whose schedules several schedulers serve.
+type scheduling struct {
+	*testing.T
+	name string
+	conn *pgx.Conn
+}
+
+func newScheduling(t *testing.T) scheduling {
+	t.Helper()
+	t.Parallel()
+	name := enginetest.Installed(t)
+	conn := enginetest.Connect(t, name)
+	enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
+	return scheduling{t, name, conn}
+}
+
+// add makes a schedule whose next tick is given in SQL; "null" leaves it to the scheduler.
+func (s scheduling) add(name, cron, next string) {
+	s.Helper()
+	enginetest.Exec(s.T, s.conn, "insert into mbus4.schedule (name, cron, timezone, qname, data) values ($1, $2, 'UTC', 'q', 'a=>1')", name, cron)
+	enginetest.Exec(s.T, s.conn, "update mbus4.schedule set next_at = "+next+" where name = $1", name)
+}
+
+// turn lets a new scheduler work once.
+func (s scheduling) turn(conn *pgx.Conn) int {
+	s.Helper()
+	one := newScheduler("public")
+	_, due, err := look(enginetest.Context(s.T), conn)
+	if err != nil {
+		s.Fatal(err)
+	}
+	one.note(due)
+	n, err := one.Tick(enginetest.Context(s.T), conn)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s scheduling) want(want, sql string) {
+	s.Helper()
+	if got := enginetest.One[string](s.T, s.conn, sql); got != want {
+		s.Errorf("%s: %s, want %s", sql, got, want)
+	}
+}
+
+// A new schedule gets its first tick, which is not posted before its time; the latest of those that have passed is, and the others are counted.
+func TestScheduler(t *testing.T) {
+	s := newScheduling(t)
+	s.add("new", "0 0 1 1 *", "null")
+	if n := s.turn(s.conn); n != 0 {
+		t.Errorf("%d posts", n)
+	}
+	s.want("t", "select (next_at = date_trunc('year', now() at time zone 'UTC') at time zone 'UTC' + interval '1 year')::text::char(1) from mbus4.schedule")
+	if n := s.turn(s.conn); n != 0 {
+		t.Errorf("%d posts", n)
+	}
+	s.add("old", "0 0 1 1 *", "timestamptz '2020-01-01 00:00Z'")
+	if n := s.turn(s.conn); n != 1 {
+		t.Errorf("%d posts", n)
+	}
+	s.want("t", "select (missed = extract(year from now() at time zone 'UTC') - 2020 and last_error is null and next_at > now())::text::char(1) from mbus4.schedule where name = 'old'")
+	s.want("t", "select (headers->'scheduled_at' = to_char(now() at time zone 'UTC', 'YYYY') || '-01-01T00:00:00Z')::text::char(1) from mbus4.message")
+	s.want("t", "select (to_char(last_at at time zone 'UTC', 'YYYY-MM-DD') = to_char(now() at time zone 'UTC', 'YYYY') || '-01-01')::text::char(1) from mbus4.schedule where name = 'old'")
+}
+
+// However many look at once, each tick is posted once.
+func TestSchedulersAtOnce(t *testing.T) {
+	s := newScheduling(t)
+	const schedules, rounds = 20, 5
+	for round := range rounds {
+		for n := range schedules {
+			name := fmt.Sprint("s", n)
+			if round == 0 {
+				s.add(name, "@hourly", "null")
+			}
+			enginetest.Exec(t, s.conn, "update mbus4.schedule set next_at = date_trunc('hour', now()) where name = $1", name)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			conn := enginetest.Connect(t, s.name)
+			all.Go(func() { s.turn(conn) })
+		}
+		all.Wait()
+		s.want(fmt.Sprintf("%d %d", schedules, schedules*(round+1)), "select count(distinct headers->'schedule') || ' ' || count(*) from mbus4.message")
+		s.want("0", "select count(*)::text from mbus4.schedule where next_at <= now() or last_at is null")
+	}
+}
+
+// A schedule that a client has locked is skipped and does not keep the scheduler busy; the others go on.
+func TestSchedulerSkipsLocked(t *testing.T) {
+	s := newScheduling(t)
+	s.add("held", "@hourly", "now() - interval '2 hours'")
+	client := enginetest.Connect(t, s.name)
+	enginetest.Exec(t, client, "begin; update mbus4.schedule set data = 'a=>2' where name = 'held'")
+	s.add("free", "@hourly", "now()")
+	if n := s.turn(s.conn); n != 1 {
+		t.Errorf("%d posts", n)
+	}
+	s.want("1", "select count(*)::text from mbus4.message where headers->'schedule' = 'free'")
+	one := newScheduler("public")
+	one.due = time.Now()
+	if n, err := one.Tick(enginetest.Context(t), s.conn); n != 0 || err != nil {
+		t.Errorf("%d posts, %v", n, err)
+	}
+	zero := 0.0
+	if one.note(&zero); one.wait(time.Hour) < tickInterval/2 {
+		t.Errorf("it looks again in %v", one.wait(time.Hour))
+	}
+	enginetest.Exec(t, client, "commit")
+	if n := s.turn(s.conn); n != 1 {
+		t.Errorf("%d posts", n)
+	}
+	s.want("2", "select data->'a' from mbus4.message where headers->'schedule' = 'held'")
+}
+
+// What is wrong with one schedule is noted, its tick is counted as missed, and the others go on.
+func TestSchedulerErrors(t *testing.T) {
+	s := newScheduling(t)
+	role := enginetest.NewRole(t, s.name)
+	past := "date_trunc('hour', now())"
+	s.add("fine", "@hourly", past)
+	s.add("lost", "@hourly", past)
+	enginetest.Exec(t, s.conn, "update mbus4.schedule set qname = 'nowhere' where name = 'lost'")
+	s.add("broken", "@hourly", past)
+	enginetest.Exec(t, s.conn, "update mbus4.schedule set headers = 'consume_after=>\"{\"' where name = 'broken'")
+	s.add("unread", "whenever", past)
+	s.add("foreign", "@hourly", past)
+	s.add("gone", "@hourly", past)
+	enginetest.Exec(t, s.conn, "alter table mbus4.schedule disable trigger schedule_owned")
+	enginetest.Exec(t, s.conn, "update mbus4.schedule set owner = $1 where name = 'foreign'", role)
+	enginetest.Exec(t, s.conn, "update mbus4.schedule set owner = 'who was' where name = 'gone'")
+	enginetest.Exec(t, s.conn, "alter table mbus4.schedule enable trigger schedule_owned")
+	if n := s.turn(s.conn); n != 1 {
+		t.Errorf("%d posts", n)
+	}
+	for name, want := range map[string]string{
+		"fine":    "0 - ",
+		"lost":    `1 - 42704: queue "nowhere" does not exist`,
+		"broken":  "1 - 22P02: malformed array literal: \"{\"",
+		"foreign": fmt.Sprintf("1 - role %q may not post", role),
+		"gone":    `1 - role "who was" may not post`,
+	} {
+		s.want(want, "select missed || ' - ' || coalesce(last_error, '') from mbus4.schedules where name = '"+name+"'")
+	}
+	s.want("infinity", "select next_at::text from mbus4.schedules where name = 'unread' and last_error like 'the schedule \"whenever\" is refused: %'")
+	s.want("4", "select count(*)::text from mbus4.schedules where next_at > now() and next_at < 'infinity' and missed = 1")
+	s.turn(s.conn)
+	enginetest.Exec(t, s.conn, "update mbus4.schedule set qname = 'q' where name = 'lost'")
+	enginetest.Exec(t, s.conn, "update mbus4.schedule set next_at = now() where name = 'lost'")
+	if n := s.turn(s.conn); n != 1 {
+		t.Errorf("%d posts", n)
+	}
+	s.want("1 ∅", "select concat_ws(' ', missed, coalesce(last_error, '∅')) from mbus4.schedules where name = 'lost'")
+}
+
+// Who makes a schedule owns it, its name is its members'; what changes nothing leaves the next tick where it is.
+func TestScheduleOwners(t *testing.T) {
+	s := newScheduling(t)
+	roles := map[string]*pgx.Conn{}
+	names := map[string]string{}
+	for _, who := range []string{"maker", "member", "other", "admin"} {
+		names[who] = enginetest.NewRole(t, s.name)
+		enginetest.Exec(t, s.conn, "grant mbus4_user to "+names[who])
+		roles[who] = enginetest.ConnectTo(t, enginetest.DSNAs(t, s.name, names[who]))
+	}
+	enginetest.Exec(t, s.conn, fmt.Sprintf("grant %s to %s", names["maker"], names["member"]))
+	enginetest.Exec(t, s.conn, "grant mbus4_admin to "+names["admin"])
+	const put = `insert into mbus4.schedule (name, cron, timezone, qname) values ('s', $1, 'UTC', 'q')
+		on conflict (name) do update set cron = excluded.cron, timezone = excluded.timezone, qname = excluded.qname`
+	may := func(who string, want bool, sql string, args ...any) {
+		t.Helper()
+		_, err := roles[who].Exec(enginetest.Context(t), sql, args...)
+		if want && err != nil {
+			t.Errorf("%s: %s: %v", who, sql, err)
+		} else if !want && refusal.SQLState(err) != refusal.LackingRights {
+			t.Errorf("%s: %s: %v", who, sql, err)
+		}
+	}
+	may("maker", true, put, "@hourly")
+	s.turn(s.conn)
+	s.want(names["maker"], "select owner::text from mbus4.schedules where next_at is not null")
+	may("member", true, put, "@hourly")
+	s.want(names["maker"], "select owner::text from mbus4.schedules where next_at is not null")
+	may("member", true, put, "@daily")
+	s.want("0", "select count(*)::text from mbus4.schedules where next_at is not null")
+	for _, who := range []string{"other", "admin"} {
+		may(who, false, put, "@weekly")
+		may(who, false, "update mbus4.schedule set name = 'mine'")
+	}
+	may("other", false, "delete from mbus4.schedule")
+	may("maker", false, "update mbus4.schedule set owner = 'postgres'")
+	may("maker", false, "update mbus4.schedule set next_at = now()")
+	may("maker", false, "insert into mbus4.schedule (name, cron, timezone, qname, owner) values ('t', '', '', '', 'postgres')")
+	may("admin", true, "delete from mbus4.schedule")
+	may("maker", true, put, "@hourly")
+	may("member", true, "delete from mbus4.schedule")
+}

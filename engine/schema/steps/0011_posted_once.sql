@@ -1,0 +1,22 @@
+-- What is posted once.
+
+-- The keys of posts, each until its window is over, with the iid of the message; iid null: in the transaction that is posting it. The sweeper removes those that are over.
+create table if not exists mbus4.unique_post (
+    queue text collate "C" not null,
+    key   text collate "C" not null,
+    until timestamptz not null,
+    iid   text collate "C",
+    primary key (queue, key)
+);
+create index if not exists unique_post_until on mbus4.unique_post (until);
+
+do $$
+begin
+    if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_user') then
+        grant select, insert (queue, key, until), update (until, iid) on mbus4.unique_post to mbus4_user;
+    end if;
+    if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_admin') then
+        grant delete on mbus4.unique_post to mbus4_admin;
+    end if;
+end
+$$;
