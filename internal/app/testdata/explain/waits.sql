@@ -22,7 +22,7 @@ mbus4_call1_taken as (
                 from (
                     select coalesce(
                         (
-                            select c.id << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")

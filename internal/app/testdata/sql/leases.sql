@@ -6,7 +6,7 @@ with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
 ),
 mbus4_call1_consumer as materialized (
     select coalesce(
-        c.id,
+        (case when c.paused is null then c.id else -c.id end),
         (
             case
                 when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
@@ -182,7 +182,7 @@ with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
 ),
 mbus4_call1_consumer as materialized (
     select coalesce(
-        c.id,
+        (case when c.paused is null then c.id else -c.id end),
         (
             case
                 when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
@@ -382,7 +382,7 @@ mbus4_call1_consumer as materialized (
         ) as amt,
         c.qname as queue,
         coalesce(
-            c.id,
+            (case when c.paused is null then c.id else -c.id end),
             (
                 case
                     when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
@@ -722,7 +722,7 @@ mbus4_call1_taken as (
                 from (
                     select coalesce(
                         (
-                            select c.id << 12 | coalesce(c.hint, c.id % 128)
+                            select (case when c.paused is null then c.id else -c.id end) << 12 | coalesce(c.hint, c.id % 128)
                             from mbus4.consumer c
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
