@@ -99,6 +99,12 @@ func TestWaitWakes(t *testing.T) {
 				harness.Ask(t, other, "select mbus4.retry($1::text, 'again', '0s')", lease[2:])
 			}
 		},
+		"resumed": func(t *testing.T, _, other *pgconn.PgConn) {
+			harness.Ask(t, other, `select mbus4.pause_queue('q')`)
+			harness.Ask(t, other, `select mbus4.post('q', 'n=>1')`)
+			harness.Want(t, other, "", `select data->'n' from mbus4.consume('q', wait => '20ms')`)
+			harness.Ask(t, other, `select mbus4.resume_queue('q')`)
+		},
 		"process_queue": func(t *testing.T, _, other *pgconn.PgConn) {
 			harness.Ask(t, other, `select mbus4.add_message('{}')`)
 			harness.Ask(t, other, `call mbus4.process_queue(1, $$select mbus4.post('q', 'n=>1')$$)`)

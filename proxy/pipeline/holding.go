@@ -21,6 +21,9 @@ type holding struct {
 	cancel   context.CancelCauseFunc // nil: none is
 	waits    bool                    // what it has is a statement that waits
 	draining bool                    // none may wait any more
+	// pending is set from the first look for a statement that waits until it is known that it runs or fails, and canceled where the client has
+	// cancelled it meanwhile. The looks between two waits are part of the statement.
+	pending, canceled bool
 }
 
 // lookEvery is the time between calls of look, lookWaiting that for a statement that waits: before such a one runs, gone is asked. A client that has ended its sending only is still there: it waits for
@@ -86,9 +89,41 @@ func (h *holding) interrupt() bool {
 func (h *holding) setWaiting(is bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.waits = is; is && h.draining {
+	switch h.waits = is; {
+	case is && h.canceled:
+		h.cancel(errCanceled)
+	case is && h.draining:
 		h.cancel(errDraining)
 	}
+}
+
+// beginWait and endWait enclose pending; canceled is what it says at its end.
+func (h *holding) beginWait() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pending, h.canceled = true, false
+}
+
+func (h *holding) endWait() (canceled bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pending = false
+	return h.canceled
+}
+
+// CancelWait cancels the statement that waits, or is looked for between two waits; false: none is. A query of ours for it may be at the
+// server. It may be called from anywhere.
+func (f *ClientFlow) CancelWait() bool {
+	h := &f.holding
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.pending {
+		return false
+	}
+	if h.canceled = true; h.waits {
+		h.cancel(errCanceled)
+	}
+	return true
 }
 
 // Waits reports whether a statement of the session waits.

@@ -75,6 +75,7 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 		return false
 	}
 	f.waiting = &waiting{wait: wait, plan: f.recalled}
+	f.holding.beginWait()
 	f.probing.answered = nil
 	f.setAside(buf, frame, pos, out, f.poseWait(frame))
 	return true
@@ -125,6 +126,9 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			}
 		}
 	}
+	if f.holding.endWait() {
+		w.refused = canceled()
+	}
 	f.recalled, f.asked, f.refused = w.plan, w.plan != nil, w.refused
 	f.endWait(w.refused == nil)
 	return false, false, nil
@@ -169,6 +173,7 @@ func (f *ClientFlow) awaitTurn(ctx context.Context, wait Wait) (over bool, refus
 
 // endWait ends the wait of the message.
 func (f *ClientFlow) endWait(run bool) {
+	f.holding.endWait()
 	f.waiting.wait.Leave(run)
 	f.waiting = nil
 }

@@ -13,7 +13,13 @@ import (
 // While a Query or Sync is outstanding the server has not come to that statement. While other requests
 // are, it may still be busy, or may hold their replies back until Sync. Then it gets the cancel request as well: the
 // message that fails comes before the statement, with no Sync between them, and the server skips the statement.
+//
+// A statement that waits is cancelled here; what looks for it may be at the server, which then gets the request as well.
 func (s *Session) cancelHeld(ctx context.Context) (done bool) {
+	if s.Up.CancelWait() {
+		now, ok := s.serverBacklog(ctx)
+		return ok && now.Outstanding == 0
+	}
 	if !s.Up.WithRewriter() {
 		return false
 	}
