@@ -54,29 +54,36 @@ func TestWorkQueuePsycopg3(t *testing.T) {
 
 func TestWorkQueueNodePostgres(t *testing.T) {
 	t.Parallel()
-	node := programs.Find(t, "node", "Node.js (nodejs)")
+	node, modules := nodePostgres(t)
+	workQueueClient(t, []string{"NODE_PATH=" + modules}, node, []string{"testdata/workqueue/client.js"})
+}
+
+// nodePostgres returns Node.js and a folder of modules with node-postgres.
+func nodePostgres(t *testing.T) (node, modules string) {
+	t.Helper()
+	node = programs.Find(t, "node", "Node.js (nodejs)")
 	modules, err := filepath.Abs("node/node_modules")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(modules, "pg")); err != nil {
-		// TestNodePostgres, which may run now, installs into the same folder.
-		own := t.TempDir()
-		for _, name := range []string{"package.json", "package-lock.json"} {
-			b, err := os.ReadFile(filepath.Join("node", name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(own, name), b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := programs.Run(t, nil, "", own, programs.Find(t, "npm", "npm"), "ci", "--no-audit", "--no-fund"); got.Status != 0 {
-			t.Fatalf("npm ci: status %d\n%s%s", got.Status, got.Stdout, got.Stderr)
-		}
-		modules = filepath.Join(own, "node_modules")
+	if _, err := os.Stat(filepath.Join(modules, "pg")); err == nil {
+		return node, modules
 	}
-	workQueueClient(t, []string{"NODE_PATH=" + modules}, node, []string{"testdata/workqueue/client.js"})
+	// TestNodePostgres, which may run now, installs into the same folder.
+	own := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		b, err := os.ReadFile(filepath.Join("node", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(own, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := programs.Run(t, nil, "", own, programs.Find(t, "npm", "npm"), "ci", "--no-audit", "--no-fund"); got.Status != 0 {
+		t.Fatalf("npm ci: status %d\n%s%s", got.Status, got.Stdout, got.Stderr)
+	}
+	return node, filepath.Join(own, "node_modules")
 }
 
 // JDBC: {call …} is CALL with escapeSyntaxCallMode=call; by default it is a SELECT, and refused.

@@ -1,0 +1,70 @@
+// Pgx is a worker with pgx: it waits for orders, works, and acknowledges them. It ends on SIGTERM.
+//
+//	go run ./examples/worker/pgx 'host=127.0.0.1 port=6543 user=app dbname=app'
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// order is what a message holds.
+type order struct {
+	Lease string
+	N     int
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	for ctx.Err() == nil { // a context that ends closes the connection, and with it the wait
+		if err := run(ctx); err != nil && ctx.Err() == nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+func run(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, os.Args[1])
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for {
+		rows, err := conn.Query(ctx, `select lease, (data->'n')::int as n from mbus4.lease('orders', lease => '1 min', wait => '30s')`)
+		if err != nil {
+			return err
+		}
+		orders, err := pgx.CollectRows(rows, pgx.RowToStructByName[order])
+		if err != nil {
+			return err
+		}
+		for _, o := range orders {
+			// What was begun is finished, whatever signal comes.
+			if err := settle(context.WithoutCancel(ctx), conn, o); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// settle works, and acknowledges the lease or gives it back.
+func settle(ctx context.Context, conn *pgx.Conn, o order) error {
+	if err := work(ctx, conn, o); err != nil {
+		_, err = conn.Exec(ctx, `select mbus4.retry($1::text, $2)`, o.Lease, err.Error()) // later, by the consumer's policy
+		return err
+	}
+	_, err := conn.Exec(ctx, `select mbus4.ack($1)`, o.Lease)
+	return err
+}
+
+// work is what the worker is for. An error sends the message back.
+func work(ctx context.Context, conn *pgx.Conn, o order) error {
+	_, err := conn.Exec(ctx, `insert into done (worker, n) values ('pgx', $1)`, o.N)
+	return err
+}

@@ -1,0 +1,81 @@
+package clients
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"mbusproxy/integration/internal/harness"
+	"mbusproxy/integration/internal/programs"
+)
+
+// worker runs a program of examples/worker: it works off what is posted, sends back what fails, and ends on SIGTERM while it waits.
+func worker(t *testing.T, name string, env []string, dsn func(harness.Endpoint, string) string, program string, args ...string) {
+	t.Helper()
+	database := harness.NewQueueDatabase(t, "orders")
+	proxied, direct := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, direct, "create table done (worker text, n int check (n <> 2))")
+	harness.Ask(t, proxied, "select mbus4.alter_consumer('orders', 'default', max_attempts => 2, backoff => '100ms', max_backoff => '100ms')")
+	harness.Ask(t, proxied, "select mbus4.post('orders', hstore('n', n::text)) from generate_series(1, 3) n")
+	cmd := exec.CommandContext(harness.Context(t), program, append(args, dsn(harness.Proxied(), database))...)
+	cmd.Env = append(os.Environ(), env...)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { _ = cmd.Process.Kill() }() // it has ended, unless the test fails
+	// One order fails twice, and lies in dmq then.
+	harness.Await(t, direct, 60*time.Second, "select (select count(*) from done) = 2 and (select count(*) from mbus4.message m where m.consumer_id = 1) = 1")
+	harness.Ask(t, proxied, "select mbus4.post('orders', 'n=>4')")
+	harness.Await(t, direct, 60*time.Second, "select exists (select from done where worker = $1 and n = 4)", name)
+	harness.Await(t, direct, 60*time.Second, "select exists (select from pg_stat_activity where datname = current_database() and state like 'idle%' and query like '%at_await%')")
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("%v\n%s", err, said.String())
+		}
+	case <-time.After(20 * time.Second):
+		t.Errorf("it does not end\n%s", said.String())
+	}
+	harness.Want(t, direct, "1|3|4", "select string_agg(n::text, '|' order by n) from done")
+	harness.Want(t, direct, "2", "select headers->'retry.attempt' from mbus4.message")
+}
+
+const workers = "../../examples/worker/"
+
+func TestWorkerPsycopg2(t *testing.T) {
+	t.Parallel()
+	programs.NeedPython(t, "psycopg2", "python3-psycopg2")
+	worker(t, "psycopg2", nil, harness.Endpoint.DSN, programs.Python, workers+"psycopg2_worker.py")
+}
+
+func TestWorkerPsycopg3(t *testing.T) {
+	t.Parallel()
+	programs.NeedPython(t, "psycopg", "python3-psycopg")
+	worker(t, "psycopg3", nil, harness.Endpoint.DSN, programs.Python, workers+"psycopg3_worker.py")
+}
+
+func TestWorkerNode(t *testing.T) {
+	t.Parallel()
+	node, modules := nodePostgres(t)
+	worker(t, "node", []string{"NODE_PATH=" + modules}, harness.Endpoint.URL, node, workers+"node_worker.js")
+}
+
+func TestWorkerPgx(t *testing.T) {
+	t.Parallel()
+	binary := filepath.Join(t.TempDir(), "pgx")
+	if got := programs.Run(t, nil, "", "", programs.Find(t, "go", "Go"), "build", "-o", binary, "mbusproxy/examples/worker/pgx"); got.Status != 0 {
+		t.Fatal(got.Stderr)
+	}
+	worker(t, "pgx", nil, harness.Endpoint.DSN, binary)
+}
