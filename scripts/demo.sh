@@ -162,6 +162,58 @@ expect '"order"=>"2"' 'a chair' '(1 row)'
 ask A "select data from mbus4.consume('orders');"
 expect '(0 rows)'
 
+heading 'A worker waits: nothing runs meanwhile, and it answers when there is something'
+# begin NAME SQL shows a statement and sends it, without waiting for the answer; finish_answer shows that.
+begin() {
+	printf '%s%s=> %s%s\n' "$bold" "$1" "$2" "$plain"
+	printf '%s\n\\echo --mark--\n' "$2" >&"${in[$1]}"
+}
+finish_answer() {
+	read_answer "$1"
+	printf '%s' "$answer" | sed '/^$/d; s/^/   /'
+}
+begin B "select data from mbus4.consume('orders', wait => '30s');"
+for ((i = 0; i < 200; i++)); do
+	silently A "select state from pg_stat_activity where application_name = 'demo-B' and query like '%at_await%';"
+	if [[ $answer == *idle* ]]; then break; fi
+	silently A 'select pg_sleep(0.05);'
+done
+echo '   (it waits; its session of the server is idle)'
+ask A "select mbus4.post('orders', 'order=>7') is not null as posted;"
+finish_answer B
+expect '"order"=>"7"' '(1 row)'
+
+heading 'A job with a lease: its worker is killed, and another one gets the message'
+ask A "select mbus4.create_queue('jobs', 1);"
+unexpected ERROR
+ask A "select mbus4.alter_consumer('jobs', 'default', max_attempts => 3, backoff => '500ms');"
+unexpected ERROR
+ask A "select mbus4.post('jobs', 'job=>8', iid => 'job-8') as posted;"
+open_session W
+ask W "select data, attempt from mbus4.lease('jobs', lease => '2 seconds');"
+expect '"job"=>"8"' ' 1'
+kill -KILL "${sessions[-1]}"
+wait "${sessions[-1]}" 2>/dev/null || true
+unset 'sessions[-1]'
+ask A "select state, detail from mbus4.why('job-8');"
+expect leased 'attempt 1'
+ask A "select data, attempt, lease as token from mbus4.lease('jobs', wait => '30s') \\gset"
+ask A "select :'data' as data, :attempt as attempt;"
+expect '"job"=>"8"' ' 2'
+
+heading 'A retry comes later, with its error; the last attempt goes to dmq'
+ask A "select mbus4.retry(:'token'::text, 'the printer is out of paper');"
+expect ' t'
+ask A "select state, until > now() as later from mbus4.why('job-8');"
+expect delayed ' t'
+ask A "select attempt, headers->'retry.error' as error, lease as token from mbus4.lease('jobs', wait => '30s') \\gset"
+ask A "select :attempt as attempt, :'error' as error;"
+expect ' 3' 'out of paper'
+ask A "select mbus4.retry(:'token'::text, 'still no paper');"
+expect ' t'
+ask A "select data, headers->'dmq.error' as error from mbus4.consume('dmq');"
+expect '"job"=>"8"' 'still no paper'
+
 heading 'Delayed delivery'
 ask A "select mbus4.post('orders', 'order=>3', delayed_until => (now() + interval '2 seconds')::timestamp) is not null as posted;"
 expect ' t'
@@ -204,7 +256,7 @@ printf '%s' "$answer" | sed '/^$/d; s/^/   /'
 expect '"ship"=>"6"' '(1 row)'
 
 heading 'Messages processed inside the database: how many succeeded; what fails goes to dmq'
-ask A "select n, mbus4.post('orders', hstore('divide', n::text)) is not null as posted from generate_series(0, 2) n;"
+ask A "select n, mbus4.post('orders', hstore('divide', n::text)) is not null as posted from unnest(array[1, 0, 2]) n;"
 expect '(3 rows)'
 ask A "select mbus4.run_on_orders(\$\$insert into shop_order select 100 / (\$1.data->'divide')::int, 'divided'\$\$);"
 expect ' 2'
