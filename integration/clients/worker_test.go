@@ -74,7 +74,7 @@ func TestWorkerNode(t *testing.T) {
 func TestWorkerPgx(t *testing.T) {
 	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "pgx")
-	if got := programs.Run(t, nil, "", "", programs.Find(t, "go", "Go"), "build", "-o", binary, "mbusproxy/examples/worker/pgx"); got.Status != 0 {
+	if got := programs.Run(t, nil, "", "", programs.Find(t, "go", "Go"), "build", "-o", binary, "mbusproxy/examples/worker/go"); got.Status != 0 {
 		t.Fatal(got.Stderr)
 	}
 	worker(t, "pgx", nil, harness.Endpoint.DSN, binary)

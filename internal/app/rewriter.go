@@ -185,7 +185,7 @@ func (p wirePlan) Signals() (s pipeline.Signals) {
 	if p.db == nil {
 		return 0
 	}
-	if p.Plan.Writes() {
+	if p.Writes() {
 		s |= signalMessages
 	}
 	if p.Plan.Signals() {

@@ -36,7 +36,7 @@ func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values w
 	}
 	w := p.Plan.Wait()
 	refuse := func(r plan.Refusal) (pipeline.Wait, pipeline.Plan) {
-		return nil, wirePlan{Plan: p.Plan.Refuse(w.Offset, r)}
+		return nil, wirePlan{Plan: p.Refuse(w.Offset, r)}
 	}
 	args := make(map[string]*string, len(w.Args))
 	for _, param := range w.Func.Params {
@@ -114,7 +114,7 @@ func (w *callWait) Answered(answer string, block bool) (run bool, refused pipeli
 }
 
 func (w *callWait) refuse(r plan.Refusal) pipeline.Plan {
-	return wirePlan{Plan: w.plan.Plan.Refuse(w.offset, r), db: w.plan.db}
+	return wirePlan{Plan: w.plan.Refuse(w.offset, r), db: w.plan.db}
 }
 
 // readBounds reads the answer of the function that calls.Texts.Await calls, which is not empty; nil: it is none.

@@ -1,11 +1,11 @@
-// Pgx is a worker with pgx: it waits for orders, works, and acknowledges them. It ends on SIGTERM.
+// Go is a worker with pgx: it waits for orders, works, and acknowledges them. It ends on SIGTERM.
 //
-//	go run ./examples/worker/pgx 'host=127.0.0.1 port=6543 user=app dbname=app'
+//	go run ./examples/worker/go 'host=127.0.0.1 port=6543 user=app dbname=app'
 package main
 
 import (
 	"context"
-	"log"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -24,7 +24,8 @@ func main() {
 	defer stop()
 	for ctx.Err() == nil { // a context that ends closes the connection, and with it the wait
 		if err := run(ctx); err != nil && ctx.Err() == nil {
-			log.Fatal(err)
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
 	}
 }
