@@ -131,7 +131,7 @@ func TestSelectorsDecide(t *testing.T) {
 		for way, sql := range map[string]string{
 			"inline":    enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{}, "public", short),
 			"unknowing": enginetest.InlineUse(texts, post, plain, sqlfuncs.Use{}, "public", short),
-			"full":      enginetest.InlineUse(texts, post, post.Params, full, "public", long),
+			"full":      enginetest.InlineUse(texts, post, post.Arguments(nil), full, "public", long),
 			"at_post":   called("post", short),
 			"at_full":   called("post_full", long),
 		} {
