@@ -155,10 +155,10 @@ func TestWaitEnds(t *testing.T) {
 	})
 	t.Run("idle timeouts do not", func(t *testing.T) {
 		conn := harness.Connect(t, harness.Proxied(), database)
-		harness.Ask(t, conn, "set idle_session_timeout = '400ms'; set idle_in_transaction_session_timeout = '400ms'")
-		ask(t, conn, `select 1 from mbus4.consume('q', wait => '1500ms')`).want(t, "")
+		harness.Ask(t, conn, "set idle_session_timeout = '3s'; set idle_in_transaction_session_timeout = '3s'")
+		ask(t, conn, `select 1 from mbus4.consume('q', wait => '4s')`).want(t, "")
 		harness.Ask(t, conn, "begin")
-		ask(t, conn, `select 1 from mbus4.consume('q', wait => '1500ms')`).want(t, "")
+		ask(t, conn, `select 1 from mbus4.consume('q', wait => '4s')`).want(t, "")
 		harness.Ask(t, conn, "commit")
 	})
 	t.Run("client gone", func(t *testing.T) {
@@ -190,4 +190,22 @@ func TestWaitEnds(t *testing.T) {
 		refusedWith(t, a, "42704")
 	})
 	harness.Want(t, direct, "0", "select count(*) from mbus4.message")
+}
+
+// Who may consume may wait, and nobody else.
+func TestWaitRights(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	member, stranger := harness.NewRole(t), harness.NewRole(t)
+	harness.Admin(t, "grant mbus4_user to "+member)
+	direct := harness.Connect(t, harness.Direct(), database)
+	conn := harness.ConnectAs(t, harness.Proxied(), database, member)
+	poster := harness.Connect(t, harness.Proxied(), database)
+	for _, call := range []string{"consume('q', wait => '1h')", "lease('q', wait => '1h')", "dyn_consume('q', '1=1', wait => '1h')"} {
+		a := ask(t, conn, "select data->'n' from mbus4."+call)
+		awaitWaiting(t, direct, conn)
+		harness.Ask(t, poster, "select mbus4.post('q', 'n=>1')")
+		a.want(t, "1")
+	}
+	harness.Refused(t, harness.ConnectAs(t, harness.Proxied(), database, stranger), "42501", "select * from mbus4.consume('q', wait => '1h')")
 }
