@@ -11,7 +11,7 @@ const threeLeft = `select string_agg(m.iid, '' order by m.id) filter (where c.na
 	from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id where c.qname = 'q'`
 
 func TestFunctionConsume(t *testing.T) {
-	const signature = "mbus4.consume(qname text, cname text default 'default') returns setof mbus4.qt_model"
+	const signature = "mbus4.consume(qname text, cname text default 'default', wait interval default null) returns setof mbus4.qt_model"
 	callTable{
 		queues: []string{"q", "r", "empty"}, before: threePosted, effect: threeLeft, columns: messageColumns,
 		setup: "create table t (name text); insert into t values ('q'), ('r'), ('empty')",
@@ -48,15 +48,15 @@ func TestFunctionConsumeByName(t *testing.T) {
 			gives("1|m1\n2|m2 > m3 m1m2m3", "select n, (mbus4.consume_q_by_default()).iid from generate_series(1, 2) n"),
 			fails("42704", `queue "nowhere" does not exist`, "select * from mbus4.consume_nowhere_by_c()"),
 			fails("42704", `queue "q" has no consumer "nobody"`, "select * from mbus4.consume_q_by_nobody()"),
-			fails("42883", "mbus4.consume_q_by_c() returns setof mbus4.qt_model", "select * from mbus4.consume_q_by_c('q')"),
-			fails("42883", "mbus4.consume_q_by_c()", "select * from mbus4.consume_q_by_c(cname => 'c')"),
+			fails("42883", "mbus4.consume_q_by_c(wait interval default null) returns setof mbus4.qt_model", "select * from mbus4.consume_q_by_c('q')"),
+			fails("42883", "mbus4.consume_q_by_c(wait interval default null)", "select * from mbus4.consume_q_by_c(cname => 'c')"),
 			fails("42883", "", "select * from mbus4.consume_q()"),
 		},
 	}.run(t)
 }
 
 func TestFunctionConsumenByName(t *testing.T) {
-	const signature = "mbus4.consumen_q_by_c(amt integer) returns setof mbus4.qt_model"
+	const signature = "mbus4.consumen_q_by_c(amt integer, wait interval default null) returns setof mbus4.qt_model"
 	callTable{
 		queues: []string{"q", "r", "empty"}, before: threePosted, effect: threeLeft, columns: messageColumns,
 		cases: []callCase{
@@ -78,7 +78,7 @@ func TestFunctionConsumenByName(t *testing.T) {
 }
 
 func TestFunctionConsumen(t *testing.T) {
-	const signature = "mbus4.consumen(qname text, cname text default 'default', amt integer default '1') returns setof mbus4.qt_model"
+	const signature = "mbus4.consumen(qname text, cname text default 'default', amt integer default '1', wait interval default null) returns setof mbus4.qt_model"
 	callTable{
 		queues: []string{"q", "r", "empty"}, before: threePosted, effect: threeLeft, columns: messageColumns,
 		setup: "create table t (name text, amt int); insert into t values ('q', 2), ('r', 5)",
@@ -103,7 +103,7 @@ func TestFunctionConsumen(t *testing.T) {
 }
 
 func TestFunctionDynConsume(t *testing.T) {
-	const signature = "mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default') returns setof mbus4.qt_model"
+	const signature = "mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default', wait interval default null) returns setof mbus4.qt_model"
 	const second = "(t.data->'n')='2'"
 	callTable{
 		queues: []string{"q", "r", "empty"}, before: threePosted, effect: threeLeft, columns: messageColumns,

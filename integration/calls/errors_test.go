@@ -226,7 +226,7 @@ func TestErrorsOfUnknownFunctions(t *testing.T) {
 		in("42883", "mbus4.run_on(unknown, unknown) does not exist", "<q> in mbus4.run_<q>", "select mbus4.run_on('q', 'select 1')"),
 		in("42883", "mbus4.create_queue(unknown) does not exist", "mbus4.create_queue(qname, 1)", "select mbus4.create_queue('r')"),
 		in("42883", "mbus4.consume(unknown, amt => integer) does not exist", "mbus4.consumen(qname, amt => 10)", "select mbus4.consume('q', amt => 5)"),
-		in("42883", "mbus4.consume(unknown, unknown, integer) does not exist", "mbus4.consumen(qname, amt => 5)", "select mbus4.consume('q', 'default', 5)"),
+		in("42883", "mbus4.consume(unknown, unknown, integer) does not exist", "mbus4.consumen(qname, amt => 10)", "select mbus4.consume('q', 'default', 5)"),
 		in("42P01", `relation "mbus4.q" does not exist`, "A queue is no table", "select * from mbus4.q"),
 		in("42P01", `relation "q" does not exist`, "", "select * from q"),
 		in("42883", "nosuch(", "No function matches", "select nosuch(1)"),

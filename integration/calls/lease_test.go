@@ -21,7 +21,7 @@ const token = `(select format('%s.%s.%s.%s', m.consumer_id, m.id, m.headers->'re
 	from mbus4.message m where m.iid = $1)`
 
 func TestFunctionLease(t *testing.T) {
-	const signature = "mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null) returns setof mbus4.leased_message"
+	const signature = "mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null, wait interval default null) returns setof mbus4.leased_message"
 	callTable{
 		queues:  []string{"q", "r"},
 		setup:   "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 3) n; create table t (q text); insert into t values ('q'), ('r')",
@@ -45,7 +45,7 @@ func TestFunctionLease(t *testing.T) {
 			fails("22023", "and not 366 days", "select * from t, mbus4.lease(t.q, lease => '366 days')"),
 			fails("42883", signature, "select * from mbus4.lease()"),
 			fails("42883", signature, "select * from mbus4.lease('q', 'default', 1, 30)"),
-			fails("42883", signature, "select * from mbus4.lease('q', wait => '1 s')"),
+			fails("42883", signature, "select * from mbus4.lease('q', waits => '1 s')"),
 		},
 	}.run(t)
 }

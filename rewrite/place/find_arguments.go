@@ -66,6 +66,10 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 				return
 			}
 			p = &params[c.place(i)]
+			if p.Name == c.match.Func.Wait && c.match.Func.Implied > 0 { // old programs name the queue once more
+				refuse(tooManyArguments)
+				return
+			}
 		}
 		if _, twice := c.args[p.Name]; twice {
 			refuse("Parameter " + p.Shown() + " is given twice.")
@@ -73,7 +77,7 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 		}
 		if !plausible(a, p.Type) {
 			refuse("Parameter " + p.Shown() + " is of type " + p.Type.String() + ".")
-			if n := a.GetAConst().GetIval(); n != nil && (p.Name == "cname" || p.Name == c.match.Func.Wait) && plan.MayMeanAmount(c.match.Func) {
+			if n := a.GetAConst().GetIval(); n != nil && p.Name == "cname" && plan.MayMeanAmount(c.match.Func) {
 				c.bad.Hint = plan.AmountHint(strconv.Itoa(int(n.Ival)))
 			}
 			return

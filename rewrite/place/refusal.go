@@ -83,7 +83,7 @@ func refuseArguments(c *call, types []string, detail string) *plan.Refusal {
 		hint += " The queue is what stands for <q> in mbus4." + c.match.Func.DisplayName() + "."
 	}
 	switch {
-	case c.match.Func.Name == "consume" && (detail == tooManyArguments || strings.HasPrefix(detail, noParameter)):
+	case c.match.Func.Name == "consume" && (detail == tooManyArguments || strings.HasPrefix(detail, noParameter) || strings.HasPrefix(detail, "Parameter wait ")):
 		hint += " For several messages at once there is mbus4.consumen(qname, amt => 10)."
 	case c.match.Func.Name == "create_queue" && len(types) == 1:
 		hint += " ncons limits nothing: mbus4.create_queue(qname, 1) will do."
