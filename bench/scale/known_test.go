@@ -22,7 +22,7 @@ var knownFindings = []known{
 	{"lagging consumer|consumers", ".*", "Seq Scan on message", fewOfMany},
 	{"lagging consumer|consumers", "take", "pages", fewOfMany},
 	{"general selectors", "post.*", "Seq Scan on selector", "all selectors there are belong to the queue"},
-	{"consumers|queues", "service: select s.id from .*", "Sort", "the consumers with a hint of their own are chosen among all" + notAlways},
+	{"consumers|queues|triggers.*", "service: select s.id from .*", "Sort", "the consumers with a hint of their own are chosen among all" + notAlways},
 	{".*", "service: select h.slot.*", "Sort", "the hinter sorts by slot what it takes the lowest of"},
 	{"chain|payloads", "peek_q of own", "Sort", "not analyzed, a bitmap is sorted"},
 	{"waiting for one", "take the gate", "Sort", "a hundred of those that wait are chosen"},

@@ -37,6 +37,9 @@ func statements() []statement {
 			{"consume, in place", "select q, mbus4.consume(q) from (values ('QUEUE'), ('QUEUE')) v (q)", 0, "", false},
 			{"consumen", "select * from mbus4.consumen('QUEUE', amt => 20)", 0, "", false},
 			{"dyn_consume", "select * from mbus4.dyn_consume('QUEUE', 't.data is not null')", 0, "", false},
+			{"post, unique", "select mbus4.post('QUEUE', 'n=>1', unique_key => 'k', unique_for => '1 hour')", 0, "", false},
+			{"pause_queue", "select mbus4.pause_queue('QUEUE')", 0, "", false},
+			{"resume_queue", "select mbus4.resume_queue('QUEUE')", 0, "", false},
 			{"lease", "select * from mbus4.lease('QUEUE')", 0, "", false},
 			{"lease, many", "select * from mbus4.lease('QUEUE', amt => 20, lease => '1 min')", 0, "", false},
 			{"lease, in place", "select q, mbus4.lease(q) from (values ('QUEUE'), ('QUEUE')) v (q)", 0, "", false},
@@ -60,6 +63,8 @@ func statements() []statement {
 	}
 	return append(out, []statement{
 		{"clear_queue", "select mbus4.clear_queue_other()", 0, "", false},
+		{"schedule", "select mbus4.schedule('daily', '@daily', 'other', 'n=>1')", 0, "", false},
+		{"unschedule", "select mbus4.unschedule('daily')", 0, "", false},
 		{"consume_dmq", "select * from mbus4.consume('dmq')", 0, "", false},
 		{"ack", "select mbus4.ack('2.1.1.1700000000000000'), mbus4.extend('2.1.1.1700000000000000')", 0, "", false},
 		{"acks", "select count(a) from (select mbus4.ack(g || '.1.1.1700000000000000') as a from generate_series(1, 20) g) s", 0, "", false},
