@@ -2,6 +2,7 @@ package waiting
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,6 +119,9 @@ func TestWaitRefused(t *testing.T) {
 		harness.Refused(t, conn, "25P02", `select * from mbus4.consume('q', wait => '1s')`)
 		harness.Ask(t, conn, "rollback")
 	}
+	long := strings.Repeat("x", 40<<10)
+	harness.Refused(t, conn, "54000", `select * from mbus4.consume('q', wait => '1s') /* `+long+` */`)
+	harness.Refused(t, conn, "54000", `select $1 from mbus4.consume('q', wait => $2)`, long, "1s")
 	harness.Want(t, conn, "", `select * from mbus4.consume('q', wait => null)`)
 	harness.Want(t, conn, "", `select * from mbus4.consume('q', wait => '-1s')`)
 	harness.Want(t, conn, "", `select * from mbus4.consume($1, wait => $2)`, "q", nil)

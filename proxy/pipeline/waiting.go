@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"mbusproxy/proxy/wire"
 )
@@ -220,6 +221,14 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
 	switch {
 	case end():
 		refused = canceled()
+	case wait != nil && refused == nil && len(frame) > wire.MaxNames:
+		// It would keep for hours what all sessions share.
+		refused = &failure{
+			code:    codeProgramLimit,
+			message: "a statement whose call waits is too long to be kept meanwhile",
+			detail:  fmt.Sprintf("Its text, or its parameters, have %d bytes; %d are the most.", len(frame), wire.MaxNames),
+			hint:    "Let the call wait in a short statement of its own.",
+		}
 	case wait != nil && refused == nil && !f.before.block && f.ranSinceSync:
 		refused = &failure{
 			code:    codeFeatureNotSupported,
