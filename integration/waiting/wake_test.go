@@ -243,3 +243,31 @@ func TestWaitMany(t *testing.T) {
 	}
 	harness.Want(t, direct, fmt.Sprintf("%d|%d", messages+waiters, messages+1), "select count(*), count(distinct n) from got")
 }
+
+// A Query that waits, returns no rows and is committed: what psql sees is what it sees of any such statement.
+func TestWaitWithoutRows(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	direct, poster, waiter := harness.Connect(t, harness.Direct(), database), harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, direct, "create table kept (v text)")
+	for range 2 {
+		tags := make(chan string, 1)
+		go func() {
+			results, err := waiter.Exec(harness.Context(t), "insert into kept select data->'n' from mbus4.consume('q', wait => '1h')").ReadAll()
+			switch {
+			case err != nil:
+				tags <- harness.Describe(err)
+			case len(results) != 1 || len(results[0].FieldDescriptions) != 0:
+				tags <- fmt.Sprint(results)
+			default:
+				tags <- results[0].CommandTag.String() + " " + string(waiter.TxStatus())
+			}
+		}()
+		awaitWaiting(t, direct, waiter)
+		harness.Ask(t, poster, "select mbus4.post('q', 'n=>1')")
+		if tag := <-tags; tag != "INSERT 0 1 I" {
+			t.Error(tag)
+		}
+	}
+	harness.Want(t, direct, "2", "select count(*) from kept")
+}

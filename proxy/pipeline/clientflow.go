@@ -57,6 +57,8 @@ type ClientFlow struct {
 	asked    bool
 	// refused is what the message at hand fails with; nil nearly always.
 	refused Plan
+	// awaitedQuery says that the message at hand is a Query that runs because its wait is over.
+	awaitedQuery bool
 	// waiting is the wait of the message set aside; nil nearly always.
 	waiting *waiting
 	// ranSinceSync says that the client has sent messages that run something and no Sync behind them.
@@ -157,7 +159,7 @@ func (f *ClientFlow) Release() { f.buffered.Release() }
 // take deals with a message, or the head of one, that Next has returned with position pos. It returns the
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
-	f.recalled, f.asked = nil, false
+	f.recalled, f.asked, f.awaitedQuery = nil, false, false
 	wait := f.Nonblocking && f.forRewriter(frame) && !f.recall(frame)
 	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {

@@ -22,6 +22,9 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(kindQuery, nil)
 		return nil
 	}
+	if f.awaitedQuery {
+		return f.runAwaited(plan)
+	}
 	if prepared := f.runPrepared(plan); prepared != nil {
 		return prepared
 	}

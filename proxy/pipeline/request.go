@@ -151,6 +151,7 @@ type details struct {
 	own      string      // the name of the statement of ours that the message uses in the place of the client's unnamed one
 	synced   *outcome    // of a Sync of ours that ends the transaction of a look; nil nearly always
 	prepared bool        // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
+	asQuery  bool        // it stands for a Query that may return no rows
 	again    bool        // what the client sent can be sent again, if the server cannot use that statement: see resend
 	plain    Plan        // then, of a Query: its own Plan
 }
@@ -229,6 +230,9 @@ func (r *request) hides(typ byte, done int) bool {
 		// The failure of a probe query stands for that of the Query it comes before, up to ReadyForQuery.
 		fails := typ == wire.MsgReadyForQuery && r.kind == kindQuery && r.details.probe.is() == pending && !r.details.probe.suppressed
 		return typ != wire.MsgErrorResponse && !fails
+	}
+	if typ == wire.MsgNoData && r.details != nil && r.details.asQuery {
+		return true // to a Query that returns no rows the server says nothing of them
 	}
 	return typ == wire.MsgCommandComplete && r.kind == kindQuery && r.details != nil && slices.Contains(r.details.hiddenTags, done)
 }

@@ -131,6 +131,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 		w.refused = canceled()
 	}
 	f.recalled, f.asked, f.refused = w.plan, w.plan != nil, w.refused
+	f.awaitedQuery = w.plan != nil && w.refused == nil
 	f.endWait(w.refused == nil)
 	return false, false, nil
 }
@@ -255,6 +256,32 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 		answered.errorTo, ours.errorTo = p, p
 	}
 	return wire.AppendFrame(f.runHidden(nil, plan.SQL(), ours, answered), wire.MsgFlush)
+}
+
+// runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end with a Sync. Behind those of the look a Query
+// would leave the transaction open on servers from 18 on. The client sees the replies to a Query.
+func (f *ClientFlow) runAwaited(plan Plan) []byte {
+	ours := &details{plan: plan, prepared: true, asQuery: true}
+	name := []byte(f.ownName() + "\x00")
+	out := wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00")) // a Query leaves no unnamed statement
+	f.pushHidden(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+	f.pushHidden(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(plan.SQL()), []byte{0, 0, 0})
+	f.pushHidden(kindParse, ours)
+	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, name, []byte{0, 0, 0, 0, 0, 0})
+	f.pushHidden(kindBind, ours)
+	out = wire.AppendFrame(out, wire.MsgDescribe, []byte("P\x00"))
+	f.push(kindDescribe, ours)
+	out = wire.AppendFrame(out, wire.MsgExecute, []byte{0, 0, 0, 0, 0})
+	f.push(kindExecute, ours)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("P\x00"))
+	f.pushHidden(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+	f.pushHidden(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgSync)
+	f.push(kindSync, ours)
+	return out
 }
 
 // endLook returns the Sync that ends the transaction of a probe query, where it is one of its own, and notes it.

@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"slices"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 
@@ -36,6 +37,8 @@ func (st *statement) checkWaits(stmt *pg_query.Node, alone bool) *plan.Refusal {
 		switch {
 		case len(c.match.Readings) > 1:
 			where = "a name that can be read in several ways"
+		case st.hasPreludes():
+			where = "a statement with calls that run statements of their own"
 		case !alone:
 			where = "a text of several statements"
 		case waiting > 1:
@@ -56,6 +59,10 @@ func (st *statement) checkWaits(stmt *pg_query.Node, alone bool) *plan.Refusal {
 		}
 	}
 	return nil
+}
+
+func (st *statement) hasPreludes() bool {
+	return slices.ContainsFunc(st.calls, func(c *call) bool { return c.match.Func.Prelude })
 }
 
 // runsAtOnce reports whether to execute the statement is to evaluate what stands in it.
