@@ -62,6 +62,7 @@ type Engine struct {
 	sweep      time.Duration
 	semaphores time.Duration // between two full passes
 	waitSweep  time.Duration
+	look       string // calls.Texts.Look
 
 	verifiers *Verifiers
 
@@ -101,6 +102,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		sweep:      opt.SweepInterval,
 		semaphores: opt.SemaphoreInterval,
 		waitSweep:  opt.WaitSweep,
+		look:       calls.New().Look(),
 		stop:       make(chan struct{}),
 		registry:   map[string]*entry{},
 	}
@@ -321,7 +323,7 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 	}
 	log := e.log.With(zap.String("database", name))
 	granter := semaphore.NewGranter(e.server, in, e.semaphores, log)
-	watcher := waiting.NewWatcher(e.server, in, calls.New().Look(), e.waitSweep, log)
+	watcher := waiting.NewWatcher(e.server, in, e.look, e.waitSweep, log)
 	return &Database{
 		engine:    e,
 		installed: in,

@@ -60,19 +60,20 @@ type Keeper struct {
 	watched syscall.RawConn // of conn, while there is one; nil where it cannot be watched
 
 	// The rest belongs to run.
-	conn                  *pgx.Conn // nil unless connected
-	usedAt                time.Time // last use or change seen
-	activity              activity
-	nextHint              time.Time
-	nextRelease           time.Time
-	nextReap              time.Time
-	nextSweep             time.Time
-	nextOthers, nextSlots time.Time
-	nextCollect           time.Time
-	nextTick              time.Time
-	waiting               bool      // messages wait for others: they may become deliverable without any sign
-	temporary             bool      // there are temporary queues: their sessions may end without any sign
-	heldTold              time.Time // when the log was last told of a lock
+	conn        *pgx.Conn // nil unless connected
+	usedAt      time.Time // last use or change seen
+	activity    activity
+	nextHint    time.Time
+	nextRelease time.Time
+	nextReap    time.Time
+	nextSweep   time.Time
+	nextOthers  time.Time
+	nextSlots   time.Time
+	nextCollect time.Time
+	nextTick    time.Time
+	waiting     bool      // messages wait for others: they may become deliverable without any sign
+	temporary   bool      // there are temporary queues: their sessions may end without any sign
+	heldTold    time.Time // when the log was last told of a lock
 }
 
 // keeperState says what is known of the database. Legal transitions: from any to connected, from connected to unseen, and

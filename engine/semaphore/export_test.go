@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mbusproxy/engine/internal/enginetest"
+
+	"mbusproxy/engine/internal/service"
 )
 
 // What the tests that open engines, which stand outside the package, use of its inside.
@@ -23,7 +25,7 @@ func (t slotTask) ID() int64 { return t.id }
 func (t slotTask) Asked() bool { return t.asked }
 
 // Sleep lets d pass, or less when ctx ends.
-func Sleep(ctx context.Context, d time.Duration) { sleep(ctx, d) }
+func Sleep(ctx context.Context, d time.Duration) { service.Sleep(ctx, d) }
 
 // Unrest says what the rules would have done next; "" for nothing.
 func Unrest(active, tryRelease int, running, waiting []slotTask) string {

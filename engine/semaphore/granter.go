@@ -105,7 +105,7 @@ func (s *Granter) run(ctx context.Context) {
 		case err != nil:
 			s.allocator.forget()
 			s.log.Warn("granting of semaphores interrupted", zap.Error(err), zap.Duration("again in", backoff))
-			sleep(ctx, backoff)
+			service.Sleep(ctx, backoff)
 			backoff = min(2*backoff, grantLongestBackoff)
 		default:
 			// A look takes a connection, some milliseconds of work.
@@ -181,20 +181,11 @@ func settleGranter(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // listen waits for the next tick, for the bell, or for a notification.
 func (s *Granter) listen(ctx context.Context, conn *pgx.Conn) error {
 	told, err := s.bell.Listen(ctx, conn, grantTick)
 	if told {
-		sleep(ctx, grantRest) // who notifies all the time is not followed all the time
+		service.Sleep(ctx, grantRest) // who notifies all the time is not followed all the time
 	}
 	if err != nil {
 		return fmt.Errorf("waiting for changes of semaphores: %w", err)

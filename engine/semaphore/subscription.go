@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine/internal/service"
 	"mbusproxy/engine/refusal"
 	"mbusproxy/engine/selectors"
 	"mbusproxy/rewrite/parse"
@@ -153,7 +154,7 @@ func (s *Subscription) Run(ctx context.Context, handle func(ctx context.Context,
 			return err
 		}
 		if n == 0 {
-			sleep(ctx, eventPoll)
+			service.Sleep(ctx, eventPoll)
 		}
 	}
 	return nil

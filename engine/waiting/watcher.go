@@ -121,7 +121,7 @@ func (w *Watcher) run(ctx context.Context) {
 		case err != nil:
 			w.log.Warn("watching for those who wait interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			w.Lines.wakeAll() // they look for themselves
-			pause(ctx, backoff)
+			service.Sleep(ctx, backoff)
 			backoff = min(2*backoff, longestBackoff)
 		}
 	}
@@ -149,7 +149,7 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 			return worked, err
 		}
 		s.told = admin.Told(conn) || s.told
-		pause(ctx, time.Until(s.restsTo))
+		service.Sleep(ctx, time.Until(s.restsTo))
 		if err := w.turn(ctx, s); err != nil {
 			return worked, err
 		}
@@ -270,16 +270,4 @@ func settle(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("setting up the session that watches: %w", err)
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

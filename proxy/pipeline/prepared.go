@@ -140,11 +140,21 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 		ours.again, ours.plain = true, from
 		f.arm(true)
 	}
-	// A Query leaves neither an unnamed statement nor an unnamed portal.
-	out := wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
+	out := f.prepare(f.closeUnnamed(ours), known, []byte{0, 0}, ours)
+	return f.runAsQuery(out, f.preparedName(known.slot), wire.TextValues(plan.Values()), ours)
+}
+
+// closeUnnamed returns the message with which what takes the place of a Query begins, and notes it: a Query leaves neither an unnamed
+// statement nor an unnamed portal, also where it fails.
+func (f *ClientFlow) closeUnnamed(ours *details) []byte {
 	f.pushHidden(kindClose, ours)
-	out = f.prepare(out, known, []byte{0, 0}, ours)
-	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, f.preparedName(known.slot), wire.TextValues(plan.Values()))
+	return wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
+}
+
+// runAsQuery appends the messages that run a statement of ours with that name, which has its end, in the place of a Query, and notes them.
+// values are the end of the Bind, ours their details. What closeUnnamed returns comes first.
+func (f *ClientFlow) runAsQuery(out, name, values []byte, ours *details) []byte {
+	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, name, values)
 	f.pushHidden(kindBind, ours)
 	out = wire.AppendFrame(out, wire.MsgDescribe, []byte("P\x00"))
 	f.push(kindDescribe, ours)
@@ -152,6 +162,10 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 	f.push(kindExecute, ours)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P\x00"))
 	f.pushHidden(kindClose, ours)
+	if ours.asQuery { // the statement is for this once
+		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+		f.pushHidden(kindClose, ours)
+	}
 	out = wire.AppendFrame(out, wire.MsgSync)
 	f.push(kindSync, ours)
 	return out

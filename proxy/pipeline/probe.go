@@ -106,20 +106,32 @@ func (f *ClientFlow) sendProbe(ctx context.Context, buf, frame []byte, pos int, 
 	case last.failure != nil:
 		messages = f.failAs(last.failure)
 	}
-	at := pos - len(frame)
-	if f.Holds() {
-		at = 0
-	}
 	if last := f.probing.answered; last != nil && last.skips {
+		at := f.startOf(frame, pos)
 		out.Replace(at, at, f.stopSkipping(last))
 		return false
 	}
 	if messages == nil {
 		return false
 	}
-	out.Replace(at, at, messages)
-	f.aside = f.SetAside(buf, frame, pos, out)
+	f.setAside(buf, frame, pos, out, messages)
 	return true
+}
+
+// startOf is where in the batch what takes the place of a message is to stand.
+func (f *ClientFlow) startOf(frame []byte, pos int) int {
+	if f.Holds() {
+		return 0
+	}
+	return pos - len(frame)
+}
+
+// setAside sets the message aside with all behind it, and puts messages of ours in its place.
+func (f *ClientFlow) setAside(buf, frame []byte, pos int, out *wire.Splicer, messages []byte) {
+	if at := f.startOf(frame, pos); len(messages) > 0 {
+		out.Replace(at, at, messages)
+	}
+	f.aside = f.SetAside(buf, frame, pos, out)
 }
 
 // probeFor returns the messages of the probe query that the Rewriter has for a message; nil for none.
@@ -177,16 +189,21 @@ func (p *probing) forParse() posing {
 	return withSync
 }
 
-// pose returns the messages that run a probe query, and notes them.
+// pose returns the messages that run a probe query without a Plan, and notes them.
 func (f *ClientFlow) pose(query string, as posing) (messages []byte) {
+	return f.posePlan(query, nil, as)
+}
+
+// posePlan returns the messages that run a probe query, and notes them. plan, if it is not nil, edits the reports about it.
+func (f *ClientFlow) posePlan(query string, plan Plan, as posing) (messages []byte) {
 	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
-	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p}
+	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p, plan: plan}
 	if as == asQuery {
 		f.pushHidden(kindQuery, answered)
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(query), []byte{0})
 	}
-	ours := &details{statement: f.ownName(), portal: f.ownName()}
+	ours := &details{statement: f.ownName(), portal: f.ownName(), plan: plan}
 	if as == withSync || as == behindOpen {
 		answered.errorTo, ours.errorTo = p, p
 	}

@@ -65,7 +65,6 @@ type waiting struct {
 	plan Plan
 	// refused is what the message fails with when the wait is over; nil: it does not.
 	refused Plan
-	sync    *outcome // of waitIdle
 }
 
 // beginWait puts the message that Next returned with position pos aside where its statement has to wait, with what is to be sent
@@ -106,15 +105,9 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			return true, false, nil
 		}
 		w.phase = waitIdle
-		f.setAside(buf, frame, pos, out, f.endLook(w))
+		f.setAside(buf, frame, pos, out, f.endLook())
 		return true, false, nil
 	case waitIdle:
-		select {
-		case <-w.sync.known:
-		case <-ctx.Done():
-			f.Terminated = true
-			return false, false, nil
-		}
 		if w.refused == nil {
 			var over bool
 			if over, w.refused = f.awaitTurn(ctx, w.wait); ctx.Err() != nil {
@@ -134,22 +127,6 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 	f.awaitedQuery = w.plan != nil && w.refused == nil
 	f.endWait(w.refused == nil)
 	return false, false, nil
-}
-
-// startOf is where in the batch what takes the place of a message is to stand.
-func (f *ClientFlow) startOf(frame []byte, pos int) int {
-	if f.Holds() {
-		return 0
-	}
-	return pos - len(frame)
-}
-
-// setAside sets the message aside with all behind it, and puts messages of ours in its place.
-func (f *ClientFlow) setAside(buf, frame []byte, pos int, out *wire.Splicer, messages []byte) {
-	if at := f.startOf(frame, pos); len(messages) > 0 {
-		out.Replace(at, at, messages)
-	}
-	f.aside = f.SetAside(buf, frame, pos, out)
 }
 
 // awaitTurn waits until the probe query is to be sent again, or the wait is over.
@@ -246,16 +223,12 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
 
 // poseWait returns the messages of the wait's probe query, and notes them.
 func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
-	plan := f.waiting.wait.Probe()
-	simple := frame[0] == wire.MsgQuery
-	p := &probe{outcome: newOutcome(), forQuery: simple}
-	f.probing.underWay = p
-	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p, plan: plan}
-	ours := &details{statement: f.ownName(), portal: f.ownName(), plan: plan}
-	if simple {
-		answered.errorTo, ours.errorTo = p, p
+	as := unsynced
+	if frame[0] == wire.MsgQuery {
+		as = behindOpen
 	}
-	return wire.AppendFrame(f.runHidden(nil, plan.SQL(), ours, answered), wire.MsgFlush)
+	plan := f.waiting.wait.Probe()
+	return f.posePlan(plan.SQL(), plan, as)
 }
 
 // runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end with a Sync. Behind those of the look a Query
@@ -263,31 +236,18 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 func (f *ClientFlow) runAwaited(plan Plan) []byte {
 	ours := &details{plan: plan, prepared: true, asQuery: true}
 	name := []byte(f.ownName() + "\x00")
-	out := wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00")) // a Query leaves no unnamed statement
-	f.pushHidden(kindClose, ours)
-	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+	out := wire.AppendFrame(f.closeUnnamed(ours), wire.MsgClose, []byte("S"), name)
 	f.pushHidden(kindClose, ours)
 	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(plan.SQL()), []byte{0, 0, 0})
 	f.pushHidden(kindParse, ours)
-	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, name, []byte{0, 0, 0, 0, 0, 0})
-	f.pushHidden(kindBind, ours)
-	out = wire.AppendFrame(out, wire.MsgDescribe, []byte("P\x00"))
-	f.push(kindDescribe, ours)
-	out = wire.AppendFrame(out, wire.MsgExecute, []byte{0, 0, 0, 0, 0})
-	f.push(kindExecute, ours)
-	out = wire.AppendFrame(out, wire.MsgClose, []byte("P\x00"))
-	f.pushHidden(kindClose, ours)
-	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.pushHidden(kindClose, ours)
-	out = wire.AppendFrame(out, wire.MsgSync)
-	f.push(kindSync, ours)
-	return out
+	return f.runAsQuery(out, name, wire.TextValues(nil), ours)
 }
 
-// endLook returns the Sync that ends the transaction of a probe query, where it is one of its own, and notes it.
-func (f *ClientFlow) endLook(w *waiting) (messages []byte) {
-	w.sync = newOutcome()
-	f.pushHidden(kindSync, &details{synced: w.sync})
+// endLook returns the Sync that ends the transaction of a probe query, where it is one of its own, and notes it. The next feed begins when it
+// has been answered.
+func (f *ClientFlow) endLook() (messages []byte) {
+	f.awaited = newOutcome()
+	f.pushHidden(kindSync, &details{synced: f.awaited})
 	f.probing.unsynced = false
 	return wire.AppendFrame(nil, wire.MsgSync)
 }

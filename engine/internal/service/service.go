@@ -6,6 +6,7 @@ package service
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // Service runs one function in a goroutine of its own. It begins idle, Start makes it run, and it has ended when the
@@ -53,3 +54,16 @@ func (s *Service) Stop() {
 
 // Done is closed when the Service has ended.
 func (s *Service) Done() <-chan struct{} { return s.done }
+
+// Sleep lets d pass, or less when ctx ends.
+func Sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
