@@ -80,7 +80,7 @@ func refuseNode(n *pg_query.Node, at int) *Error {
 // columns of a message.
 var columns = map[string]typ{
 	"id": int8, "added": timestamp, "iid": text, "delayed_until": timestamp, "expires": timestamp, "received": int4 | array,
-	"headers": hstore, "properties": hstore, "data": hstore,
+	"headers": hstore, "properties": hstore, "data": hstore, "payload": jsonb,
 }
 
 func (c *compiler) column(r *pg_query.ColumnRef, at int) (*expr, *Error) {
@@ -104,7 +104,11 @@ func (c *compiler) columnNamed(name string, at int) (*expr, *Error) {
 	if !ok {
 		return nil, refuse(at, codeUndefinedColumn, hintColumn, "column %s does not exist: there is nothing but the columns of t", name)
 	}
-	e := &expr{typ: t, phys: t, val: "t." + name, nulls: true, vars: true, size: unbounded, at: at}
+	val := "t." + name
+	if t == jsonb { // it is none of the columns of mbus4.qt_model
+		val = "mbus4.payload(t.headers, t.data)"
+	}
+	e := &expr{typ: t, phys: t, val: val, nulls: true, vars: true, size: unbounded, at: at}
 	if t == int8 {
 		e.lo, e.hi = ranges[int8].lo, ranges[int8].hi
 	}

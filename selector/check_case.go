@@ -212,7 +212,7 @@ func (c *compiler) checkGreatest(n *pg_query.MinMaxExpr, at int) (*expr, *Error)
 	if err != nil {
 		return nil, err
 	}
-	if t == hstore || t.isArray() {
+	if t.holds() || t.isArray() {
 		return nil, refuse(at, codeMismatch, "", "%s of type %s is not allowed in a selector", word, t)
 	}
 	vals := ""
@@ -256,7 +256,7 @@ func (c *compiler) checkArray(n *pg_query.A_ArrayExpr, at int) (*expr, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.isArray() || t == hstore || len(args) > maxElements {
+	if t.isArray() || t.holds() || len(args) > maxElements {
 		return nil, refuse(at, codeNotSupported, hintTypes, "an array of %s is not allowed in a selector", t)
 	}
 	e := c.arrayOf(t, args, at)

@@ -32,7 +32,7 @@ func (c *compiler) compare(name string, a, b *expr) (*expr, *Error) {
 
 // comparable reports whether values of a type can be compared so.
 func comparable(t typ, name string) bool {
-	return name == "=" || name == "<>" || t != hstore && !t.isArray()
+	return name == "=" || name == "<>" || !t.holds() && !t.isArray()
 }
 
 func noOperator(name string, a, b *expr) *Error {
@@ -102,7 +102,7 @@ func (c *compiler) in(a *expr, list []*expr, negated bool) (*expr, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		if t == hstore || t.isArray() {
+		if t.holds() || t.isArray() {
 			return nil, refuse(a.at, codeMismatch, "Compare the values one by one.", "IN with type %s is not allowed in a selector", t)
 		}
 		test, err := c.compareAny(name, a, c.arrayOf(t, args, a.at), negated)
@@ -141,7 +141,7 @@ func (c *compiler) compareAny(name string, a, list *expr, all bool) (*expr, *Err
 		if a, err = c.known(a, text); err != nil {
 			return nil, err
 		}
-		if a.typ.isArray() || a.typ == hstore {
+		if a.typ.isArray() || a.typ.holds() {
 			return nil, noOperator(name, a, list)
 		}
 		if list, err = c.known(list, a.typ|array); err != nil {

@@ -116,6 +116,8 @@ func (c *compiler) literal(l literal, t typ, at int) (*expr, *Error) {
 			return invalid()
 		}
 		written = h
+	case jsonb:
+		return c.jsonLiteral(e)
 	}
 	l.text = written
 	e.val = quote(written) + "::" + c.sql(t)

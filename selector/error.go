@@ -44,11 +44,11 @@ const (
 // Hints. hintLanguage is for whatever is no part of the language and has no substitute.
 const (
 	hintLanguage  = "A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold."
-	hintColumns   = "A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t."
+	hintColumns   = "A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t."
 	hintColumn    = hintColumns + " A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes."
 	hintKey       = "The operator for a key is ->, which gives a text: t.data->'n'."
 	hintImmutable = "A selector depends on the message alone. Let the poster put what it depends on into the message's headers or properties."
-	hintTypes     = "The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore."
+	hintTypes     = "The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp, hstore and jsonb, and arrays of these but the last two."
 	hintConstant  = "Write it as a constant."
 	hintOperators = "docs/selectors.md lists the operators that a selector may use."
 	hintElapsed   = "Compare what extract(epoch from …) gives for each, in seconds."

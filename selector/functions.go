@@ -60,6 +60,8 @@ var functions = []function{
 	{name: "cardinality", args: []typ{text | array}, result: int4, make: makeArrayLength},
 	{name: "array_length", args: []typ{text | array, int4}, result: int4, make: makeArrayLength},
 
+	{name: "jsonb_typeof", args: []typ{jsonb}, result: text, make: makeStrict},
+
 	{name: "exist", args: []typ{hstore, text}, result: boolean, hstore: true, make: makeStrict},
 	{name: "defined", args: []typ{hstore, text}, result: boolean, hstore: true, make: makeStrict},
 	{name: "isexists", args: []typ{hstore, text}, result: boolean, hstore: true, make: makeStrict},

@@ -22,7 +22,7 @@ func (g *generator) boolean(depth int) string {
 	}
 	d := depth - 1
 	t := g.number()
-	switch g.IntN(22) {
+	switch g.IntN(23) {
 	case 0, 1:
 		return "(" + g.boolean(d) + " and " + g.boolean(d) + g.one("", " and "+g.boolean(d-1)) + ")"
 	case 2:
@@ -65,6 +65,8 @@ func (g *generator) boolean(depth int) string {
 			return fmt.Sprintf("(%s %s %s (%s))", g.text(d), g.one("=", "<>"), g.one("any", "all"), g.value("text[]", d))
 		}
 		return fmt.Sprintf("(%s %s %s (%s))", g.value(t, d), g.one("=", "<>", "<", ">="), g.one("any", "all"), g.one("t.received", "'{1,2,null}'::int[]", "array[1, 20000000000]"))
+	case 21:
+		return "(" + g.json(d) + g.one(" ? 'a'", " ?& '{a,b}'", " ?| "+g.value("text[]", d), " @> "+g.constant("jsonb"), " <@ "+g.constant("jsonb"), " = "+g.json(d), " <> "+g.constant("jsonb"), " ? "+g.text(d)) + ")"
 	case 20:
 		return g.one("("+g.value("int", d)+")::bool", "("+g.text(d)+")::bool", "coalesce("+g.boolean(d)+", "+g.boolean(d)+")", "starts_with("+g.text(d)+", '1')",
 			"(t.received @> array[1])", "(avals(data) && '{1,x}')", "("+g.text(d)+" ^@ 'a')")
@@ -74,7 +76,7 @@ func (g *generator) boolean(depth int) string {
 
 func (g *generator) compare(t string, d int) string {
 	ops := []string{"=", "<>", "<", "<=", ">", ">="}
-	if t == "hstore" || t == "text[]" {
+	if t == "hstore" || t == "jsonb" || t == "text[]" {
 		ops = ops[:2]
 	}
 	if g.IntN(3) == 0 {
@@ -88,7 +90,7 @@ func (g *generator) number() string {
 }
 
 func (g *generator) typ() string {
-	return g.one(g.number(), g.number(), "text", "text", "bool", "date", "timestamp", "hstore", "text[]")
+	return g.one(g.number(), g.number(), "text", "text", "bool", "date", "timestamp", "hstore", "jsonb", "text[]")
 }
 
 // like is a type that goes with t, or, rarely, any.
@@ -107,7 +109,7 @@ func (g *generator) like(t string) string {
 // constant makes one of them, but null, true and false are no constants: where an operand is one of these Postgres
 // evaluates less than its rules say, and nothing of the rest.
 func (g *generator) constant(t string) string {
-	if g.IntN(8) == 0 && t != "hstore" && t != "text[]" {
+	if g.IntN(8) == 0 && t != "hstore" && t != "jsonb" && t != "text[]" {
 		return "(t.data->'zz')::" + t
 	}
 	switch t {
@@ -131,6 +133,8 @@ func (g *generator) constant(t string) string {
 		return g.one("'2024-02-29 12:00:00'::timestamp", "timestamp '2000-01-01T00:00:01.5'", "'infinity'::timestamp", "'2024-01-01'")
 	case "hstore":
 		return g.one("'a=>1'::hstore", "'a=>1, b=>NULL, \"x y\"=>\"q\\\"r\"'::hstore", "''::hstore")
+	case "jsonb":
+		return g.one(`'{"a": 1}'::jsonb`, `'{"b": {"a": [1, "x"]}}'::jsonb`, "'[]'::jsonb", `'"a\nb"'::jsonb`, "'null'::jsonb", "'[1, 2.50, 1e99]'::jsonb")
 	case "text[]":
 		return g.one("'{a,b}'::text[]", "array['a', 'n']", "'{}'::text[]", "array['1', null]", `'{"x y",NULL,"a\"b"}'::text[]`)
 	}
@@ -170,7 +174,19 @@ func (g *generator) value(t string, depth int) string {
 	case "hstore":
 		return g.one("(t.data - 'a=>1'::hstore)", "slice(t.data, array['a', 'n'])", "(t.data - 'a'::text)", "("+g.value("hstore", d)+" - "+g.value("text[]", d)+")")
 	}
+	if t == "jsonb" {
+		return g.json(d)
+	}
 	return g.one("akeys("+g.value("hstore", d)+")", "avals("+g.value("hstore", d)+")", "string_to_array("+g.text(d)+", ',')", "(t.data->array['a','zz'])", "array["+g.text(d)+", "+g.text(d)+"]")
+}
+
+// json makes a value in JSON.
+func (g *generator) json(depth int) string {
+	if depth <= 0 {
+		return g.one("payload", "t.payload")
+	}
+	d := depth - 1
+	return "(" + g.json(d) + g.one(" -> 'a'", " -> 'b'", " -> 0", " -> (-1)", " #> '{b,a}'", " #> "+g.value("text[]", d), " -> "+g.text(d)) + ")"
 }
 
 func (g *generator) integer(t string, d int) string {
@@ -231,7 +247,11 @@ func (g *generator) text(depth int) string {
 	}
 	d := depth - 1
 	n := g.one("0", "1", "2", "-1", "5", g.value("int", d))
-	switch g.IntN(12) {
+	switch g.IntN(14) {
+	case 11:
+		return "(" + g.json(d) + g.one(" ->> 'a'", " ->> 'n'", " ->> 0", " #>> '{b,a}'", " #>> "+g.value("text[]", d)) + ")"
+	case 12:
+		return "jsonb_typeof(" + g.json(d) + ")"
 	case 0, 1:
 		return "(" + g.text(d) + " || " + g.text(d) + ")"
 	case 2:
@@ -283,6 +303,8 @@ func (g *generator) leaf(t string) string {
 		return g.one(fetch+"::timestamp", "t.added", "expires", "t.delayed_until")
 	case "hstore":
 		return g.one("t.data", "properties", "t.headers")
+	case "jsonb":
+		return g.one("t.payload", "payload", "(payload -> 'a')")
 	}
 	return g.one("akeys(t.data)", "avals(data)", "string_to_array(t.iid, ',')")
 }

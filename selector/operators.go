@@ -69,6 +69,8 @@ func (c *compiler) binary(name string, a, b *expr) (*expr, *Error) {
 	switch {
 	case isHstore && slices.Contains(hstoreOperators, name):
 		return c.hstoreOperator(name, a, b)
+	case isJSON(name, a, b):
+		return c.jsonOperator(name, a, b)
 	case slices.Contains(comparisons, name):
 		return c.compare(name, a, b)
 	case slices.Contains([]string{"+", "-", "*", "/", "%"}, name):

@@ -27,6 +27,10 @@ const evaluateSQL = `
 create extension hstore;
 create table message (n int primary key, id bigint, added timestamp, iid text, delayed_until timestamp, expires timestamp, received int[],
 	headers hstore, properties hstore, data hstore);
+create schema mbus4;
+create function mbus4.payload(headers hstore, data hstore) returns jsonb language sql immutable
+	as $$ select coalesce((headers->'json.payload')::jsonb, hstore_to_jsonb(data)) $$;
+alter table message add payload jsonb generated always as (mbus4.payload(headers, data)) stored;
 create function evaluate(condition text, failed int, errors out text[], results out int[]) language plpgsql as $$
 declare i int; got int;
 begin
@@ -107,6 +111,10 @@ func (r *randomRun) fill(g *generator) {
 		if n%3 == 2 {
 			times = append(times, "infinity", "-infinity")
 			r.odd[n] = true
+		}
+		if g.IntN(3) != 0 {
+			stores[0] += `,json.payload=>` + input.DoubleQuoted(g.one("{}", "[]", "null", "7", `"a"`, `{"a": 1}`, `{"a": "x", "b": {"a": [1, "x", null]}, "n": -1.50}`, `[{"a": true}, "a", 12]`, `{"b": [1, 2.5, 1e99], "a": null}`, `{"a": "größer\nb\\"}`))
+			stores[0] = strings.TrimPrefix(stores[0], ",")
 		}
 		iid := value()
 		b.Queue("insert into message values ($1, $2, $3::text::timestamp, $4, $5::text::timestamp, $6::text::timestamp, $7::text::int[], $8::text::hstore, $9::text::hstore, $10::text::hstore)",

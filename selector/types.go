@@ -21,6 +21,7 @@ const (
 	date
 	timestamp
 	hstore
+	jsonb
 
 	array typ = 0x40
 )
@@ -38,6 +39,7 @@ var types = map[typ]struct{ shown, name string }{
 	date:      {"date", "date"},
 	timestamp: {"timestamp without time zone", "timestamp"},
 	hstore:    {"hstore", "hstore"},
+	jsonb:     {"jsonb", "jsonb"},
 }
 
 func (t typ) elem() typ      { return t &^ array }
@@ -45,6 +47,9 @@ func (t typ) isArray() bool  { return t&array != 0 }
 func (t typ) isInt() bool    { return t == int2 || t == int4 || t == int8 }
 func (t typ) isNumber() bool { return t >= int2 && t <= float8 }
 func (t typ) isTime() bool   { return t == date || t == timestamp }
+
+// holds reports whether values of the type hold others by their keys: there are no arrays of them, and they are equal or not.
+func (t typ) holds() bool { return t == hstore || t == jsonb }
 
 func (t typ) String() string {
 	s := types[t.elem()].shown
@@ -70,7 +75,7 @@ func (c *compiler) sql(t typ) string {
 // into names of pg_catalog.
 var typeNames = map[string]typ{
 	"bool": boolean, "int2": int2, "int4": int4, "int8": int8, "numeric": numeric, "float8": float8,
-	"text": text, "varchar": text, "date": date, "timestamp": timestamp,
+	"text": text, "varchar": text, "date": date, "timestamp": timestamp, "jsonb": jsonb,
 }
 
 // typeOf reads a type's name with its modifiers, which are nil for most.
@@ -90,7 +95,7 @@ func (c *compiler) typeOf(n *pg_query.TypeName) (typ, []int, *Error) {
 	switch {
 	case t == unknown || n.Setof || n.PctType:
 		return 0, nil, refuse(at, codeUndefinedType, hintTypes, "the type %s is not allowed in a selector", strings.TrimPrefix(shown, "pg_catalog."))
-	case len(n.ArrayBounds) > 1 || len(n.ArrayBounds) == 1 && t == hstore:
+	case len(n.ArrayBounds) > 1 || len(n.ArrayBounds) == 1 && t.holds():
 		return 0, nil, refuse(at, codeUndefinedType, hintTypes, "the type %s is not allowed in a selector", strings.TrimPrefix(shown, "pg_catalog.")+strings.Repeat("[]", len(n.ArrayBounds)))
 	case len(n.ArrayBounds) == 1:
 		t |= array

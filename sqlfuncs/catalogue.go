@@ -22,7 +22,7 @@ var (
 	postParams = append([]Param{pQueue}, messageParams...)
 	// messageParams say what is posted.
 	messageParams = []Param{
-		{Name: "data", Type: Hstore},
+		{Name: "data", Type: Hstore, Optional: true, Instead: "payload"},
 		{Name: "headers", Type: Hstore, Optional: true},
 		{Name: "properties", Type: Hstore, Optional: true},
 		{Name: "delayed_until", Type: Timestamp, Optional: true},
@@ -30,6 +30,7 @@ var (
 		{Name: "iid", Alias: "msgiid", Type: Text, Optional: true},
 		{Name: "unique_key", Type: Text, Optional: true, Rare: true},
 		{Name: "unique_for", Type: Interval, Optional: true, Rare: true},
+		{Name: "payload", Type: JSONB, Optional: true, Rare: true},
 	}
 )
 
@@ -78,6 +79,10 @@ var functions = []*Func{
 		Params: []Param{pQueue, pDefault, {Name: "amt", Type: Integer, Optional: true, Default: "1"}, pWait},
 	},
 	{
+		Name: "consume_json", Result: JSONMessage, Set: true, Effect: Writes, Amount: "amt", Wait: "wait",
+		Params: []Param{pQueue, pDefault, {Name: "amt", Type: Integer, Optional: true, Default: "1"}, pWait},
+	},
+	{
 		Name: "dyn_consume", Result: Message, Set: true, Effect: Writes, Condition: "selector", Wait: "wait",
 		Params: []Param{pQueue, {Name: "selector", Type: Text, Optional: true, Default: "(1=1)"}, pDefault, pWait},
 	},
@@ -96,6 +101,7 @@ var functions = []*Func{
 	{Name: "unschedule", Params: []Param{{Name: "name", Type: Text}}, Result: Boolean, Effect: Writes},
 	{Name: "take", Params: []Param{pMessage}, Result: Message, Effect: Writes},
 	{Name: "peek", Params: []Param{pMessage}, Result: Message, Effect: Reads},
+	{Name: "peek_json", Params: []Param{pMessage}, Result: JSONMessage, Effect: Reads},
 	{Name: "is_msg_exists", Params: []Param{pMessage}, Result: Boolean, Effect: Reads},
 	{Name: "generate_new_msgiid", Params: []Param{pQueue}, Result: Text, Effect: Draws},
 	{Name: "get_iid", Params: []Param{pQueue}, Result: Text, Effect: Draws, Serves: "generate_new_msgiid"},

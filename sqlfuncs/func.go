@@ -32,6 +32,8 @@ type Param struct {
 	Default  string // the value when omitted, as text; "" with Optional means null
 	// Rare says that the arguments that SQL is given hold the parameter only where a call gives it.
 	Rare bool
+	// Instead is the name of a parameter, one of which a call must give; or "". Both are Optional.
+	Instead string
 	// Computed says, of a parameter of a function with a Prelude, that its prelude statement can evaluate the argument.
 	Computed bool
 }

@@ -61,6 +61,11 @@ func TestCatalogue(t *testing.T) {
 		if f.EitherOrder && (f.Implied > 0 || len(f.Params) < 2 || f.Params[1].Optional) {
 			t.Errorf("%s takes either order of what is not there", f.Name)
 		}
+		for _, p := range f.Params {
+			if p.Instead != "" && (!p.Optional || !names[p.Instead]) {
+				t.Errorf("%s has %s instead of %s", f.Name, p.Instead, p.Name)
+			}
+		}
 		if f.Amount != "" && !names[f.Amount] {
 			t.Errorf("%s has no parameter %s", f.Name, f.Amount)
 		}
@@ -76,8 +81,8 @@ func TestSignature(t *testing.T) {
 		"create_trigger": "mbus4.create_trigger(src text, dst text, selector text default null) returns void",
 		"dyn_consume":    "mbus4.dyn_consume(qname text, selector text default '(1=1)', cname text default 'default', wait interval default null) returns setof mbus4.qt_model",
 		"run_on_q":       "mbus4.run_on_q(exec text) returns integer",
-		"post_temp": "mbus4.post_temp(tqname text, data hstore, headers hstore default null, properties hstore default null, " +
-			"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text",
+		"post_temp": "mbus4.post_temp(tqname text, data hstore default null, headers hstore default null, properties hstore default null, " +
+			"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text",
 	} {
 		m, ok := Lookup(name)
 		if got := m.Func.Signature(name); !ok || got != want {

@@ -19,7 +19,8 @@ const (
 	WorkMessage   // the composite type mbus4.work_message
 	Semaphore     // the row type of the table mbus4.semaphore
 	Reason        // the composite type mbus4.reason
-	LeasedMessage // the composite type mbus4.leased_message
+	LeasedMessage // the composite type mbus4.leased
+	JSONMessage   // the composite type mbus4.json_message
 	// LeaseOrMessage is the type of a parameter that is a Text or a Message: the server decides, by functions that are overloaded.
 	LeaseOrMessage
 )
@@ -52,7 +53,9 @@ func (t Type) String() string {
 	case Reason:
 		return "mbus4.reason"
 	case LeasedMessage:
-		return "mbus4.leased_message"
+		return "mbus4.leased"
+	case JSONMessage:
+		return "mbus4.json_message"
 	case LeaseOrMessage:
 		return "text or mbus4.qt_model"
 	case WorkMessage:
@@ -65,7 +68,7 @@ func (t Type) String() string {
 
 // Composite reports whether the type is a row.
 func (t Type) Composite() bool {
-	return t == Message || t == WorkMessage || t == Semaphore || t == Reason || t == LeasedMessage
+	return t == Message || t == WorkMessage || t == Semaphore || t == Reason || t == LeasedMessage || t == JSONMessage
 }
 
 // HasColumn reports whether a row of a leased message has a column of that name, which in SQL comes before the row where both have one name:

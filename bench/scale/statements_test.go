@@ -28,6 +28,8 @@ func statements() []statement {
 			{"post, headers", "select mbus4.post('QUEUE', 'n=>1', 'kind=>order')", 0, "", false},
 			{"post, delayed", "select mbus4.post('QUEUE', 'n=>1', delayed_until => localtimestamp + interval '1 hour', expires => localtimestamp + interval '2 hours')", 0, "", false},
 			{"post, consume_after", "select mbus4.post('QUEUE', 'n=>1', 'consume_after=>\"{gate,nowhere}\"')", 0, "", false},
+			{"post, payload", "select mbus4.post('QUEUE', payload => '{\"n\": 1}')", 0, "", false},
+			{"consume_json", "select * from mbus4.consume_json('QUEUE', amt => 20)", 0, "", false},
 			{"post, in place", "select case when true then mbus4.post('QUEUE', 'n=>1') end", 0, "", false},
 			{"posts", "select count(p) from (select mbus4.post('QUEUE', 'n=>1') as p from generate_series(1, 20) g) s", 0, "", false},
 			{"posts, iid", "select count(p) from (select mbus4.post('QUEUE', 'n=>1', iid => 'new' || g) as p from generate_series(1, 20) g) s", 1000, "", false},

@@ -20,6 +20,9 @@ type shape struct {
 	givesDelay   bool
 	givesKey     bool
 	givesWindow  bool
+	givesPayload bool
+	many         bool
+	json         bool
 	fixesQueue   bool
 	givesAmount  bool
 	eitherOrder  bool
@@ -31,6 +34,7 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
 		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"],
 		givesKey: use.Given["unique_key"], givesWindow: use.Given["unique_for"], fixesQueue: use.Fixed["qname"],
+		givesPayload: use.Given["payload"], many: f.Serves == "consumen" || f.Serves == "consume_json", json: f.Result == sqlfuncs.JSONMessage,
 		givesAmount: f.Serves == "lease" && use.Given["amt"],
 		eitherOrder: use.EitherOrder,
 	}
@@ -49,7 +53,9 @@ func (t *Texts) templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 		}
 	case "resume_queue":
 		return "pause_queue"
-	case "consume", "consumen", "dyn_consume":
+	case "peek_json":
+		return "peek"
+	case "consume", "consumen", "consume_json", "dyn_consume":
 		name = "consume"
 		if use.Given["selector"] && use.Condition == "" {
 			name = "dyn_consume"
@@ -112,6 +118,9 @@ func newScope(s shape) scope {
 		"GivesDelay":   s.givesDelay,
 		"GivesKey":     s.givesKey,
 		"GivesWindow":  s.givesWindow,
+		"GivesPayload": s.givesPayload,
+		"Many":         s.many, // of what consumes: it takes an amount
+		"JSON":         s.json, // the row has a payload
 		"EitherOrder":  s.eitherOrder,
 		"GivesAmount":  s.givesAmount, // of lease; else it is one message
 		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows

@@ -34,14 +34,21 @@ type variant struct {
 // times longer.
 var plainPost = []string{"headers", "iid"}
 
-// uniquePost are those of what is posted once.
-var uniquePost = []string{"unique_key", "unique_for"}
+// uniquePost are those of what is posted once, jsonPost that of a message in JSON.
+var (
+	uniquePost = []string{"unique_key", "unique_for"}
+	jsonPost   = []string{"payload"}
+)
 
 // variants lists the functions for f, the plainest first.
 func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	switch {
 	case f.Serves == "post":
-		return []variant{{without: append(plainPost, uniquePost...)}, {suffix: "_full", without: uniquePost}, {suffix: "_unique"}}
+		plain := slices.Concat(uniquePost, jsonPost)
+		return []variant{
+			{without: slices.Concat(plainPost, plain)}, {suffix: "_full", without: plain},
+			{suffix: "_json", without: uniquePost}, {suffix: "_unique"},
+		}
 	case f.EitherOrder:
 		return []variant{{}, {suffix: "_either", either: true}}
 	case t.wakes(f):

@@ -83,7 +83,7 @@ func TestFragmentsWake(t *testing.T) {
 			woke++
 		}
 	}
-	if woke != 10 { // consume and its other names, consumen, dyn_consume, take, ack and the families
+	if woke != 11 { // consume and its other names, consumen, consume_json, dyn_consume, take, ack and the families
 		t.Errorf("%d functions wake what waits", woke)
 	}
 }

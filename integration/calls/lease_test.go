@@ -10,7 +10,7 @@ import (
 )
 
 // leasedColumns is what Describe says of a leased message.
-const leasedColumns = messageColumns + ", attempt integer, lease text, leased_until timestamp with time zone"
+const leasedColumns = messageColumns + ", payload jsonb, attempt integer, lease text, leased_until timestamp with time zone"
 
 // leasesLeft is a query for the messages that a case leaves, with their attempts.
 const leasesLeft = `select string_agg(concat_ws(':', c.qname, c.name, m.iid, m.headers->'retry.attempt', nullif(m.available_at > now(), false)), ' ' order by c.qname, c.name, m.iid)
@@ -21,7 +21,7 @@ const token = `(select format('%s.%s.%s.%s', m.consumer_id, m.id, m.headers->'re
 	from mbus4.message m where m.iid = $1)`
 
 func TestFunctionLease(t *testing.T) {
-	const signature = "mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null, wait interval default null) returns setof mbus4.leased_message"
+	const signature = "mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null, wait interval default null) returns setof mbus4.leased"
 	callTable{
 		queues:  []string{"q", "r"},
 		setup:   "select mbus4.post('q', hstore('n', n::text), iid => 'm' || n) from generate_series(1, 3) n; create table t (q text); insert into t values ('q'), ('r')",

@@ -85,7 +85,14 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 		c.args[p.Name] = argument{sp, a}
 	}
 	for _, p := range params {
-		if _, given := c.args[p.Name]; !given && !p.Optional {
+		_, given := c.args[p.Name]
+		_, instead := c.args[p.Instead]
+		switch {
+		case given || instead:
+		case p.Instead != "":
+			refuse("Parameter " + p.Shown() + " or " + p.Instead + " is missing.")
+			return
+		case !p.Optional:
 			refuse("Parameter " + p.Shown() + " is missing.")
 			return
 		}

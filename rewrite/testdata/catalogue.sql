@@ -7,7 +7,7 @@ select mbus4.post_temp(data => '')
 ----
 error 42883 at "mbus4.post_t": function mbus4.post_temp(data => unknown) does not exist
   detail: Parameter tqname is missing.
-  hint: The function is mbus4.post_temp(tqname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text.
+  hint: The function is mbus4.post_temp(tqname text, data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text.
 
 # a function's own name wins over a family's, and a family takes any queue
 select mbus4.post_dmq('a=>1')
@@ -66,4 +66,4 @@ select mbus4.lease('q', lease => 30)
 ----
 error 42883 at "mbus4.lease(": function mbus4.lease(unknown, lease => integer) does not exist
   detail: Parameter lease is of type interval.
-  hint: The function is mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null, wait interval default null) returns setof mbus4.leased_message.
+  hint: The function is mbus4.lease(qname text, cname text default 'default', amt integer default '1', lease interval default null, wait interval default null) returns setof mbus4.leased.

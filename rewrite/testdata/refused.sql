@@ -23,20 +23,20 @@ error 42883 at "mbus4.consum": function mbus4.consume(integer) does not exist
 select mbus4.post('q')
 ----
 error 42883 at "mbus4.post('": function mbus4.post(unknown) does not exist
-  detail: Parameter data is missing.
-  hint: The function is mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text.
+  detail: Parameter data or payload is missing.
+  hint: The function is mbus4.post(qname text, data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text.
 
 select mbus4.post('q', 'a=>1', nonsense => 1)
 ----
 error 42883 at "mbus4.post('": function mbus4.post(unknown, unknown, nonsense => integer) does not exist
   detail: It has no parameter named nonsense.
-  hint: The function is mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text.
+  hint: The function is mbus4.post(qname text, data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text.
 
 select mbus4.post('q', data => 'a=>1', qname => 'x')
 ----
 error 42883 at "mbus4.post('": function mbus4.post(unknown, data => unknown, qname => unknown) does not exist
   detail: Parameter qname is given twice.
-  hint: The function is mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text.
+  hint: The function is mbus4.post(qname text, data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text.
 
 select mbus4.consume('q', 'c', '1s', 'd')
 ----
@@ -77,8 +77,8 @@ error 42883 at "mbus4.consum": function mbus4.consume(unknown) does not exist
 select mbus4.post_q()
 ----
 error 42883 at "mbus4.post_q": function mbus4.post_q() does not exist
-  detail: Parameter data is missing.
-  hint: The function is mbus4.post_q(data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text.
+  detail: Parameter data or payload is missing.
+  hint: The function is mbus4.post_q(data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text.
 
 # what is stored
 create table d (x text default mbus4.post('q', ''))

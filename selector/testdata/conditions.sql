@@ -135,3 +135,20 @@ case when true then 1 else 0 end
 null::boolean
 ----
 case when null::pg_catalog.bool then 1 else 0 end
+
+# JSON
+payload->>'kind' = 'new'
+----
+case when ((mbus4.payload(t.headers, t.data) operator(pg_catalog.->>) 'kind'::pg_catalog.text) operator(pg_catalog.=) 'new'::pg_catalog.text) then 1 else 0 end
+
+(t.payload->'size'->>0)::int > 5 and payload @> '{"tags": ["a"]}'
+----
+coalesce(case when ((case when ((pg_catalog.octet_length(((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0)) operator(pg_catalog.<) 19) and (((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0) operator(pg_catalog.~) E'^[\t-\r ]*[-+]?[0-9]+[\t-\r ]*$'::pg_catalog.text) and (((((((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0))::pg_catalog.int8 operator(pg_catalog.>>) 31) operator(pg_catalog.+) '1'::pg_catalog.int8) operator(pg_catalog.>>) 1) operator(pg_catalog.=) '0'::pg_catalog.int8)) then (((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0))::pg_catalog.int4 end) operator(pg_catalog.>) 5) then null else coalesce((((case when ((pg_catalog.octet_length(((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0)) operator(pg_catalog.<) 19) and (((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0) operator(pg_catalog.~) E'^[\t-\r ]*[-+]?[0-9]+[\t-\r ]*$'::pg_catalog.text) and (((((((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0))::pg_catalog.int8 operator(pg_catalog.>>) 31) operator(pg_catalog.+) '1'::pg_catalog.int8) operator(pg_catalog.>>) 1) operator(pg_catalog.=) '0'::pg_catalog.int8)) then (((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0))::pg_catalog.int4 end) operator(pg_catalog.>) 5))::pg_catalog.int4, case when (((mbus4.payload(t.headers, t.data) operator(pg_catalog.->) 'size'::pg_catalog.text) operator(pg_catalog.->>) 0) is not null) then -1 else 0 end) end, case when (mbus4.payload(t.headers, t.data) operator(pg_catalog.@>) '{"tags": ["a"]}'::pg_catalog.jsonb) then null else 0 end, 1)
+
+payload #>> '{a,b}' is null or payload ? 'c' or '{}' <@ payload
+----
+case when (((mbus4.payload(t.headers, t.data) operator(pg_catalog.#>>) array['a'::pg_catalog.text, 'b'::pg_catalog.text]::pg_catalog.text[]) is null) or (mbus4.payload(t.headers, t.data) operator(pg_catalog.?) 'c'::pg_catalog.text) or ('{}'::pg_catalog.jsonb operator(pg_catalog.<@) mbus4.payload(t.headers, t.data))) then 1 else 0 end
+
+jsonb_typeof(payload) = 'array'
+----
+case when (pg_catalog.jsonb_typeof(mbus4.payload(t.headers, t.data)) operator(pg_catalog.=) 'array'::pg_catalog.text) then 1 else 0 end

@@ -17,7 +17,7 @@ error 42P17 at "now()": the function now is not allowed in a selector, its resul
 t.added::timestamptz > '2001-01-01Z'
 ----
 error 42704 at "timestamptz ": the type timestamptz is not allowed in a selector
-  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp, hstore and jsonb, and arrays of these but the last two.
 
 t.added::text > 'x'
 ----
@@ -124,22 +124,22 @@ error 42804 at "t.iid": a selector must be boolean, not text
 t
 ----
 error 42804 at "t": the whole row t is not allowed in a selector
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t.
 
 t.nosuch = 1
 ----
 error 42703 at "t.nosuch = 1": column nosuch does not exist: there is nothing but the columns of t
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
 
 u.iid = 'x'
 ----
 error 42P01 at "u.iid = 'x'": u.iid is not allowed in a selector: there is nothing but the columns of t
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t.
 
 nosuch = 1
 ----
 error 42703 at "nosuch = 1": column nosuch does not exist: there is nothing but the columns of t
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
 
 t.iid = 7
 ----
@@ -174,17 +174,17 @@ error 22P02 at "'x'::int > 1": invalid input syntax for type integer: "x"
 'xx'::mydomain = 'x'
 ----
 error 42704 at "mydomain = '": the type mydomain is not allowed in a selector
-  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp, hstore and jsonb, and arrays of these but the last two.
 
 t.data->'x' = 'y'::public.dom
 ----
 error 42704 at "public.dom": the type public.dom is not allowed in a selector
-  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp, hstore and jsonb, and arrays of these but the last two.
 
 (t.data->'j')::jsonb is not null
 ----
-error 42704 at "jsonb is not": the type jsonb is not allowed in a selector
-  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+error 42846 at "t.data->'j')": a cast from text to jsonb is not allowed in a selector
+  hint: docs/selectors.md lists the casts. Compare a text with text, or a number with a number.
 
 t.iid collate "en_US" < 'x'
 ----
@@ -244,7 +244,7 @@ error 42P17 at "array_to_str": the function array_to_string is not allowed in a 
 (t.data).x = 'y'
 ----
 error 0A000 at "t.data).x = ": the field .x is not allowed in a selector
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t.
 
 t.iid similar to 'x'
 ----
@@ -280,7 +280,7 @@ error 42601 at "default": DEFAULT is not allowed in a selector
 (t.data).x = 'a'
 ----
 error 0A000 at "t.data).x = ": the field .x is not allowed in a selector
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t.
 
 (array[1,2])[1:2] = array[1,2]
 ----
@@ -310,12 +310,12 @@ error 42P21 at "t.iid collat": collation mismatch between explicit collations "C
 t is null
 ----
 error 42804 at "t is null": the whole row t is not allowed in a selector
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t.
 
 mbus4.queue.name = 'q'
 ----
 error 42P01 at "mbus4.queue.": mbus4.queue.name is not allowed in a selector: there is nothing but the columns of t
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t.
 
 t.iid and true
 ----
@@ -375,7 +375,7 @@ error 42P18 at "array[] = ar": cannot determine type of empty array
 array[t.data] = array[t.data]
 ----
 error 0A000 at "array[t.data": an array of hstore is not allowed in a selector
-  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp, hstore and jsonb, and arrays of these but the last two.
 
 99999::smallint = 1
 ----
@@ -505,7 +505,7 @@ error 42846 at "t.id::bigint": a cast from bigint to bigint[] is not allowed in 
 t.iid::char(3) = 'a'
 ----
 error 42704 at "char(3) = 'a": the type bpchar is not allowed in a selector
-  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp and hstore, and arrays of these but hstore.
+  hint: The types are boolean, smallint, integer, bigint, numeric, double precision, text, varchar, date, timestamp, hstore and jsonb, and arrays of these but the last two.
 
 t.iid || 5
 ----
@@ -521,9 +521,50 @@ error 42883 at "t.data->>'n'": operator does not exist, or is not allowed in a s
 STATE = 'DONE'
 ----
 error 42703 at "STATE = 'DON": column state does not exist: there is nothing but the columns of t
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
 
 t.properties->'STATE' = "DONE"
 ----
 error 42703 at "\"DONE\"": column DONE does not exist: there is nothing but the columns of t
-  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties and data, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
+  hint: A message has the columns id, added, iid, delayed_until, expires, received, headers, properties, data and payload, written bare or with t. A value is read with ->, for example t.properties->'STATE'; texts stand in single quotes.
+
+# JSON
+payload @> '{'
+----
+error 22P02 at "'{'": invalid input syntax for type json: "{"
+  hint: JSON has at most 100 levels, no escapes like \u0041, and numbers with exponents of at most two digits.
+
+payload = '"\u0000"'
+----
+error 22P02 at "'\"\\u0000\"'": invalid input syntax for type json: ""\u0000""
+  hint: JSON has at most 100 levels, no escapes like \u0041, and numbers with exponents of at most two digits.
+
+payload @> '[1e999999]'
+----
+error 22P02 at "'[1e999999]'": invalid input syntax for type json: "[1e999999]"
+  hint: JSON has at most 100 levels, no escapes like \u0041, and numbers with exponents of at most two digits.
+
+payload @> (payload->'a')
+----
+error 0A000 at "payload @> (": operator @> between such values is not allowed in a selector
+  hint: One of them must be a constant.
+
+payload->'a' > '1'
+----
+error 42883 at "payload->'a'": operator does not exist, or is not allowed in a selector: jsonb > unknown
+  hint: Cast one side, for example (t.data->'n')::int.
+
+(payload->'a')::int > 1
+----
+error 42846 at "payload->'a'": a cast from jsonb to integer is not allowed in a selector
+  hint: docs/selectors.md lists the casts. Compare a text with text, or a number with a number.
+
+payload - 'a' = '{}'
+----
+error 42883 at "payload - 'a": operator does not exist, or is not allowed in a selector: jsonb - unknown
+  hint: docs/selectors.md lists the operators that a selector may use.
+
+greatest(payload, '{}') is null
+----
+error 42804 at "greatest(pay": greatest of type jsonb is not allowed in a selector
+  hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.

@@ -13,7 +13,7 @@
             select c.id >> 12 as id, c.amt, c.now, {{template "hint" .With "Number" "(c.id & 4095)"}} as low
             from (
                 select {{template "consumer" .With "Args" "a" "ID" (print "(select " .Receiver ` << 12 | coalesce(c.hint, c.id % 128) from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C"))`)}} as id,
-                       {{if eq .Result "consumen"}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
+                       {{if .Many}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
                        pg_catalog.clock_timestamp() as now
                 from {{.Call}}_args a
                 offset 0
@@ -40,5 +40,5 @@
 ),
 {{.Call}} as (
     select 1::bigint as n, {{template "message" .With "Row" "d" "Queue" $queue}} as {{.Result}}
-    from {{if eq .Result "consumen"}}(select * from {{.Call}}_taken d order by d.available_at, d.id offset 0){{else}}{{.Call}}_taken{{end}} d
+    from {{if .Many}}(select * from {{.Call}}_taken d order by d.available_at, d.id offset 0){{else}}{{.Call}}_taken{{end}} d
 )

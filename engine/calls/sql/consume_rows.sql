@@ -2,7 +2,7 @@
 -- consumer is fetched at once and shared out in the order of the rows. Who wants all wants a number that there never are.
 {{- $queue := print "(select t.queue from " .Call "_wanted t where t.id = m.consumer_id)"}}
 {{.Call}}_consumer as materialized (
-    select a.n, {{if eq .Result "consumen"}}coalesce({{template "amount" .With "Args" "a"}}, 1000000000000){{else}}1{{end}} as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id,
+    select a.n, {{if .Many}}coalesce({{template "amount" .With "Args" "a"}}, 1000000000000){{else}}1{{end}} as amt, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id,
            coalesce(c.hint, c.id % 128) as hint
     from {{.Call}}_args a
     left join lateral (

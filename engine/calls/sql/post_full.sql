@@ -85,9 +85,9 @@
         {{- end}}
         select a.n, {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added,
                {{template "subscribers_of" .}} as consumers,
-               pg_catalog.lower(a.qname collate "C") as queue, a.iid as given, a.headers,
+               pg_catalog.lower(a.qname collate "C") as queue, a.iid as given, {{template "posted_headers" .With "Row" "a"}} as headers,
                {{if $waits}}case when pg_catalog.lower(a.qname collate "C") <> 'dmq' then {{template "header_array" .With "Row" "a" "Headers" "a.headers" "Header" "consume_after"}} end as after,{{end}}
-               a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, a.data
+               a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, a.properties, {{template "posted_data" .With "Row" "a"}} as data
         from {{.Call}}_args a
         offset 0
         {{- if $waits}}

@@ -1,7 +1,7 @@
 -- As post.sql, for calls that give a key for what is to be posted once: a function does it, see whole/post_once.sql. A row that is for another call of
 -- the same statement may have no key.
 {{.Call}}_posted as materialized (
-    select a.n, {{.PostUnique}}('{{.MarkOf "a"}}', a.qname, a.data, a.headers, a.properties, a.delayed_until, a.expires, a.iid, {{if .GivesKey}}a.unique_key{{else}}null{{end}}, {{if .GivesWindow}}a.unique_for{{else}}null{{end}}) as iid
+    select a.n, {{.PostUnique}}('{{.MarkOf "a"}}', a.qname, {{template "posted_data" .With "Row" "a"}}, {{template "posted_headers" .With "Row" "a"}}, a.properties, a.delayed_until, a.expires, a.iid, {{if .GivesKey}}a.unique_key{{else}}null{{end}}, {{if .GivesWindow}}a.unique_for{{else}}null{{end}}) as iid
     from {{.Call}}_args a
     offset 0
 ),

@@ -2,5 +2,5 @@
 -- the row, Queue: its queue.
 row({{.Row}}.id, {{.Row}}.added::timestamp, {{.Row}}.iid collate pg_catalog."default",
     coalesce({{.Row}}.delayed_until, {{.Row}}.added)::timestamp, {{.Row}}.expires::timestamp, coalesce({{.Row}}.received, '{}'),
-    {{template "shown_headers" .With "Row" .Row "Queue" .Queue}}, {{.Row}}.properties, {{.Row}}.data,
-    ({{.Row}}.headers operator({{.Hstore}}.->) 'retry.attempt'::text)::int, {{template "lease_name" .With "Row" .Row}}, {{.Row}}.available_at)::mbus4.leased_message
+    {{template "shown_headers" .With "Row" .Row "Queue" .Queue}}, {{.Row}}.properties, {{.Row}}.data, {{template "payload" .With "Row" .Row}},
+    ({{.Row}}.headers operator({{.Hstore}}.->) 'retry.attempt'::text)::int, {{template "lease_name" .With "Row" .Row}}, {{.Row}}.available_at)::mbus4.leased

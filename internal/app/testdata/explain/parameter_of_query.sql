@@ -1,7 +1,7 @@
 select mbus4.post($1, '')
 ----
 -- for a database without messages that wait for others, hstore in schema public; --admin names one to look at
--- line 1, column 8: mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text
+-- line 1, column 8: mbus4.post(qname text, data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text
 --   inline, by WITH queries
 -- a Query can have no parameters: with --prepared the text is one of a Parse
 -- the server gets:
@@ -38,7 +38,7 @@ mbus4_call1_stored as (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w

@@ -259,9 +259,9 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                 ) as consumers,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given, a.headers,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data
+                                a.expires::timestamptz as expires, a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -482,9 +482,9 @@ begin
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                         ) as consumers,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given, a.headers,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data
+                        a.expires::timestamptz as expires, a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w

@@ -11,7 +11,7 @@ commit
 -- forwarded as it is: no call that is served
 
 -- statement 2
--- line 3, column 25: mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text
+-- line 3, column 25: mbus4.post(qname text, data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text
 --   inline, by WITH queries
 -- the server gets:
 with mbus4_call1_args(n, "qname", "data", "headers", "properties", "delayed_until", "expires", "iid") as (
@@ -47,7 +47,7 @@ mbus4_call1_stored as (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -72,8 +72,8 @@ values ((select "post" as "post" from mbus4_call1));
 -- statement 3
 -- line 5, column 8: refused, the client gets
 -- ERROR:  42883: function mbus4.post(unknown) does not exist
--- DETAIL:  Parameter data is missing.
--- HINT:  The function is mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text.
+-- DETAIL:  Parameter data or payload is missing.
+-- HINT:  The function is mbus4.post(qname text, data hstore default null, headers hstore default null, properties hstore default null, delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text.
 -- the server gets:
 select 'mbus4-refusal 0 _session_secret_'::pg_catalog.int4;
 

@@ -4,14 +4,14 @@ select id, case when big then mbus4.post('orders', 'id=>1') end from orders
 select id,
     case
         when big
-            then mbus4.at_post_04a1447d(
+            then mbus4.at_post_fb76d556(
                 ('orders')::pg_catalog.text, ('id=>1')::public.hstore, null::public.hstore, null::timestamp without time zone,
                 null::timestamp without time zone, '1 _session_secret_'
             )
     end
 from orders;
 -- where there is in the database:
-create or replace function mbus4.at_post_04a1447d(
+create or replace function mbus4.at_post_fb76d556(
     pg_catalog.text, public.hstore, public.hstore, timestamp without time zone, timestamp without time zone, pg_catalog.text
 ) returns pg_catalog.text language sql volatile as '
     with mbus4_call_args (n, "qname", "data", "properties", "delayed_until", "expires") as (select 1::bigint, $1, $2, $3, $4, $5),
@@ -49,7 +49,7 @@ create or replace function mbus4.at_post_04a1447d(
                 ) as consumers,
                 pg_catalog.lower(a.qname collate "C") as queue,
                 a.delayed_until::timestamptz as delayed_until,
-                a.expires::timestamptz as expires, a.properties, a.data
+                a.expires::timestamptz as expires, a.properties, a.data as data
             from mbus4_call_args a
             offset 0
         ) w

@@ -158,6 +158,10 @@ mbus4_call1 as (
                     ''
                 ),
             d.properties, d.data,
+            case
+                when public.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
+                else public.hstore_to_jsonb(d.data)
+            end,
             (d.headers operator(public.->) 'retry.attempt'::text)::int,
             d.consumer_id || '.' || d.id || '.' || (d.headers operator(public.->) 'retry.attempt'::text) || '.' || case
                 when d.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
@@ -165,7 +169,7 @@ mbus4_call1 as (
                 else ''
             end || '',
             d.available_at
-        )::mbus4.leased_message as lease
+        )::mbus4.leased as lease
     from mbus4_call1_leased d
 )
 select iid, data, lease
@@ -341,6 +345,10 @@ mbus4_call1 as (
                     ''
                 ),
             d.properties, d.data,
+            case
+                when public.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
+                else public.hstore_to_jsonb(d.data)
+            end,
             (d.headers operator(public.->) 'retry.attempt'::text)::int,
             d.consumer_id || '.' || d.id || '.' || (d.headers operator(public.->) 'retry.attempt'::text) || '.' || case
                 when d.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
@@ -348,7 +356,7 @@ mbus4_call1 as (
                 else ''
             end || '',
             d.available_at
-        )::mbus4.leased_message as lease
+        )::mbus4.leased as lease
     from (select * from mbus4_call1_leased d order by greatest(d.delayed_until, d.added), d.id offset 0) d
 )
 select *
@@ -534,6 +542,10 @@ mbus4_call1 as (
                     ''
                 ),
             d.properties, d.data,
+            case
+                when public.exist(d.headers, 'json.payload') then mbus4.payload(d.headers, d.data)
+                else public.hstore_to_jsonb(d.data)
+            end,
             (d.headers operator(public.->) 'retry.attempt'::text)::int,
             d.consumer_id || '.' || d.id || '.' || (d.headers operator(public.->) 'retry.attempt'::text) || '.' || case
                 when d.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
@@ -541,7 +553,7 @@ mbus4_call1 as (
                 else ''
             end || '',
             d.available_at
-        )::mbus4.leased_message as lease,
+        )::mbus4.leased as lease,
         d.place as o
     from (
         select k.n, k.id, k.queue, k.amt, pg_catalog.sum(k.amt) over (partition by k.id order by k.n) as upto

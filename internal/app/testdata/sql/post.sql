@@ -34,7 +34,7 @@ mbus4_call1_stored as (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -111,9 +111,9 @@ mbus4_call1_posted as materialized (
                 where c.qname = pg_catalog.lower(a.qname collate "C")
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
-            a.iid as given, a.headers,
+            a.iid as given, a.headers as headers,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -193,7 +193,7 @@ mbus4_call1_stored as (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -259,7 +259,7 @@ mbus4_call1_posted as materialized (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -339,7 +339,7 @@ mbus4_call1_posted as materialized (
             ((select r.consumers from mbus4_call1_subscribers r) operator(public.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -407,7 +407,7 @@ mbus4_call1_stored as (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -459,7 +459,7 @@ mbus4_call2_stored as (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call2_args a
         offset 0
     ) w
@@ -563,7 +563,7 @@ mbus4_call1_posted as materialized (
             ((select r.consumers from mbus4_call1_subscribers r) operator(public.->) pg_catalog.lower(a.qname collate "C"))::bigint[] as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w

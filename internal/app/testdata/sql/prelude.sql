@@ -256,9 +256,9 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                 ) as consumers,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given, a.headers,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data
+                                a.expires::timestamptz as expires, a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -479,9 +479,9 @@ begin
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                         ) as consumers,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given, a.headers,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data
+                        a.expires::timestamptz as expires, a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w
@@ -794,9 +794,9 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                 ) as consumers,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given, a.headers,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data
+                                a.expires::timestamptz as expires, a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -1017,9 +1017,9 @@ begin
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                         ) as consumers,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given, a.headers,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data
+                        a.expires::timestamptz as expires, a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w
@@ -1244,9 +1244,9 @@ begin
                         where c.qname = pg_catalog.lower(a.qname collate "C")
                     ) as consumers,
                     pg_catalog.lower(a.qname collate "C") as queue,
-                    a.iid as given, a.headers,
+                    a.iid as given, a.headers as headers,
                     a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data
+                    a.expires::timestamptz as expires, a.properties, a.data as data
                 from mbus4_call_args a
                 offset 0
             ) w
@@ -1474,9 +1474,9 @@ begin
                         where c.qname = pg_catalog.lower(a.qname collate "C")
                     ) as consumers,
                     pg_catalog.lower(a.qname collate "C") as queue,
-                    a.iid as given, a.headers,
+                    a.iid as given, a.headers as headers,
                     a.delayed_until::timestamptz as delayed_until,
-                    a.expires::timestamptz as expires, a.properties, a.data
+                    a.expires::timestamptz as expires, a.properties, a.data as data
                 from mbus4_call_args a
                 offset 0
             ) w
@@ -1785,9 +1785,9 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                 ) as consumers,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given, a.headers,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data
+                                a.expires::timestamptz as expires, a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -2008,9 +2008,9 @@ begin
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                         ) as consumers,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given, a.headers,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data
+                        a.expires::timestamptz as expires, a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w
@@ -2333,9 +2333,9 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                 ) as consumers,
                                 pg_catalog.lower(a.qname collate "C") as queue,
-                                a.iid as given, a.headers,
+                                a.iid as given, a.headers as headers,
                                 a.delayed_until::timestamptz as delayed_until,
-                                a.expires::timestamptz as expires, a.properties, a.data
+                                a.expires::timestamptz as expires, a.properties, a.data as data
                             from mbus4_call_args a
                             offset 0
                         ) w
@@ -2556,9 +2556,9 @@ begin
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                         ) as consumers,
                         pg_catalog.lower(a.qname collate "C") as queue,
-                        a.iid as given, a.headers,
+                        a.iid as given, a.headers as headers,
                         a.delayed_until::timestamptz as delayed_until,
-                        a.expires::timestamptz as expires, a.properties, a.data
+                        a.expires::timestamptz as expires, a.properties, a.data as data
                     from mbus4_call_args a
                     offset 0
                 ) w

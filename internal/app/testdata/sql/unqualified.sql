@@ -69,7 +69,7 @@ mbus4_call1_stored as (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
@@ -214,7 +214,7 @@ mbus4_call1_stored as (
             ) as consumers,
             pg_catalog.lower(a.qname collate "C") as queue,
             a.delayed_until::timestamptz as delayed_until,
-            a.expires::timestamptz as expires, a.properties, a.data
+            a.expires::timestamptz as expires, a.properties, a.data as data
         from mbus4_call1_args a
         offset 0
     ) w
