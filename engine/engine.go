@@ -322,8 +322,8 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 		return nil, refusal.Wrap("preparing database "+name, err)
 	}
 	log := e.log.With(zap.String("database", name))
-	granter := semaphore.NewGranter(e.server, in, e.semaphores, log)
 	watcher := waiting.NewWatcher(e.server, in, e.look, e.waitSweep, log)
+	granter := semaphore.NewGranter(e.server, in, e.semaphores, watcher.Note, log)
 	return &Database{
 		engine:    e,
 		installed: in,

@@ -38,6 +38,7 @@ type Granter struct {
 	allocator *allocator
 	service   *service.Service
 	log       *zap.Logger
+	posted    func()
 	bell      service.Bell
 
 	exist  atomic.Bool  // there are semaphores
@@ -46,10 +47,11 @@ type Granter struct {
 	busyAt time.Time    // when something last happened; of run
 }
 
-// NewGranter makes a Granter for a database that was prepared. interval is the time between two full passes.
-func NewGranter(server *admin.Server, in schema.Installation, interval time.Duration, log *zap.Logger) *Granter {
+// NewGranter makes a Granter for a database that was prepared. interval is the time between two full passes. posted is called when events have been
+// posted; it must not wait.
+func NewGranter(server *admin.Server, in schema.Installation, interval time.Duration, posted func(), log *zap.Logger) *Granter {
 	return &Granter{
-		server: server, installed: in, service: service.New(), log: log, busyAt: time.Now(),
+		server: server, installed: in, service: service.New(), log: log, posted: posted, busyAt: time.Now(),
 		allocator: newAllocator(in.HstoreSchema(), cmp.Or(interval, defaultSemaphoreInterval)),
 	}
 }
@@ -131,6 +133,9 @@ func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 			return worked, err
 		}
 		worked = true
+		if out.Granted+out.Asked > 0 {
+			s.posted()
+		}
 		if noted && !out.Leads {
 			// Whoever leads may be waiting for his next tick.
 			if _, err := conn.Exec(ctx, "notify "+grantChannel); err != nil {

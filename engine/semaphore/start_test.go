@@ -17,7 +17,7 @@ func TestGranterStartsAndStopsOnce(t *testing.T) {
 	in := enginetest.Prepare(t, s.conn)
 	s.semaphore("k", 1, 0)
 	s.enqueue("k", 1, 1)
-	g := NewGranter(enginetest.Server(t), in, time.Hour, zap.NewNop())
+	g := NewGranter(enginetest.Server(t), in, time.Hour, func() {}, zap.NewNop())
 	g.Note()
 	g.Start()
 	g.Start()
@@ -32,7 +32,7 @@ func TestGranterStartsAndStopsOnce(t *testing.T) {
 	g.Stop()
 	<-g.Done()
 
-	never := NewGranter(enginetest.Server(t), in, time.Hour, zap.NewNop())
+	never := NewGranter(enginetest.Server(t), in, time.Hour, func() {}, zap.NewNop())
 	never.Stop()
 	never.Start()
 	<-never.Done()
