@@ -18,6 +18,7 @@ import (
 
 const (
 	semaphoreName    = "semaphore"
+	semaphoresName   = "semaphores"
 	semaphoreSlots   = 100 // of the semaphores whose grants are timed
 	semaphoreSamples = 200 // grants timed in one round, for each
 	manySemaphores   = 5000
@@ -37,29 +38,36 @@ type semaphoreResult struct {
 	burst time.Duration           // one grant in each of them, from one commit
 	pass  []time.Duration         // full passes over them, idle
 	err   error
+
+	measured bool
 }
 
 const heldGrants = 20000
 
 // semaphores measures on stacks of its own: one with two semaphores, one with many.
 func (b *bench) semaphores(ctx context.Context, dir string, r *report) error {
-	if !b.wanted(semaphoreName) {
-		return nil
-	}
-	fmt.Fprintf(b.say, "%-28s", semaphoreName)
-	defer fmt.Fprintln(b.say)
 	r.slots = &semaphoreResult{plain: map[int][]time.Duration{}, held: map[int][]time.Duration{}}
-	for i, part := range []func(context.Context, *semaphoreResult) error{b.timeGrants, b.timeMany} {
-		r.slots.err = b.onStack(ctx, filepath.Join(dir, fmt.Sprint(semaphoreName, i)), func() error { return part(ctx, r.slots) })
-		if r.slots.err != nil {
-			fmt.Fprintf(b.say, " FAILED: %v", r.slots.err)
-			return ctx.Err()
+	parts := map[string]func(context.Context, *semaphoreResult) error{semaphoreName: b.timeGrants, semaphoresName: b.timeMany}
+	for _, name := range []string{semaphoreName, semaphoresName} {
+		if r.slots.err != nil || !b.wanted(name) {
+			continue
 		}
+		r.slots.measured = true
+		fmt.Fprintf(b.say, "%-28s", name)
+		r.slots.err = b.onStack(ctx, filepath.Join(dir, name), func() error { return parts[name](ctx, r.slots) })
+		switch {
+		case r.slots.err != nil:
+			fmt.Fprintf(b.say, " FAILED: %v", r.slots.err)
+		case name == semaphoresName:
+			fmt.Fprintf(b.say, "  %.0f/s, p99 %v", r.slots.rate, percentile(r.slots.many, 0.99))
+		default:
+			for _, n := range semaphoreWaiting {
+				fmt.Fprintf(b.say, "  %d: %v", n, percentile(r.slots.plain[n], 0.5))
+			}
+		}
+		fmt.Fprintln(b.say)
 	}
-	for _, n := range semaphoreWaiting {
-		fmt.Fprintf(b.say, "  %d: %v", n, percentile(r.slots.plain[n], 0.5))
-	}
-	return nil
+	return ctx.Err()
 }
 
 // onStack runs a part on a stack whose proxy makes a full pass over the semaphores every 5 s and logs it.
@@ -266,15 +274,22 @@ func (b *bench) timeMany(ctx context.Context, r *semaphoreResult) error {
 	return b.readPasses(ctx, r)
 }
 
-// moveMany has clients move all semaphores, each waiting for its grant.
-func (b *bench) moveMany(ctx context.Context, r *semaphoreResult) error {
+// moveMany has clients move all semaphores: each releases a slot, waits until the event of the next one's grant has been consumed, and goes on with
+// another semaphore.
+func (b *bench) moveMany(ctx context.Context, r *semaphoreResult) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := b.followEvents(ctx)
+	if err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
 	began := time.Now()
 	for client := range manyClients {
 		wg.Go(func() {
-			times, err := b.moveSome(ctx, client, began.Add(time.Duration(b.opt.seconds*b.opt.rounds)*time.Second))
+			times, err := b.moveSome(ctx, client, events, began.Add(time.Duration(b.opt.seconds*b.opt.rounds)*time.Second))
 			mu.Lock()
 			defer mu.Unlock()
 			r.many = append(r.many, times...)
@@ -283,25 +298,88 @@ func (b *bench) moveMany(ctx context.Context, r *semaphoreResult) error {
 	}
 	wg.Wait()
 	r.rate = float64(len(r.many)) / time.Since(began).Seconds()
+	cancel()
+	<-events.ended
 	return errors.Join(errs...)
 }
 
-// moveSome moves the semaphores that are one client's.
-func (b *bench) moveSome(ctx context.Context, client int, until time.Time) ([]time.Duration, error) {
+// grantEvents are the events of grants as a worker gets them that waits for them.
+type grantEvents struct {
+	granted map[string]chan string // by semaphore: the task that has got the slot
+	ended   chan struct{}
+}
+
+// followEvents finds out which tasks run now, and consumes the events of grants until ctx ends.
+func (b *bench) followEvents(ctx context.Context) (*grantEvents, error) {
 	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer g.close()
+	if err := g.drain(ctx); err != nil {
+		g.close()
+		return nil, err
+	}
+	running, err := g.direct.Exec(ctx, "select s.key, t.task_id from mbus4.semaphore_task t join mbus4.semaphore s on s.id = t.semaphore_id where s.key like 'm%' and t.status = 'ACQUIRED'").ReadAll()
+	if err != nil {
+		g.close()
+		return nil, fmt.Errorf("reading running tasks: %w", err)
+	}
+	e := &grantEvents{granted: map[string]chan string{}, ended: make(chan struct{})}
+	for _, row := range running[0].Rows {
+		c := make(chan string, 1)
+		c <- string(row[1])
+		e.granted[string(row[0])] = c
+	}
+	go func() {
+		defer close(e.ended)
+		defer g.close()
+		const text = "select data->'semaphore_key', data->'task_id' from mbus4.consumen('semaphore_events', amt => 100, wait => '1min') where data->'event' = 'Acquired'"
+		for ctx.Err() == nil {
+			res := g.client.ExecParams(ctx, text, nil, nil, nil, nil).Read()
+			if res.Err != nil {
+				return // the clients that wait say so when ctx ends
+			}
+			for _, row := range res.Rows {
+				e.granted[string(row[0])] <- string(row[1])
+			}
+		}
+	}()
+	return e, nil
+}
+
+// moveSome moves the semaphores that are one client's.
+func (b *bench) moveSome(ctx context.Context, client int, events *grantEvents, until time.Time) ([]time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Until(until)+time.Minute)
+	defer cancel()
+	conn, err := pgconn.Connect(ctx, b.stack.Proxy.DSN())
+	if err != nil {
+		return nil, fmt.Errorf("timing grants: %w", err)
+	}
+	defer rig.CloseConn(conn)
+	for name, text := range map[string]string{"release": "select mbus4.semaphore_release($1, $2)", "enqueue": "select mbus4.semaphore_enqueue($1, $2, 0)"} {
+		if _, err := conn.Prepare(ctx, name, text, nil); err != nil {
+			return nil, fmt.Errorf("preparing: %w", err)
+		}
+	}
 	var times []time.Duration
 	for time.Now().Before(until) {
-		n := client + 1 + manyClients*rand.IntN(manySemaphores/manyClients)
-		key := fmt.Sprint("m", n)
-		took, err := g.one(ctx, key, g.direct, fmt.Sprintf("select count(*) = 1 "+runningOf, key))
-		if err != nil {
-			return times, err
+		key := fmt.Sprint("m", client+1+manyClients*rand.IntN(manySemaphores/manyClients))
+		task := <-events.granted[key] // known since it got its slot
+		batch := &pgconn.Batch{}
+		for _, name := range []string{"release", "enqueue"} {
+			batch.ExecPrepared(name, [][]byte{[]byte(key), []byte(task)}, nil, nil)
 		}
-		times = append(times, took)
+		if _, err := conn.ExecBatch(ctx, batch).ReadAll(); err != nil {
+			return times, fmt.Errorf("moving a semaphore: %w", err)
+		}
+		began := time.Now()
+		select {
+		case next := <-events.granted[key]:
+			times = append(times, time.Since(began))
+			events.granted[key] <- next
+		case <-ctx.Done():
+			return times, fmt.Errorf("waiting for a grant: %w", ctx.Err())
+		}
 	}
 	return times, nil
 }

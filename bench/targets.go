@@ -13,6 +13,8 @@ const (
 	sessionTarget = 64  // KiB
 	grantTarget   = 1.5 // grant latency with 1,000,000 waiting, to that with 1,000
 	grantWithin   = 100 * time.Millisecond
+	manyRate      = 2000 // grants a second in many semaphores
+	manyWithin    = 20 * time.Millisecond
 	// cpuTarget is the processor time that 1,000 idle sessions may add in ten seconds.
 	cpuTarget = 20 * time.Millisecond
 )
