@@ -13,10 +13,14 @@ import (
 
 // knows reports whether a CancelRequest is for one of the sessions.
 func (s *Server) knows(p wire.StartupPacket) bool {
+	s.counts.cancelRequests.Add(1)
 	if len(p) < wire.MinCancel || len(p) > wire.MaxCancel {
 		return false
 	}
 	_, ok := s.sessions.ServerOf(wire.CancelKey(p[8:]))
+	if ok {
+		s.counts.cancels.Add(1)
+	}
 	return ok
 }
 

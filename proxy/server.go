@@ -30,6 +30,7 @@ type Server struct {
 	pool      *wire.BufferPool
 	sessions  *relay.Sessions
 	panics    atomic.Uint64 // of startups
+	counts    counts
 	arrived   atomic.Int64  // when the last client came, in nanoseconds since 1970
 	starting  atomic.Int64  // startups under way
 	places    *startup.Gate // of connections in startup

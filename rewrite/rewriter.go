@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/lex"
@@ -40,6 +41,21 @@ type Rewriter struct {
 	// longTurns has a place for each long text that is read at a time: one processor fewer than there are, to leave one for
 	// other work.
 	longTurns chan struct{}
+	counts    counts
+}
+
+// counts are those of Counts.
+type counts struct{ hits, misses atomic.Uint64 }
+
+// Counts is what a Rewriter has done. Texts that mention nothing of the schema are in none of these.
+type Counts struct {
+	Hits, Misses uint64 // texts that were known, and that had to be read
+	Parser       parse.Counts
+}
+
+// Counts tells what the Rewriter has done.
+func (r *Rewriter) Counts() Counts {
+	return Counts{Hits: r.counts.hits.Load(), Misses: r.counts.misses.Load(), Parser: r.parser.Counts()}
 }
 
 // New returns a Rewriter that serves calls with the SQL of fragments. unqualified are the names of functions that are served
@@ -97,6 +113,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		}
 	}
 	if known != nil && !known.calls {
+		r.counted(doc == nil)
 		doc.Release() // env may take its time
 		if known.schema {
 			_, _ = env() // where that fails the server says what is missing
@@ -115,9 +132,11 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 	}
 	if known != nil {
 		if p := known.planFor(text, literals, e); p != nil {
+			r.counted(true)
 			return p
 		}
 	}
+	r.counted(false)
 	if doc == nil {
 		var err error
 		if doc, err = r.read(ctx, text, session); err != nil {
@@ -151,9 +170,18 @@ func (r *Rewriter) Recall(text string, session plan.Session, env plan.Env) *plan
 		return nil
 	}
 	if p := known.planFor(text, literals, env); p != nil && !p.Given() {
+		r.counted(true)
 		return p
 	}
 	return nil
+}
+
+func (r *Rewriter) counted(hit bool) {
+	if hit {
+		r.counts.hits.Add(1)
+		return
+	}
+	r.counts.misses.Add(1)
 }
 
 // weigh reads the tokens of a long text and reports whether it is worth parsing. If not, it returns the plan that refuses

@@ -35,6 +35,7 @@ func runDev(args []string, std streams) error {
 	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on (default "+usualListen+", or a free port when that is taken)")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
+	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "warn", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	if err := f.parse(args, std); err != nil {
 		return err

@@ -14,17 +14,19 @@ const (
 	defaultWaitSweep      = time.Second
 )
 
+const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz and /readyz"
+
 const semaphoreUsage = "`TIME` between two full passes over the semaphores, which find what was written to their tables directly"
 
 func runServe(args []string, std streams) error {
-	cfg := app.Config{LogTo: std.err}
+	cfg := app.Config{LogTo: std.err, Version: versionString()}
 	if err := parseServe(args, std, &cfg); err != nil {
 		return err
 	}
 	ctx, release := untilSignal(func() {})
 	defer release()
 	cfg.Reloads = onHangup(ctx, func() (app.Config, error) {
-		again := app.Config{LogTo: std.err}
+		again := app.Config{LogTo: std.err, Version: versionString()}
 		err := parseServe(args, std, &again)
 		return again, err
 	})
@@ -50,6 +52,7 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.DurationVar(&cfg.WaitSweep, "wait-sweep", defaultWaitSweep, "`TIME` between two looks, for all calls that wait, for messages that were posted past the proxies")
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
+	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	f.withOperations(cfg)
 	f.withConfig()

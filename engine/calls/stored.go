@@ -46,8 +46,10 @@ func (t *Texts) variants(f *sqlfuncs.Func) []variant {
 	case f.Serves == "post":
 		plain := slices.Concat(uniquePost, jsonPost)
 		return []variant{
-			{without: slices.Concat(plainPost, plain)}, {suffix: "_full", without: plain},
-			{suffix: "_json", without: uniquePost}, {suffix: "_unique"},
+			{without: slices.Concat(plainPost, plain)},
+			{suffix: "_full", without: plain},
+			{suffix: "_json", without: uniquePost},
+			{suffix: "_unique"},
 		}
 	case f.EitherOrder:
 		return []variant{{}, {suffix: "_either", either: true}}

@@ -42,8 +42,10 @@ const (
 // gets a look now and then, at growing intervals, for what happened without the engine being told:
 // a prepared statement is executed without the proxy asking the engine.
 type Keeper struct {
-	config   Config
-	service  *service.Service
+	config  Config
+	service *service.Service
+	// Health is how it fares.
+	Health   service.Health
 	hinter   *hinter
 	sweeper  *sweeper
 	releaser *releaser
@@ -234,10 +236,12 @@ func (k *Keeper) run(ctx context.Context) {
 			}
 			losses, lostAt = losses+1, time.Now()
 			if losses <= mostLosses {
+				k.Health.Failed(err)
 				break
 			}
 			fallthrough
 		default:
+			k.Health.Failed(err)
 			k.config.Log.Warn("housekeeping interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			k.setState(keeperFailing)
 			k.sleep(ctx, firstBackoff, false)
@@ -263,6 +267,7 @@ func (k *Keeper) serve(ctx context.Context, idle *time.Duration) error {
 		if err := k.round(ctx); err != nil {
 			return err
 		}
+		k.Health.Worked()
 		if time.Since(k.usedAt) >= idleAfter && !k.scheduler.soon() {
 			return nil
 		}

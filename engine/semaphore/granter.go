@@ -40,6 +40,9 @@ type Granter struct {
 	log       *zap.Logger
 	posted    func()
 	bell      service.Bell
+	// Health is how it fares.
+	Health         service.Health
+	granted, asked atomic.Uint64
 
 	exist  atomic.Bool  // there are semaphores
 	noted  atomic.Bool  // a transaction of this proxy that may have changed semaphores has ended since the last turn
@@ -64,6 +67,9 @@ func (s *Granter) Stop() { s.service.Stop() }
 
 // Done is closed when granting has ended: by Stop, or because the database is gone.
 func (s *Granter) Done() <-chan struct{} { return s.service.Done() }
+
+// Counts is how many slots it has given, and how many tasks it has asked to leave theirs.
+func (s *Granter) Counts() (granted, asked uint64) { return s.granted.Load(), s.asked.Load() }
 
 // Note tells that a transaction that called functions of semaphores has ended, committed or not: what it may have made
 // possible is granted at once. It does not wait.
@@ -106,6 +112,7 @@ func (s *Granter) run(ctx context.Context) {
 			return
 		case err != nil:
 			s.allocator.forget()
+			s.Health.Failed(err)
 			s.log.Warn("granting of semaphores interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			service.Sleep(ctx, backoff)
 			backoff = min(2*backoff, grantLongestBackoff)
@@ -133,7 +140,10 @@ func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 			return worked, err
 		}
 		worked = true
+		s.Health.Worked()
 		if out.Granted+out.Asked > 0 {
+			s.granted.Add(uint64(out.Granted))
+			s.asked.Add(uint64(out.Asked))
 			s.posted()
 		}
 		if noted && !out.Leads {

@@ -53,6 +53,8 @@ type Watcher struct {
 	service   *service.Service
 	log       *zap.Logger
 	bell      service.Bell
+	// Health is how it fares.
+	Health service.Health
 
 	others atomic.Bool // another proxy wants to be told
 	ended  atomic.Bool // a transaction has ended of which none has been told
@@ -119,6 +121,7 @@ func (w *Watcher) run(ctx context.Context) {
 			w.Lines.wakeAll()
 			return
 		case err != nil:
+			w.Health.Failed(err)
 			w.log.Warn("watching for those who wait interrupted", zap.Error(err), zap.Duration("again in", backoff))
 			w.Lines.wakeAll() // they look for themselves
 			service.Sleep(ctx, backoff)
@@ -154,6 +157,7 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 			return worked, err
 		}
 		worked = true
+		w.Health.Worked()
 		if s.told = admin.Told(conn); s.told || w.Lines.pending() {
 			continue
 		}

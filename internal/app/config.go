@@ -32,6 +32,8 @@ type Config struct {
 	ReusePort   bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
 	// Unqualified lists the functions that are served without their schema, too; see detect.NewUnqualified.
 	Unqualified []string      `fixed:"--unqualified"`
+	HTTP        string        `fixed:"--http"` // "host:port" for metrics and health; "": none
+	Version     string        // of the program
 	LogLevel    string        // debug, info, warn or error
 	LogTo       io.Writer     // where the log goes; nil: nowhere
 	Reloads     <-chan Reload // nil: the configuration is never read again

@@ -25,13 +25,21 @@ type rewriter struct {
 	texts   *calls.Texts
 	// noPrepare is Config.NoPrepare.
 	noPrepare bool
+	asks      bool // see inProxy
+	counts    *callCounts
 }
 
-// newRewriter returns a rewriter, which is a prober where calls without the schema are served.
-func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser, noPrepare bool) pipeline.Rewriter {
+// newRewriter returns a rewriter. The proxy gets what inProxy returns.
+func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser, noPrepare bool) *rewriter {
 	texts := calls.New()
-	r := &rewriter{rewrite: rewrite.New(texts, unqualified, parser), engine: eng, texts: texts, noPrepare: noPrepare}
-	if unqualified != nil {
+	return &rewriter{
+		rewrite: rewrite.New(texts, unqualified, parser), engine: eng, texts: texts, noPrepare: noPrepare, asks: unqualified != nil, counts: newCallCounts(),
+	}
+}
+
+// inProxy returns what the proxy calls: a prober where calls without the schema are served.
+func (r *rewriter) inProxy() pipeline.Rewriter {
+	if r.asks {
 		return prober{r}
 	}
 	return r
@@ -73,18 +81,18 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	}
 	p = r.ownPlan(sc, p)
 	if db == nil {
-		return wirePlan{Plan: p}
+		return wirePlan{Plan: p, counts: r.counts}
 	}
 	noteOrder(db, p)
 	m := &preludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
 	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts}
+		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts, counts: r.counts}
 	}
 	if !p.BindTime() && len(p.Selectors()) == 0 {
-		return wirePlan{Plan: p, db: db}
+		return wirePlan{Plan: p, db: db, counts: r.counts}
 	}
-	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts}
+	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts, counts: r.counts}
 }
 
 // Recall returns what Rewrite would, where that is known at once.
@@ -98,7 +106,7 @@ func (r *rewriter) Recall(sc pipeline.StatementContext, text []byte) (pipeline.P
 		return nil, false
 	}
 	noteOrder(db, p)
-	return wirePlan{Plan: r.ownPlan(sc, p), db: db}, true
+	return wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts}, true
 }
 
 // ownPlan returns the plan for the session.
@@ -156,7 +164,11 @@ type wirePlan struct {
 	preludes *preludeMaker    // nil unless it is a bind-time plan
 	db       *engine.Database // nil where the database cannot be served
 	texts    *calls.Texts     // of a plan with a call that waits
+	counts   *callCounts      // nil: it is part of a statement that another plan is for
 }
+
+// Ran counts the statement's calls.
+func (p wirePlan) Ran(ok bool) { p.counts.count(p.Plan, ok) }
 
 // EditReport edits a report about the plan's text.
 func (p wirePlan) EditReport(m *pgproto3.ErrorResponse) bool {

@@ -53,6 +53,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	if clientTLS != nil && !eng.Verifiers().Readable(ctx) {
 		log.Warn("the admin role may not read pg_authid: channel binding is not offered to clients")
 	}
+	rewriter := newRewriter(eng, unqualified, parser, cfg.NoPrepare)
 	server, err := proxy.New(proxy.Config{
 		Listen:         cfg.Listen,
 		Upstream:       cfg.Upstream,
@@ -66,7 +67,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		UserTimeout:    cfg.UserTimeout,
 		ReusePort:      cfg.ReusePort,
 		Verifiers:      eng.Verifiers(),
-		Rewriter:       newRewriter(eng, unqualified, parser, cfg.NoPrepare),
+		Rewriter:       rewriter.inProxy(),
 		Log:            log,
 	})
 	if err != nil {
@@ -75,6 +76,12 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	if err := server.Listen(); err != nil {
 		return listenError(err)
 	}
+	stopHTTP, err := startHTTP(ctx, &monitor{cfg: cfg, server: server, engine: eng, log: log}, rewriter)
+	if err != nil {
+		_ = server.Close()
+		return err
+	}
+	defer stopHTTP()
 	for _, addr := range server.Addrs() {
 		log.Info("listening", zap.Stringer("address", addr))
 	}

@@ -318,6 +318,14 @@ func (l *Endpoint) HasInput() (found bool) {
 	return found
 }
 
+// Remote is the peer's address; "unix" where it came over a unix socket.
+func (l *Endpoint) Remote() string {
+	if l.IsUnix() {
+		return "unix"
+	}
+	return l.Socket.RemoteAddr().String()
+}
+
 // IsUnix reports whether the peer came over a unix socket.
 func (l *Endpoint) IsUnix() bool {
 	_, unix := l.Socket.(*net.UnixConn)

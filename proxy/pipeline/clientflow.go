@@ -79,6 +79,15 @@ type Backlog struct {
 	block, failed bool
 }
 
+// Busy reports whether the server has something to reply to, or takes the data of a COPY.
+func (b Backlog) Busy() bool { return b.Outstanding > 0 || b.copies }
+
+// InBlock reports whether a transaction block was open at the last ReadyForQuery.
+func (b Backlog) InBlock() bool { return b.block || b.failed }
+
+// Failed reports whether that transaction block had failed.
+func (b Backlog) Failed() bool { return b.failed }
+
 // ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a bind-time plan is to be asked
 // (only if Nonblocking is set), or replies to what was sent before have to come first. The next feed waits.
 var ErrMustWait = errors.New("message must wait")

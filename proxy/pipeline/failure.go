@@ -39,6 +39,7 @@ func (*failure) BindTime() bool           { return false }
 func (*failure) EndsTransaction() bool    { return false }
 func (*failure) AfterTransaction(Signals) {}
 func (*failure) Signals() Signals         { return 0 }
+func (*failure) Ran(bool)                 {}
 
 // Prelude is not called.
 func (*failure) Prelude(context.Context, StatementContext, wire.Values) Plan { return nil }

@@ -125,6 +125,8 @@ type request struct {
 	kind requestKind
 	// hidden says that the message is ours: of its replies the client sees errors and notices only.
 	hidden bool
+	// ran says that Plan.Ran has been called for it.
+	ran bool
 	// size is about how many bytes details keeps.
 	size uint32
 	// details is nil in a session that never had a Plan, so that there an entry of the queue is small.

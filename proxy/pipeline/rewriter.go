@@ -107,6 +107,8 @@ type Plan interface {
 	// AfterTransaction is called when a transaction ends, committed or not, on the last plan that was executed in it and for
 	// which Signals is not 0, with what all those say together. It returns at once.
 	AfterTransaction(Signals)
+	// Ran is called when the server has replied to the message that ran the plan, or for which it failed: once for each. It returns at once.
+	Ran(ok bool)
 	// Signals says for whom AfterTransaction is to be called; 0: for nobody.
 	Signals() Signals
 }

@@ -208,11 +208,22 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	if h.hidden {
 		return
 	}
-	if typ == wire.MsgCommandComplete {
-		if plan, _ := t.names.planOf(h); plan != nil && plan.Signals() != 0 {
-			t.signals |= plan.Signals()
-			t.signaler = plan
+	if typ == wire.MsgCommandComplete || typ == wire.MsgErrorResponse {
+		if plan, _ := t.names.planOf(h); plan != nil {
+			t.ran(h, plan, typ == wire.MsgCommandComplete)
 		}
 	}
 	t.names.replied(h, typ, detail, certain)
+}
+
+// ran notes that the server has run a statement of plan for h, or has failed to.
+func (t *tracker) ran(h *request, plan Plan, ok bool) {
+	if !h.ran {
+		h.ran = true
+		plan.Ran(ok)
+	}
+	if s := plan.Signals(); ok && s != 0 {
+		t.signals |= s
+		t.signaler = plan
+	}
 }

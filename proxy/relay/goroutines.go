@@ -39,6 +39,7 @@ func (s *Session) clientToServer(ctx context.Context) {
 			s.report(life.ClientLost)
 			return
 		}
+		s.seen.read(&s.seen.fromClient, len(batch))
 		if framer != &thrownAway {
 			on, err := s.forward(ctx, batch, &out, false)
 			out.Free()
@@ -120,6 +121,7 @@ func (s *Session) serverToClient(rest []byte) {
 		batch, err := s.server.ReadBatch(&s.Down.Framer)
 		switch {
 		case err == nil:
+			s.seen.read(&s.seen.fromServer, len(batch))
 			on = s.deliver(batch, &out)
 			s.server.DropBatch()
 		case errors.Is(err, os.ErrDeadlineExceeded):

@@ -20,6 +20,7 @@ func (s *Session) expect(waits bool) bool {
 	}
 	s.inbox.Expect(&s.Up)
 	s.waits = waits
+	s.seen.note(s.inbox.Backlog(), waits)
 	if s.Up.Terminated {
 		s.transition(life.ClientTerminated, life.Facts{}) // before it is written, for the server may close at once
 	}
@@ -66,6 +67,7 @@ func (s *Session) publish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inbox.Publish(&s.Down)
+	s.seen.note(s.inbox.Backlog(), s.waits)
 	select {
 	case s.roomy <- struct{}{}:
 	default:

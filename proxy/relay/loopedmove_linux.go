@@ -27,8 +27,13 @@ func (l *looped) fromClient() {
 		l.clientStopped(err)
 		return
 	}
+	l.session.seen.read(&l.session.seen.fromClient, n)
 	l.forward(buf[:off+n])
+	l.note()
 }
+
+// note lets others see what the session does.
+func (l *looped) note() { l.session.seen.note(l.session.Down.Backlog(), l.waits()) }
 
 // clientStopped is called with the result of a read that gave nothing.
 func (l *looped) clientStopped(err error) {
@@ -162,6 +167,7 @@ func (l *looped) rewrite() {
 				l.report(life.Cut)
 			default:
 				l.fed(err, &out)
+				l.note()
 				l.goOnDraining()
 				l.watch()
 			}
@@ -183,7 +189,9 @@ func (l *looped) fromServer() {
 		}
 		return
 	}
+	l.session.seen.read(&l.session.seen.fromServer, n)
 	l.deliver(buf[:off+n])
+	l.note()
 	if down.Owes() || l.clientEnded {
 		l.sendAgain()
 	}

@@ -30,6 +30,8 @@ type Session struct {
 	looped         *looped // set when a loop moves the bytes, and then for the session's life; else nil
 	replication    bool    // a replication connection (startup parameter replication): its messages are not looked at
 
+	seen observed
+
 	// life is where the session stands. In a loop it belongs to the loop's goroutine, else mu guards it.
 	life life.State
 	// provoked is life.Facts.Provoked. It is set before the write to the server.
@@ -64,6 +66,8 @@ const ExpireTime = 3 * graceTime
 // Connected is called when startup is over: c leads to the server, which has given the session this key, "" for none.
 func (s *Session) Connected(c *upstream.Connection, key wire.CancelKey, f pipeline.SessionInfo) {
 	s.server = c.Endpoint
+	s.seen.user, s.seen.database = f.User, f.Database
+	s.seen.state.Store(uint32(Idle))
 	f.Key = key
 	s.Begin(f)
 	if key == "" {

@@ -38,6 +38,7 @@ type Sessions struct {
 	all       map[*Session]bool // true: logged in, and counted in loggedIn
 	loggedIn  int
 	lastID    uint64
+	past      struct{ fromClients, fromServers uint64 } // bytes of sessions that have ended
 	running   sync.WaitGroup
 }
 
@@ -83,6 +84,7 @@ func (s *Sessions) Admit(client *endpoint.Endpoint, replication bool, limit int)
 	}
 	s.lastID++
 	sess := &Session{all: s, client: client, replication: replication, Log: s.log.With(zap.Uint64("session", s.lastID))}
+	sess.seen.id, sess.seen.since, sess.seen.client = s.lastID, time.Now(), client.Remote()
 	s.all[sess] = false
 	s.running.Add(1)
 	return sess, nil
@@ -141,6 +143,8 @@ func (s *Sessions) forget(sess *Session) {
 		s.loggedIn--
 	}
 	delete(s.all, sess)
+	s.past.fromClients += sess.seen.fromClient.Load()
+	s.past.fromServers += sess.seen.fromServer.Load()
 	s.mu.Unlock()
 	s.running.Done()
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"github.com/pganalyze/pg_query_go/v6/parser"
@@ -27,9 +29,22 @@ const (
 // Parser parses texts of strangers. It is safe for concurrent use.
 type Parser struct {
 	budget *budget
+	texts  atomic.Uint64
+	time   atomic.Int64 // time.Duration
 
 	mu      sync.Mutex
 	threads []*thread // that have nothing to do
+}
+
+// Counts is what a Parser has done.
+type Counts struct {
+	Texts uint64        // parsed, or found to be no SQL
+	Time  time.Duration // that took, without the waiting for a turn
+}
+
+// Counts tells what the Parser has done.
+func (p *Parser) Counts() Counts {
+	return Counts{Texts: p.texts.Load(), Time: time.Duration(p.time.Load())}
 }
 
 // New returns a Parser. Its threads are started when they are needed, one for each processor, but two at
@@ -95,6 +110,11 @@ func (l *Lease) Parse(text string) (*pg_query.ParseResult, error) {
 		return nil, err
 	}
 	var tree []byte
+	began := time.Now()
+	defer func() {
+		l.parser.texts.Add(1)
+		l.parser.time.Add(int64(time.Since(began)))
+	}()
 	t.do(func() {
 		tree, err = parser.ParseToProtobuf(text)
 		if l.Long() {

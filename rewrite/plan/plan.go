@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"sync"
 
 	"mbusproxy/rewrite/lex"
@@ -54,6 +55,17 @@ type callSite struct {
 	lex.Span // in the client's text
 	fn       *sqlfuncs.Func
 	name     string // as called
+}
+
+// Functions are the functions of the plan's calls, each as often as it is called.
+func (p *Plan) Functions() iter.Seq[*sqlfuncs.Func] {
+	return func(yield func(*sqlfuncs.Func) bool) {
+		for i := range p.calls {
+			if !yield(p.calls[i].fn) {
+				return
+			}
+		}
+	}
 }
 
 // Signals reports whether the engine wants to know when a transaction that runs the plan has ended.

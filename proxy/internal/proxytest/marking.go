@@ -112,5 +112,8 @@ func (p *markingPlan) EndsTransaction() bool { return false }
 // Signals reports false: nobody wants to be told.
 func (p *markingPlan) Signals() pipeline.Signals { return 0 }
 
+// Ran counts nothing.
+func (p *markingPlan) Ran(bool) {}
+
 // AfterTransaction is not called.
 func (p *markingPlan) AfterTransaction(pipeline.Signals) {}

@@ -116,5 +116,8 @@ func (p *SteppingPlan) EndsTransaction() bool { return false }
 // Signals reports whether AfterTransaction is to be called, which the tests do not need.
 func (p *SteppingPlan) Signals() pipeline.Signals { return 0 }
 
+// Ran counts nothing.
+func (p *SteppingPlan) Ran(bool) {}
+
 // AfterTransaction is not called.
 func (p *SteppingPlan) AfterTransaction(pipeline.Signals) {}

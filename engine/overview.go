@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mbusproxy/engine/admin"
+	"mbusproxy/engine/internal/service"
+)
+
+// Overview is what there is in a database.
+type Overview struct {
+	Queues    []QueueCount
+	Consumers []ConsumerCount
+	Tasks     TaskCount
+}
+
+// QueueCount tells of a queue that is not temporary.
+type QueueCount struct {
+	Queue, Kind string
+	Consumers   int64
+}
+
+// ConsumerCount is a row of the view mbus4.consumers, which is exact for small backlogs and an estimate for others.
+type ConsumerCount struct {
+	Queue, Consumer                 string
+	Ready, Delayed, Waiting, Leased int64
+	OldestReady                     time.Duration // how long the oldest has been ready; 0: none is
+	Paused, Exact                   bool
+}
+
+// TaskCount is how many tasks of semaphores there are, up to MostCounted of each kind.
+type TaskCount struct{ Waiting, Active int64 }
+
+// MostCounted is where counting ends for which nothing is estimated.
+const MostCounted = 10000
+
+// What clients make names of is not listed: temporary queues, of which each session may have some.
+const (
+	queuesSQL    = `select q.qname, q.kind, (select count(*) from mbus4.consumer c where c.qname = q.qname and c.target is null) from mbus4.queue q where q.kind <> 'temp'`
+	consumersSQL = `select c.queue, c.consumer, c.ready, c.delayed, c.waiting, c.leased,
+	coalesce(extract(epoch from pg_catalog.clock_timestamp() - c.oldest_ready), 0)::float8, c.paused, c.exact
+from mbus4.consumers c
+where (select q.kind from mbus4.queue q where q.qname = c.queue) <> 'temp'` + `
+order by c.ready + c.delayed + c.waiting + c.leased desc, c.queue, c.consumer`
+	tasksSQL = `select (select count(*) from (select from mbus4.semaphore_task t where t.status = 'WAIT' limit 10000) w),
+	(select count(*) from (select from mbus4.semaphore_task t where t.status in ('ACQUIRED', 'TRY_RELEASE') limit 10000) a)`
+)
+
+// Overview counts what there is in the database, over a connection of its own. It costs what the view mbus4.consumers does. Errors are those of
+// the connection and the server.
+func (d *Database) Overview(ctx context.Context) (o Overview, err error) {
+	conn, err := d.installed.Dial(ctx, d.engine.server)
+	if err != nil {
+		return o, fmt.Errorf("looking at database %s: %w", d.Name(), err)
+	}
+	defer admin.Close(ctx, conn)
+	if err = d.overview(ctx, conn, &o); err != nil {
+		return o, fmt.Errorf("looking at database %s: %w", d.Name(), err)
+	}
+	return o, nil
+}
+
+func (d *Database) overview(ctx context.Context, conn *pgx.Conn, o *Overview) error {
+	rows, err := conn.Query(ctx, queuesSQL)
+	if err != nil {
+		return err
+	}
+	if o.Queues, err = pgx.CollectRows(rows, pgx.RowToStructByPos[QueueCount]); err != nil {
+		return err
+	}
+	if rows, err = conn.Query(ctx, consumersSQL); err != nil {
+		return err
+	}
+	var c ConsumerCount
+	var oldest float64
+	_, err = pgx.ForEachRow(rows, []any{&c.Queue, &c.Consumer, &c.Ready, &c.Delayed, &c.Waiting, &c.Leased, &oldest, &c.Paused, &c.Exact}, func() error {
+		c.OldestReady = time.Duration(max(0, oldest) * float64(time.Second))
+		o.Consumers = append(o.Consumers, c)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return conn.QueryRow(ctx, tasksSQL).Scan(&o.Tasks.Waiting, &o.Tasks.Active)
+}
+
+// ServiceReport tells how one of a database's services fares.
+type ServiceReport struct {
+	Service string // housekeeping, granter or watcher
+	service.Report
+}
+
+// Services tells how the database's services fare.
+func (d *Database) Services() []ServiceReport {
+	report := func(name string, r service.Report) ServiceReport { return ServiceReport{name, r} }
+	return []ServiceReport{
+		report("housekeeping", d.keeper.Health.Report()), report("granter", d.granter.Health.Report()), report("watcher", d.watcher.Health.Report()),
+	}
+}
+
+// Waiting is how many calls wait here for messages.
+func (d *Database) Waiting() int { return d.watcher.Lines.Waiting() }
+
+// Grants is how many slots of semaphores this proxy has given, and how many tasks it has asked to leave theirs.
+func (d *Database) Grants() (granted, asked uint64) { return d.granter.Counts() }
+
+// Databases are those that are served now, by name.
+func (e *Engine) Databases() (out []*Database) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, ent := range e.registry {
+		select {
+		case <-ent.done:
+			if ent.err == nil {
+				out = append(out, ent.db)
+			}
+		default:
+		}
+	}
+	slices.SortFunc(out, func(a, b *Database) int { return cmp.Compare(a.Name(), b.Name()) })
+	return out
+}

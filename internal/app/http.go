@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+	"golang.org/x/net/netutil"
+
+	"mbusproxy/engine"
+	"mbusproxy/internal/metrics"
+	"mbusproxy/proxy"
+)
+
+// Bounds of what those who come over HTTP can make the proxy hold.
+const (
+	httpConnections = 64 // at a time; others wait
+	httpHeader      = 16 << 10
+	httpPatience    = 10 * time.Second // for a request's header, and for the next request
+	httpWriting     = time.Minute
+	readyTimeout    = 5 * time.Second
+)
+
+// monitor is what --http serves: metrics, and whether the proxy lives and can serve.
+type monitor struct {
+	cfg    Config
+	server *proxy.Server
+	engine *engine.Engine
+	log    *zap.Logger
+}
+
+// listenHTTP binds the address of --http.
+func listenHTTP(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &Error{Message: fmt.Sprintf("cannot listen for HTTP: %v", err), Hint: "--http names host:port, such as 127.0.0.1:9187, which nobody else uses", Err: err}
+	}
+	return netutil.LimitListener(l, httpConnections), nil
+}
+
+// startHTTP serves what --http asks for until stop is called. While the proxy drains it goes on.
+func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err error) {
+	if m.cfg.HTTP == "" {
+		return func() {}, nil
+	}
+	l, err := listenHTTP(m.cfg.HTTP)
+	if err != nil {
+		return nil, err
+	}
+	m.log.Info("listening for HTTP", zap.Stringer("address", l.Addr()))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		m.serve(ctx, l, r)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}, nil
+}
+
+// serve answers on a listener until ctx ends.
+func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics.Handler(metrics.Source{
+		Version: m.cfg.Version, Proxy: m.server.Stats, Rewriter: r.rewrite.Counts, Calls: r.counts.each, Refusals: r.counts.refusals, Databases: m.engine.Databases,
+	}, m.log))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) { answer(w, m.ready(req.Context())) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n")
+	})
+	s := &http.Server{
+		Handler: mux, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
+		ErrorLog: zap.NewStdLog(m.log),
+	}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		m.log.Error("HTTP is served no more", zap.Error(err))
+	}
+}
+
+// ready reports why the proxy cannot serve clients, if so: it is ending, no server answers, or the schema cannot be served in the database of
+// --admin.
+func (m *monitor) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if m.server.Ending() {
+		return errors.New("draining")
+	}
+	if err := checkUpstream(ctx, m.cfg.Upstream); err != nil {
+		return err
+	}
+	admin, err := pgx.ParseConfig(m.cfg.Admin)
+	if err != nil {
+		return fmt.Errorf("reading the admin DSN: %w", err)
+	}
+	if _, err := m.engine.Database(ctx, admin.Database); err != nil {
+		return told(err)
+	}
+	return nil
+}
+
+// answer says ok, or why not.
+func answer(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintln(w, err)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok")
+}
