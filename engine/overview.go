@@ -126,3 +126,16 @@ func (e *Engine) Databases() (out []*Database) {
 	slices.SortFunc(out, func(a, b *Database) int { return cmp.Compare(a.Name(), b.Name()) })
 	return out
 }
+
+// DatabaseExists reports whether the server has a database of that name. Errors are those of the connection and the server.
+func (e *Engine) DatabaseExists(ctx context.Context, name string) (is bool, err error) {
+	conn, err := e.server.ConnectRaw(ctx)
+	if err != nil {
+		return false, fmt.Errorf("looking for database %s: %w", name, err)
+	}
+	defer admin.Close(ctx, conn)
+	if err := conn.QueryRow(ctx, "select exists (select from pg_catalog.pg_database where datname = $1)", name).Scan(&is); err != nil {
+		return false, fmt.Errorf("looking for database %s: %w", name, err)
+	}
+	return is, nil
+}

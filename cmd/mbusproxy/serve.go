@@ -2,6 +2,9 @@ package main
 
 import (
 	"net"
+	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"mbusproxy/internal/app"
@@ -12,6 +15,7 @@ const (
 	defaultDrainTimeout   = 30 * time.Second
 	defaultSemaphores     = time.Minute // between two full passes
 	defaultWaitSweep      = time.Second
+	defaultConsole        = "mbusproxy"
 )
 
 const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz and /readyz"
@@ -25,6 +29,7 @@ func runServe(args []string, std streams) error {
 	}
 	ctx, release := untilSignal(func() {})
 	defer release()
+	cfg.Reload, cfg.Shutdown = reloadSelf, shutDownSelf
 	cfg.Reloads = onHangup(ctx, func() (app.Config, error) {
 		again := app.Config{LogTo: std.err, Version: versionString()}
 		err := parseServe(args, std, &again)
@@ -53,6 +58,8 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
+	f.StringVar(&cfg.ConsoleRole, "console-role", "", "`ROLE` whose members may use the admin console; without it there is none")
+	f.StringVar(&cfg.ConsoleName, "console-database", defaultConsole, "`NAME` of the database that the console is")
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	f.withOperations(cfg)
 	f.withConfig()
@@ -78,6 +85,8 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 		return f.misuse("--drain-timeout cannot be negative")
 	case cfg.SemaphoreInterval <= 0:
 		return f.misuse("--semaphore-interval must be more than nothing")
+	case cfg.ConsoleName == "" || strings.Contains(cfg.ConsoleName, "/"):
+		return f.misuse("--console-database is a name without slashes")
 	case cfg.WaitSweep <= 0:
 		return f.misuse("--wait-sweep must be more than nothing")
 	case !app.IsLogLevel(cfg.LogLevel):
@@ -87,4 +96,19 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 		return err
 	}
 	return f.checkOperations(cfg)
+}
+
+// The console does what an operator does with kill.
+
+func reloadSelf() error { return syscall.Kill(os.Getpid(), syscall.SIGHUP) }
+
+func shutDownSelf(wait bool) error {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil || wait {
+		return err
+	}
+	go func() {
+		time.Sleep(time.Second) // the signals must not become one
+		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+	}()
+	return nil
 }
