@@ -1,0 +1,3 @@
+-- PLACEHOLDER: step 0012 is made on another branch; this file goes on merge.
+
+select;
