@@ -28,7 +28,8 @@ as $$
 $$;
 
 -- As counts_of_consumers, which older programs use, with what is held and what is dead; what is held counts as nothing else. A queue without
--- consumers has a row as well, its consumer is null. dead is what lies in dmq and names the consumer, queue_dead what names the queue.
+-- consumers has a row as well, its consumer is null. dead is what lies in dmq and names the consumer, or no consumer and this is the default one, as which run_on_<q> works;
+-- queue_dead what names the queue.
 --
 -- The first few messages of a consumer are read along the primary key, and the first few of those that are for later; few is a hundred, or less where
 -- there are more than 100 consumers, down to ten. What is so many that this did not come to its end is estimated from a sample of 300 of the
@@ -56,19 +57,19 @@ as $$
         from (select pg_relation_size('mbus4.message'::regclass) / current_setting('block_size')::int as pages) p
     ), counted as materialized (
         select m.consumer_id, mbus4.state_of(m.consumer_id, m.available_at, m.delayed_until, m.expires, m.headers, m.held, s.now) as state,
-               count(*) as sampled, (count(*) * 100 / s.percent)::bigint as messages, min(m.available_at) as first
+               s.whole, count(*) as sampled, (count(*) * 100 / s.percent)::bigint as messages, min(m.available_at) as first
         from sampled s
         cross join lateral (
             select m.consumer_id, m.available_at, m.delayed_until, m.expires, m.headers, mbus4.is_open(m.xmax, s.base, s.open) as held
             from mbus4.message m tablesample system (s.percent) repeatable (0)
             offset 0
         ) m
-        group by 1, 2, s.percent
-    ), seen as materialized (
+        group by 1, 2, s.percent, s.whole
+    ), seen as materialized ( -- one or two held ones are no measure of others: these stand at the head, where they are counted
         select n.consumer_id, sum(n.sampled) as sampled,
                sum(n.messages) filter (where n.state = 'ready') as ready, sum(n.messages) filter (where n.state = 'delayed') as delayed,
                sum(n.messages) filter (where n.state = 'waiting') as waiting, sum(n.messages) filter (where n.state = 'leased') as leased,
-               sum(n.messages) filter (where n.state = 'held') as held, min(n.first) filter (where n.state = 'ready') as oldest_ready
+               sum(n.messages) filter (where n.state = 'held' and (n.whole or n.sampled >= 3)) as held, min(n.first) filter (where n.state = 'ready') as oldest_ready
         from counted n
         group by n.consumer_id
     ), told as materialized (
@@ -95,11 +96,11 @@ as $$
     ), dead as materialized (
         select d.queue, d.consumer, max(d.messages) as messages
         from (
-            select f.origin[1] as queue, f.origin[2] as consumer, count(*) as messages
+            select f.origin[1] as queue, coalesce(f.origin[2], 'default') as consumer, count(*) as messages
             from first_dead f
             group by 1, 2
             union all
-            select n.origin[1], n.origin[2], (count(*) * 100 / n.percent)::bigint
+            select n.origin[1], coalesce(n.origin[2], 'default'), (count(*) * 100 / n.percent)::bigint
             from (
                 select m.headers operator({{.Hstore}}.->) array['destination', 'dmq.consumer'] as origin, s.percent
                 from sampled s
@@ -122,7 +123,7 @@ as $$
            case when s.whole then t.delayed when f.some <= s.few and not t.many then f.delayed when l.some <= s.few or l.waiting > 0 then l.delayed else greatest(l.delayed, t.delayed) end::bigint,
            case when s.whole then t.waiting when f.some <= s.few and not t.many then f.waiting when l.some <= s.few then l.waiting when w.some <= s.few then w.waiting else greatest(w.waiting, t.waiting) end::bigint,
            case when s.whole then t.leased when f.some <= s.few and not t.many then f.leased when l.some <= s.few or l.waiting > 0 then l.leased else greatest(l.leased, t.leased) end::bigint,
-           case when s.whole then t.held when f.some <= s.few and not t.many then f.held else greatest(f.held + case when f.later then 0 else l.held end, t.held) end::bigint,
+           case when s.whole then t.held when f.some <= s.few and not t.many then f.held else greatest(f.due_held + case when l.some <= s.few then l.held else l.later_held + w.held end, t.held) end::bigint,
            coalesce(d.messages, 0)::bigint, coalesce(q.messages, 0)::bigint,
            coalesce(f.oldest_ready, t.oldest_ready), t.paused,
            (s.whole or f.some <= s.few and not t.many or f.later and (l.some <= s.few or l.waiting > 0 and w.some <= s.few))
@@ -132,7 +133,8 @@ as $$
     cross join lateral (
         select count(*) as some, min(x.available_at) filter (where x.state = 'ready') as oldest_ready, coalesce(bool_or(x.available_at > s.now), false) as later,
                count(*) filter (where x.state = 'ready') as ready, count(*) filter (where x.state = 'delayed') as delayed,
-               count(*) filter (where x.state = 'waiting') as waiting, count(*) filter (where x.state = 'leased') as leased, count(*) filter (where x.state = 'held') as held
+               count(*) filter (where x.state = 'waiting') as waiting, count(*) filter (where x.state = 'leased') as leased, count(*) filter (where x.state = 'held') as held,
+               count(*) filter (where x.state = 'held' and x.available_at <= s.now) as due_held
         from (
             select m.available_at, mbus4.state_of(t.id, m.available_at, m.delayed_until, m.expires, m.headers, m.held, s.now) as state
             from (
@@ -147,9 +149,10 @@ as $$
     ) f
     cross join lateral (
         select count(*) as some, count(*) filter (where x.state = 'delayed') as delayed,
-               count(*) filter (where x.state = 'waiting') as waiting, count(*) filter (where x.state = 'leased') as leased, count(*) filter (where x.state = 'held') as held
+               count(*) filter (where x.state = 'waiting') as waiting, count(*) filter (where x.state = 'leased') as leased, count(*) filter (where x.state = 'held') as held,
+               count(*) filter (where x.state = 'held' and x.available_at < 'infinity') as later_held
         from (
-            select mbus4.state_of(t.id, m.available_at, m.delayed_until, m.expires, m.headers, m.held, s.now) as state
+            select m.available_at, mbus4.state_of(t.id, m.available_at, m.delayed_until, m.expires, m.headers, m.held, s.now) as state
             from (
                 select m.available_at, m.delayed_until, m.expires, m.headers, mbus4.is_open(m.xmax, s.base, s.open) as held
                 from mbus4.message m
@@ -161,7 +164,7 @@ as $$
         offset 0
     ) l
     cross join lateral (
-        select count(*) as some, count(*) filter (where not x.held) as waiting
+        select count(*) as some, count(*) filter (where not x.held) as waiting, count(*) filter (where x.held) as held
         from (
             select mbus4.is_open(m.xmax, s.base, s.open) as held
             from mbus4.message m
@@ -386,13 +389,14 @@ begin
         continue when mbus4_seen.state <> $3;
         continue when $3 = 'dead' and mbus4_consumer.id <> 1
             and (mbus4_row.headers operator({{.Hstore}}.->) 'destination'::text is distinct from mbus4_consumer.qname
-                 or mbus4_row.headers operator({{.Hstore}}.->) 'dmq.consumer'::text <> mbus4_consumer.name);
+                 or coalesce(mbus4_row.headers operator({{.Hstore}}.->) 'dmq.consumer'::text, 'default') <> mbus4_consumer.name);
         mbus4_given := mbus4_given + 1;
         if mbus4_row.held and mbus4_row.holder is distinct from mbus4_held_by then
             select h.pid, h.username, h.application, h.gid, h.since into mbus4_holder from mbus4.holder_of(mbus4_row.holder) h;
             mbus4_held_by := mbus4_row.holder;
         end if;
-        mbus4_seen.iid := mbus4.iid_of(mbus4_row.iid, mbus4_place.qname, mbus4_row.available_at, mbus4_row.id);
+        mbus4_seen.iid := case when mbus4_row.iid is not null or isfinite(mbus4_row.available_at) -- else it is none of ours
+            then mbus4.iid_of(mbus4_row.iid, mbus4_place.qname, mbus4_row.available_at, mbus4_row.id) end;
         mbus4_seen.since := case when mbus4_seen.state in ('ready', 'dead') then mbus4_row.available_at when mbus4_seen.state in ('delayed', 'waiting') then mbus4_row.added end;
         mbus4_seen.until := case when mbus4_seen.state in ('delayed', 'leased') then mbus4_row.available_at else mbus4_row.expires end;
         mbus4_seen.detail := case when mbus4_seen.state = 'dead' then mbus4_row.headers operator({{.Hstore}}.->) 'dmq.error'::text end;
