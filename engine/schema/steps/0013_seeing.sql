@@ -38,12 +38,18 @@ $$;
 create or replace function mbus4.states_of_consumers(out queue text, out consumer text, out selector text, out ready bigint, out delayed bigint,
     out waiting bigint, out leased bigint, out held bigint, out dead bigint, out queue_dead bigint, out oldest_ready timestamptz, out paused boolean, out exact boolean)
 returns setof record
-language sql volatile
+language plpgsql volatile rows 1000
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_nestloop = off
+set enable_mergejoin = off
+set enable_sort = off
 set jit = off
 as $$
+#variable_conflict use_column
+begin
+    return query
     with sampled as materialized (
         select least(100, 30000.0 / greatest(p.pages, 1)) as percent, p.pages <= 300 as whole, clock_timestamp() as now,
                pg_snapshot_xmax(pg_current_snapshot())::text::bigint as base,
@@ -56,20 +62,28 @@ as $$
                least(100, greatest(10, 10000 / greatest((select count(*) from mbus4.consumer c where c.target is null), 1))) as few
         from (select pg_relation_size('mbus4.message'::regclass) / current_setting('block_size')::int as pages) p
     ), counted as materialized (
-        select m.consumer_id, mbus4.state_of(m.consumer_id, m.available_at, m.delayed_until, m.expires, m.headers, m.held, s.now) as state,
-               s.whole, count(*) as sampled, (count(*) * 100 / s.percent)::bigint as messages, min(m.available_at) as first
-        from sampled s
-        cross join lateral (
-            select m.consumer_id, m.available_at, m.delayed_until, m.expires, m.headers, mbus4.is_open(m.xmax, s.base, s.open) as held
-            from mbus4.message m tablesample system (s.percent) repeatable (0)
-            offset 0
-        ) m
-        group by 1, 2, s.percent, s.whole
+        select n.consumer_id, n.state, n.messages as sampled, (n.messages * 100 / s.percent)::bigint as messages, n.first
+        from (
+            select m.consumer_id, mbus4.state_of(m.consumer_id, m.available_at, m.delayed_until, m.expires, m.headers, m.held, m.now) as state,
+                   count(*) as messages, min(m.available_at) as first
+            from (
+                select m.consumer_id, m.available_at, m.delayed_until, m.expires, m.headers, mbus4.is_open(m.xmax, s.base, s.open) as held, s.now
+                from sampled s
+                cross join lateral (
+                    select m.consumer_id, m.available_at, m.delayed_until, m.expires, m.headers, m.xmax
+                    from mbus4.message m tablesample system (s.percent) repeatable (0)
+                ) m
+                offset 0
+            ) m
+            group by 1, 2
+        ) n
+        cross join sampled s
     ), seen as materialized ( -- one or two held ones are no measure of others: these stand at the head, where they are counted
         select n.consumer_id, sum(n.sampled) as sampled,
                sum(n.messages) filter (where n.state = 'ready') as ready, sum(n.messages) filter (where n.state = 'delayed') as delayed,
                sum(n.messages) filter (where n.state = 'waiting') as waiting, sum(n.messages) filter (where n.state = 'leased') as leased,
-               sum(n.messages) filter (where n.state = 'held' and (n.whole or n.sampled >= 3)) as held, min(n.first) filter (where n.state = 'ready') as oldest_ready
+               sum(n.messages) filter (where n.state = 'held' and (n.sampled >= 3 or (select s.whole from sampled s))) as held,
+               min(n.first) filter (where n.state = 'ready') as oldest_ready
         from counted n
         group by n.consumer_id
     ), told as materialized (
@@ -180,7 +194,8 @@ as $$
     select q.qname, null, null, 0, 0, 0, 0, 0, 0, coalesce(d.messages, 0), null, q.paused is not null, (select s.whole from sampled s) or (select count(*) from first_dead) <= 1000
     from mbus4.queue q
     left join dead_of_queue d on d.queue = q.qname
-    where not exists (select from told t where t.qname = q.qname)
+    where not exists (select from told t where t.qname = q.qname);
+end
 $$;
 revoke all on function mbus4.states_of_consumers() from public;
 
