@@ -32,7 +32,7 @@ $$;
 -- queue_dead what names the queue.
 --
 -- The first few messages of a consumer are read along the primary key, and the first few of those that are for later; few is a hundred, or less where
--- there are more than 100 consumers, down to ten. What is so many that this did not come to its end is estimated from a sample of 300 of the
+-- there are more than 100 consumers, down to ten. What is so many that this did not come to its end is estimated from a sample of 200 of the
 -- table's pages; where that has more of a consumer's than a few, and nobody can hold any, the first one is enough. Of dmq the first thousand are
 -- read. So what each consumer costs has a bound. A table of no more pages is read as a whole.
 create or replace function mbus4.states_of_consumers(out queue text, out consumer text, out selector text, out ready bigint, out delayed bigint,
@@ -51,7 +51,7 @@ as $$
 begin
     return query
     with sampled as materialized (
-        select least(100, 30000.0 / greatest(p.pages, 1)) as percent, p.pages <= 300 as whole, clock_timestamp() as now,
+        select least(100, 20000.0 / greatest(p.pages, 1)) as percent, p.pages <= 200 as whole, clock_timestamp() as now,
                pg_snapshot_xmax(pg_current_snapshot())::text::bigint as base,
                array(select l.transactionid from pg_locks l where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted) as open,
                exists (
