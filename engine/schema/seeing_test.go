@@ -157,6 +157,45 @@ func TestMessagesOfIsBounded(t *testing.T) {
 	}
 }
 
+// A session that has asked while there was nothing keeps a plan that is good for much, and for a thousand queues.
+func TestSeeingKeepsItsPlan(t *testing.T) {
+	t.Parallel()
+	name := enginetest.Installed(t)
+	early, conn, holder := enginetest.Connect(t, name), enginetest.Connect(t, name), enginetest.Connect(t, name)
+	enginetest.Exec(t, conn, "analyze")
+	q := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
+	asked := []string{"select count(*) from mbus4.messages_of('q', amt => 20)", "select count(*) from mbus4.queues", "select count(*) from mbus4.consumers"}
+	for _, sql := range asked {
+		for range 7 {
+			enginetest.One[int](t, early, sql)
+		}
+	}
+	enginetest.Exec(t, conn, postKinds, q, kinds, []int{100_000, 100_000, 100_000, 0})
+	enginetest.Exec(t, conn, `with q as (insert into mbus4.queue (qname, consumers_cnt) select 'q' || n, 1 from generate_series(1, 1000) n returning id, qname)
+		insert into mbus4.consumer (queue_id, qname, name) select id, qname, 'default' from q`)
+	enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added)
+		select nextval('mbus4.post_id'), c.id, clock_timestamp() - interval '1 hour', now() from mbus4.consumer c cross join generate_series(1, 150) where c.qname ~ '^q[0-9]'`)
+	for _, when := range []string{"not analyzed", "analyzed"} {
+		for _, open := range []bool{false, true} {
+			if open {
+				enginetest.Exec(t, holder, "begin; delete from mbus4.message where available_at < clock_timestamp() - interval '59 minutes' and consumer_id % 2 = 0")
+			}
+			for i, most := range []int{300, 1000 * 30, 1000 * 30} { // ten of each consumer's, and what it takes to find them
+				if pages := pagesOf(t, early, asked[i]); pages > most {
+					t.Errorf("%s, open %t: %s: %d pages", when, open, asked[i], pages)
+				}
+			}
+			if open {
+				if got := enginetest.One[string](t, early, "select concat_ws(' ', bool_and(held between 11 and 5000), count(*)) from mbus4.consumers where held > 0"); got != "t 500" {
+					t.Error(got)
+				}
+				enginetest.Exec(t, holder, "rollback")
+			}
+		}
+		enginetest.Exec(t, conn, "analyze")
+	}
+}
+
 // Who may not consume sees nothing, by none of the ways; who may needs no more than that.
 func TestSeeingRights(t *testing.T) {
 	t.Parallel()
