@@ -11,6 +11,8 @@ const (
 var knownFindings = []known{
 	{".*", "selector_errors", "Seq Scan on (consumer|selector_slot)", "the view shows all"},
 	{".*", "queues", "Seq Scan on queue", "the view shows all"},
+	{".*", "queues|consumers", "Seq Scan on (consumer|selector_slot)", "the view shows all"},
+	{".*", "rates|service: with gone as .*delete from mbus4.traffic .*", "Seq Scan on traffic", "a hundred rows"},
 	{"queues|lagging consumer", "consumers|queues", "pages", "some pages for each consumer, and for dead entries" + notAlways},
 	{".*", "peek|peek_q of (own|other)", "Seq Scan on consumer", "a plan for once, of a table that was never analyzed"},
 	{".*", "create_trigger of (own|other)|drop_queue", "Seq Scan on consumer", "all triggers are looked at"},

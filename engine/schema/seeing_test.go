@@ -138,6 +138,7 @@ func TestMessagesOfIsBounded(t *testing.T) {
 			{"messages_of('q', state => 'ready', amt => 5)", 500, 5, ""},
 			{"messages_of('q', state => 'delayed', amt => 5)", 500, 5, ""},
 			{"messages_of('q', state => 'waiting', amt => 5)", 500, 5, ""},
+			{"messages_of('q', state => 'delayed', amt => 1000000)", 500_000, 100_000, ""},
 			{"messages_of('q', state => 'leased')", 15_000, 0, "after 10100 messages that are not leased the search was given up: there may be more\n"},
 			{"messages_of('q', state => 'held', amt => 1)", 15_000, 0, "after 10001 messages that are not held the search was given up: there may be more\n"},
 			{"messages_of('q', state => 'dead')", 15_000, 0, "after 10100 messages that are not dead the search was given up: there may be more\n"},

@@ -382,6 +382,7 @@ begin
     mbus4_from := to_timestamp(coalesce(pg_sequence_last_value(('mbus4.hint_' || coalesce(mbus4_place.hint, mbus4_place.id % 128))::regclass), 0) / 1000000.0);
     if $3 in ('delayed', 'leased') then
         mbus4_from := mbus4_now;
+        mbus4_to := '294276-12-31 23:59:59.999999Z'; -- the last one before infinity
     elsif $3 = 'waiting' then
         mbus4_from := 'infinity';
     elsif $3 = 'ready' then
