@@ -19,7 +19,7 @@ var knownFindings = []known{
 	{".*", "service: .*", "Seq Scan on (consumer|queue|selector)", "a service looks at all names"},
 	{"general selectors", "selector_errors", "pages", "the view shows all" + notAlways},
 	{".*", "service: with gone as .delete from mbus4.semaphore_change .*", "Seq Scan on semaphore_change", "who begins to lead takes all"},
-	{"poster", "(consume|consume, in place|consume_q|consumen|dyn_consume|dyn_consume, in place|peek_q) of own", "pages", deadRows},
+	{"poster", "(consume|consume, in place|consume_q|consumen|dyn_consume|dyn_consume, in place|peek_q|messages_of) of own", "pages", deadRows},
 	{"snapshot|poster", "peek|peek_q of (own|other)", "pages", deadRows + notAlways},
 	{"lagging consumer|consumers", ".*", "Seq Scan on message", fewOfMany},
 	{"lagging consumer|consumers", "take", "pages", fewOfMany},
