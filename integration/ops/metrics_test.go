@@ -82,14 +82,14 @@ func TestMetrics(t *testing.T) {
 		harness.Ask(t, conn, "select mbus4.post('q', 'a=>1'), mbus4.post_q('a=>1')")
 	}
 	harness.Ask(t, conn, "select mbus4.post('other', 'a=>1', delayed_until => '2199-01-01'); select mbus4.create_temporary_queue()")
-	harness.Ask(t, conn, "select lease from mbus4.lease('q'); select mbus4.pause_queue('other')")
+	harness.Ask(t, conn, "select lease from mbus4.lease('q', lease => '1 h'); select mbus4.fail(lease, 'x') from mbus4.lease('q', lease => '1 h'); select mbus4.pause_queue('other')")
 	for _, refused := range []string{"select mbus4.post('nowhere', 'a=>1')", "select mbus4.post('q')", "select mbus4.post('q', 1)"} {
 		if _, err := harness.Query(harness.Context(t), conn, refused); err == nil {
 			t.Errorf("%s was not refused", refused)
 		}
 	}
 	inBlock, failed, waits, busy := harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database)
-	harness.Ask(t, inBlock, "begin")
+	harness.Ask(t, inBlock, "begin; select mbus4.consume('q')")
 	_, _ = harness.Query(harness.Context(t), failed, "begin; select 1/0")
 	ended := make(chan error, 2)
 	go func() {
@@ -121,13 +121,15 @@ func TestMetrics(t *testing.T) {
 		label("calls_total", "function", "post", "outcome", "ok"):                                       6,
 		label("calls_total", "function", "post", "outcome", "error"):                                    1,
 		label("calls_total", "function", "post_<q>", "outcome", "ok"):                                   5,
-		label("calls_total", "function", "lease", "outcome", "ok"):                                      1,
+		label("calls_total", "function", "lease", "outcome", "ok"):                                      2,
 		label("statements_refused_total", "sqlstate", "42883"):                                          2,
 		label("waiting_calls", "database", database):                                                    1,
 		label("database_up", "database", database):                                                      1,
 		label("queue_consumers", "database", database, "queue", "q"):                                    1,
-		consumer("q", "ready"):                                                                          9,
+		consumer("q", "ready"):                                                                          7,
+		consumer("q", "held"):                                                                           1,
 		consumer("q", "leased"):                                                                         1,
+		label("consumer_dead_messages", "consumer", "default", "database", database, "queue", "q"):      1,
 		consumer("other", "delayed"):                                                                    1,
 		label("consumer_paused", "consumer", "default", "database", database, "queue", "other"):         1,
 		label("consumer_paused", "consumer", "default", "database", database, "queue", "q"):             0,
