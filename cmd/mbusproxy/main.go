@@ -35,6 +35,7 @@ func commands() []command {
 		{"serve", "starts the proxy in front of a Postgres server of yours", runServe},
 		{"init", "creates or upgrades the schema mbus4 in a database", runInit},
 		{"explain", "prints how a statement is served, and the SQL that the server gets", runExplain},
+		{"doctor", "looks at a server and says what is in the way", runDoctor},
 		{"version", "prints the version", runVersion},
 	}
 }

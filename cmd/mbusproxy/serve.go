@@ -38,10 +38,8 @@ func runServe(args []string, std streams) error {
 	return unlessTold(ctx, app.Run(ctx, cfg, func([]net.Addr) {}))
 }
 
-// parseServe fills cfg in from flags, environment and configuration file.
-func parseServe(args []string, std streams, cfg *app.Config) error {
-	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
-		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once. SIGHUP has certificate, limits and log level read again.")
+// withServe gives a flag set the settings of serve.
+func (f *flagSet) withServe(cfg *app.Config) {
 	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on, host:port or the directory of a unix socket; may be repeated")
 	f.StringVar(&cfg.Upstream, "upstream", "", "`DSN` of the server that sessions go to: host, port, sslmode, …; several hosts are tried in turn")
 	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the role that creates the schema mbus4 and keeps house in it")
@@ -62,6 +60,13 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.StringVar(&cfg.ConsoleName, "console-database", defaultConsole, "`NAME` of the database that the console is")
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	f.withOperations(cfg)
+}
+
+// parseServe fills cfg in from flags, environment and configuration file.
+func parseServe(args []string, std streams, cfg *app.Config) error {
+	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
+		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once. SIGHUP has certificate, limits and log level read again.")
+	f.withServe(cfg)
 	f.withConfig()
 	if err := f.parse(args, std); err != nil {
 		return err
