@@ -8,12 +8,12 @@ import (
 // ring counts to n and back to 0; at is where somebody may leave it, to n+1 and on to n+2.
 func ring(n, at int, inner bool) func(int) []Step[int] {
 	return func(s int) []Step[int] {
-		switch {
-		case s == n+2:
+		switch s {
+		case n + 2:
 			return nil
-		case s == n+1:
+		case n + 1:
 			return []Step[int]{{Label: Label{Text: "on"}, To: n + 2, Inner: inner}}
-		case s == at:
+		case at:
 			return []Step[int]{{Label: Label{Text: "next"}, To: (s + 1) % n, Inner: true}, {Label: Label{Text: "leave"}, To: n + 1}}
 		}
 		return []Step[int]{{Label: Label{Text: "next"}, To: (s + 1) % n, Inner: true}}
