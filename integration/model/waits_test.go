@@ -127,7 +127,7 @@ func (r *waitRun) round() {
 			c.at = time.Now()
 		}()
 		if inOrder || r.random.IntN(2) == 0 {
-			r.awaitWaiting(c)
+			inOrder = r.awaitWaiting(c) && inOrder
 		}
 	}
 	if left := r.random.IntN(many); many > n && r.random.IntN(3) == 0 {
@@ -148,9 +148,20 @@ func (r *waitRun) round() {
 	r.does(r.poster, "select mbus4.purge_queue('q')")
 }
 
-// awaitWaiting waits until a call waits: its server has looked, and is idle.
-func (r *waitRun) awaitWaiting(c *waitCall) {
-	harness.Await(r.T, r.direct, modelPatience, `select state = 'idle' and query like '%at_await%' from pg_stat_activity where pid = $1`, int(c.conn.PID()))
+// awaitWaiting waits until a call waits: its server has looked, and is idle. False: it was answered before.
+func (r *waitRun) awaitWaiting(c *waitCall) bool {
+	for deadline := time.Now().Add(modelPatience); time.Now().Before(deadline); {
+		if harness.Ask(r.T, r.direct, `select state = 'idle' and query like '%at_await%' from pg_stat_activity where pid = $1`, int(c.conn.PID())) == "t" {
+			return true
+		}
+		select {
+		case <-c.done:
+			return false
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+	r.fail("a call does not come to wait: %s", c.kind.sql)
+	return false
 }
 
 // answers waits until n of the calls have got a message.
