@@ -25,7 +25,7 @@ func TestModelWaits(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 6*time.Second)
 	r := &waitRun{T: t, database: harness.NewQueueDatabase(t, "q"), ends: []harness.Endpoint{harness.Proxied(), harness.NewProxy(t).Endpoint}, counts: map[string]int{}}
-	r.direct, r.poster = r.dial(harness.Direct()), r.dial(r.ends[1])
+	r.direct, r.past, r.poster = r.dial(harness.Direct()), r.dial(harness.Direct()), r.dial(r.ends[1])
 	first, began := seed, time.Now()
 	for ; time.Since(began) < limit && !t.Failed(); seed++ {
 		r.seed, r.random, r.history = seed, rand.New(rand.NewPCG(seed, 0)), nil
@@ -40,6 +40,7 @@ type waitRun struct {
 	database       string
 	ends           []harness.Endpoint
 	direct, poster *pgconn.PgConn
+	past           *pgconn.PgConn // direct as well, for what clients do past the proxies
 	counts         map[string]int
 	longest        time.Duration
 	slowest        string // what the longest was for

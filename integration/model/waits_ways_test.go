@@ -77,9 +77,9 @@ var waitWays = []waitWay{
 	}),
 	{"a lock past the proxies is let go", func(r *waitRun, n int) {
 		r.does(r.poster, postSome, n)
-		r.does(r.direct, "begin; select count(*) from (select from mbus4.message for update) m")
+		r.does(r.past, "begin; select count(*) from (select from mbus4.message for update) m")
 	}, func(r *waitRun, _ int) time.Time {
-		r.does(r.direct, "commit")
+		r.does(r.past, "commit")
 		return time.Now()
 	}},
 	{"a pause ends", func(r *waitRun, n int) {
