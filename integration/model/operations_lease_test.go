@@ -90,6 +90,9 @@ func (r *modelRun) opSettleLease(s *modelSession) bool {
 			c, lease = d, d.lease
 		}
 	}
+	if c == nil && slices.ContainsFunc(r.m.copies, func(d *modelCopy) bool { return d.lease == lease && !d.to.visible(s) }) {
+		return false // its consumer is dropped: ack still finds the row, until housekeeping has removed it
+	}
 	e, holds := expected{}, "f"
 	if c != nil {
 		e.waits, holds = sure(c.held(s)), "t"
