@@ -54,12 +54,12 @@ func TestWaitingChecked(t *testing.T) {
 		machine
 	}{
 		"delays and cancels":       {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, cancels: true, sweeps: true, closes: true, delays: true}},
-		"posts past, lost, failed": {sizeSmall, machine{calls: 2, messages: 1, proxies: 1, past: true, loses: true, fails: true, sweeps: true, splits: true}},
+		"posts past, lost, failed": {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, past: true, loses: true, fails: true, sweeps: true, splits: true}},
 		"two delays":               {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, delays: true, sweeps: true, closes: true}},
 		"two messages, cancels":    {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, cancels: true, sweeps: true}},
 		"held":                     {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, past: true, sweeps: true}},
-		"two lines":                {sizeSmall, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true}},
-		"selective":                {sizeSmall, machine{calls: 2, messages: 2, proxies: 1, selective: true, wants: [mostCalls]uint8{1, 3}, sweeps: true}},
+		"two lines":                {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true}},
+		"selective":                {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, selective: true, wants: [mostCalls]uint8{1, 3}, sweeps: true}},
 		"selective delays":         {sizeSmall, machine{calls: 2, messages: 1, proxies: 1, selective: true, wants: [mostCalls]uint8{0, 1}, delays: true, sweeps: true}},
 		"two proxies, told":        {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, closes: true}},
 		"two proxies, untold":      {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, lossy: true, sweeps: true}},
@@ -115,8 +115,11 @@ func TestWaitingMutations(t *testing.T) {
 		"the last is woken first":               {one, wakesLast, notTheFirst},
 		"notifications are lost without sweeps": {lost, none, doesNotCome},
 		"posts past the proxies without sweeps": {machine{calls: 1, messages: 1, proxies: 1, past: true}, none, doesNotCome},
-		"none":                                  {taken, none, ""},
+		"none":                                  {told, none, ""},
 	} {
+		if raced && c.machine == taken {
+			continue // it has many states
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := c.machine
