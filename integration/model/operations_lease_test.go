@@ -59,7 +59,9 @@ func (r *modelRun) opLease(s *modelSession) bool {
 	return r.serve(s, expected{}, func(x *modelTx, out reply) error {
 		rows := parseGot(out.text)
 		r.got(s, rows)
+		r.m.byDue = true
 		copies, err := r.m.delivered(s, c, amount, 0, rows, out.window, r.database)
+		r.m.byDue = false
 		if err != nil || len(copies) == 0 {
 			return err
 		}

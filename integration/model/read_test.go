@@ -95,7 +95,7 @@ func (m *model) delivered(s *modelSession, from *modelConsumer, amount, selector
 		c.iid = row.iid
 		taken[c] = true
 		for _, earlier := range delivered {
-			if c.before(earlier) {
+			if c.before(earlier) && !m.byDue {
 				return nil, fmt.Errorf("%v comes after %v, but was deliverable before it", c, earlier)
 			}
 		}
