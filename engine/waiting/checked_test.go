@@ -53,15 +53,15 @@ func TestWaitingChecked(t *testing.T) {
 		size int
 		machine
 	}{
-		"delays and cancels":       {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, cancels: true, sweeps: true, closes: true, delays: true}},
+		"delays and cancels":       {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, cancels: true, sweeps: true, delays: true}},
 		"posts past, lost, failed": {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, past: true, loses: true, fails: true, sweeps: true, splits: true}},
 		"two delays":               {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, delays: true, sweeps: true, closes: true}},
-		"two messages, cancels":    {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, cancels: true, sweeps: true}},
+		"two messages, cancels":    {sizeLarge, machine{calls: 2, messages: 2, proxies: 1, cancels: true, sweeps: true}},
 		"held":                     {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, past: true, sweeps: true}},
 		"two lines":                {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true}},
 		"selective":                {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, selective: true, wants: [mostCalls]uint8{1, 3}, sweeps: true}},
 		"selective delays":         {sizeSmall, machine{calls: 2, messages: 1, proxies: 1, selective: true, wants: [mostCalls]uint8{0, 1}, delays: true, sweeps: true}},
-		"two proxies, told":        {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, closes: true}},
+		"two proxies, told":        {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart}},
 		"two proxies, untold":      {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, lossy: true, sweeps: true}},
 		"three calls":              {sizeSmall, machine{calls: 3, messages: 1, proxies: 1, sweeps: true}},
 		"a proxy crashes":          {sizeLarge, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, sweeps: true, crashes: true}},
