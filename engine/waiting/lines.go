@@ -22,7 +22,7 @@ type Lines struct {
 	lines map[Key]*line
 	idle  int // how many wait, in all lines
 	next  uint64
-	// version counts what may have changed what there is: signals, and looks of the Watcher.
+	// version counts what may have changed what there is: signals, and looks of the Watcher at all lines.
 	version uint64
 	// changed says that all lines are to be looked at; else those that are fresh.
 	changed bool
@@ -33,7 +33,12 @@ type line struct {
 	places int      // of all, whether they wait or look
 	idle   []*Place // who waits, who has waited longest first
 	turns  int      // how many of the others have been woken, and have neither left nor come back
-	fresh  bool     // to be looked at, because somebody may have missed something
+	asked  int      // of how many messages the look wants to know that was begun last
+	// fresh says that it is to be looked at as soon as somebody waits: somebody may have missed something, or nobody knows when its next delay ends.
+	fresh bool
+	// again says that it is to be looked at once more at the next sweep: the last look may have found what fell due meanwhile, for those who were
+	// looking themselves just before, or who came to wait after it had been asked for how many.
+	again bool
 }
 
 // Place is that of one call in its line, from its first look to its end. Its methods are called one after the other.
@@ -57,7 +62,7 @@ func (l *Lines) Join(key Key) *Place {
 	defer l.mu.Unlock()
 	of := l.lines[key]
 	if of == nil {
-		of = &line{}
+		of = &line{fresh: true}
 		l.lines[key] = of
 	}
 	of.places++
@@ -195,20 +200,32 @@ type found struct {
 	gone  bool // there is no such consumer
 }
 
-// ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now.
+// ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now. With all, what is known of the
+// delays of those in which nobody waits is forgotten: they are looked at when somebody does.
 func (l *Lines) ask(all bool) (asked []wanted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if all {
+		l.version++
+	}
 	all = all || l.changed
 	l.changed = false
-	l.version++
 	for key, of := range l.lines {
-		if len(of.idle) > 0 && (all || of.fresh) {
-			of.fresh = false
-			asked = append(asked, wanted{key, len(of.idle) + of.turns})
+		if of.fresh = of.fresh || all; of.fresh && len(of.idle) > 0 {
+			of.fresh, of.again, of.asked = false, false, len(of.idle)+of.turns
+			asked = append(asked, wanted{key, of.asked})
 		}
 	}
 	return asked
+}
+
+// sweep is called at each sweep, before ask.
+func (l *Lines) sweep() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, of := range l.lines {
+		of.fresh = of.fresh || of.again
+	}
 }
 
 // pending reports whether there is something to look at.
@@ -231,8 +248,11 @@ func (l *Lines) tell(key Key, f found) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := l.lines[key]
+	if of == nil {
+		return
+	}
+	of.again = f.ready > 0 && (of.places > len(of.idle) || f.ready == of.asked && of.places > of.asked)
 	switch {
-	case of == nil:
 	case f.gone || key.Selective && f.ready > 0:
 		l.wake(of, len(of.idle))
 	default:

@@ -198,6 +198,7 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 			return gone(err)
 		}
 		all = all || s.snapshot != before
+		w.Lines.sweep()
 	}
 	if all {
 		s.told, s.delayEnds = false, time.Time{}

@@ -234,7 +234,11 @@ func (r *modelRun) consume(s *modelSession, queue, name string, amount int) bool
 			forms.Do("select "+gotColumns+" from mbus4.consume($1, $2) m", queue, name),
 			forms.Do("select "+gotColumns+" from mbus4.consume($1, cname => $2) m", queue, name),
 			forms.Do("select "+gotColumns+fmt.Sprintf(" from mbus4.consume_%s_by_%s() m", queue, name)),
-			forms.Do("with x as (select mbus4.consume($1, $2) as m) select "+gotColumns+" from x", queue, name))
+			forms.Do("with x as (select mbus4.consume($1, $2) as m) select "+gotColumns+" from x", queue, name),
+			forms.Do("select "+gotColumns+" from mbus4.consume($1, $2, wait => '30 ms') m", queue, name))
+	}
+	if amount > 1 && r.chance(20) {
+		statements = append(statements, forms.Do("select "+gotColumns+" from mbus4.consumen($1, $2, $3, wait => '10 ms') m", queue, name, amount))
 	}
 	chosen := pick(r, statements)
 	return r.consumeBy(s, queue, name, amount, 0, chosen)

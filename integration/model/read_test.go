@@ -38,7 +38,10 @@ func (g got) is(s *modelSession, c *modelCopy, database string) error {
 	if c.to.queue == "dmq" && c.from != "" {
 		want.destination = c.from
 	}
-	if c.delayed == nil {
+	switch {
+	case c.unsure:
+		want.delayed = g.delayed
+	case c.delayed == nil:
 		want.delayed = whenAdded
 	}
 	if g != want {
@@ -49,6 +52,15 @@ func (g got) is(s *modelSession, c *modelCopy, database string) error {
 
 // consumed takes what a consume gave over into the model.
 func (m *model) consumed(s *modelSession, x *modelTx, from *modelConsumer, amount, selector int, rows []got, w window, database string) error {
+	delivered, err := m.delivered(s, from, amount, selector, rows, w, database)
+	for _, c := range delivered {
+		m.removed(c, x, w)
+	}
+	return err
+}
+
+// delivered checks what a consume or a lease gave, and gives the copies.
+func (m *model) delivered(s *modelSession, from *modelConsumer, amount, selector int, rows []got, w window, database string) (delivered []*modelCopy, err error) {
 	var copies []*modelCopy
 	known := map[*modelCopy]certainty{}
 	reasons := ""
@@ -64,9 +76,8 @@ func (m *model) consumed(s *modelSession, x *modelTx, from *modelConsumer, amoun
 		copies = append(copies, c)
 	}
 	if len(rows) > amount {
-		return fmt.Errorf("%d messages, %d wanted", len(rows), amount)
+		return nil, fmt.Errorf("%d messages, %d wanted", len(rows), amount)
 	}
-	var delivered []*modelCopy
 	taken := map[*modelCopy]bool{}
 	for _, row := range rows {
 		var c *modelCopy
@@ -76,16 +87,16 @@ func (m *model) consumed(s *modelSession, x *modelTx, from *modelConsumer, amoun
 			}
 		}
 		if c == nil {
-			return fmt.Errorf("message %s (n=%s) must not be delivered; known are:%s", row.iid, row.n, reasons)
+			return nil, fmt.Errorf("message %s (n=%s) must not be delivered; known are:%s", row.iid, row.n, reasons)
 		}
 		if err := row.is(s, c, database); err != nil {
-			return err
+			return nil, err
 		}
 		c.iid = row.iid
 		taken[c] = true
 		for _, earlier := range delivered {
-			if c.before(earlier) {
-				return fmt.Errorf("%v comes after %v, but was deliverable before it", c, earlier)
+			if c.before(earlier) && !m.byDue {
+				return nil, fmt.Errorf("%v comes after %v, but was deliverable before it", c, earlier)
 			}
 		}
 		delivered = append(delivered, c)
@@ -95,18 +106,15 @@ func (m *model) consumed(s *modelSession, x *modelTx, from *modelConsumer, amoun
 			continue
 		}
 		if len(rows) < amount {
-			return fmt.Errorf("%v was not delivered", c)
+			return nil, fmt.Errorf("%v was not delivered", c)
 		}
 		for _, d := range delivered {
 			if c.before(d) {
-				return fmt.Errorf("%v was delivered before %v, which was deliverable first", d, c)
+				return nil, fmt.Errorf("%v was delivered before %v, which was deliverable first", d, c)
 			}
 		}
 	}
-	for _, c := range delivered {
-		m.removed(c, x, w)
-	}
-	return nil
+	return delivered, nil
 }
 
 // takeWaits says whether removing the copies waits for another transaction.

@@ -70,6 +70,7 @@ type modelRun struct {
 	number   int      // of the last message
 	iids     []string // seen or made up, the latest last
 	history  []string
+	leases   []string // names seen, the latest last
 }
 
 // modelSession is a connection through one of the proxies.
@@ -84,7 +85,7 @@ type modelSession struct {
 
 // sequence runs one sequence and leaves the database empty.
 func (r *modelRun) sequence(seed uint64) {
-	r.seed, r.step, r.history, r.iids = seed, 0, nil, []string{"gone.1", "gone.2"}
+	r.seed, r.step, r.history, r.iids, r.leases = seed, 0, nil, []string{"gone.1", "gone.2"}, []string{"1.1.1.1000000000000000"}
 	r.random = rand.New(rand.NewPCG(seed, 0))
 	if r.sessions == nil {
 		for i := range modelSessions {

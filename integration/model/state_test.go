@@ -119,6 +119,7 @@ type modelMessage struct {
 	destined string // queue
 	from     string // the header destination as posted, which dmq keeps
 	kept     bool   // the header Redeploy keeps it from being copied
+	unsure   bool   // when it was due last the server alone knows: it was put back
 	copied   bool   // along a trigger: those of one statement come in any order
 }
 
@@ -145,6 +146,9 @@ type modelCopy struct {
 	stored bool // its iid is in the unique index
 	murky  bool // nobody knows whether it was removed
 	posted int  // number of the statement that posted it
+	// lease is the name of the lease that it is under, or was last; "": it was put back since, or there never was one.
+	lease   string
+	attempt int
 }
 
 // String says what failures should.
@@ -168,6 +172,8 @@ type model struct {
 	looked    time.Time // when wakes was last brought up to date
 	place     int
 	statement int
+	// byDue says that what one statement gives comes by when it was due, and not by its place: so lease does, where a lease that has ended counts for the place.
+	byDue bool
 }
 
 // beginning is the transaction that made what was always there.

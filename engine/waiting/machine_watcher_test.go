@@ -1,0 +1,196 @@
+package waiting
+
+import "slices"
+
+// watcher has the steps of a Watcher.
+func (m *machine) watcher(from *state, n int, add adding) {
+	p := from.proxies[n]
+	if p.down {
+		return
+	}
+	if p.ended {
+		m.note(from, n, add)
+	}
+	if p.notified {
+		add(true, func(s *state) string {
+			to := &s.proxies[n]
+			to.notified = false
+			to.told = to.phase != watcherClosed
+			return ""
+		}, "proxy %d is notified", n)
+	}
+	if m.fails && p.phase != watcherClosed {
+		add(false, func(s *state) string {
+			return m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.wakeAll() }, func() { s.proxies[n].close() })
+		}, "the session of watcher %d fails", n)
+	}
+	switch p.phase {
+	case watcherClosed:
+		if p.rung {
+			add(true, func(s *state) string {
+				to := &s.proxies[n]
+				if to.rung = false; m.waiting(s, n) > 0 {
+					to.phase, to.told, to.moved, to.rung = watcherListens, true, m.sweeps, true
+				}
+				return ""
+			}, "watcher %d begins where somebody waits", n)
+		}
+	case watcherListens:
+		due := p.delayEnds != 0 && from.clock >= p.delayEnds
+		if p.rung || p.told || due {
+			add(true, func(s *state) string { return m.ask(s, n, p.told || due) }, "watcher %d turns", n)
+		}
+		if m.sweeps {
+			add(true, func(s *state) string {
+				to := &s.proxies[n]
+				to.phase, to.all = watcherSwept, to.told || due || to.moved
+				to.moved, to.rung, to.told = false, false, false
+				wrong := m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.sweep() }, func() {})
+				if wrong == "" && !m.splits {
+					wrong = m.ask(s, n, to.all)
+				}
+				return wrong
+			}, sweeps, n)
+		}
+		if m.closes && m.waiting(from, n) == 0 && !p.rung {
+			add(false, func(s *state) string { s.proxies[n].close(); return "" }, "watcher %d closes", n)
+		}
+	case watcherSwept:
+		add(true, func(s *state) string { return m.ask(s, n, s.proxies[n].all) }, "watcher %d asks after its sweep", n)
+	case watcherAsked:
+		add(true, func(s *state) string { m.look(s, n); return "" }, "watcher %d looks", n)
+	case watcherLooked:
+		add(true, func(s *state) string { return m.tell(s, n) }, "watcher %d tells", n)
+	}
+}
+
+// close ends a session, which forgets what it knew.
+func (p *proxyState) close() {
+	p.phase, p.told, p.moved, p.all, p.delayEnds, p.next = watcherClosed, false, false, false, 0, 0
+	p.asked, p.ready = [mostLines]uint8{}, [mostLines]uint8{}
+	p.notified, p.rung = false, true
+}
+
+// waiting is Lines.Waiting.
+func (m *machine) waiting(s *state, n int) (count int) {
+	for i := range m.calls {
+		if c := &s.calls[i]; m.proxy[i] == n && c.phase == waitIdle && !c.woken {
+			count++
+		}
+	}
+	return count
+}
+
+// note is Watcher.Note, and what becomes of telling the others.
+func (m *machine) note(from *state, n int, add adding) {
+	signal := func(s *state) string {
+		return m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.Signal() }, func() { s.proxies[n].ended = false })
+	}
+	other := -1
+	for o := range m.proxies {
+		if o != n && !from.proxies[o].down && from.proxies[o].phase != watcherClosed {
+			other = o
+		}
+	}
+	if other < 0 {
+		add(true, signal, "proxy %d notes the end of a transaction", n)
+		return
+	}
+	add(true, func(s *state) string {
+		s.proxies[other].notified = true
+		return signal(s)
+	}, "proxy %d notes the end of a transaction and notifies", n)
+	if m.lossy {
+		add(true, signal, "proxy %d notes the end of a transaction and the notification is lost", n)
+	}
+}
+
+// ask is Watcher.turn up to its query.
+func (m *machine) ask(s *state, n int, all bool) string {
+	p := &s.proxies[n]
+	p.rung, p.told = false, false
+	if all {
+		p.delayEnds = 0
+	}
+	p.all = false
+	var asked []wanted
+	wrong := m.with(s, n, func(l *Lines, places *[mostCalls]*Place) {
+		version := l.version
+		fresh := map[*line]bool{}
+		for _, of := range l.lines {
+			fresh[of] = of.fresh
+		}
+		asked = l.ask(all)
+		for _, p := range places {
+			if m.mutation == asksQuietly && p != nil && p.version == version {
+				p.version = l.version
+			}
+		}
+		if m.mutation == asksLoudly && !all {
+			l.version++
+		}
+		for _, of := range l.lines {
+			if m.mutation == forgetsUnasked && len(of.idle) == 0 {
+				of.fresh = fresh[of]
+			}
+		}
+	}, func() {})
+	p.asked, p.phase = [mostLines]uint8{}, watcherListens
+	for _, a := range asked {
+		p.asked[a.key.Queue[0]-'a'] = uint8(a.n)
+		p.phase = watcherAsked
+	}
+	m.goOn(s, n)
+	return wrong
+}
+
+// goOn has the next turn follow where something is pending.
+func (m *machine) goOn(s *state, n int) {
+	if p := &s.proxies[n]; p.phase == watcherListens {
+		l, _, _ := m.open(s, n)
+		p.rung = p.rung || l.pending()
+	}
+}
+
+// look is its query.
+func (m *machine) look(s *state, n int) {
+	p := &s.proxies[n]
+	p.phase, p.next, p.ready = watcherLooked, 0, [mostLines]uint8{}
+	for i := m.messages - 1; i >= 0; i-- {
+		line := m.of[i]
+		if p.asked[line] == 0 {
+			continue
+		}
+		switch s.messages[i] {
+		case messageThere:
+			p.ready[line] = min(p.ready[line]+1, p.asked[line])
+		case messageDelayed:
+			p.next = uint8(i + 1)
+		}
+	}
+}
+
+// tell is what follows its query.
+func (m *machine) tell(s *state, n int) string {
+	p := &s.proxies[n]
+	asked, ready := p.asked, p.ready
+	if p.next != 0 && (p.delayEnds == 0 || p.next < p.delayEnds) && m.mutation != forgetsDelay {
+		p.delayEnds = p.next
+	}
+	p.next, p.ready = 0, [mostLines]uint8{}
+	wrong := m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) {
+		for i, many := range asked {
+			of := l.lines[keyOf(i, m.selective)]
+			if many == 0 || of == nil {
+				continue
+			}
+			if m.mutation == wakesLast {
+				slices.Reverse(of.idle)
+			}
+			l.tell(keyOf(i, m.selective), found{ready: int(ready[i])})
+			of.again = of.again && m.mutation != forgetsAgain
+		}
+	}, func() { p.phase, p.asked = watcherListens, [mostLines]uint8{} })
+	m.goOn(s, n)
+	return wrong
+}

@@ -1,0 +1,90 @@
+package waiting
+
+import "testing"
+
+// The delay of what was posted before anybody waited in a line is asked for when somebody does, and again when it was forgotten because nobody did.
+func TestLineIsAskedForItsDelays(t *testing.T) {
+	t.Parallel()
+	rung := 0
+	l := NewLines(func() { rung++ })
+	other := l.Join(Key{Queue: "other", Consumer: "c"})
+	other.enter()
+	l.ask(true)
+	rung = 0
+	p := l.Join(key)
+	p.Look()
+	p.enter()
+	if asked := l.ask(false); rung != 1 || len(asked) != 1 || asked[0] != (wanted{key, 1}) {
+		t.Errorf("rung %d times, asked %v", rung, asked)
+	}
+	l.tell(key, found{ready: 1})
+	l.ask(true) // while nobody waits in the line: what was known of its delays is forgotten
+	p.Look()
+	p.enter()
+	if asked := l.ask(false); len(asked) != 1 {
+		t.Errorf("asked %v after a look at the others", asked)
+	}
+}
+
+// A message that somebody holds wakes one, who finds nothing, and then nobody.
+func TestHeldMessageComesToRest(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	one, two := l.Join(key), l.Join(key)
+	one.Look()
+	two.Look()
+	one.enter()
+	for i := range 3 {
+		asked := l.ask(false)
+		if i > 1 {
+			if len(asked) > 0 {
+				t.Fatalf("asked %v", asked)
+			}
+			break
+		}
+		for _, a := range asked {
+			l.tell(a.key, found{ready: 1})
+		}
+		// The one that was woken looks, while the other comes to wait.
+		one.Look()
+		two.enter()
+		one, two = two, one
+	}
+}
+
+// What falls due between a look of one who has been woken and that of the Watcher, which counts on him, is found at the next sweep.
+func TestDueDuringLook(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		come int // how many come to wait after it was asked for how many messages
+	}{"one looks himself": {0}, "one comes": {1}} {
+		l := NewLines(func() {})
+		p, q := l.Join(key), l.Join(key)
+		p.Look()
+		p.enter()
+		l.ask(true)
+		if c.come == 0 {
+			p.exit()
+			p.Look()
+		} else {
+			q.Look()
+			q.enter()
+		}
+		l.tell(key, found{ready: 1})
+		if c.come == 0 {
+			p.enter()
+		}
+		if l.pending() {
+			t.Errorf("%s: it does not rest", name)
+		}
+		if l.sweep(); !l.pending() {
+			t.Errorf("%s: the sweep does not look", name)
+		}
+		for _, a := range l.ask(false) {
+			l.tell(a.key, found{})
+		}
+		if l.sweep(); l.pending() {
+			t.Errorf("%s: the next sweep looks again", name)
+		}
+	}
+}
