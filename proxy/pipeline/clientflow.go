@@ -239,6 +239,7 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	}
 	if p := f.probing.answered; f.before.skips && (p == nil || !p.skips) {
 		f.probing.done() // the message that was asked about is skipped now
+		f.Leave()
 		if typ != wire.MsgSync {
 			return 0
 		}

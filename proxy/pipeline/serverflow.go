@@ -146,7 +146,8 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 			replacement = wire.AppendFrame(nil, wire.MsgCommandComplete, []byte(promised), []byte{0})
 		}
 	case wire.MsgDataRow:
-		f.probed().answer = readAnswer(body)
+		p := f.probed()
+		p.answer, p.began = readAnswer(body), f.began
 		hide, err = f.answer(wire.MsgDataRow, "")
 	case wire.MsgParameterStatus:
 		f.Settings.Store(f.Settings.Load().With(body))

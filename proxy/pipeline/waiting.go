@@ -57,12 +57,23 @@ func draining() Plan {
 	return &failure{code: "57P01", message: "terminating connection due to administrator command", hint: "mbusproxy is being shut down. Connect again."}
 }
 
+func behindOthers() Plan {
+	return &failure{
+		code:    codeFeatureNotSupported,
+		message: "a call cannot wait behind other statements that were sent without a Sync",
+		hint:    "Send a Sync before it, so that they are committed first, or begin a transaction block before them.",
+	}
+}
+
 // waiting is the wait of the message set aside.
 type waiting struct {
 	wait  Wait
 	phase waitPhase
 	// plan is that of a Query.
 	plan Plan
+	// behind says that the client has run something since its last Sync outside of a block. Unless that has begun one, as drivers do
+	// that send BEGIN with the first statement, the Sync behind a look would commit it too early.
+	behind bool
 	// refused is what the message fails with when the wait is over; nil: it does not.
 	refused Plan
 }
@@ -74,7 +85,7 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 	if wait == nil {
 		return false
 	}
-	f.waiting = &waiting{wait: wait, plan: f.recalled}
+	f.waiting = &waiting{wait: wait, plan: f.recalled, behind: !f.before.block && f.ranSinceSync}
 	f.holding.beginWait()
 	f.probing.answered = nil
 	f.setAside(buf, frame, pos, out, f.poseWait(frame))
@@ -97,14 +108,19 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			return false, failed, err
 		}
 		f.probing.answered = nil
+		if w.behind && !p.began {
+			w.phase, w.refused = waitOver, behindOthers()
+			f.setAside(buf, frame, pos, out, nil)
+			return true, false, nil
+		}
 		run := false
-		if run, w.refused = w.wait.Answered(p.answer, f.before.block); run {
+		if run, w.refused = w.wait.Answered(p.answer, f.before.block || p.began); run {
 			// With the next feed it is known that nothing is outstanding.
 			w.phase = waitOver
 			f.setAside(buf, frame, pos, out, nil)
 			return true, false, nil
 		}
-		w.phase = waitIdle
+		w.phase, w.behind = waitIdle, false
 		f.setAside(buf, frame, pos, out, f.endLook())
 		return true, false, nil
 	case waitIdle:
@@ -157,7 +173,7 @@ func (f *ClientFlow) endWait(run bool) {
 	f.waiting = nil
 }
 
-// Leave is called at the end of the session: it ends the wait that a feed has left under way.
+// Leave ends the wait that a feed has left under way, at the end of the session or where the server skips the message.
 func (f *ClientFlow) Leave() {
 	if f.waiting != nil {
 		f.endWait(false)
@@ -206,12 +222,6 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
 			message: "a statement whose call waits is too long to be kept meanwhile",
 			detail:  fmt.Sprintf("Its text, or its parameters, have %d bytes; %d are the most.", len(frame), wire.MaxNames),
 			hint:    "Let the call wait in a short statement of its own.",
-		}
-	case wait != nil && refused == nil && !f.before.block && f.ranSinceSync:
-		refused = &failure{
-			code:    codeFeatureNotSupported,
-			message: "a call cannot wait behind other statements that were sent without a Sync",
-			hint:    "Send a Sync before it, so that they are committed first, or begin a transaction block and let the proxy see that it has begun.",
 		}
 	}
 	if f.refused = refused; refused != nil && wait != nil {
