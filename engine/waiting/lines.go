@@ -26,7 +26,16 @@ type Lines struct {
 	version uint64
 	// changed says that all lines are to be looked at; else those that are fresh.
 	changed bool
+	// due is when the Watcher is to look because of what is changed or fresh; zero: nothing is.
+	due time.Time
 }
+
+const (
+	// lateLook is the time from what may have changed something to the look of the Watcher, where those whom it concerns most probably have been woken.
+	lateLook = 5 * time.Millisecond
+	// fewLines is in how many lines the first is woken at once by a transaction that may have posted, without a look of the Watcher.
+	fewLines = 8
+)
 
 // line are those who wait for the same.
 type line struct {
@@ -34,6 +43,7 @@ type line struct {
 	idle   []*Place // who waits, who has waited longest first
 	turns  int      // how many of the others have been woken, and have neither left nor come back
 	fresh  bool     // to be looked at, because somebody may have missed something
+	owed   bool     // a look has found something for those who have a turn
 }
 
 // Place is that of one call in its line, from its first look to its end. Its methods are called one after the other.
@@ -63,6 +73,18 @@ func (l *Lines) Join(key Key) *Place {
 	of.places++
 	l.next++
 	return &Place{lines: l, key: key, number: l.next, version: l.version, wake: make(chan struct{}, 1)}
+}
+
+// Stand has the call stand behind those who wait already, without a look of its own; Await comes next. false: nobody does, or one looks for
+// all.
+func (p *Place) Stand() bool {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	if p.key.Selective || len(p.lines.lines[p.key].idle) == 0 {
+		return false
+	}
+	p.version = p.lines.version
+	return true
 }
 
 // Look is called before each look for something.
@@ -117,8 +139,22 @@ func (l *Lines) enter(p *Place) (ring bool) {
 	l.idle++
 	if p.version != l.version {
 		of.fresh = true
+		return l.look(0) || l.idle == 1
 	}
-	return of.fresh || l.idle == 1
+	if len(of.idle) == 1 { // when the next delay ends nobody may know
+		of.fresh = true
+		return l.look(lateLook) || l.idle == 1 // else the Watcher may rest
+	}
+	return false
+}
+
+// look has the Watcher look after a time, or before. ring says that it must be told. l.mu is held.
+func (l *Lines) look(after time.Duration) (ring bool) {
+	due := time.Now().Add(after)
+	if ring = l.due.IsZero() || due.Before(l.due); ring {
+		l.due = due
+	}
+	return ring
 }
 
 // exit takes p from those who wait, if nobody has woken it meanwhile.
@@ -136,7 +172,12 @@ func (p *Place) exit() {
 // Leave is called once, when the call is over. served says that it goes on to take what there is: if not, and it has been woken, the next
 // in the line has its turn.
 func (p *Place) Leave(served bool) {
-	l := p.lines
+	if l := p.lines; l.leave(p, served) {
+		l.ring()
+	}
+}
+
+func (l *Lines) leave(p *Place, served bool) (ring bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := l.lines[p.key]
@@ -145,11 +186,15 @@ func (p *Place) Leave(served bool) {
 		of.turns--
 		if !served {
 			l.wake(of, 1)
+		} else if of.owed && len(of.idle) > 0 {
+			of.owed, of.fresh = false, true // what the look has found may be another's
+			ring = l.look(lateLook)
 		}
 	}
 	if of.places--; of.places == 0 {
 		delete(l.lines, p.key)
 	}
+	return ring
 }
 
 // wake gives up to n of those who wait in a line their turn. l.mu is held.
@@ -164,16 +209,43 @@ func (l *Lines) wake(of *line, n int) {
 	of.idle = slices.Delete(of.idle, 0, max(0, n))
 }
 
-// Signal tells that something may have changed what there is.
-func (l *Lines) Signal() {
-	l.mu.Lock()
-	l.version++
-	some := l.idle > 0
-	l.changed = l.changed || some
-	l.mu.Unlock()
-	if some {
+// Signal tells that something may have changed what there is, posted that it is likely that there is more.
+func (l *Lines) Signal(posted bool) {
+	if l.signal(posted) {
 		l.ring()
 	}
+}
+
+func (l *Lines) signal(posted bool) (ring bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.version++; l.idle == 0 {
+		return false
+	}
+	l.changed = true
+	after := lateLook
+	if posted {
+		after = l.wakeFirst()
+	}
+	return l.look(after)
+}
+
+// wakeFirst gives the first of each line a turn where nobody has one, if there are few lines. It returns when the Watcher is to look. l.mu is
+// held.
+func (l *Lines) wakeFirst() (after time.Duration) {
+	if len(l.lines) > fewLines {
+		return 0
+	}
+	after = lateLook
+	for key, of := range l.lines {
+		switch {
+		case key.Selective:
+			after = 0
+		case of.turns == 0:
+			l.wake(of, 1)
+		}
+	}
+	return after
 }
 
 // Waiting is how many wait.
@@ -199,8 +271,11 @@ type found struct {
 func (l *Lines) ask(all bool) (asked []wanted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !all && (l.due.IsZero() || time.Now().Before(l.due)) {
+		return nil
+	}
 	all = all || l.changed
-	l.changed = false
+	l.changed, l.due = false, time.Time{}
 	l.version++
 	for key, of := range l.lines {
 		if len(of.idle) > 0 && (all || of.fresh) {
@@ -211,32 +286,29 @@ func (l *Lines) ask(all bool) (asked []wanted) {
 	return asked
 }
 
-// pending reports whether there is something to look at.
-func (l *Lines) pending() bool {
+// nextLook is when the Watcher is to look; zero: nothing is to be looked at.
+func (l *Lines) nextLook() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.changed {
-		return true
-	}
-	for _, of := range l.lines {
-		if of.fresh && len(of.idle) > 0 {
-			return true
-		}
-	}
-	return false
+	return l.due
 }
 
 // tell ends a look at a line.
-func (l *Lines) tell(key Key, f found) {
+func (l *Lines) tell(a wanted, f found) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.lines[key]
+	of := l.lines[a.key]
 	switch {
 	case of == nil:
-	case f.gone || key.Selective && f.ready > 0:
+	case f.gone || a.key.Selective && f.ready > 0:
 		l.wake(of, len(of.idle))
 	default:
+		of.owed = of.turns > 0 && (of.owed || f.ready > 0)
 		l.wake(of, f.ready-of.turns)
+		if f.ready >= a.n && len(of.idle) > 0 { // they have come since, and there may be more
+			of.fresh = true
+			l.look(0)
+		}
 	}
 }
 

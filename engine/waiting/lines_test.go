@@ -47,21 +47,21 @@ func TestOneMessageWakesTheFirst(t *testing.T) {
 	if len(asked) != 1 || asked[0] != (wanted{key, 3}) {
 		t.Fatalf("asked %v", asked)
 	}
-	l.tell(key, found{ready: 1})
+	l.tell(wanted{key, 5}, found{ready: 1})
 	if over := <-line[0].over; over || line[1].woken() || line[2].woken() {
 		t.Error("not the first, or more than one")
 	}
 	// The message that is on its way to the first is still counted.
-	l.tell(key, found{ready: 1})
+	l.tell(wanted{key, 5}, found{ready: 1})
 	if line[1].woken() {
 		t.Error("one message has woken two")
 	}
-	l.tell(key, found{ready: 2})
+	l.tell(wanted{key, 5}, found{ready: 2})
 	<-line[1].over
 	// The first has found nothing: it is the first again.
 	line[0].Look()
 	line[0] = startWaiting(t, l, line[0].Place)
-	l.tell(key, found{ready: 2})
+	l.tell(wanted{key, 5}, found{ready: 2})
 	<-line[0].over
 	// Who leaves without having been served hands his turn on.
 	line[1].Leave(false)
@@ -80,18 +80,18 @@ func TestNothingIsMissedBetweenLookAndWait(t *testing.T) {
 	l := NewLines(func() { mu.Lock(); rung++; mu.Unlock() })
 	first := startWaiting(t, l, l.Join(key))
 	l.ask(true)
-	if l.pending() {
+	if !l.nextLook().IsZero() {
 		t.Fatal("something is pending though nothing has changed")
 	}
 	for name, change := range map[string]func(){
-		"signal": func() { l.Signal(); l.ask(false) }, // and the look that follows it comes before the place waits
+		"signal": func() { l.Signal(false); l.ask(true) }, // and the look that follows it comes before the place waits
 		"look":   func() { l.ask(true) },
 	} {
 		p := l.Join(key)
 		p.Look()
 		change()
 		w := startWaiting(t, l, p)
-		if asked := l.ask(false); len(asked) != 1 {
+		if asked := l.ask(false); len(asked) != 1 { // at once
 			t.Errorf("%s: the line is not looked at again", name)
 		}
 		w.stop()
@@ -122,7 +122,7 @@ func TestSelectiveAndGoneWakeAll(t *testing.T) {
 	}{"selective": {Key{"q", "c", true}, found{ready: 1}}, "gone": {key, found{gone: true}}} {
 		l := NewLines(func() {})
 		one, two := startWaiting(t, l, l.Join(c.key)), startWaiting(t, l, l.Join(c.key))
-		l.tell(c.key, c.f)
+		l.tell(wanted{c.key, 5}, c.f)
 		if <-one.over || <-two.over {
 			t.Errorf("%s: over", name)
 		}
@@ -180,9 +180,9 @@ func TestLinesAtOnce(t *testing.T) {
 				return
 			default:
 			}
-			l.Signal()
-			for _, a := range l.ask(false) {
-				l.tell(a.key, found{ready: 2})
+			l.Signal(true)
+			for _, a := range l.ask(true) {
+				l.tell(a, found{ready: 2})
 			}
 		}
 	})
@@ -191,5 +191,95 @@ func TestLinesAtOnce(t *testing.T) {
 	told.Wait()
 	if len(l.lines) != 0 || l.idle != 0 {
 		t.Errorf("left %v, %d", l.lines, l.idle)
+	}
+}
+
+// A transaction that has posted wakes the first of each line at once, unless one of it has a turn already, or there are many lines.
+func TestPostWakesTheFirst(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	other := Key{Queue: "r", Consumer: "c"}
+	one, two, three := startWaiting(t, l, l.Join(key)), startWaiting(t, l, l.Join(key)), startWaiting(t, l, l.Join(other))
+	l.Signal(false)
+	if one.woken() || two.woken() || three.woken() {
+		t.Error("woken by what posts nothing")
+	}
+	l.Signal(true)
+	if over := <-one.over; over || two.woken() {
+		t.Error("not the first, or more than one")
+	}
+	<-three.over
+	l.Signal(true)
+	if two.woken() {
+		t.Error("woken although another has the turn")
+	}
+	if l.nextLook().IsZero() {
+		t.Error("no look is to come")
+	}
+	one.Look()
+	one = startWaiting(t, l, one.Place)
+	for i := range fewLines {
+		startWaiting(t, l, l.Join(Key{Queue: "q", Consumer: string(rune('0' + i))}))
+	}
+	l.Signal(true)
+	if one.woken() {
+		t.Error("woken though there are many lines")
+	}
+	if asked := l.ask(false); len(asked) != 1+fewLines {
+		t.Errorf("looks at %v", asked)
+	}
+}
+
+// Who stands behind others is looked for with them, also where a look under way did not count on him.
+func TestStand(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	place := l.Join(key)
+	if place.Stand() {
+		t.Fatal("it stands behind nobody")
+	}
+	first, late := startWaiting(t, l, place), l.Join(key)
+	asked := l.ask(true)
+	if !late.Stand() {
+		t.Fatal("it does not stand behind another")
+	}
+	last := startWaiting(t, l, late)
+	l.tell(asked[0], found{ready: 1})
+	<-first.over
+	if l.nextLook().IsZero() {
+		t.Fatal("there may be more, and no look is to come")
+	}
+	if asked = l.ask(false); len(asked) != 1 || asked[0].n != 2 {
+		t.Fatalf("asked %v", asked)
+	}
+	// The one message is the first one's, who has not taken it yet: as long as that is not done, nobody knows whether there is another.
+	l.tell(asked[0], found{ready: 1})
+	if last.woken() {
+		t.Error("one message has woken two")
+	}
+	l.due = time.Time{}
+	first.Leave(true)
+	if l.nextLook().IsZero() {
+		t.Error("no look is to come")
+	}
+	selective := Key{"q", "c", true}
+	startWaiting(t, l, l.Join(selective))
+	if l.Join(selective).Stand() {
+		t.Error("one that looks for something of its own stands behind another")
+	}
+}
+
+// Who is the first to wait in a line has it looked at, for nobody may know when a delay ends.
+func TestFirstHasLineLookedAt(t *testing.T) {
+	t.Parallel()
+	rung := 0
+	l := NewLines(func() { rung++ })
+	startWaiting(t, l, l.Join(Key{Queue: "r"}))
+	l.ask(true)
+	p := l.Join(key)
+	p.Look()
+	startWaiting(t, l, p)
+	if l.nextLook().IsZero() || rung != 2 {
+		t.Error("no look is to come")
 	}
 }

@@ -75,9 +75,10 @@ func (w *Watcher) Start() { w.service.Start(w.run) }
 // Stop ends watching and waits until it has ended. It may be called more than once, and without Start.
 func (w *Watcher) Stop() { w.service.Stop() }
 
-// Note tells that a transaction has ended that may have made something deliverable. It does not wait.
-func (w *Watcher) Note() {
-	w.Lines.Signal()
+// Note tells that a transaction has ended that may have made something deliverable, posted that it has called functions that post. It does not
+// wait.
+func (w *Watcher) Note(posted bool) {
+	w.Lines.Signal(posted)
 	if !w.busy.Load() {
 		w.busy.Store(true)
 	}
@@ -154,12 +155,14 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 			return worked, err
 		}
 		worked = true
-		if s.told = admin.Told(conn); s.told || w.Lines.pending() {
+		if s.told = admin.Told(conn); s.told {
 			continue
 		}
 		next := s.sweepAt
-		if !s.delayEnds.IsZero() && s.delayEnds.Before(next) {
-			next = s.delayEnds
+		for _, t := range []time.Time{s.delayEnds, w.Lines.nextLook()} {
+			if !t.IsZero() && t.Before(next) {
+				next = t
+			}
 		}
 		if _, err = w.bell.Listen(ctx, conn, max(time.Millisecond, time.Until(next))); err != nil {
 			return worked, fmt.Errorf("waiting for changes: %w", err)
@@ -214,7 +217,7 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	var f found
 	var next *float64
 	_, err = pgx.ForEachRow(rows, []any{&i, &f.gone, &f.ready, &next}, func() error {
-		w.Lines.tell(asked[i-1].key, f)
+		w.Lines.tell(asked[i-1], f)
 		if next != nil {
 			at := time.Now().Add(time.Duration(math.Min(*next, longestDelay.Seconds())*float64(time.Second)) + time.Millisecond)
 			if s.delayEnds.IsZero() || at.Before(s.delayEnds) {

@@ -177,6 +177,7 @@ func (p wirePlan) Prelude(ctx context.Context, sc pipeline.StatementContext, val
 // What a transaction may have changed.
 const (
 	signalMessages pipeline.Signals = 1 << iota
+	signalPosts
 	signalSemaphores
 )
 
@@ -188,6 +189,9 @@ func (p wirePlan) Signals() (s pipeline.Signals) {
 	if p.Writes() {
 		s |= signalMessages
 	}
+	if p.Posts() {
+		s |= signalPosts
+	}
 	if p.Plan.Signals() {
 		s |= signalSemaphores
 	}
@@ -197,7 +201,7 @@ func (p wirePlan) Signals() (s pipeline.Signals) {
 // AfterTransaction tells the engine that a transaction has ended.
 func (p wirePlan) AfterTransaction(s pipeline.Signals) {
 	if s&signalMessages != 0 {
-		p.db.NoteMessages()
+		p.db.NoteMessages(s&signalPosts != 0)
 	}
 	if s&signalSemaphores != 0 {
 		p.db.NoteSemaphores()
