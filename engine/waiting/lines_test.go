@@ -272,14 +272,16 @@ func TestStand(t *testing.T) {
 // Who is the first to wait in a line has it looked at, for nobody may know when a delay ends.
 func TestFirstHasLineLookedAt(t *testing.T) {
 	t.Parallel()
-	rung := 0
-	l := NewLines(func() { rung++ })
+	rung := make(chan struct{}, 2)
+	l := NewLines(func() { rung <- struct{}{} })
 	startWaiting(t, l, l.Join(Key{Queue: "r"}))
+	<-rung
 	l.ask(true)
 	p := l.Join(key)
 	p.Look()
 	startWaiting(t, l, p)
-	if l.nextLook().IsZero() || rung != 2 {
+	<-rung
+	if l.nextLook().IsZero() {
 		t.Error("no look is to come")
 	}
 }

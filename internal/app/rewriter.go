@@ -46,6 +46,9 @@ func (r *rewriter) MayHaveEffects(text []byte) bool { return effects.MayHave(tex
 // MayDeallocate is the cheap test for DEALLOCATE where it cannot be seen.
 func (r *rewriter) MayDeallocate(text []byte) bool { return effects.MayDeallocate(text) }
 
+// MaySetTimeouts is the cheap test for texts that may change the session's timeouts.
+func (r *rewriter) MaySetTimeouts(text []byte) bool { return effects.MaySetTimeouts(text) }
+
 // The proxy shows parts of a text to MayHaveEffects, which overlap by as much as it knows of.
 const _ = uint(pipeline.EffectWordSize - effects.WordSize)
 

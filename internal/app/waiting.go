@@ -62,7 +62,7 @@ func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values w
 	probe := p.texts.Await(p.db.Site(), calls.PreludeCall{Func: w.Func, Name: w.Name, Args: args, Number: w.Call, Secret: sc.Secret})
 	return &callWait{
 		probe: wirePlan{Plan: plan.PreludePlan(p.Plan, w.Call, probe), db: p.db},
-		plan:  p, offset: w.Offset, began: time.Now(),
+		plan:  p, offset: w.Offset, began: time.Now(), text: *args[w.Func.Wait],
 		place: p.db.Join(waiting.Key{Queue: text("qname"), Consumer: text("cname"), Selective: w.Func.Condition != ""}),
 	}, nil
 }
@@ -74,7 +74,10 @@ type callWait struct {
 	offset int
 	place  *waiting.Place
 	began  time.Time
-	// bounds are read from the first answer.
+	text   string // of its argument that says how long
+	// standing says that it has not looked.
+	standing bool
+	// bounds are read from the first answer that has found nothing.
 	bounds *waitBounds
 }
 
@@ -86,8 +89,40 @@ type waitBounds struct {
 	snapshot bool          // the transaction goes on seeing what it saw first
 }
 
+// Stand has the call stand behind others. Where its time could be over soon, it has to be known exactly, and the server reads it.
+func (w *callWait) Stand() bool {
+	w.standing = isLong(w.text) && w.place.Stand()
+	return w.standing
+}
+
+// isLong reports whether the text of an interval is one of the plain forms, and longer than what a call waits without having looked.
+func isLong(text string) bool {
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.Atoi(text[:digits])
+	if err != nil || n < 1 || n > 1e6 {
+		return false
+	}
+	switch strings.TrimPrefix(text[digits:], " ") {
+	case "s", "sec", "second", "seconds":
+		return n > 1
+	case "min", "minute", "minutes", "h", "hour", "hours", "day", "days":
+		return true
+	}
+	return false
+}
+
+// Roomy reports whether nothing in the session ends a wait soon.
+func (w *callWait) Roomy() bool {
+	b := w.bounds
+	return b != nil && (b.timeout.IsZero() || b.timeout.Sub(w.began) > 2*pipeline.LongestStand) && (b.refresh == 0 || b.refresh > pipeline.LongestStand)
+}
+
 // Probe returns the probe query.
 func (w *callWait) Probe() pipeline.Plan {
+	w.standing = false
 	w.place.Look()
 	return w.probe
 }
@@ -147,6 +182,10 @@ func readBounds(answer string, began time.Time, block bool) *waitBounds {
 
 // Await waits for the place's turn.
 func (w *callWait) Await(ctx context.Context) (over bool, refused pipeline.Plan) {
+	if w.standing {
+		w.place.Await(ctx, pipeline.LongestStand)
+		return false, nil
+	}
 	now := time.Now()
 	until := w.bounds.until
 	timesOut := !w.bounds.timeout.IsZero() && w.bounds.timeout.Before(until)

@@ -48,6 +48,8 @@ type Rewriter interface {
 	// MayDeallocate is the cheap test for texts that may take prepared statements away where no command tag says so, as DO blocks
 	// may. It must not keep text.
 	MayDeallocate(text []byte) bool
+	// MaySetTimeouts is the cheap test for texts that may change the timeouts of the session. It must not keep text.
+	MaySetTimeouts(text []byte) bool
 	// EditReport gets an ErrorResponse or NoticeResponse that belongs to no plan (for example of
 	// EXECUTE of an SQL-level prepared statement) in the session with that secret, and reports whether it
 	// changed it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"mbusproxy/proxy/wire"
 )
@@ -35,16 +36,24 @@ type Wait interface {
 	// Await returns when the probe query is to be sent again, or with over when the statement is to run whatever there is.
 	// ctx ends with the session, or when the statement is cancelled.
 	Await(ctx context.Context) (over bool, refused Plan)
+	// Stand reports whether others wait for the same already, so that the statement can wait with them before the first probe query; Await comes
+	// next then, which returns within LongestStand. It is called first, if at all.
+	Stand() bool
+	// Roomy reports, once the probe query has been answered, that nothing in the session ends a wait before LongestStand.
+	Roomy() bool
 	// Leave is called once, last: run says whether the statement runs.
 	Leave(run bool)
 }
+
+// LongestStand is how long a statement waits with others before the first probe query at most.
+const LongestStand = time.Second
 
 type waitPhase uint8
 
 const (
 	// waitAsked is entered when the probe query has been sent.
 	waitAsked waitPhase = iota
-	// waitIdle is entered when the Sync behind one that has found nothing is sent.
+	// waitIdle is entered when the Sync behind one that has found nothing is sent, or at first, behind others who wait for the same.
 	waitIdle
 	// waitOver is entered when the statement is to run, and all that the server was sent has been answered.
 	waitOver
@@ -88,7 +97,13 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 	f.waiting = &waiting{wait: wait, plan: f.recalled, behind: !f.before.block && f.ranSinceSync}
 	f.holding.beginWait()
 	f.probing.answered = nil
-	f.setAside(buf, frame, pos, out, f.poseWait(frame))
+	var messages []byte
+	if f.roomy && f.quiet() && !f.before.block && wait.Stand() {
+		f.waiting.phase = waitIdle
+	} else {
+		messages = f.poseWait(frame)
+	}
+	f.setAside(buf, frame, pos, out, messages)
 	return true
 }
 
@@ -113,8 +128,11 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			f.setAside(buf, frame, pos, out, nil)
 			return true, false, nil
 		}
-		run := false
-		if run, w.refused = w.wait.Answered(p.answer, f.before.block || p.began); run {
+		block := f.before.block || p.began
+		var run bool
+		run, w.refused = w.wait.Answered(p.answer, block)
+		f.roomy = !block && w.refused == nil && (f.roomy || w.wait.Roomy())
+		if run {
 			// With the next feed it is known that nothing is outstanding.
 			w.phase = waitOver
 			f.setAside(buf, frame, pos, out, nil)
@@ -260,4 +278,12 @@ func (f *ClientFlow) endLook() (messages []byte) {
 	f.pushHidden(kindSync, &details{synced: f.awaited})
 	f.probing.unsynced = false
 	return wire.AppendFrame(nil, wire.MsgSync)
+}
+
+// maySet reports whether a message may change a setting on which depends how long a statement may wait, as far as its text says.
+func (f *ClientFlow) maySet(frame []byte) bool {
+	if frame[0] != wire.MsgQuery && frame[0] != wire.MsgParse {
+		return false
+	}
+	return f.rewriter == nil || f.rewriter.MaySetTimeouts(frame[wire.HeaderSize:])
 }
