@@ -44,6 +44,7 @@ type line struct {
 	turns  int      // how many of the others have been woken, and have neither left nor come back
 	fresh  bool     // to be looked at, because somebody may have missed something
 	owed   bool     // a look has found something for those who have a turn
+	served int      // how many of those with a turn have found something since the last look began
 }
 
 // Place is that of one call in its line, from its first look to its end. Its methods are called one after the other.
@@ -184,6 +185,9 @@ func (l *Lines) leave(p *Place, served bool) (ring bool) {
 	if p.woken {
 		p.woken = false
 		of.turns--
+		if served {
+			of.served++
+		}
 		if !served {
 			l.wake(of, 1)
 		} else if of.owed && len(of.idle) > 0 {
@@ -279,7 +283,7 @@ func (l *Lines) ask(all bool) (asked []wanted) {
 	l.version++
 	for key, of := range l.lines {
 		if len(of.idle) > 0 && (all || of.fresh) {
-			of.fresh = false
+			of.fresh, of.served = false, 0
 			asked = append(asked, wanted{key, len(of.idle) + of.turns})
 		}
 	}
@@ -304,10 +308,15 @@ func (l *Lines) tell(a wanted, f found) {
 		l.wake(of, len(of.idle))
 	default:
 		of.owed = of.turns > 0 && (of.owed || f.ready > 0)
-		l.wake(of, f.ready-of.turns)
-		if f.ready >= a.n && len(of.idle) > 0 { // they have come since, and there may be more
+		l.wake(of, f.ready-of.turns-of.served)
+		switch {
+		case len(of.idle) == 0:
+		case f.ready >= a.n: // they have come since, and there may be more
 			of.fresh = true
 			l.look(0)
+		case f.ready > of.turns && of.served > 0: // what the look has found may be theirs, or not
+			of.fresh = true
+			l.look(lateLook)
 		}
 	}
 }

@@ -250,6 +250,15 @@ func TestWaitBehindOthers(t *testing.T) {
 	harness.Want(t, second, "", `select 1 from mbus4.consume('q', wait => '1200 ms')`)
 	// Without a look it waits no longer than that, and can be cancelled.
 	harness.Want(t, second, "", `select 1 from mbus4.consume('q', wait => '2s')`)
+	harness.Ask(t, second, "set statement_timeout = '3s'")
+	for range 2 { // the second time it knows that
+		began := time.Now()
+		if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 4*time.Second {
+			t.Errorf("%v after %v, want 57014 after 3 s", err, time.Since(began))
+		}
+	}
+	harness.Ask(t, second, "reset statement_timeout")
+	harness.Want(t, second, "", `select 1 from mbus4.consume('q', wait => '10ms')`)
 	b := ask(t, second, waitForOne)
 	for canceled := false; !canceled; { // the request may come before the call
 		if err := second.CancelRequest(harness.Context(t)); err != nil {

@@ -75,8 +75,8 @@ type callWait struct {
 	place  *waiting.Place
 	began  time.Time
 	text   string // of its argument that says how long
-	// standing says that it has not looked.
-	standing bool
+	// stands is how long it stands behind others without having looked; 0: it does not.
+	stands time.Duration
 	// bounds are read from the first answer that has found nothing.
 	bounds *waitBounds
 }
@@ -89,40 +89,62 @@ type waitBounds struct {
 	snapshot bool          // the transaction goes on seeing what it saw first
 }
 
-// Stand has the call stand behind others. Where its time could be over soon, it has to be known exactly, and the server reads it.
-func (w *callWait) Stand() bool {
-	w.standing = isLong(w.text) && w.place.Stand()
-	return w.standing
+// longestStand is how long a call stands behind others without having looked: a function may have changed the session's timeouts unseen. A
+// shorter time than shortestStand is not worth while.
+const (
+	longestStand  = 10 * time.Second
+	shortestStand = 500 * time.Millisecond
+)
+
+// Stand has the call stand behind others. Its time must be over much later, for the server has not read it.
+func (w *callWait) Stand(room time.Duration) bool {
+	stands := min(room, plainInterval(w.text)/2)
+	if stands >= shortestStand && w.place.Stand() {
+		w.stands = stands
+	}
+	return w.stands > 0
 }
 
-// isLong reports whether the text of an interval is one of the plain forms, and longer than what a call waits without having looked.
-func isLong(text string) bool {
+// plainInterval reads the text of an interval in one of its plain forms; 0 for others.
+func plainInterval(text string) time.Duration {
 	digits := 0
 	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
 		digits++
 	}
 	n, err := strconv.Atoi(text[:digits])
-	if err != nil || n < 1 || n > 1e6 {
-		return false
+	if err != nil || n > 1e4 {
+		return 0
 	}
 	switch strings.TrimPrefix(text[digits:], " ") {
 	case "s", "sec", "second", "seconds":
-		return n > 1
-	case "min", "minute", "minutes", "h", "hour", "hours", "day", "days":
-		return true
+		return time.Duration(n) * time.Second
+	case "min", "minute", "minutes":
+		return time.Duration(n) * time.Minute
+	case "h", "hour", "hours":
+		return time.Duration(n) * time.Hour
 	}
-	return false
+	return 0
 }
 
-// Roomy reports whether nothing in the session ends a wait soon.
-func (w *callWait) Roomy() bool {
+// Room returns how long a call of the session may stand behind others without having looked.
+func (w *callWait) Room() time.Duration {
 	b := w.bounds
-	return b != nil && (b.timeout.IsZero() || b.timeout.Sub(w.began) > 2*pipeline.LongestStand) && (b.refresh == 0 || b.refresh > pipeline.LongestStand)
+	if b == nil {
+		return 0
+	}
+	room := longestStand
+	if !b.timeout.IsZero() {
+		room = min(room, b.timeout.Sub(w.began)/2)
+	}
+	if b.refresh > 0 {
+		room = min(room, b.refresh)
+	}
+	return room
 }
 
 // Probe returns the probe query.
 func (w *callWait) Probe() pipeline.Plan {
-	w.standing = false
+	w.stands = 0
 	w.place.Look()
 	return w.probe
 }
@@ -182,8 +204,8 @@ func readBounds(answer string, began time.Time, block bool) *waitBounds {
 
 // Await waits for the place's turn.
 func (w *callWait) Await(ctx context.Context) (over bool, refused pipeline.Plan) {
-	if w.standing {
-		w.place.Await(ctx, pipeline.LongestStand)
+	if w.stands > 0 {
+		w.place.Await(ctx, w.stands)
 		return false, nil
 	}
 	now := time.Now()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"mbusproxy/proxy/memory"
 	"mbusproxy/proxy/wire"
@@ -61,9 +62,9 @@ type ClientFlow struct {
 	awaitedQuery bool
 	// waiting is the wait of the message set aside; nil nearly always.
 	waiting *waiting
-	// roomy says that a probe query of a wait has found that nothing in the session ends a wait soon, and that the client has sent nothing since
-	// that says otherwise. A function may change that unseen.
-	roomy bool
+	// room is Wait.Room as the last probe query of a wait has said; 0 if the client has sent something since that may change it. A function may
+	// change it unseen.
+	room time.Duration
 	// ranSinceSync says that the client has sent messages that run something and no Sync behind them.
 	ranSinceSync bool
 	// aside is what a feed that has stopped has not dealt with: a message, and what follows it.
@@ -163,7 +164,9 @@ func (f *ClientFlow) Release() { f.buffered.Release() }
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
 	f.recalled, f.asked, f.awaitedQuery = nil, false, false
-	f.roomy = f.roomy && !f.maySet(frame)
+	if f.room > 0 && f.maySet(frame) {
+		f.room = 0
+	}
 	wait := f.Nonblocking && f.forRewriter(frame) && !f.recall(frame)
 	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
@@ -257,7 +260,9 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	if kind == 0 {
 		return 0
 	}
-	f.roomy = f.roomy && kind != kindFunctionCall && size <= wire.MaxNames
+	if kind == kindFunctionCall || size > wire.MaxNames {
+		f.room = 0
+	}
 	if f.full() {
 		return wire.Pause
 	}

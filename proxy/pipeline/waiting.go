@@ -37,16 +37,13 @@ type Wait interface {
 	// ctx ends with the session, or when the statement is cancelled.
 	Await(ctx context.Context) (over bool, refused Plan)
 	// Stand reports whether others wait for the same already, so that the statement can wait with them before the first probe query; Await comes
-	// next then, which returns within LongestStand. It is called first, if at all.
-	Stand() bool
-	// Roomy reports, once the probe query has been answered, that nothing in the session ends a wait before LongestStand.
-	Roomy() bool
+	// next then, which returns within room. It is called first, if at all.
+	Stand(room time.Duration) bool
+	// Room returns, once the probe query has been answered, how long a statement of the session may wait without one; 0: it may not.
+	Room() time.Duration
 	// Leave is called once, last: run says whether the statement runs.
 	Leave(run bool)
 }
-
-// LongestStand is how long a statement waits with others before the first probe query at most.
-const LongestStand = time.Second
 
 type waitPhase uint8
 
@@ -98,7 +95,7 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 	f.holding.beginWait()
 	f.probing.answered = nil
 	var messages []byte
-	if f.roomy && f.quiet() && !f.before.block && wait.Stand() {
+	if f.room > 0 && f.quiet() && !f.before.block && wait.Stand(f.room) {
 		f.waiting.phase = waitIdle
 	} else {
 		messages = f.poseWait(frame)
@@ -131,7 +128,11 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 		block := f.before.block || p.began
 		var run bool
 		run, w.refused = w.wait.Answered(p.answer, block)
-		f.roomy = !block && w.refused == nil && (f.roomy || w.wait.Roomy())
+		if block || w.refused != nil {
+			f.room = 0
+		} else if room := w.wait.Room(); room > 0 {
+			f.room = room
+		}
 		if run {
 			// With the next feed it is known that nothing is outstanding.
 			w.phase = waitOver
@@ -256,12 +257,51 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 		as = behindOpen
 	}
 	plan := f.waiting.wait.Probe()
-	return f.posePlan(plan.SQL(), plan, as)
+	if f.prepared.ask = f.prepared.ask || !f.prepared.certain && !f.prepared.off; !f.prepared.certain || !f.knowsPrepared() {
+		return f.posePlan(plan.SQL(), plan, as)
+	}
+	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
+	f.probing.underWay = p
+	ours, answered := &details{plan: plan, prepared: true}, &details{plan: plan, portal: f.ownName(), probe: p}
+	if as == behindOpen {
+		answered.errorTo, ours.errorTo = p, p
+	}
+	return f.runPreparedProbe(plan.SQL(), ours, answered)
+}
+
+// runPreparedProbe returns the messages that run a probe query by a statement that is prepared for it, and notes them: answered are the details of the
+// Execute, ours those of the others.
+func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out []byte) {
+	portal, name := []byte(f.ownName()+"\x00"), []byte(f.ownName()+"_w\x00")
+	if f.prepared.probe != sql {
+		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+		f.pushHidden(kindClose, ours)
+		out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0, 0, 0})
+		f.pushHidden(kindParse, ours)
+		f.prepared.probe = sql
+		f.names.prepared.some.Store(true)
+	}
+	out = wire.AppendFrame(out, wire.MsgBind, portal, name, []byte{0, 0, 0, 0, 0, 0})
+	f.pushHidden(kindBind, ours)
+	out = wire.AppendFrame(out, wire.MsgExecute, portal, []byte{0, 0, 0, 0})
+	f.pushHidden(kindExecute, answered)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), portal)
+	f.pushHidden(kindClose, ours)
+	return wire.AppendFrame(out, wire.MsgFlush)
 }
 
 // runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end with a Sync. Behind those of the look a Query
 // would leave the transaction open on servers from 18 on. The client sees the replies to a Query.
 func (f *ClientFlow) runAwaited(plan Plan) []byte {
+	if able, ok := plan.(Preparable); ok && f.prepared.certain && f.knowsPrepared() {
+		if prepared := able.Prepared(); prepared != nil {
+			if known := f.prepared.look(prepared.ID()); known != nil {
+				ours := &details{plan: prepared, prepared: true}
+				out := f.prepare(f.closeUnnamed(ours), known, []byte{0, 0}, ours)
+				return f.runAsQuery(out, f.preparedName(known.slot), wire.TextValues(prepared.Values()), ours)
+			}
+		}
+	}
 	ours := &details{plan: plan, prepared: true, asQuery: true}
 	name := []byte(f.ownName() + "\x00")
 	out := wire.AppendFrame(f.closeUnnamed(ours), wire.MsgClose, []byte("S"), name)
