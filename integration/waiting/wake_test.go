@@ -105,6 +105,11 @@ func TestWaitWakes(t *testing.T) {
 			harness.Want(t, other, "", `select data->'n' from mbus4.consume('q', wait => '20ms')`)
 			harness.Ask(t, other, `select mbus4.resume_queue('q')`)
 		},
+		"prepared transaction": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, `begin; select mbus4.post('q', 'n=>1'); prepare transaction 'wakes'`)
+			harness.Want(t, other, "", `select data->'n' from mbus4.consume('q', wait => '20ms')`)
+			harness.Ask(t, other, `commit prepared 'wakes'`)
+		},
 		"process_queue": func(t *testing.T, _, other *pgconn.PgConn) {
 			harness.Ask(t, other, `select mbus4.add_message('{}')`)
 			harness.Ask(t, other, `call mbus4.process_queue(1, $$select mbus4.post('q', 'n=>1')$$)`)

@@ -82,12 +82,12 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	m := &preludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
 	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts}
+		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts, prepares: !r.noPrepare}
 	}
 	if !p.BindTime() && len(p.Selectors()) == 0 {
 		return wirePlan{Plan: p, db: db}
 	}
-	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts}
+	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts, prepares: !r.noPrepare}
 }
 
 // Recall returns what Rewrite would, where that is known at once.
@@ -159,6 +159,8 @@ type wirePlan struct {
 	preludes *preludeMaker    // nil unless it is a bind-time plan
 	db       *engine.Database // nil where the database cannot be served
 	texts    *calls.Texts     // of a plan with a call that waits
+	// prepares says that what looks for a call that waits may be prepared in the session.
+	prepares bool
 }
 
 // EditReport edits a report about the plan's text.
@@ -199,6 +201,14 @@ func (p wirePlan) Signals() (s pipeline.Signals) {
 		s |= signalSemaphores
 	}
 	return s
+}
+
+// AfterPrepared tells the engine that a transaction has ended that PREPARE TRANSACTION had set aside.
+func (r *rewriter) AfterPrepared(database string) {
+	if db := r.engine.Recall(database); db != nil {
+		db.NoteMessages(true)
+		db.NoteSemaphores()
+	}
 }
 
 // AfterTransaction tells the engine that a transaction has ended.

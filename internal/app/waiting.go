@@ -149,6 +149,9 @@ func (w *callWait) Probe() pipeline.Plan {
 	return w.probe
 }
 
+// Prepares reports whether the probe query may be prepared in the session.
+func (w *callWait) Prepares() bool { return w.plan.prepares }
+
 // Answered reads the answer to the probe query.
 func (w *callWait) Answered(answer string, block bool) (run bool, refused pipeline.Plan) {
 	if answer == "" {

@@ -285,6 +285,10 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 	if lost {
 		f.names.prepared.lost.Store(true)
 	}
+	if p := h.details.lost; p != nil && len(f.more) == 0 && rep.SeverityUnlocalized == "ERROR" {
+		p.lost, p.skips = true, true
+		return nil, true
+	}
 	if f.failsUnseen(&rep, h) {
 		return nil, true
 	}

@@ -63,6 +63,14 @@ type Recaller interface {
 	Recall(sc StatementContext, text []byte) (Plan, bool)
 }
 
+// PreparedTransactions is a Rewriter that wants to know when a transaction that PREPARE TRANSACTION has set aside has ended, which may be in
+// another session than it was begun in.
+type PreparedTransactions interface {
+	Rewriter
+	// AfterPrepared is called with the name of the database. It returns at once.
+	AfterPrepared(database string)
+}
+
 // EffectWordSize is the length of the longest word that Rewriter.MayHaveEffects may look for, in bytes.
 const EffectWordSize = 16
 

@@ -30,6 +30,8 @@ type Wait interface {
 	// Probe returns the probe query. Of its Plan only SQL and EditReport are used. It yields one row with one column, a text of at most
 	// maxAnswer bytes.
 	Probe() Plan
+	// Prepares reports whether the probe query may be prepared in the session.
+	Prepares() bool
 	// Answered gets the answer to the probe query. run says that the statement is to run now, in the same transaction. block says that a
 	// transaction block is open.
 	Answered(answer string, block bool) (run bool, refused Plan)
@@ -80,6 +82,8 @@ type waiting struct {
 	// behind says that the client has run something since its last Sync outside of a block. Unless that has begun one, as drivers do
 	// that send BEGIN with the first statement, the Sync behind a look would commit it too early.
 	behind bool
+	// again says that the probe query is to be sent again at once: the statement prepared for it was gone.
+	again bool
 	// refused is what the message fails with when the wait is over; nil: it does not.
 	refused Plan
 }
@@ -110,6 +114,12 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 	switch w.phase {
 	case waitAsked:
 		p := f.probing.answered
+		if p.lost {
+			f.before.skips, f.probing.answered = false, nil
+			w.phase, w.again = waitIdle, true
+			f.setAside(buf, frame, pos, out, f.endLook())
+			return true, false, nil
+		}
 		if p.is() != done {
 			f.endWait(false)
 			if p.skips {
@@ -143,6 +153,11 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 		f.setAside(buf, frame, pos, out, f.endLook())
 		return true, false, nil
 	case waitIdle:
+		if w.again {
+			w.phase, w.again = waitAsked, false
+			f.setAside(buf, frame, pos, out, f.poseWait(frame))
+			return true, false, nil
+		}
 		if w.refused == nil {
 			var over bool
 			if over, w.refused = f.awaitTurn(ctx, w.wait); ctx.Err() != nil {
@@ -257,12 +272,17 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 		as = behindOpen
 	}
 	plan := f.waiting.wait.Probe()
-	if f.prepared.ask = f.prepared.ask || !f.prepared.certain && !f.prepared.off; !f.prepared.certain || !f.knowsPrepared() {
+	prepares := f.waiting.wait.Prepares() && !f.prepared.off
+	f.prepared.ask = f.prepared.ask || prepares && !f.prepared.certain
+	if !prepares || !f.prepared.certain || !f.knowsPrepared() {
 		return f.posePlan(plan.SQL(), plan, as)
 	}
 	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
 	ours, answered := &details{plan: plan, prepared: true}, &details{plan: plan, portal: f.ownName(), probe: p}
+	if !f.before.block && !f.waiting.behind {
+		ours.lost = p
+	}
 	if as == behindOpen {
 		answered.errorTo, ours.errorTo = p, p
 	}
