@@ -35,6 +35,9 @@ const (
 	lateLook = 5 * time.Millisecond
 	// fewLines is in how many lines the first is woken at once by a transaction that may have posted, without a look of the Watcher.
 	fewLines = 8
+	// atOnce is how many of a line look for something at once, where there is more: the next is woken by one that has found something. Else
+	// they would stand in each other's way. Each look of the Watcher wakes one at least, for those may be slow.
+	atOnce = 4
 )
 
 // line are those who wait for the same.
@@ -45,6 +48,7 @@ type line struct {
 	fresh  bool     // to be looked at, because somebody may have missed something
 	owed   bool     // a look has found something for those who have a turn
 	served int      // how many of those with a turn have found something since the last look began
+	later  int      // how many more are to be woken, one by each that has found something
 }
 
 // Place is that of one call in its line, from its first look to its end. Its methods are called one after the other.
@@ -130,6 +134,9 @@ func (l *Lines) enter(p *Place) (ring bool) {
 	if p.woken {
 		p.woken = false
 		of.turns--
+		if of.later > 0 { // another was faster: how much there is nobody knows
+			of.later, of.fresh = 0, true
+		}
 	}
 	select {
 	case <-p.wake: // from when its time was over at the same moment
@@ -138,7 +145,7 @@ func (l *Lines) enter(p *Place) (ring bool) {
 	i, _ := slices.BinarySearchFunc(of.idle, p.number, func(o *Place, n uint64) int { return int(int64(o.number) - int64(n)) })
 	of.idle = slices.Insert(of.idle, i, p)
 	l.idle++
-	if p.version != l.version {
+	if p.version != l.version || of.fresh {
 		of.fresh = true
 		return l.look(0) || l.idle == 1
 	}
@@ -187,6 +194,10 @@ func (l *Lines) leave(p *Place, served bool) (ring bool) {
 		of.turns--
 		if served {
 			of.served++
+			if of.later > 0 {
+				of.later--
+				l.wake(of, 1)
+			}
 		}
 		if !served {
 			l.wake(of, 1)
@@ -308,7 +319,10 @@ func (l *Lines) tell(a wanted, f found) {
 		l.wake(of, len(of.idle))
 	default:
 		of.owed = of.turns > 0 && (of.owed || f.ready > 0)
-		l.wake(of, f.ready-of.turns-of.served)
+		more := max(0, f.ready-of.turns-of.served)
+		now := min(more, max(1, atOnce-of.turns))
+		of.later = more - now
+		l.wake(of, now)
 		switch {
 		case len(of.idle) == 0:
 		case f.ready >= a.n: // they have come since, and there may be more

@@ -285,3 +285,46 @@ func TestFirstHasLineLookedAt(t *testing.T) {
 		t.Error("no look is to come")
 	}
 }
+
+// Where there is much, few look at once: who finds something has the next look, and who finds nothing has the Watcher look.
+func TestFewAtOnce(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	var line []*waiter
+	for range 8 {
+		line = append(line, startWaiting(t, l, l.Join(key)))
+	}
+	woken := func() (n int) {
+		for _, w := range line {
+			if w.woken() {
+				n++
+			}
+		}
+		return n
+	}
+	l.tell(l.ask(true)[0], found{ready: 6})
+	if got := woken(); got != atOnce {
+		t.Fatalf("%d woken", got)
+	}
+	<-line[0].over
+	line[0].Leave(true)
+	if !line[atOnce].woken() {
+		t.Error("who has found something wakes nobody")
+	}
+	<-line[1].over
+	line[1].Look()
+	line[1] = startWaiting(t, l, line[1].Place)
+	if asked := l.ask(false); len(asked) != 1 {
+		t.Error("no look follows one in vain")
+	}
+	if line[atOnce+1].woken() {
+		t.Error("woken though nobody knows whether there is more")
+	}
+	// All that have a turn are slow: each look wakes one all the same.
+	for want := atOnce; want <= atOnce+1; want++ {
+		l.tell(wanted{key, 8}, found{ready: 7})
+		if got := woken(); got != want {
+			t.Errorf("%d woken, want %d", got, want)
+		}
+	}
+}
