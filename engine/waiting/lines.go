@@ -33,6 +33,8 @@ type Lines struct {
 const (
 	// lateLook is the time from what may have changed something to the look of the Watcher, where those whom it concerns most probably have been woken.
 	lateLook = 5 * time.Millisecond
+	// slowLook is the time to the next look where some are to be woken later.
+	slowLook = 50 * time.Millisecond
 	// fewLines is in how many lines the first is woken at once by a transaction that may have posted, without a look of the Watcher.
 	fewLines = 8
 	// atOnce is how many of a line look for something at once, where there is more: the next is woken by one that has found something. Else
@@ -131,11 +133,12 @@ func (l *Lines) enter(p *Place) (ring bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := l.lines[p.key]
+	again := p.version != l.version
 	if p.woken {
 		p.woken = false
 		of.turns--
 		if of.later > 0 { // another was faster: how much there is nobody knows
-			of.later, of.fresh = 0, true
+			of.later, again = 0, true
 		}
 	}
 	select {
@@ -145,7 +148,7 @@ func (l *Lines) enter(p *Place) (ring bool) {
 	i, _ := slices.BinarySearchFunc(of.idle, p.number, func(o *Place, n uint64) int { return int(int64(o.number) - int64(n)) })
 	of.idle = slices.Insert(of.idle, i, p)
 	l.idle++
-	if p.version != l.version || of.fresh {
+	if again {
 		of.fresh = true
 		return l.look(0) || l.idle == 1
 	}
@@ -321,8 +324,11 @@ func (l *Lines) tell(a wanted, f found) {
 		of.owed = of.turns > 0 && (of.owed || f.ready > 0)
 		more := max(0, f.ready-of.turns-of.served)
 		now := min(more, max(1, atOnce-of.turns))
-		of.later = more - now
 		l.wake(of, now)
+		if of.later = more - now; of.later > 0 { // unless those who are woken are too slow
+			of.fresh = true
+			l.look(slowLook)
+		}
 		switch {
 		case len(of.idle) == 0:
 		case f.ready >= a.n: // they have come since, and there may be more

@@ -229,12 +229,14 @@ func TestWaitBehindOthers(t *testing.T) {
 		// Its last statement is still the one before, as far as the server knows.
 		harness.Await(t, direct, 20*time.Second, `select state = 'idle' and query = $2 from pg_stat_activity where pid = $1`, int(of.PID()), before)
 	}
-	for range 3 {
+	for i := range 4 {
 		a := ask(t, first, waitForOne)
 		awaitWaiting(t, direct, first)
 		harness.Ask(t, second, "select 'before'")
 		b := ask(t, second, waitForOne)
-		standing(t, second, "select 'before'")
+		if i > 1 { // by then the proxy has found out what it asks a session once
+			standing(t, second, "select 'before'")
+		}
 		harness.Ask(t, poster, `select count(mbus4.post('q', 'n=>1')) from generate_series(1, 2)`)
 		a.want(t, "1")
 		b.want(t, "1")
