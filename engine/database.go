@@ -38,8 +38,9 @@ func (d *Database) NoteOrder() { d.features.NoteOrdered() }
 // may have made possible is granted at once. It does not wait.
 func (d *Database) NoteSemaphores() { d.granter.Note() }
 
-// NoteMessages tells that a transaction that may have posted messages or given some back has ended. It does not wait.
-func (d *Database) NoteMessages() { d.watcher.Note() }
+// NoteMessages tells that a transaction that may have posted messages or given some back has ended, posted that it has called functions that
+// post. It does not wait.
+func (d *Database) NoteMessages(posted bool) { d.watcher.Note(posted) }
 
 // Join takes a place in the line of those who wait for messages.
 func (d *Database) Join(key waiting.Key) *waiting.Place { return d.watcher.Lines.Join(key) }

@@ -323,7 +323,7 @@ func (e *Engine) open(ctx context.Context, name string) (*Database, error) {
 	}
 	log := e.log.With(zap.String("database", name))
 	watcher := waiting.NewWatcher(e.server, in, e.look, e.waitSweep, log)
-	granter := semaphore.NewGranter(e.server, in, e.semaphores, watcher.Note, log)
+	granter := semaphore.NewGranter(e.server, in, e.semaphores, func() { watcher.Note(true) }, log)
 	return &Database{
 		engine:    e,
 		installed: in,

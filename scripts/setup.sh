@@ -52,6 +52,8 @@ if [[ $purpose == test ]]; then
 	need python3-psycopg /usr/bin/python3 -c 'import psycopg'
 	need libpostgresql-jdbc-java test -e /usr/share/java/postgresql.jar
 	need default-jdk-headless have javac
+	need php-cli have php
+	need php-pgsql php -r "exit(extension_loaded('pdo_pgsql') ? 0 : 1);"
 	need nodejs have node
 	need npm have npm
 	need haproxy test -x "$(command -v haproxy || echo /usr/sbin/haproxy)"

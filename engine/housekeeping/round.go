@@ -89,7 +89,7 @@ func (k *Keeper) tick(ctx context.Context) error {
 		posted, err := k.scheduler.Tick(ctx, k.conn)
 		done = err == nil
 		if posted > 0 {
-			k.config.Watcher.Note()
+			k.config.Watcher.Note(true)
 			k.config.Log.Debug("schedules posted", zap.Int("messages", posted))
 		}
 		return err

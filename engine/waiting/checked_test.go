@@ -53,22 +53,28 @@ func TestWaitingChecked(t *testing.T) {
 		size int
 		machine
 	}{
-		"delays and cancels":       {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, cancels: true, sweeps: true, delays: true}},
-		"posts past, lost, failed": {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, past: true, loses: true, fails: true, sweeps: true, splits: true}},
-		"two delays":               {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, delays: true, sweeps: true, closes: true}},
-		"two messages, cancels":    {sizeLarge, machine{calls: 2, messages: 2, proxies: 1, cancels: true, sweeps: true}},
-		"held":                     {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, past: true, sweeps: true}},
-		"two lines":                {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true}},
-		"selective":                {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, selective: true, wants: [mostCalls]uint8{1, 3}, sweeps: true}},
-		"selective delays":         {sizeSmall, machine{calls: 2, messages: 1, proxies: 1, selective: true, wants: [mostCalls]uint8{0, 1}, delays: true, sweeps: true}},
-		"two proxies, told":        {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart}},
-		"two proxies, untold":      {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, lossy: true, sweeps: true}},
-		"three calls":              {sizeSmall, machine{calls: 3, messages: 1, proxies: 1, sweeps: true}},
-		"a proxy crashes":          {sizeLarge, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, sweeps: true, crashes: true}},
-		"three calls, cancels":     {sizeLarge, machine{calls: 3, messages: 1, proxies: 1, cancels: true}},
-		"three calls, two":         {sizeLarge, machine{calls: 3, messages: 2, proxies: 1, sweeps: true, closes: true}},
-		"all with one message":     {sizeLarge, machine{calls: 2, messages: 1, proxies: 1, cancels: true, past: true, loses: true, fails: true, sweeps: true, splits: true, closes: true, delays: true}},
-		"two proxies, three calls": {sizeLarge, machine{calls: 3, messages: 1, proxies: 2, proxy: [mostCalls]int{0, 0, 1}}},
+		"delays and cancels":         {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, cancels: true, sweeps: true, delays: true}},
+		"posts past, lost, failed":   {sizeUsual, machine{calls: 2, messages: 1, proxies: 1, past: true, loses: true, fails: true, sweeps: true, splits: true}},
+		"two delays, quiet":          {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, delays: true, sweeps: true, closes: true, quiet: true}},
+		"two delays":                 {sizeLarge, machine{calls: 2, messages: 2, proxies: 1, delays: true, sweeps: true, closes: true}},
+		"two messages, cancels":      {sizeLarge, machine{calls: 2, messages: 2, proxies: 1, cancels: true, sweeps: true}},
+		"held":                       {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, past: true, sweeps: true}},
+		"held, quiet":                {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, past: true, sweeps: true, quiet: true}},
+		"three calls, quiet":         {sizeSmall, machine{calls: 3, messages: 1, proxies: 1, sweeps: true, quiet: true}},
+		"two lines, quiet":           {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true, quiet: true}},
+		"two lines":                  {sizeLarge, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true}},
+		"selective":                  {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, selective: true, wants: [mostCalls]uint8{1, 3}, sweeps: true}},
+		"selective delays":           {sizeSmall, machine{calls: 2, messages: 1, proxies: 1, selective: true, wants: [mostCalls]uint8{0, 1}, delays: true, sweeps: true}},
+		"two proxies, told, quiet":   {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, quiet: true}},
+		"two proxies, told":          {sizeLarge, machine{calls: 2, messages: 1, proxies: 2, proxy: apart}},
+		"two proxies, untold, quiet": {sizeUsual, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, lossy: true, sweeps: true, quiet: true}},
+		"two proxies, untold":        {sizeLarge, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, lossy: true, sweeps: true}},
+		"three calls":                {sizeSmall, machine{calls: 3, messages: 1, proxies: 1, sweeps: true}},
+		"a proxy crashes":            {sizeLarge, machine{calls: 2, messages: 1, proxies: 2, proxy: apart, sweeps: true, crashes: true, quiet: true}},
+		"three calls, cancels":       {sizeLarge, machine{calls: 3, messages: 1, proxies: 1, cancels: true}},
+		"three calls, two":           {sizeLarge, machine{calls: 3, messages: 2, proxies: 1, sweeps: true, closes: true, quiet: true}},
+		"all with one message":       {sizeLarge, machine{calls: 2, messages: 1, proxies: 1, cancels: true, past: true, loses: true, fails: true, sweeps: true, splits: true, closes: true, delays: true, quiet: true}},
+		"two proxies, three calls":   {sizeLarge, machine{calls: 3, messages: 1, proxies: 2, proxy: [mostCalls]int{0, 0, 1}, quiet: true}},
 	} {
 		if c.size == sizeUsual && raced || c.size == sizeLarge && (raced || os.Getenv("MBUS_LONG") == "") {
 			continue
@@ -97,7 +103,7 @@ func TestWaitingMutations(t *testing.T) {
 	due := one
 	due.delays, due.sweeps = true, true
 	unasked := machine{calls: 1, messages: 2, proxies: 1, delays: true, takes: true, sweeps: true}
-	taken := machine{calls: 2, messages: 2, proxies: 2, takes: true}
+	taken := machine{calls: 2, messages: 2, proxies: 2, takes: true, quiet: true}
 	for name, c := range map[string]struct {
 		machine
 		mutation

@@ -49,6 +49,7 @@ type Place struct {
 	version uint64 // before the last look
 	woken   bool   // it has a turn
 	wake    chan struct{}
+	stands  bool // it is among those who wait, and Await comes next; only its call looks at that
 }
 
 // NewLines has nobody waiting. ring is called, with no lock held, where the Watcher is to look.
@@ -70,6 +71,20 @@ func (l *Lines) Join(key Key) *Place {
 	return &Place{lines: l, key: key, number: l.next, version: l.version, wake: make(chan struct{}, 1)}
 }
 
+// Stand has the call wait behind others who do, without a look of its own; Await comes next. false: nobody does, or one looks for all.
+func (p *Place) Stand() bool {
+	l := p.lines
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.lines[p.key]
+	if p.key.Selective || len(of.idle) == 0 {
+		return false
+	}
+	p.version, p.stands = l.version, true
+	l.queue(of, p)
+	return true
+}
+
 // Look is called before each look for something.
 func (p *Place) Look() {
 	p.lines.mu.Lock()
@@ -80,12 +95,19 @@ func (p *Place) Look() {
 // Await is called when a look has found nothing. It returns when another is worth while, when limit has passed, which over says, or when
 // ctx ends.
 func (p *Place) Await(ctx context.Context, limit time.Duration) (over bool) {
+	stands := p.stands
+	p.stands = false
 	if limit <= 0 {
+		if stands {
+			p.exit()
+		}
 		return true
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	p.enter()
+	if !stands {
+		p.enter()
+	}
 	select {
 	case <-p.wake:
 		return false
@@ -117,13 +139,18 @@ func (l *Lines) enter(p *Place) (ring bool) {
 	case <-p.wake: // from when its time was over at the same moment
 	default:
 	}
-	i, _ := slices.BinarySearchFunc(of.idle, p.number, func(o *Place, n uint64) int { return int(int64(o.number) - int64(n)) })
-	of.idle = slices.Insert(of.idle, i, p)
-	l.idle++
+	l.queue(of, p)
 	if p.version != l.version {
 		of.fresh = true
 	}
 	return of.fresh || l.idle == 1
+}
+
+// queue puts p among those who wait in a line. l.mu is held.
+func (l *Lines) queue(of *line, p *Place) {
+	i, _ := slices.BinarySearchFunc(of.idle, p.number, func(o *Place, n uint64) int { return int(int64(o.number) - int64(n)) })
+	of.idle = slices.Insert(of.idle, i, p)
+	l.idle++
 }
 
 // exit takes p from those who wait, if nobody has woken it meanwhile.
@@ -142,6 +169,10 @@ func (p *Place) exit() {
 // in the line has its turn.
 func (p *Place) Leave(served bool) {
 	l := p.lines
+	if p.stands {
+		p.stands = false
+		p.exit()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	of := l.lines[p.key]
@@ -169,15 +200,35 @@ func (l *Lines) wake(of *line, n int) {
 	of.idle = slices.Delete(of.idle, 0, max(0, n))
 }
 
-// Signal tells that something may have changed what there is.
-func (l *Lines) Signal() {
-	l.mu.Lock()
-	l.version++
-	some := l.idle > 0
-	l.changed = l.changed || some
-	l.mu.Unlock()
-	if some {
+// Signal tells that something may have changed what there is, posted that it is likely that there is more.
+func (l *Lines) Signal(posted bool) {
+	if l.signal(posted) {
 		l.ring()
+	}
+}
+
+func (l *Lines) signal(posted bool) (ring bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.version++; l.idle == 0 {
+		return false
+	}
+	l.changed = true
+	if posted && len(l.lines) <= fewLines {
+		l.wakeFirst()
+	}
+	return true
+}
+
+// fewLines is in how many lines the first is woken at once by a transaction that may have posted, without a look of the Watcher.
+const fewLines = 8
+
+// wakeFirst gives the first of each line a turn where nobody has one. l.mu is held.
+func (l *Lines) wakeFirst() {
+	for key, of := range l.lines {
+		if !key.Selective && of.turns == 0 {
+			l.wake(of, 1)
+		}
 	}
 }
 

@@ -21,9 +21,9 @@ func startWaiting(t *testing.T, l *Lines, p *Place) *waiter {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	w := &waiter{p, stop, make(chan bool, 1)}
-	before := l.Waiting()
+	before, stands := l.Waiting(), p.stands
 	go func() { w.over <- p.Await(ctx, time.Hour) }()
-	for l.Waiting() == before {
+	for !stands && l.Waiting() == before {
 		time.Sleep(time.Millisecond) // there is nothing that tells
 	}
 	return w
@@ -84,14 +84,14 @@ func TestNothingIsMissedBetweenLookAndWait(t *testing.T) {
 		t.Fatal("something is pending though nothing has changed")
 	}
 	for name, change := range map[string]func(){
-		"signal": func() { l.Signal(); l.ask(false) }, // and the look that follows it comes before the place waits
+		"signal": func() { l.Signal(false); l.ask(false) }, // and the look that follows it comes before the place waits
 		"look":   func() { l.ask(true) },
 	} {
 		p := l.Join(key)
 		p.Look()
 		change()
 		w := startWaiting(t, l, p)
-		if asked := l.ask(false); len(asked) != 1 {
+		if asked := l.ask(false); len(asked) != 1 { // at once
 			t.Errorf("%s: the line is not looked at again", name)
 		}
 		w.stop()
@@ -180,7 +180,7 @@ func TestLinesAtOnce(t *testing.T) {
 				return
 			default:
 			}
-			l.Signal()
+			l.Signal(true)
 			for _, a := range l.ask(false) {
 				l.tell(a.key, found{ready: 2})
 			}
@@ -191,5 +191,90 @@ func TestLinesAtOnce(t *testing.T) {
 	told.Wait()
 	if len(l.lines) != 0 || l.idle != 0 {
 		t.Errorf("left %v, %d", l.lines, l.idle)
+	}
+}
+
+// A transaction that has posted wakes the first of each line at once, unless one of it has a turn already, or there are many lines.
+func TestPostWakesTheFirst(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	other := Key{Queue: "r", Consumer: "c"}
+	one, two, three := startWaiting(t, l, l.Join(key)), startWaiting(t, l, l.Join(key)), startWaiting(t, l, l.Join(other))
+	l.Signal(false)
+	if one.woken() || two.woken() || three.woken() {
+		t.Error("woken by what posts nothing")
+	}
+	l.Signal(true)
+	if over := <-one.over; over || two.woken() {
+		t.Error("not the first, or more than one")
+	}
+	<-three.over
+	l.Signal(true)
+	if two.woken() {
+		t.Error("woken although another has the turn")
+	}
+	if !l.pending() {
+		t.Error("no look is to come")
+	}
+	one.Look()
+	one = startWaiting(t, l, one.Place)
+	for i := range fewLines {
+		startWaiting(t, l, l.Join(Key{Queue: "q", Consumer: string(rune('0' + i))}))
+	}
+	l.Signal(true)
+	if one.woken() {
+		t.Error("woken though there are many lines")
+	}
+	if asked := l.ask(false); len(asked) != 1+fewLines {
+		t.Errorf("looks at %v", asked)
+	}
+}
+
+// Who stands behind others waits with them; who would be the first, or looks for something of its own, has to look.
+func TestStand(t *testing.T) {
+	t.Parallel()
+	l := NewLines(func() {})
+	place := l.Join(key)
+	if place.Stand() {
+		t.Fatal("it stands behind nobody")
+	}
+	first, late := startWaiting(t, l, place), l.Join(key)
+	if !late.Stand() {
+		t.Fatal("it does not stand behind another")
+	}
+	last := startWaiting(t, l, late)
+	l.tell(key, found{ready: 1})
+	<-first.over
+	if last.woken() {
+		t.Error("one message has woken two")
+	}
+	l.tell(key, found{ready: 2})
+	<-last.over
+	first.Leave(true)
+	last.Leave(true)
+	// Who leaves or has no time leaves the line, too.
+	for _, leave := range []func(*Place){func(p *Place) { p.Leave(false) }, func(p *Place) {
+		if !p.Await(t.Context(), 0) {
+			t.Error("it is not over")
+		}
+		p.Leave(true)
+	}} {
+		other := startWaiting(t, l, l.Join(key))
+		p := l.Join(key)
+		if !p.Stand() || l.Waiting() != 2 {
+			t.Fatal("it does not stand behind another")
+		}
+		leave(p)
+		if l.Waiting() != 1 {
+			t.Errorf("%d wait", l.Waiting())
+		}
+		l.tell(key, found{ready: 2})
+		<-other.over
+		other.Leave(true)
+	}
+	selective := Key{"q", "c", true}
+	startWaiting(t, l, l.Join(selective))
+	if l.Join(selective).Stand() {
+		t.Error("one that looks for something of its own stands behind another")
 	}
 }

@@ -154,6 +154,16 @@ func (m *machine) call(from *state, i int, add adding) {
 				}
 			}, func() { s.calls[i].phase = waitAsked })
 		}, "call %d comes and looks", i)
+		if l, _, _ := m.open(from, n); !m.selective && l.lines[keyOf(m.line[i], false)] != nil && len(l.lines[keyOf(m.line[i], false)].idle) > 0 {
+			add(false, func(s *state) string {
+				return m.with(s, n, func(l *Lines, places *[mostCalls]*Place) {
+					places[i] = l.Join(keyOf(m.line[i], false))
+					if !places[i].Stand() {
+						panic("it cannot stand behind others")
+					}
+				}, func() { s.calls[i].phase = waitIdle })
+			}, "call %d comes and stands behind others", i)
+		}
 	case waitAsked:
 		if found := m.first(from, i); found >= 0 {
 			add(true, func(s *state) string {

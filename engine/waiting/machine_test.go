@@ -131,6 +131,7 @@ type machine struct {
 	sweeps   bool
 	closes   bool // sessions of Watchers are closed where nobody waits
 	splits   bool // between a sweep and what follows something may happen
+	quiet    bool // transactions that end have posted nothing, as far as proxies know
 	mutation mutation
 }
 

@@ -84,7 +84,7 @@ func (m *machine) waiting(s *state, n int) (count int) {
 // note is Watcher.Note, and what becomes of telling the others.
 func (m *machine) note(from *state, n int, add adding) {
 	signal := func(s *state) string {
-		return m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.Signal() }, func() { s.proxies[n].ended = false })
+		return m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.Signal(!m.quiet) }, func() { s.proxies[n].ended = false })
 	}
 	other := -1
 	for o := range m.proxies {

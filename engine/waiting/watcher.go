@@ -77,9 +77,10 @@ func (w *Watcher) Start() { w.service.Start(w.run) }
 // Stop ends watching and waits until it has ended. It may be called more than once, and without Start.
 func (w *Watcher) Stop() { w.service.Stop() }
 
-// Note tells that a transaction has ended that may have made something deliverable. It does not wait.
-func (w *Watcher) Note() {
-	w.Lines.Signal()
+// Note tells that a transaction has ended that may have made something deliverable, posted that it has called functions that post. It does not
+// wait.
+func (w *Watcher) Note(posted bool) {
+	w.Lines.Signal(posted)
 	if !w.busy.Load() {
 		w.busy.Store(true)
 	}

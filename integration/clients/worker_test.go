@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +29,18 @@ func worker(t *testing.T, name string, env []string, dsn func(harness.Endpoint, 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	defer func() { _ = cmd.Process.Kill() }() // it has ended, unless the test fails
+	exited := make(chan struct{})
+	go func() { ended <- cmd.Wait(); close(exited) }()
+	defer func() { // it has ended, unless the test fails
+		_ = cmd.Process.Kill()
+		<-exited
+	}()
 	// One order fails twice, and lies in dmq then.
 	harness.Await(t, direct, 60*time.Second, "select (select count(*) from done) = 2 and (select count(*) from mbus4.message m where m.consumer_id = 1) = 1")
 	harness.Ask(t, proxied, "select mbus4.post('orders', 'n=>4')")
@@ -78,4 +88,26 @@ func TestWorkerPgx(t *testing.T) {
 		t.Fatal(got.Stderr)
 	}
 	worker(t, "pgx", nil, harness.Endpoint.DSN, binary)
+}
+
+func TestWorkerJDBC(t *testing.T) {
+	t.Parallel()
+	programs.NeedFile(t, jdbcDriver, "libpostgresql-jdbc-java")
+	java := programs.Find(t, "java", "a JDK (default-jdk-headless)")
+	dsn := func(e harness.Endpoint, database string) string {
+		return fmt.Sprintf("jdbc:postgresql://%s:%d/%s?user=postgres&sslmode=disable", e.Host, e.Port, database)
+	}
+	worker(t, "jdbc", nil, dsn, java, "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", jdbcDriver, workers+"JdbcWorker.java")
+}
+
+func TestWorkerPDO(t *testing.T) {
+	t.Parallel()
+	php := programs.Find(t, "php", "php-cli")
+	if got := programs.Run(t, nil, "", "", php, "-r", "exit(extension_loaded('pdo_pgsql') && extension_loaded('pcntl') ? 0 : 1);"); got.Status != 0 {
+		t.Fatal("PHP lacks pdo_pgsql or pcntl: install php-pgsql")
+	}
+	dsn := func(e harness.Endpoint, database string) string {
+		return fmt.Sprintf("pgsql:host=%s;port=%d;user=postgres;dbname=%s;sslmode=disable", e.Host, e.Port, database)
+	}
+	worker(t, "pdo", nil, dsn, php, workers+"pdo_worker.php")
 }

@@ -213,3 +213,84 @@ func TestWaitRights(t *testing.T) {
 	}
 	harness.Refused(t, harness.ConnectAs(t, harness.Proxied(), database, stranger), "42501", "select * from mbus4.consume('q', wait => '1h')")
 }
+
+// A call that stands behind others without having looked waits as any other, and one whose session says otherwise looks first.
+func TestWaitBehindOthers(t *testing.T) {
+	t.Parallel()
+	proxy, database := unswept(t), harness.NewQueueDatabase(t, "q")
+	direct := harness.Connect(t, harness.Direct(), database)
+	poster, first, second := harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database)
+	// Both have waited before.
+	for _, conn := range []*pgconn.PgConn{first, second} {
+		harness.Want(t, conn, "", `select 1 from mbus4.consume('q', wait => '1ms')`)
+	}
+	standing := func(t *testing.T, of *pgconn.PgConn, before string) {
+		t.Helper()
+		// Its last statement is still the one before, as far as the server knows.
+		harness.Await(t, direct, 20*time.Second, `select state = 'idle' and query = $2 from pg_stat_activity where pid = $1`, int(of.PID()), before)
+	}
+	for i := range 4 {
+		a := ask(t, first, waitForOne)
+		awaitWaiting(t, direct, first)
+		harness.Ask(t, second, "select 'before'")
+		b := ask(t, second, waitForOne)
+		if i > 1 { // by then the proxy has found out what it asks a session once
+			standing(t, second, "select 'before'")
+		}
+		harness.Ask(t, poster, `select count(mbus4.post('q', 'n=>1')) from generate_series(1, 2)`)
+		a.want(t, "1")
+		b.want(t, "1")
+	}
+	a := ask(t, first, waitForOne)
+	awaitWaiting(t, direct, first)
+	harness.Ask(t, second, "set statement_timeout = '300ms'")
+	began := time.Now()
+	if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 800*time.Millisecond {
+		t.Errorf("%v after %v, want 57014 after 300 ms", err, time.Since(began))
+	}
+	harness.Ask(t, second, "reset statement_timeout")
+	harness.Want(t, second, "", `select 1 from mbus4.consume('q', wait => '1200 ms')`)
+	// Without a look it waits no longer than that, and can be cancelled.
+	harness.Want(t, second, "", `select 1 from mbus4.consume('q', wait => '2s')`)
+	harness.Ask(t, second, "set statement_timeout = '3s'")
+	for range 2 { // the second time it knows that
+		began := time.Now()
+		if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 4*time.Second {
+			t.Errorf("%v after %v, want 57014 after 3 s", err, time.Since(began))
+		}
+	}
+	harness.Ask(t, second, "reset statement_timeout")
+	harness.Want(t, second, "", `select 1 from mbus4.consume('q', wait => '10ms')`)
+	b := ask(t, second, waitForOne)
+	for canceled := false; !canceled; { // the request may come before the call
+		if err := second.CancelRequest(harness.Context(t)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-b.done:
+			canceled = true
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if _, err := b.answer(t); harness.SQLState(err) != "57014" {
+		t.Error(err)
+	}
+	harness.Ask(t, poster, `select mbus4.post('q', 'n=>1')`)
+	a.want(t, "1")
+}
+
+// A delay that was there before anybody waited wakes at its end, also where the Watcher is busy with others.
+func TestWaitForDelayFromBefore(t *testing.T) {
+	t.Parallel()
+	proxy, database := unswept(t), harness.NewQueueDatabase(t, "q", "r")
+	direct := harness.Connect(t, harness.Direct(), database)
+	poster, other, waiter := harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database)
+	b := ask(t, other, `select data->'n' from mbus4.consume('r', wait => '1h')`)
+	awaitWaiting(t, direct, other)
+	harness.Ask(t, poster, `select mbus4.post('q', 'n=>1', delayed_until => localtimestamp + interval '2 seconds')`)
+	time.Sleep(300 * time.Millisecond) // the look that follows the post is over
+	a := ask(t, waiter, waitForOne)
+	a.want(t, "1")
+	harness.Ask(t, poster, `select mbus4.post('r', 'n=>2')`)
+	b.want(t, "2")
+}

@@ -113,6 +113,11 @@ func TestWaitWakes(t *testing.T) {
 			harness.Want(t, other, "", `select data->'n' from mbus4.consume('q', wait => '20ms')`)
 			harness.Ask(t, other, `select mbus4.resume_queue('q')`)
 		},
+		"prepared transaction": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, `begin; select mbus4.post('q', 'n=>1'); prepare transaction 'wakes'`)
+			harness.Want(t, other, "", `select data->'n' from mbus4.consume('q', wait => '20ms')`)
+			harness.Ask(t, other, `commit prepared 'wakes'`)
+		},
 		"process_queue": func(t *testing.T, _, other *pgconn.PgConn) {
 			harness.Ask(t, other, `select mbus4.add_message('{}')`)
 			harness.Ask(t, other, `call mbus4.process_queue(1, $$select mbus4.post('q', 'n=>1')$$)`)
@@ -217,10 +222,48 @@ func TestWaitInPipeline(t *testing.T) {
 		t.Error(harness.Describe(err))
 	}
 	harness.Ask(t, conn, "rollback")
+	// As JDBC begins a block. The wait commits nothing of it.
+	harness.Ask(t, conn, "create table kept (n int)")
+	for _, before := range [][]string{{"begin"}, {"start transaction isolation level read committed", "insert into kept values (1)"}, {"insert into kept values (1)", "begin"}} {
+		if err := run(append(before, wait)...); err != nil || conn.TxStatus() != 'T' {
+			t.Errorf("%v: %s %c", before, harness.Describe(err), conn.TxStatus())
+		}
+		harness.Ask(t, conn, "rollback")
+		harness.Want(t, conn, "0", "select count(*) from kept")
+	}
+	for _, before := range [][]string{{"begin", "commit", "insert into kept values (1)"}, {"begin", "savepoint s", "rollback to s"}} {
+		if err := run(append(before, wait)...); harness.SQLState(err) != "0A000" {
+			t.Errorf("%v: %v, want 0A000", before, err)
+		}
+		harness.Ask(t, conn, "rollback")
+	}
+	poster := harness.Connect(t, harness.Proxied(), database)
+	direct := harness.Connect(t, harness.Direct(), database)
+	woken := make(chan error, 1)
+	go func() { woken <- run("begin", `insert into kept select 1 from mbus4.consume('q', wait => '1h')`) }()
+	awaitWaiting(t, direct, conn)
+	harness.Ask(t, poster, "select mbus4.post('q', 'n=>1')")
+	if err := <-woken; err != nil || conn.TxStatus() != 'T' {
+		t.Errorf("%s %c", harness.Describe(err), conn.TxStatus())
+	}
+	harness.Want(t, conn, "1", "select count(*) from kept")
+	harness.Ask(t, conn, "rollback")
+	harness.Want(t, conn, "1", "select data->'n' from mbus4.consume('q')")
+	if err := run("begin isolation level serializable", wait); harness.SQLState(err) != "25001" {
+		t.Errorf("%v, want 25001", err)
+	}
+	harness.Ask(t, conn, "rollback")
+	harness.Want(t, conn, "0", "select count(*) from kept")
 	if err := run("select 1/0", wait); harness.SQLState(err) != "22012" && harness.SQLState(err) != "0A000" {
 		t.Error(harness.Describe(err))
 	}
 	harness.Want(t, conn, "1", "select 1")
+	harness.Ask(t, conn, "begin")
+	if err := run("select 1/0", wait); harness.SQLState(err) != "22012" {
+		t.Error(harness.Describe(err))
+	}
+	harness.Ask(t, conn, "rollback")
+	harness.Want(t, conn, "", wait)
 }
 
 // Many who wait get each message once.

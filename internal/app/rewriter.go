@@ -54,6 +54,9 @@ func (r *rewriter) MayHaveEffects(text []byte) bool { return effects.MayHave(tex
 // MayDeallocate is the cheap test for DEALLOCATE where it cannot be seen.
 func (r *rewriter) MayDeallocate(text []byte) bool { return effects.MayDeallocate(text) }
 
+// MaySetTimeouts is the cheap test for texts that may change the session's timeouts.
+func (r *rewriter) MaySetTimeouts(text []byte) bool { return effects.MaySetTimeouts(text) }
+
 // The proxy shows parts of a text to MayHaveEffects, which overlap by as much as it knows of.
 const _ = uint(pipeline.EffectWordSize - effects.WordSize)
 
@@ -87,12 +90,12 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	m := &preludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
 	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts, counts: r.counts}
+		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts, counts: r.counts, prepares: !r.noPrepare}
 	}
 	if !p.BindTime() && len(p.Selectors()) == 0 {
 		return wirePlan{Plan: p, db: db, counts: r.counts}
 	}
-	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts, counts: r.counts}
+	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts, counts: r.counts, prepares: !r.noPrepare}
 }
 
 // Recall returns what Rewrite would, where that is known at once.
@@ -165,6 +168,8 @@ type wirePlan struct {
 	db       *engine.Database // nil where the database cannot be served
 	texts    *calls.Texts     // of a plan with a call that waits
 	counts   *callCounts      // nil: it is part of a statement that another plan is for
+	// prepares says that what looks for a call that waits may be prepared in the session.
+	prepares bool
 }
 
 // Ran counts the statement's calls.
@@ -189,6 +194,7 @@ func (p wirePlan) Prelude(ctx context.Context, sc pipeline.StatementContext, val
 // What a transaction may have changed.
 const (
 	signalMessages pipeline.Signals = 1 << iota
+	signalPosts
 	signalSemaphores
 )
 
@@ -200,16 +206,27 @@ func (p wirePlan) Signals() (s pipeline.Signals) {
 	if p.Writes() {
 		s |= signalMessages
 	}
+	if p.Posts() {
+		s |= signalPosts
+	}
 	if p.Plan.Signals() {
 		s |= signalSemaphores
 	}
 	return s
 }
 
+// AfterPrepared tells the engine that a transaction has ended that PREPARE TRANSACTION had set aside.
+func (r *rewriter) AfterPrepared(database string) {
+	if db := r.engine.Recall(database); db != nil {
+		db.NoteMessages(true)
+		db.NoteSemaphores()
+	}
+}
+
 // AfterTransaction tells the engine that a transaction has ended.
 func (p wirePlan) AfterTransaction(s pipeline.Signals) {
 	if s&signalMessages != 0 {
-		p.db.NoteMessages()
+		p.db.NoteMessages(s&signalPosts != 0)
 	}
 	if s&signalSemaphores != 0 {
 		p.db.NoteSemaphores()

@@ -62,7 +62,7 @@ func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values w
 	probe := p.texts.Await(p.db.Site(), calls.PreludeCall{Func: w.Func, Name: w.Name, Args: args, Number: w.Call, Secret: sc.Secret})
 	return &callWait{
 		probe: wirePlan{Plan: plan.PreludePlan(p.Plan, w.Call, probe), db: p.db},
-		plan:  p, offset: w.Offset, began: time.Now(),
+		plan:  p, offset: w.Offset, began: time.Now(), text: *args[w.Func.Wait],
 		place: p.db.Join(waiting.Key{Queue: text("qname"), Consumer: text("cname"), Selective: w.Func.Condition != ""}),
 	}, nil
 }
@@ -74,7 +74,10 @@ type callWait struct {
 	offset int
 	place  *waiting.Place
 	began  time.Time
-	// bounds are read from the first answer.
+	text   string // of its argument that says how long
+	// stands is how long it stands behind others without having looked; 0: it does not.
+	stands time.Duration
+	// bounds are read from the first answer that has found nothing.
 	bounds *waitBounds
 }
 
@@ -86,11 +89,68 @@ type waitBounds struct {
 	snapshot bool          // the transaction goes on seeing what it saw first
 }
 
+// longestStand is how long a call stands behind others without having looked: a function may have changed the session's timeouts unseen. A
+// shorter time than shortestStand is not worth while.
+const (
+	longestStand  = 10 * time.Second
+	shortestStand = 500 * time.Millisecond
+)
+
+// Stand has the call stand behind others. Its time must be over much later, for the server has not read it.
+func (w *callWait) Stand(room time.Duration) bool {
+	stands := min(room, plainInterval(w.text)/2)
+	if stands >= shortestStand && w.place.Stand() {
+		w.stands = stands
+	}
+	return w.stands > 0
+}
+
+// plainInterval reads the text of an interval in one of its plain forms; 0 for others.
+func plainInterval(text string) time.Duration {
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.Atoi(text[:digits])
+	if err != nil || n > 1e4 {
+		return 0
+	}
+	switch strings.TrimPrefix(text[digits:], " ") {
+	case "s", "sec", "second", "seconds":
+		return time.Duration(n) * time.Second
+	case "min", "minute", "minutes":
+		return time.Duration(n) * time.Minute
+	case "h", "hour", "hours":
+		return time.Duration(n) * time.Hour
+	}
+	return 0
+}
+
+// Room returns how long a call of the session may stand behind others without having looked.
+func (w *callWait) Room() time.Duration {
+	b := w.bounds
+	if b == nil {
+		return 0
+	}
+	room := longestStand
+	if !b.timeout.IsZero() {
+		room = min(room, b.timeout.Sub(w.began)/2)
+	}
+	if b.refresh > 0 {
+		room = min(room, b.refresh)
+	}
+	return room
+}
+
 // Probe returns the probe query.
 func (w *callWait) Probe() pipeline.Plan {
+	w.stands = 0
 	w.place.Look()
 	return w.probe
 }
+
+// Prepares reports whether the probe query may be prepared in the session.
+func (w *callWait) Prepares() bool { return w.plan.prepares }
 
 // Answered reads the answer to the probe query.
 func (w *callWait) Answered(answer string, block bool) (run bool, refused pipeline.Plan) {
@@ -147,6 +207,10 @@ func readBounds(answer string, began time.Time, block bool) *waitBounds {
 
 // Await waits for the place's turn.
 func (w *callWait) Await(ctx context.Context) (over bool, refused pipeline.Plan) {
+	if w.stands > 0 {
+		w.place.Await(ctx, w.stands)
+		return false, nil
+	}
 	now := time.Now()
 	until := w.bounds.until
 	timesOut := !w.bounds.timeout.IsZero() && w.bounds.timeout.Before(until)

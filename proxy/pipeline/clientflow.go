@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"mbusproxy/proxy/memory"
 	"mbusproxy/proxy/wire"
@@ -61,6 +62,9 @@ type ClientFlow struct {
 	awaitedQuery bool
 	// waiting is the wait of the message set aside; nil nearly always.
 	waiting *waiting
+	// room is Wait.Room as the last probe query of a wait has said; 0 if the client has sent something since that may change it. A function may
+	// change it unseen.
+	room time.Duration
 	// ranSinceSync says that the client has sent messages that run something and no Sync behind them.
 	ranSinceSync bool
 	// aside is what a feed that has stopped has not dealt with: a message, and what follows it.
@@ -169,6 +173,9 @@ func (f *ClientFlow) Release() { f.buffered.Release() }
 // position to go on from.
 func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *wire.Splicer) (at int, err error) {
 	f.recalled, f.asked, f.awaitedQuery = nil, false, false
+	if f.room > 0 && f.maySet(frame) {
+		f.room = 0
+	}
 	wait := f.Nonblocking && f.forRewriter(frame) && !f.recall(frame)
 	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
@@ -248,6 +255,7 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	}
 	if p := f.probing.answered; f.before.skips && (p == nil || !p.skips) {
 		f.probing.done() // the message that was asked about is skipped now
+		f.Leave()
 		if typ != wire.MsgSync {
 			return 0
 		}
@@ -260,6 +268,9 @@ func (f *ClientFlow) Wants(typ byte, size int) (gather int) {
 	kind := kindOf(typ)
 	if kind == 0 {
 		return 0
+	}
+	if kind == kindFunctionCall || size > wire.MaxNames {
+		f.room = 0
 	}
 	if f.full() {
 		return wire.Pause

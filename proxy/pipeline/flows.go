@@ -31,7 +31,7 @@ func (f *Flows) Begin(l SessionInfo) {
 		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names,
 	}
 	f.Up.prepared = newPrepared(l.Key)
-	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, Settings: &f.settings}
+	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, database: l.Database, Settings: &f.settings}
 	f.Down.Txn = l.Txn
 }
 

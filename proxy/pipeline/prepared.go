@@ -46,6 +46,7 @@ type prepared struct {
 	process    string // the process that the server has named at startup
 	ask, asked bool   // a probe query for the process is wanted; the one under way is that
 	certain    bool   // the server is that process itself
+	probe      string // the probe query of a wait for which a statement is prepared; "" for none
 	// seen are the texts seen last, the latest at the end.
 	seen    []seenText
 	standIn *standIn // nil: what the client takes for its unnamed statement is that
@@ -244,6 +245,7 @@ func (p *prepared) free() int {
 
 // forget is called when the statements may not be there any more.
 func (p *prepared) forget() {
+	p.probe = ""
 	for i := range p.seen {
 		p.seen[i].slot = -1
 	}
@@ -282,6 +284,10 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 	lost := rep.Code == codeNoStatement
 	if lost {
 		f.names.prepared.lost.Store(true)
+	}
+	if p := h.details.lost; p != nil && len(f.more) == 0 && rep.SeverityUnlocalized == "ERROR" {
+		p.lost, p.skips = true, true
+		return nil, true
 	}
 	if f.failsUnseen(&rep, h) {
 		return nil, true

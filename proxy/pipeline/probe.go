@@ -43,9 +43,11 @@ type probe struct {
 	*outcome
 	// The direction server to client sets these before the outcome.
 	answer     string // what the query has returned
+	began      bool   // messages since the last Sync had begun a transaction block
 	suppressed bool   // it failed, and the client was not told
 	failure    []byte // the ErrorResponse of one that had a Sync of its own
 	skips      bool   // one for a Query failed, and the server skips all up to a Sync
+	lost       bool   // the statement prepared for it was gone, the client was not told, and the server skips all up to a Sync
 	// forQuery says that it is for a Query behind messages without a Sync.
 	forQuery bool
 }

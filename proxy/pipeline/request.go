@@ -147,6 +147,7 @@ type details struct {
 	probe    *probe      // of a message of ours: its reply is the answer to this probe query
 	errorTo  *probe      // of a message of ours: its error is kept with this probe query, and not sent to the client
 	run      *preludeRun // of the Execute of a prelude statement: the try that its outcome settles
+	lost     *probe      // of a message of ours: the probe query that is sent again if the statement prepared for it is gone
 	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
 	bindings []*binding  // that the request brings about, in order; nil nearly always
 	unnamed  *outcome    // of a Parse that may end a stand-in for the unnamed statement; nil nearly always

@@ -48,6 +48,8 @@ type Rewriter interface {
 	// MayDeallocate is the cheap test for texts that may take prepared statements away where no command tag says so, as DO blocks
 	// may. It must not keep text.
 	MayDeallocate(text []byte) bool
+	// MaySetTimeouts is the cheap test for texts that may change the timeouts of the session. It must not keep text.
+	MaySetTimeouts(text []byte) bool
 	// EditReport gets an ErrorResponse or NoticeResponse that belongs to no plan (for example of
 	// EXECUTE of an SQL-level prepared statement) in the session with that secret, and reports whether it
 	// changed it.
@@ -59,6 +61,14 @@ type Recaller interface {
 	Rewriter
 	// Recall returns what Rewrite would, which is a Plan, where it can do so at once; else false. It must not keep text.
 	Recall(sc StatementContext, text []byte) (Plan, bool)
+}
+
+// PreparedTransactions is a Rewriter that wants to know when a transaction that PREPARE TRANSACTION has set aside has ended, which may be in
+// another session than it was begun in.
+type PreparedTransactions interface {
+	Rewriter
+	// AfterPrepared is called with the name of the database. It returns at once.
+	AfterPrepared(database string)
 }
 
 // EffectWordSize is the length of the longest word that Rewriter.MayHaveEffects may look for, in bytes.

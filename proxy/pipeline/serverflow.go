@@ -15,6 +15,7 @@ import (
 type serverFlow struct {
 	rewriter Rewriter // nil: no report is ever edited
 	secret   string   // StatementContext.Secret
+	database string
 	Settings *atomic.Pointer[wire.Settings]
 
 	wire.Framer
@@ -104,7 +105,7 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 		}
 		return size
 	case wire.MsgCommandComplete:
-		if size <= wire.MaxSmall && f.wantsTag() {
+		if size <= wire.MaxSmall && (f.wantsTag() || endsPrepared(size)) {
 			return size
 		}
 		return f.pass(typ)
@@ -112,6 +113,18 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 		return f.pass(typ)
 	}
 	return 0
+}
+
+// The command tags with which a transaction ends that PREPARE TRANSACTION has set aside.
+const (
+	commitPrepared   = "COMMIT PREPARED"
+	rollbackPrepared = "ROLLBACK PREPARED"
+)
+
+// endsPrepared reports whether a CommandComplete of that size may be that of such an end.
+func endsPrepared(size int) bool {
+	size -= wire.HeaderSize + 1
+	return size == len(commitPrepared) || size == len(rollbackPrepared)
 }
 
 // pass notes a reply whose body does not matter; the result is that of Wants.
@@ -142,11 +155,15 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		}
 		tag, _, _ := wire.CString(body)
 		hide, err = f.answer(wire.MsgCommandComplete, string(tag))
+		if all, ok := f.rewriter.(PreparedTransactions); ok && (string(tag) == commitPrepared || string(tag) == rollbackPrepared) {
+			all.AfterPrepared(f.database)
+		}
 		if promised != "" && !hide {
 			replacement = wire.AppendFrame(nil, wire.MsgCommandComplete, []byte(promised), []byte{0})
 		}
 	case wire.MsgDataRow:
-		f.probed().answer = readAnswer(body)
+		p := f.probed()
+		p.answer, p.began = readAnswer(body), f.began
 		hide, err = f.answer(wire.MsgDataRow, "")
 	case wire.MsgParameterStatus:
 		f.Settings.Store(f.Settings.Load().With(body))

@@ -22,6 +22,8 @@ type tracker struct {
 	// Txn is the transaction status of the last ReadyForQuery: 'I', 'T' or 'E'.
 	Txn   byte
 	names names
+	// began says that a command that ran since the last ReadyForQuery has begun a transaction block, and none has ended it.
+	began bool
 	// owes says that a reply which the client waits for will come to what is to be sent again, and has not been.
 	owes bool
 	// signals is what the plans executed in this transaction want said at its end, signaler is the last of them.
@@ -116,6 +118,9 @@ func (t *tracker) wantsTag() bool {
 		return true
 	}
 	h := t.upcoming()
+	if h != nil && h.kind == kindExecute && t.Txn == 'I' && !t.syncFollows() {
+		return true // it may begin a block
+	}
 	return h != nil && h.details != nil && (h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
 }
 
@@ -189,7 +194,7 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 // note applies what the reply to h means for the session's transaction and names.
 func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgReadyForQuery {
-		t.Txn = detail[0]
+		t.Txn, t.began = detail[0], false
 		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
 		if t.signals != 0 && t.Txn == 'I' {
 			t.signaler.AfterTransaction(t.signals)
@@ -204,6 +209,7 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	h.answered(typ, certain)
 	if typ == wire.MsgCommandComplete {
 		t.names.prepared.completed(detail)
+		t.began = certain && blockAfter(detail, t.began)
 	}
 	if h.hidden {
 		return
@@ -226,4 +232,21 @@ func (t *tracker) ran(h *request, plan Plan, ok bool) {
 		t.signals |= s
 		t.signaler = plan
 	}
+}
+
+// syncFollows reports whether a Sync has been sent right behind the request that the server replies to.
+func (t *tracker) syncFollows() bool {
+	return t.main.at+1 < t.queue.n && t.queue.at(t.main.at+1).kind == kindSync
+}
+
+// blockAfter reports whether a transaction block is open that a command has begun, after one with that tag; before is what it was before.
+// A ROLLBACK may have ended it or not.
+func blockAfter(tag string, before bool) bool {
+	switch tag {
+	case "BEGIN", "START TRANSACTION":
+		return true
+	case "COMMIT", "ROLLBACK", "PREPARE TRANSACTION":
+		return false
+	}
+	return before
 }

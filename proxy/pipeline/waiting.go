@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"mbusproxy/proxy/wire"
 )
@@ -29,12 +30,19 @@ type Wait interface {
 	// Probe returns the probe query. Of its Plan only SQL and EditReport are used. It yields one row with one column, a text of at most
 	// maxAnswer bytes.
 	Probe() Plan
+	// Prepares reports whether the probe query may be prepared in the session.
+	Prepares() bool
 	// Answered gets the answer to the probe query. run says that the statement is to run now, in the same transaction. block says that a
 	// transaction block is open.
 	Answered(answer string, block bool) (run bool, refused Plan)
 	// Await returns when the probe query is to be sent again, or with over when the statement is to run whatever there is.
 	// ctx ends with the session, or when the statement is cancelled.
 	Await(ctx context.Context) (over bool, refused Plan)
+	// Stand reports whether others wait for the same already, so that the statement can wait with them before the first probe query; Await comes
+	// next then, which returns within room. It is called first, if at all.
+	Stand(room time.Duration) bool
+	// Room returns, once the probe query has been answered, how long a statement of the session may wait without one; 0: it may not.
+	Room() time.Duration
 	// Leave is called once, last: run says whether the statement runs.
 	Leave(run bool)
 }
@@ -44,7 +52,7 @@ type waitPhase uint8
 const (
 	// waitAsked is entered when the probe query has been sent.
 	waitAsked waitPhase = iota
-	// waitIdle is entered when the Sync behind one that has found nothing is sent.
+	// waitIdle is entered when the Sync behind one that has found nothing is sent, or at first, behind others who wait for the same.
 	waitIdle
 	// waitOver is entered when the statement is to run, and all that the server was sent has been answered.
 	waitOver
@@ -57,12 +65,25 @@ func draining() Plan {
 	return &failure{code: "57P01", message: "terminating connection due to administrator command", hint: "mbusproxy is being shut down. Connect again."}
 }
 
+func behindOthers() Plan {
+	return &failure{
+		code:    codeFeatureNotSupported,
+		message: "a call cannot wait behind other statements that were sent without a Sync",
+		hint:    "Send a Sync before it, so that they are committed first, or begin a transaction block before them.",
+	}
+}
+
 // waiting is the wait of the message set aside.
 type waiting struct {
 	wait  Wait
 	phase waitPhase
 	// plan is that of a Query.
 	plan Plan
+	// behind says that the client has run something since its last Sync outside of a block. Unless that has begun one, as drivers do
+	// that send BEGIN with the first statement, the Sync behind a look would commit it too early.
+	behind bool
+	// again says that the probe query is to be sent again at once: the statement prepared for it was gone.
+	again bool
 	// refused is what the message fails with when the wait is over; nil: it does not.
 	refused Plan
 }
@@ -74,10 +95,16 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 	if wait == nil {
 		return false
 	}
-	f.waiting = &waiting{wait: wait, plan: f.recalled}
+	f.waiting = &waiting{wait: wait, plan: f.recalled, behind: !f.before.block && f.ranSinceSync}
 	f.holding.beginWait()
 	f.probing.answered = nil
-	f.setAside(buf, frame, pos, out, f.poseWait(frame))
+	var messages []byte
+	if f.room > 0 && f.quiet() && !f.before.block && wait.Stand(f.room) {
+		f.waiting.phase = waitIdle
+	} else {
+		messages = f.poseWait(frame)
+	}
+	f.setAside(buf, frame, pos, out, messages)
 	return true
 }
 
@@ -87,6 +114,12 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 	switch w.phase {
 	case waitAsked:
 		p := f.probing.answered
+		if p.lost {
+			f.before.skips, f.probing.answered = false, nil
+			w.phase, w.again = waitIdle, true
+			f.setAside(buf, frame, pos, out, f.endLook())
+			return true, false, nil
+		}
 		if p.is() != done {
 			f.endWait(false)
 			if p.skips {
@@ -97,17 +130,34 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			return false, failed, err
 		}
 		f.probing.answered = nil
-		run := false
-		if run, w.refused = w.wait.Answered(p.answer, f.before.block); run {
+		if w.behind && !p.began {
+			w.phase, w.refused = waitOver, behindOthers()
+			f.setAside(buf, frame, pos, out, nil)
+			return true, false, nil
+		}
+		block := f.before.block || p.began
+		var run bool
+		run, w.refused = w.wait.Answered(p.answer, block)
+		if block || w.refused != nil {
+			f.room = 0
+		} else if room := w.wait.Room(); room > 0 {
+			f.room = room
+		}
+		if run {
 			// With the next feed it is known that nothing is outstanding.
 			w.phase = waitOver
 			f.setAside(buf, frame, pos, out, nil)
 			return true, false, nil
 		}
-		w.phase = waitIdle
+		w.phase, w.behind = waitIdle, false
 		f.setAside(buf, frame, pos, out, f.endLook())
 		return true, false, nil
 	case waitIdle:
+		if w.again {
+			w.phase, w.again = waitAsked, false
+			f.setAside(buf, frame, pos, out, f.poseWait(frame))
+			return true, false, nil
+		}
 		if w.refused == nil {
 			var over bool
 			if over, w.refused = f.awaitTurn(ctx, w.wait); ctx.Err() != nil {
@@ -157,7 +207,7 @@ func (f *ClientFlow) endWait(run bool) {
 	f.waiting = nil
 }
 
-// Leave is called at the end of the session: it ends the wait that a feed has left under way.
+// Leave ends the wait that a feed has left under way, at the end of the session or where the server skips the message.
 func (f *ClientFlow) Leave() {
 	if f.waiting != nil {
 		f.endWait(false)
@@ -207,12 +257,6 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
 			detail:  fmt.Sprintf("Its text, or its parameters, have %d bytes; %d are the most.", len(frame), wire.MaxNames),
 			hint:    "Let the call wait in a short statement of its own.",
 		}
-	case wait != nil && refused == nil && !f.before.block && f.ranSinceSync:
-		refused = &failure{
-			code:    codeFeatureNotSupported,
-			message: "a call cannot wait behind other statements that were sent without a Sync",
-			hint:    "Send a Sync before it, so that they are committed first, or begin a transaction block and let the proxy see that it has begun.",
-		}
 	}
 	if f.refused = refused; refused != nil && wait != nil {
 		wait.Leave(false)
@@ -228,12 +272,56 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 		as = behindOpen
 	}
 	plan := f.waiting.wait.Probe()
-	return f.posePlan(plan.SQL(), plan, as)
+	prepares := f.waiting.wait.Prepares() && !f.prepared.off
+	f.prepared.ask = f.prepared.ask || prepares && !f.prepared.certain
+	if !prepares || !f.prepared.certain || !f.knowsPrepared() {
+		return f.posePlan(plan.SQL(), plan, as)
+	}
+	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
+	f.probing.underWay = p
+	ours, answered := &details{plan: plan, prepared: true}, &details{plan: plan, portal: f.ownName(), probe: p}
+	if !f.before.block && !f.waiting.behind {
+		ours.lost = p
+	}
+	if as == behindOpen {
+		answered.errorTo, ours.errorTo = p, p
+	}
+	return f.runPreparedProbe(plan.SQL(), ours, answered)
+}
+
+// runPreparedProbe returns the messages that run a probe query by a statement that is prepared for it, and notes them: answered are the details of the
+// Execute, ours those of the others.
+func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out []byte) {
+	portal, name := []byte(f.ownName()+"\x00"), []byte(f.ownName()+"_w\x00")
+	if f.prepared.probe != sql {
+		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+		f.pushHidden(kindClose, ours)
+		out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0, 0, 0})
+		f.pushHidden(kindParse, ours)
+		f.prepared.probe = sql
+		f.names.prepared.some.Store(true)
+	}
+	out = wire.AppendFrame(out, wire.MsgBind, portal, name, []byte{0, 0, 0, 0, 0, 0})
+	f.pushHidden(kindBind, ours)
+	out = wire.AppendFrame(out, wire.MsgExecute, portal, []byte{0, 0, 0, 0})
+	f.pushHidden(kindExecute, answered)
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), portal)
+	f.pushHidden(kindClose, ours)
+	return wire.AppendFrame(out, wire.MsgFlush)
 }
 
 // runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end with a Sync. Behind those of the look a Query
 // would leave the transaction open on servers from 18 on. The client sees the replies to a Query.
 func (f *ClientFlow) runAwaited(plan Plan) []byte {
+	if able, ok := plan.(Preparable); ok && f.prepared.certain && f.knowsPrepared() {
+		if prepared := able.Prepared(); prepared != nil {
+			if known := f.prepared.look(prepared.ID()); known != nil {
+				ours := &details{plan: prepared, prepared: true}
+				out := f.prepare(f.closeUnnamed(ours), known, []byte{0, 0}, ours)
+				return f.runAsQuery(out, f.preparedName(known.slot), wire.TextValues(prepared.Values()), ours)
+			}
+		}
+	}
 	ours := &details{plan: plan, prepared: true, asQuery: true}
 	name := []byte(f.ownName() + "\x00")
 	out := wire.AppendFrame(f.closeUnnamed(ours), wire.MsgClose, []byte("S"), name)
@@ -250,4 +338,12 @@ func (f *ClientFlow) endLook() (messages []byte) {
 	f.pushHidden(kindSync, &details{synced: f.awaited})
 	f.probing.unsynced = false
 	return wire.AppendFrame(nil, wire.MsgSync)
+}
+
+// maySet reports whether a message may change a setting on which depends how long a statement may wait, as far as its text says.
+func (f *ClientFlow) maySet(frame []byte) bool {
+	if frame[0] != wire.MsgQuery && frame[0] != wire.MsgParse {
+		return false
+	}
+	return f.rewriter == nil || f.rewriter.MaySetTimeouts(frame[wire.HeaderSize:])
 }

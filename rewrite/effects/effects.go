@@ -54,6 +54,23 @@ func MayHave(text []byte) bool {
 	return false
 }
 
+// MaySetTimeouts is the cheap test for texts that may change statement_timeout or another timeout of the session: by name, by what takes
+// back such a change, or by a setting whose name is given elsewhere. What functions and roles change it does not see.
+func MaySetTimeouts(text []byte) bool {
+	for i, c := range text {
+		switch c | 0x20 {
+		case 't', 'c', 'r', 'd':
+			rest := text[i:]
+			for _, word := range [...]string{"timeout", "config", "rollback", "reset", "discard", "role", "authorization"} {
+				if startsWith(rest, word) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // MayDeallocate is the cheap test for a text that may take prepared statements away where no command tag says so: it holds the word
 // DEALLOCATE and is not just a DEALLOCATE of one name.
 func MayDeallocate(text []byte) bool {

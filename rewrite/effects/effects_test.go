@@ -184,3 +184,16 @@ func TestMayDeallocate(t *testing.T) {
 		}
 	}
 }
+
+func TestMaySetTimeouts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"select 1": false, "": false, "update t set c = 1": false, "commit": false, "timeou": false,
+		"SET statement_timeout = 1": true, "set local Statement_Timeout to 1": true, "select set_config($1, $2, false)": true,
+		"ROLLBACK": true, "reset all": true, "discard all": true, "set role r": true,
+	} {
+		if got := MaySetTimeouts([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -164,6 +164,9 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 			if c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Effect == sqlfuncs.Native {
 				p.UseWrites()
 			}
+			if c.match.Func.Serves == "post" {
+				p.UsePosts()
+			}
 		}
 		st := &statement{
 			src:       src,

@@ -40,6 +40,9 @@ func (b *Builder) UseSignals() { b.plan.signals = true }
 // UseWrites says that Plan.Writes is true.
 func (b *Builder) UseWrites() { b.plan.writes = true }
 
+// UsePosts says that Plan.Posts is true.
+func (b *Builder) UsePosts() { b.plan.posts = true }
+
 // HasBlocks says that the client's text has DO blocks of its own.
 func (b *Builder) HasBlocks() { b.plan.blocks = true }
 

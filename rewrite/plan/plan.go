@@ -25,6 +25,7 @@ type Plan struct {
 	relations    []string
 	signals      bool   // see Signals
 	writes       bool   // see Writes
+	posts        bool   // see Posts
 	firstPrelude int    // number of the first call with a prelude statement in the text; 0: none is in it
 	blocks       bool   // the client's text has DO blocks of its own
 	tag          string // see Tag
@@ -73,6 +74,9 @@ func (p *Plan) Signals() bool { return p.signals }
 
 // Writes reports whether a call changes something.
 func (p *Plan) Writes() bool { return p.writes }
+
+// Posts reports whether a call posts messages.
+func (p *Plan) Posts() bool { return p.posts }
 
 // GivesHeaders reports whether a call gives headers to a message, among which consume_after may be.
 func (p *Plan) GivesHeaders() bool { return p.headers }

@@ -76,7 +76,11 @@ func integer(typ string, big bool) bool {
 // plainCall reports whether the client's text is one call, alone in a select list or in FROM, with literals and parameters for
 // arguments; and whether there are parameters.
 func (p *Plan) plainCall() (plain, parameters bool) {
-	if len(p.calls) != 1 || len(p.given)+len(p.preludes)+len(p.refusals) > 0 || p.forwarded {
+	given := len(p.given)
+	if p.wait != nil {
+		given -= len(p.wait.args) // they are for the wait alone
+	}
+	if len(p.calls) != 1 || given+len(p.preludes)+len(p.selectors)+len(p.refusals) > 0 || p.forwarded {
 		return false, false
 	}
 	s := tokens{lexer: lex.Lexer{Text: p.enc.Parseable(p.client), Escapes: p.escapes}}

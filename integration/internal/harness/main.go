@@ -65,8 +65,9 @@ func runAll(m *testing.M, hba []string) (code int, err error) {
 	}
 	cluster, err := pgcluster.Temp(pgcluster.Config{
 		Settings: map[string]string{
-			"max_connections": "300",
-			"timezone":        "UTC", // clients compare their own clock, run with TZ=UTC
+			"max_connections":           "300",
+			"max_prepared_transactions": "4",
+			"timezone":                  "UTC", // clients compare their own clock, run with TZ=UTC
 		},
 		HBA: hba,
 	})

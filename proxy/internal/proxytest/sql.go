@@ -8,6 +8,9 @@ import (
 // SQL is the part of a Rewriter that knows what texts do to names; it is the real one.
 type SQL struct{}
 
+// MaySetTimeouts is that of package effects.
+func (SQL) MaySetTimeouts(text []byte) bool { return effects.MaySetTimeouts(text) }
+
 // MayDeallocate is that of package effects.
 func (SQL) MayDeallocate(text []byte) bool { return effects.MayDeallocate(text) }
 

@@ -1,6 +1,7 @@
 -- What there is for those who wait, for all at once: of each place in the arrays $1, $2 and $3 (a queue, a consumer, how many wait) whether there is no
 -- such consumer, how many messages could be delivered, up to so many, and in how many seconds the next delayed one is due.
--- It locks nothing: what others hold is counted.
+-- It locks nothing. What a transaction holds that was under way is not counted, for who waits could not take it; but for those that have begun since, and
+-- subtransactions and groups of them, which have numbers of their own: to count too many wakes in vain. A row keeps the number after the transaction's end.
 select k.i, c.id is null, r.n,
        (
            select pg_catalog.date_part('epoch', m.available_at - c.now)
@@ -11,7 +12,8 @@ select k.i, c.id is null, r.n,
        )
 from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), pg_catalog.unnest($3::int[])) with ordinality k (queue, consumer, n, i)
 left join lateral (
-    select {{.Receiver}} as id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low, pg_catalog.clock_timestamp() as now
+    select {{.Receiver}} as id, {{template "hint" .With "Number" "coalesce(c.hint, c.id % 128)"}} as low, pg_catalog.clock_timestamp() as now,
+           pg_catalog.pg_current_snapshot() as snapshot, pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint as next
     from mbus4.consumer c
     where c.qname = k.queue and c.name = k.consumer
     offset 0
@@ -25,6 +27,10 @@ cross join lateral (
           and (x.available_at, x.id) >= (c.low, 0)
           and x.available_at <= c.now
           and {{template "deliverable" .With "Row" "x" "Now" "c.now"}}
+          and case
+              when x.xmax::text::bigint = 0 or x.xmax::text::bigint >= (c.next & 4294967295) then true
+              else pg_catalog.pg_visible_in_snapshot((c.next - (c.next & 4294967295) + x.xmax::text::bigint)::text::pg_catalog.xid8, c.snapshot)
+          end
         order by x.available_at, x.id
         limit k.n
     ) y

@@ -5,6 +5,7 @@ select iid from mbus4.consume('q', wait => '30s')
 --   inline, by WITH queries
 -- the call waits: the proxy holds the statement back, and looks with a query of its own whether there is a message, as often as there may be one.
 -- What it finds it locks, and in the same transaction
+-- sent again and again, it is run by a statement that is prepared in the session, in which these literals are parameters: 'q', '30s'
 -- the server gets:
 with mbus4_call1_args(n, "qname", "cname", "wait") as (
     select 1::bigint, ('q')::pg_catalog.text, 'default'::pg_catalog.text, ('30s')::pg_catalog.interval
