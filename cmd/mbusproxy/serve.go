@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"time"
 
 	"mbusproxy/internal/app"
+	"mbusproxy/internal/systemd"
 )
 
 const (
@@ -19,19 +21,41 @@ const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz 
 const semaphoreUsage = "`TIME` between two full passes over the semaphores, which find what was written to their tables directly"
 
 func runServe(args []string, std streams) error {
-	cfg := app.Config{LogTo: std.err, Version: versionString()}
-	if err := parseServe(args, std, &cfg); err != nil {
+	manager := systemd.FromEnvironment()
+	sockets, err := systemd.Listeners()
+	if err != nil {
+		return &app.Error{
+			Message: fmt.Sprintf("the service manager's sockets cannot be used: %v", err),
+			Hint:    "docs/install.md has a socket unit that works", Err: err,
+		}
+	}
+	read := func() (app.Config, error) {
+		cfg := app.Config{LogTo: std.err, Version: versionString(), Sockets: sockets}
+		err := parseServe(args, std, &cfg)
+		return cfg, err
+	}
+	cfg, err := read()
+	if err != nil {
 		return err
 	}
 	ctx, release := untilSignal(func() {})
 	defer release()
-	cfg.Reloads = onHangup(ctx, func() (app.Config, error) {
-		again := app.Config{LogTo: std.err, Version: versionString()}
-		err := parseServe(args, std, &again)
-		return again, err
+	tell := func(err error) {
+		if err != nil {
+			fmt.Fprintln(std.err, "mbusproxy:", err) // and goes on: clients are worth more than the manager
+		}
+	}
+	cfg.Reloads = onHangup(ctx, func() app.Reload {
+		tell(manager.Reloading())
+		again, err := read()
+		return app.Reload{Config: again, Err: err, Done: func() { tell(manager.Ready(serving)) }}
 	})
-	return unlessTold(ctx, app.Run(ctx, cfg, func([]net.Addr) {}))
+	cfg.Stopping = func(limit time.Duration) { tell(manager.Stopping(limit)) }
+	return unlessTold(ctx, app.Run(ctx, cfg, func([]net.Addr) { tell(manager.Ready(serving)) }))
 }
+
+// serving is the status that a service manager shows.
+const serving = "serving clients"
 
 // parseServe fills cfg in from flags, environment and configuration file.
 func parseServe(args []string, std streams, cfg *app.Config) error {
@@ -60,7 +84,7 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 		return err
 	}
 	switch {
-	case len(cfg.Listen) == 0:
+	case len(cfg.Listen) == 0 && len(cfg.Sockets) == 0:
 		return f.missing("listen")
 	case cfg.Upstream == "":
 		return f.missing("upstream")
