@@ -36,10 +36,8 @@ compiler() {
 }
 
 # The time of the commit, so that the same commit gives the same package.
-if ! SOURCE_DATE=$(TZ=UTC git log -1 --date='format-local:%Y-%m-%dT%H:%M:%SZ' --format=%cd 2>/dev/null); then
-	SOURCE_DATE=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-fi
-export SOURCE_DATE VERSION=$version
+if ! SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null); then SOURCE_DATE_EPOCH=$(date +%s); fi
+export SOURCE_DATE_EPOCH VERSION=$version
 
 if (($# == 0)); then set -- "$(go env GOHOSTARCH)"; fi
 mkdir -p "$dist"

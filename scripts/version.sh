@@ -8,5 +8,5 @@ commit=$(git describe --always --dirty=.dirty --exclude='*' 2>/dev/null || true)
 if [[ -z $commit || $(git describe --tags --exact-match --dirty 2>/dev/null || true) == "v$release" ]]; then
 	echo "$release"
 else
-	echo "$release+$commit"
+	echo "$release+$(git rev-list --count HEAD).g$commit" # the count makes a later one newer for apt
 fi

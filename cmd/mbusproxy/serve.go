@@ -57,8 +57,8 @@ func runServe(args []string, std streams) error {
 // serving is the status that a service manager shows.
 const serving = "serving clients"
 
-// parseServe fills cfg in from flags, environment and configuration file.
-func parseServe(args []string, std streams, cfg *app.Config) error {
+// serveFlags are the flags of serve, which fill cfg in.
+func serveFlags(cfg *app.Config) *flagSet {
 	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
 		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once. SIGHUP has certificate, limits and log level read again.")
 	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on, host:port or the directory of a unix socket; may be repeated")
@@ -80,6 +80,12 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	f.withOperations(cfg)
 	f.withConfig()
+	return f
+}
+
+// parseServe fills cfg in from flags, environment and configuration file.
+func parseServe(args []string, std streams, cfg *app.Config) error {
+	f := serveFlags(cfg)
 	if err := f.parse(args, std); err != nil {
 		return err
 	}
