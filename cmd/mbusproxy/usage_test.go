@@ -88,7 +88,7 @@ func TestMisuse(t *testing.T) {
 		{args: append(base, "--tls-cert", "x"), sentence: "go together", hint: "-h"},
 		{args: append(base, "--tls-required"), sentence: "--tls-required needs", hint: "-h"},
 		{args: []string{"healthcheck"}, sentence: "healthcheck needs --listen", hint: "mbusproxy healthcheck -h"},
-		{args: []string{"healthcheck", "--http", "x:1", "--timeout", "0s"}, sentence: "--timeout", hint: "-h"},
+		{args: []string{"healthcheck", "--http", "x:1", "--timeout", "0s"}, sentence: "--timeout must be more than nothing", hint: "-h"},
 		{args: base, env: []string{"MBUS_MAX_CONNECTIONS=lots"}, sentence: `"lots" in the environment variable MBUS_MAX_CONNECTIONS`, hint: "-h"},
 		{args: append(base, "--config", dir+"/none"), sentence: "no such file", hint: "--config"},
 		{args: append(base, "--config", file("word", "\nlisten\n")), sentence: "line 2 is not of the form", hint: "listen ="},

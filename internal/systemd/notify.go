@@ -32,7 +32,7 @@ func (m Manager) Reloading() error {
 	return m.send("RELOADING=1", fmt.Sprintf("MONOTONIC_USEC=%d", now.Microseconds()))
 }
 
-// Stopping says that the service is ending and may take as long as limit, whatever TimeoutStopSec= says.
+// Stopping says that the service is ending and may take as long as limit, whatever the unit says.
 func (m Manager) Stopping(limit time.Duration) error {
 	return m.send("STOPPING=1", "STATUS=draining", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", limit.Microseconds()))
 }
