@@ -19,6 +19,7 @@ type report struct {
 	idle     *idleResult      // nil: not run
 	slots    *semaphoreResult // nil: not run
 	waiting  *waitingResult   // nil: not run
+	seeing   *seeingResult    // nil: not run
 }
 
 // valid tells whether every cell that was run gave a figure.
@@ -28,7 +29,8 @@ func (r *report) valid() bool {
 			return false
 		}
 	}
-	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && (r.slots == nil || r.slots.err == nil)
+	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && (r.slots == nil || r.slots.err == nil) &&
+		(r.seeing == nil || r.seeing.err == nil)
 }
 
 const preamble = `# Benchmark

@@ -98,7 +98,7 @@ func (r *report) targets() []target {
 	for _, g := range goals() {
 		out = append(out, r.reached(g))
 	}
-	return slices.Concat(out, r.idleTargets(), r.semaphoreTargets(), r.waitingTargets())
+	return slices.Concat(out, r.idleTargets(), r.semaphoreTargets(), r.waitingTargets(), r.seeingTargets())
 }
 
 func (r *report) reached(g goal) target {

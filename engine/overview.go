@@ -18,6 +18,8 @@ type Overview struct {
 	Queues    []QueueCount
 	Consumers []ConsumerCount
 	Tasks     TaskCount
+	// Posted and Removed are the rows that have been, in all queues, as the server has counted them.
+	Posted, Removed int64
 }
 
 // QueueCount tells of a queue that is not temporary.
@@ -28,10 +30,12 @@ type QueueCount struct {
 
 // ConsumerCount is a row of the view mbus4.consumers, which is exact for small backlogs and an estimate for others.
 type ConsumerCount struct {
-	Queue, Consumer                 string
-	Ready, Delayed, Waiting, Leased int64
-	OldestReady                     time.Duration // how long the oldest has been ready; 0: none is
-	Paused, Exact                   bool
+	Queue, Consumer                       string
+	Ready, Delayed, Waiting, Leased, Held int64
+	Dead                                  int64         // that lie in dmq
+	SelectorErrors                        *int64        // nil where there is no selector, or its errors are not counted
+	OldestReady                           time.Duration // how long the oldest has been ready; 0: none is
+	Paused, Exact                         bool
 }
 
 // TaskCount is how many tasks of semaphores there are, up to MostCounted of each kind.
@@ -43,13 +47,14 @@ const MostCounted = 10000
 // What clients make names of is not listed: temporary queues, of which each session may have some.
 const (
 	queuesSQL    = `select q.qname, q.kind, (select count(*) from mbus4.consumer c where c.qname = q.qname and c.target is null) from mbus4.queue q where q.kind <> 'temp'`
-	consumersSQL = `select c.queue, c.consumer, c.ready, c.delayed, c.waiting, c.leased,
+	consumersSQL = `select c.queue, c.consumer, c.ready, c.delayed, c.waiting, c.leased, c.held, c.dead, c.selector_errors,
 	coalesce(extract(epoch from pg_catalog.clock_timestamp() - c.oldest_ready), 0)::float8, c.paused, c.exact
 from mbus4.consumers c
 where (select q.kind from mbus4.queue q where q.qname = c.queue) <> 'temp'` + `
 order by c.ready + c.delayed + c.waiting + c.leased desc, c.queue, c.consumer`
 	tasksSQL = `select (select count(*) from (select from mbus4.semaphore_task t where t.status = 'WAIT' limit 10000) w),
-	(select count(*) from (select from mbus4.semaphore_task t where t.status in ('ACQUIRED', 'TRY_RELEASE') limit 10000) a)`
+	(select count(*) from (select from mbus4.semaphore_task t where t.status in ('ACQUIRED', 'TRY_RELEASE') limit 10000) a),
+	pg_catalog.pg_stat_get_tuples_inserted('mbus4.message'::regclass), pg_catalog.pg_stat_get_tuples_deleted('mbus4.message'::regclass)`
 )
 
 // Overview counts what there is in the database, over a connection of its own. It costs what the view mbus4.consumers does. Errors are those of
@@ -79,7 +84,7 @@ func (d *Database) overview(ctx context.Context, conn *pgx.Conn, o *Overview) er
 	}
 	var c ConsumerCount
 	var oldest float64
-	_, err = pgx.ForEachRow(rows, []any{&c.Queue, &c.Consumer, &c.Ready, &c.Delayed, &c.Waiting, &c.Leased, &oldest, &c.Paused, &c.Exact}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&c.Queue, &c.Consumer, &c.Ready, &c.Delayed, &c.Waiting, &c.Leased, &c.Held, &c.Dead, &c.SelectorErrors, &oldest, &c.Paused, &c.Exact}, func() error {
 		c.OldestReady = time.Duration(max(0, oldest) * float64(time.Second))
 		o.Consumers = append(o.Consumers, c)
 		return nil
@@ -87,7 +92,7 @@ func (d *Database) overview(ctx context.Context, conn *pgx.Conn, o *Overview) er
 	if err != nil {
 		return err
 	}
-	return conn.QueryRow(ctx, tasksSQL).Scan(&o.Tasks.Waiting, &o.Tasks.Active)
+	return conn.QueryRow(ctx, tasksSQL).Scan(&o.Tasks.Waiting, &o.Tasks.Active, &o.Posted, &o.Removed)
 }
 
 // ServiceReport tells how one of a database's services fares.
@@ -125,4 +130,17 @@ func (e *Engine) Databases() (out []*Database) {
 	}
 	slices.SortFunc(out, func(a, b *Database) int { return cmp.Compare(a.Name(), b.Name()) })
 	return out
+}
+
+// DatabaseExists reports whether the server has a database of that name. Errors are those of the connection and the server.
+func (e *Engine) DatabaseExists(ctx context.Context, name string) (is bool, err error) {
+	conn, err := e.server.ConnectRaw(ctx)
+	if err != nil {
+		return false, fmt.Errorf("looking for database %s: %w", name, err)
+	}
+	defer admin.Close(ctx, conn)
+	if err := conn.QueryRow(ctx, "select exists (select from pg_catalog.pg_database where datname = $1)", name).Scan(&is); err != nil {
+		return false, fmt.Errorf("looking for database %s: %w", name, err)
+	}
+	return is, nil
 }

@@ -56,6 +56,8 @@ type Config struct {
 	Verifiers auth.Verifiers
 	// Rewriter decides about statements; nil makes a plain relay.
 	Rewriter pipeline.Rewriter
+	// Console serves those who log in to a database of its name; nil: there is none.
+	Console Console
 	// Log gets the proxy's own events; nil discards them. Payloads are never logged.
 	Log *zap.Logger
 }

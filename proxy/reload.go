@@ -13,6 +13,9 @@ type Limits struct {
 	DrainTimeout   time.Duration
 }
 
+// Limits returns those in force for new sessions.
+func (s *Server) Limits() Limits { return *s.limits.Load() }
+
 func (cfg Config) limits() *Limits {
 	return &Limits{
 		TLS: cfg.TLS, MaxConnections: cfg.MaxConnections,

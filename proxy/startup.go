@@ -40,9 +40,17 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, st *startup.Client) {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Load().StartupTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, l.Interrupt)
-	sess, rest, err := s.startup(ctx, l, st)
+	sess, console, rest, err := s.startup(ctx, l, st)
 	// From here on the deadline must not strike: it would interrupt a running session.
 	struck := !stop()
+	if err == nil && console != nil {
+		st.Unwatch()
+		if struck {
+			_ = l.Socket.SetDeadline(time.Time{})
+		}
+		s.serveConsole(l, console)
+		return
+	}
 	if err == nil && sess == nil { // a cancel request
 		return
 	}
@@ -91,32 +99,40 @@ func (s *Server) refuse(ctx context.Context, l *endpoint.Endpoint, st *startup.C
 	l.CloseWrite()
 }
 
-// startup returns the session and what the server sent behind its first ReadyForQuery. A nil
-// session with a nil error means that a cancel request was served.
-func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.Client) (*relay.Session, []byte, error) {
+// startup returns the session and what the server sent behind its first ReadyForQuery, or who has logged in to the console. Neither
+// and a nil error mean that a cancel request was served.
+func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.Client) (*relay.Session, *consoleLogin, []byte, error) {
 	p, err := startup.Negotiate(ctx, l, st, s.TLS())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if p.Code() == wire.CodeCancel {
 		if !s.knows(p) {
-			return nil, nil, nil
+			return nil, nil, nil, nil
 		}
 		if err := s.logins.Enter(ctx, st); err != nil {
-			return nil, nil, wire.ErrNotSpoken // nobody reads an answer
+			return nil, nil, nil, wire.ErrNotSpoken // nobody reads an answer
 		}
 		defer s.logins.Leave(st)
 		s.cancel(ctx, p)
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	st.Asked = true
 	params, wellFormed := wire.ParseParameters(p)
 	if s.cfg.TLSRequired && l.TLS == nil && !l.IsUnix() {
-		return nil, nil, fatal.TLSRequired()
+		return nil, nil, nil, fatal.TLSRequired()
 	}
-	sess, err := s.sessions.Admit(l, params.Replication, s.limits.Load().MaxConnections)
+	console := false
+	limit := s.limits.Load().MaxConnections
+	if s.cfg.Console != nil && wellFormed && !params.Replication {
+		var instead string
+		if instead, console = s.cfg.Console.Login(ctx, params.Database); console {
+			p, limit = p.WithDatabase(instead), 0 // who has to look why it is full gets in
+		}
+	}
+	sess, err := s.sessions.Admit(l, params.Replication, limit)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	a := auth.Exchange{
 		Client: l, User: params.User, Verifiers: s.verifiers, Log: sess.Log, Refusable: !wellFormed,
@@ -124,7 +140,10 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 		LoggedIn: func() error {
 			s.logins.Leave(st)
 			s.places.Leave(st)
-			return s.sessions.Count(sess, s.limits.Load().MaxConnections)
+			if console {
+				return nil
+			}
+			return s.sessions.Count(sess, limit)
 		},
 	}
 	var g *auth.Greeting
@@ -135,13 +154,17 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 	}
 	if err != nil {
 		sess.Abandon()
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	if console {
+		sess.Abandon()
+		return nil, &consoleLogin{c, params.User, params.Database}, nil, nil
 	}
 	sess.Connected(c, g.Key, pipeline.SessionInfo{
 		Rewriter: s.cfg.Rewriter, Secret: rand.Text()[:secretLen], User: params.User, Database: params.Database,
 		Settings: g.Settings, Txn: g.Txn,
 	})
-	return sess, g.Rest, nil
+	return sess, nil, g.Rest, nil
 }
 
 // secretLen is the length of StatementContext.Secret, in letters of 5 bits.

@@ -53,6 +53,9 @@ func statements() []statement {
 			{"dyn_consume, in place", "select q, mbus4.dyn_consume(q, 't.data is not null' || left(q, 0)) from (values ('QUEUE')) v (q)", 0, "", false},
 			{"estimated_messages", "select mbus4.estimated_messages('QUEUE')", 600, "", false}, // a thousand of its messages, and a sample
 			{"peek_q", "select mbus4.peek_QUEUE(), mbus4.peek_QUEUE('nowhere')", 0, "", false},
+			{"messages_of", "select count(*) from mbus4.messages_of('QUEUE', amt => 20)", 0, "", false},
+			{"messages_of, delayed", "select count(*) from mbus4.messages_of('QUEUE', state => 'delayed', amt => 20)", 0, "", false},
+			{"messages_of, waiting", "select count(*) from mbus4.messages_of('QUEUE', state => 'waiting', amt => 20)", 0, "", false},
 			{"take_from_q", "select (mbus4.take_from_QUEUE_by_default('nowhere')).iid", 0, "", false},
 			{"create_consumer", "select mbus4.create_consumer('QUEUE', 'x')", 0, "", false},
 			{"drop_consumer", "select mbus4.drop_consumer('QUEUE', 'default')", 0, "", false},
@@ -95,6 +98,7 @@ func statements() []statement {
 		{"queues", "select count(*) from (select * from mbus4.queues offset 0) q", 2500, "", false},
 		{"consumers", "select count(*) from (select * from mbus4.consumers offset 0) c", 2500, "", false},
 		{"why", "select count(*) from mbus4.why('nowhere')", 0, "", false},
+		{"rates", "select count(*) from (select * from mbus4.rates offset 0) r", 0, "", false},
 		{"selector_errors", "select count(*) from mbus4.selector_errors", 0, "", false},
 		{"waiting_in_circle", "select count(*) from mbus4.waiting_in_circle", 0, "", true},
 	}...)

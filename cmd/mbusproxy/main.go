@@ -36,6 +36,7 @@ func commands() []command {
 		{"init", "creates or upgrades the schema mbus4 in a database", runInit},
 		{"explain", "prints how a statement is served, and the SQL that the server gets", runExplain},
 		{"healthcheck", "asks a proxy on this machine whether it serves clients", runHealthcheck},
+		{"doctor", "looks at a server and says what is in the way", runDoctor},
 		{"version", "prints the version", runVersion},
 	}
 }

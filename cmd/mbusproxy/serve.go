@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"net"
+	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"mbusproxy/internal/app"
@@ -14,6 +17,7 @@ const (
 	defaultDrainTimeout   = 30 * time.Second
 	defaultSemaphores     = time.Minute // between two full passes
 	defaultWaitSweep      = time.Second
+	defaultConsole        = "mbusproxy"
 )
 
 const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz and /readyz"
@@ -40,6 +44,7 @@ func runServe(args []string, std streams) error {
 	}
 	ctx, release := untilSignal(func() {})
 	defer release()
+	cfg.Reload, cfg.Shutdown = reloadSelf, shutDownSelf
 	tell := func(err error) {
 		if err != nil {
 			fmt.Fprintln(std.err, "mbusproxy:", err) // and goes on: clients are worth more than the manager
@@ -57,10 +62,8 @@ func runServe(args []string, std streams) error {
 // serving is the status that a service manager shows.
 const serving = "serving clients"
 
-// serveFlags are the flags of serve, which fill cfg in.
-func serveFlags(cfg *app.Config) *flagSet {
-	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
-		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once. SIGHUP has certificate, limits and log level read again.")
+// withServe gives a flag set the settings of serve.
+func (f *flagSet) withServe(cfg *app.Config) {
 	f.Var((*list)(&cfg.Listen), "listen", "`ADDR` to listen on, host:port or the directory of a unix socket; may be repeated")
 	f.StringVar(&cfg.Upstream, "upstream", "", "`DSN` of the server that sessions go to: host, port, sslmode, …; several hosts are tried in turn")
 	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the role that creates the schema mbus4 and keeps house in it")
@@ -77,8 +80,17 @@ func serveFlags(cfg *app.Config) *flagSet {
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
+	f.StringVar(&cfg.ConsoleRole, "console-role", "", "`ROLE` whose members may use the admin console; without it there is none")
+	f.StringVar(&cfg.ConsoleName, "console-database", defaultConsole, "`NAME` of the database that the console is")
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
 	f.withOperations(cfg)
+}
+
+// serveFlags are the flags of serve, which fill cfg in.
+func serveFlags(cfg *app.Config) *flagSet {
+	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
+		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once. SIGHUP has certificate, limits and log level read again.")
+	f.withServe(cfg)
 	f.withConfig()
 	return f
 }
@@ -108,6 +120,8 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 		return f.misuse("--drain-timeout cannot be negative")
 	case cfg.SemaphoreInterval <= 0:
 		return f.misuse("--semaphore-interval must be more than nothing")
+	case cfg.ConsoleName == "" || strings.Contains(cfg.ConsoleName, "/"):
+		return f.misuse("--console-database is a name without slashes")
 	case cfg.WaitSweep <= 0:
 		return f.misuse("--wait-sweep must be more than nothing")
 	case !app.IsLogLevel(cfg.LogLevel):
@@ -117,4 +131,19 @@ func parseServe(args []string, std streams, cfg *app.Config) error {
 		return err
 	}
 	return f.checkOperations(cfg)
+}
+
+// The console does what an operator does with kill.
+
+func reloadSelf() error { return syscall.Kill(os.Getpid(), syscall.SIGHUP) }
+
+func shutDownSelf(wait bool) error {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil || wait {
+		return err
+	}
+	go func() {
+		time.Sleep(time.Second) // the signals must not become one
+		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+	}()
+	return nil
 }

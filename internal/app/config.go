@@ -34,12 +34,17 @@ type Config struct {
 	UserTimeout time.Duration `fixed:"--tcp-user-timeout"` // of TCP; 0: the system's
 	ReusePort   bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
 	// Unqualified lists the functions that are served without their schema, too; see detect.NewUnqualified.
-	Unqualified []string      `fixed:"--unqualified"`
-	HTTP        string        `fixed:"--http"` // "host:port" for metrics and health; "": none
-	Version     string        // of the program
-	LogLevel    string        // debug, info, warn or error
-	LogTo       io.Writer     // where the log goes; nil: nowhere
-	Reloads     <-chan Reload // nil: the configuration is never read again
+	Unqualified []string `fixed:"--unqualified"`
+	HTTP        string   `fixed:"--http"`             // "host:port" for metrics and health; "": none
+	ConsoleRole string   `fixed:"--console-role"`     // whose members may use the console; "": there is none
+	ConsoleName string   `fixed:"--console-database"` // the database that the console is
+	Version     string   // of the program
+	// Reload and Shutdown are what the console's commands of these names do; nil: they are refused.
+	Reload   func() error
+	Shutdown func(wait bool) error
+	LogLevel string        // debug, info, warn or error
+	LogTo    io.Writer     // where the log goes; nil: nowhere
+	Reloads  <-chan Reload // nil: the configuration is never read again
 	// Stopping is called when the proxy begins to drain, with the time that it may take; nil: nobody is told.
 	Stopping func(limit time.Duration)
 }

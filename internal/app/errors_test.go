@@ -42,6 +42,20 @@ func TestListenErrorNamesTheWayOut(t *testing.T) {
 	}
 }
 
+func TestHTTPAddressTaken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, err = listenHTTP(l.Addr().String())
+	var e *Error
+	if !errors.As(err, &e) || !strings.Contains(e.Message, "cannot listen for HTTP") || !strings.Contains(e.Hint, "--http") {
+		t.Errorf("got %#v", err)
+	}
+}
+
 func TestCheckUpstreamTriesAllHosts(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

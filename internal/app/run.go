@@ -54,6 +54,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		log.Warn("the admin role may not read pg_authid: channel binding is not offered to clients")
 	}
 	rewriter := newRewriter(eng, unqualified, parser, cfg.NoPrepare)
+	desk := &desk{cfg: cfg, engine: eng, rewriter: rewriter, log: log}
 	server, err := proxy.New(proxy.Config{
 		Listen:         cfg.Listen,
 		Inherited:      cfg.Sockets,
@@ -69,11 +70,13 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		ReusePort:      cfg.ReusePort,
 		Verifiers:      eng.Verifiers(),
 		Rewriter:       rewriter.inProxy(),
+		Console:        desk.console(),
 		Log:            log,
 	})
 	if err != nil {
 		return &Error{Message: err.Error(), Hint: "`mbusproxy serve -h` explains the flags", Err: err}
 	}
+	desk.server = server
 	if err := server.Listen(); err != nil {
 		return listenError(err)
 	}

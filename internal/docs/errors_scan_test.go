@@ -297,6 +297,8 @@ func collapse(shape string) string { return strings.ReplaceAll(shape, open+open,
 var (
 	marker = regexp.MustCompile(`mbus4-error (?:\{\{[^}]*\}\}|%s) ([0-9A-Z]{5}) ((?:[^']|'')*)'`)
 	raise  = regexp.MustCompile(`errcode = '([0-9A-Z]{5})', message = \{\{\.(\w+)\}\}`)
+	// own is an error of a function of the schema that is no call.
+	own = regexp.MustCompile(`errcode = '([0-9A-Z]{5})', message = format\('((?:[^']|'')*)'`)
 	// notice is the text of engine/calls/sql/part/notice.sql: a literal, perhaps with others and columns behind it.
 	notice = regexp.MustCompile("\"Text\" [`\"]'([0-9A-Z]{5}) ([^`}]*?)[`\"]\\}\\}")
 	// between is what stands between two literals of such a text.
@@ -316,6 +318,9 @@ func (s *errorScan) scanSQL(file, text string) {
 	}
 	for _, m := range raise.FindAllStringSubmatch(text, -1) {
 		s.fromTemplate(file, m[1], m[2])
+	}
+	for _, m := range own.FindAllStringSubmatch(text, -1) {
+		s.found[raised{m[1], shapeOf(m[2])}] = file
 	}
 	for _, m := range notice.FindAllStringSubmatch(text, -1) {
 		s.found[raised{m[1], collapse(strings.TrimSuffix(between.ReplaceAllString(m[2], open), "'"))}] = file

@@ -88,8 +88,12 @@ var (
 	tasks          = gauge("semaphore_tasks", "Tasks of semaphores, waiting or active (with a slot); at most 10000 of each are counted.", "database", "state")
 
 	consumers = gauge("queue_consumers", "Consumers of a queue.", "database", "queue")
-	messages  = gauge("consumer_messages", "Messages that a consumer is still to get: ready, delayed, waiting (for others) or leased. Estimates where exact is 0.", "database", "queue", "consumer", "state")
+	messages  = gauge("consumer_messages", "Messages that a consumer is still to get: ready, delayed, waiting (for others), leased or held (by an open transaction). Estimates where exact is 0.", "database", "queue", "consumer", "state")
 	oldest    = gauge("consumer_oldest_ready_seconds", "For how long the oldest message has been ready; 0: none is.", "database", "queue", "consumer")
+	dead      = gauge("consumer_dead_messages", "Messages of the consumer that lie in dmq.", "database", "queue", "consumer")
+	errors    = gauge("consumer_selector_errors", "Messages for which the consumer's selector failed.", "database", "queue", "consumer")
+	posted    = counter("database_messages_posted_total", "Rows of messages that have been posted, one for each consumer, by anybody, as the server counts them.", "database")
+	removed   = counter("database_messages_removed_total", "Rows of messages that have been removed.", "database")
 	paused    = gauge("consumer_paused", "1 while the consumer is paused.", "database", "queue", "consumer")
 	exact     = gauge("consumer_messages_exact", "1 where all messages were counted.", "database", "queue", "consumer")
 	hidden    = gauge("consumers_not_shown", "Consumers that are not shown, because there are too many.", "database")
@@ -97,7 +101,7 @@ var (
 	families = []family{
 		info, sessions, sessionsTotal, sessionsMax, startups, refusedTotal, cancelsTotal, bytesTotal, panicsTotal, lostSyncTotal, memoryUsed, memorySize, draining,
 		callsTotal, refusalsTotal, rewritesTotal, parsesTotal, parseTime, databaseUp, waiting, serviceWorked, serviceFailing, serviceFailed, granted, asked, tasks,
-		consumers, messages, oldest, paused, exact, hidden,
+		consumers, messages, oldest, dead, errors, posted, removed, paused, exact, hidden,
 	}
 )
 
@@ -205,15 +209,21 @@ func (c *collector) database(ctx context.Context, to sink, d *engine.Database) {
 	}
 	to.put(tasks, float64(o.Tasks.Waiting), name, "waiting")
 	to.put(tasks, float64(o.Tasks.Active), name, "active")
+	to.put(posted, float64(o.Posted), name)
+	to.put(removed, float64(o.Removed), name)
 	shown := o.Consumers[:min(len(o.Consumers), MostConsumers)]
 	to.put(hidden, float64(len(o.Consumers)-len(shown)), name)
 	listed := map[string]bool{}
 	for _, k := range shown {
 		listed[k.Queue] = true
-		for state, n := range map[string]int64{"ready": k.Ready, "delayed": k.Delayed, "waiting": k.Waiting, "leased": k.Leased} {
+		for state, n := range map[string]int64{"ready": k.Ready, "delayed": k.Delayed, "waiting": k.Waiting, "leased": k.Leased, "held": k.Held} {
 			to.put(messages, float64(n), name, k.Queue, k.Consumer, state)
 		}
 		to.put(oldest, k.OldestReady.Seconds(), name, k.Queue, k.Consumer)
+		to.put(dead, float64(k.Dead), name, k.Queue, k.Consumer)
+		if k.SelectorErrors != nil {
+			to.put(errors, float64(*k.SelectorErrors), name, k.Queue, k.Consumer)
+		}
 		to.put(paused, number(k.Paused), name, k.Queue, k.Consumer)
 		to.put(exact, number(k.Exact), name, k.Queue, k.Consumer)
 	}

@@ -150,3 +150,22 @@ func (k CancelKey) Request() StartupPacket {
 	p = binary.BigEndian.AppendUint32(p, CodeCancel)
 	return append(p, k...)
 }
+
+// WithDatabase returns the packet of a StartupMessage, for which ParseParameters has returned true, with another database.
+func (p StartupPacket) WithDatabase(name string) StartupPacket {
+	out := append(StartupPacket(nil), p[:8]...)
+	for body := []byte(p[8:]); ; {
+		key, rest, _ := bytes.Cut(body, []byte{0})
+		if len(key) == 0 {
+			break
+		}
+		value, rest, _ := bytes.Cut(rest, []byte{0})
+		if string(key) != "database" {
+			out = append(append(append(append(out, key...), 0), value...), 0)
+		}
+		body = rest
+	}
+	out = append(append(append(out, "database\x00"...), name...), 0, 0)
+	binary.BigEndian.PutUint32(out, uint32(len(out)))
+	return out
+}

@@ -208,6 +208,18 @@ func (p *Proxy) Stop() error {
 	return errors.Join(found...)
 }
 
+// AwaitEnd waits until the proxy, which was told so by other means, has ended, with status 0.
+func (p *Proxy) AwaitEnd(limit time.Duration) error {
+	p.told.Store(true)
+	select {
+	case <-p.exited:
+		_ = os.Remove(p.log.Name())
+		return p.exitErr
+	case <-time.After(limit):
+		return errors.Join(fmt.Errorf("the proxy did not end within %v", limit), p.Kill())
+	}
+}
+
 // LogTail returns the last 4 KiB of what the proxy wrote.
 func (p *Proxy) LogTail() []byte {
 	log := make([]byte, 4<<10)

@@ -1,0 +1,262 @@
+package ops
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/integration/internal/harness"
+)
+
+// scraped are the values of one scrape, by name and labels as they were written.
+type scraped map[string]float64
+
+// get fetches a path of --http and gives status and body.
+func get(t *testing.T, address, path string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(harness.Context(t), http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+func scrape(t *testing.T, address string) scraped {
+	t.Helper()
+	status, body := get(t, address, "/metrics")
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	out := scraped{}
+	for _, line := range strings.Split(body, "\n") {
+		if i := strings.LastIndexByte(line, ' '); i > 0 && line[0] != '#' {
+			v, err := strconv.ParseFloat(line[i+1:], 64)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			out[strings.TrimPrefix(line[:i], "mbusproxy_")] = v
+		}
+	}
+	return out
+}
+
+// proxyWithHTTP starts a proxy with --http.
+func proxyWithHTTP(t *testing.T, flags ...string) (*harness.Proxy, string) {
+	t.Helper()
+	port, err := harness.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%v", port)
+	return harness.NewProxy(t, append(flags, "--http", address)...), address
+}
+
+// Each number is what was done.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	proxy, address := proxyWithHTTP(t, "--max-connections", "50")
+	database := harness.NewQueueDatabase(t, "q", "other")
+	conn := harness.Connect(t, proxy.Endpoint, database)
+	for range 5 {
+		harness.Ask(t, conn, "select mbus4.post('q', 'a=>1'), mbus4.post_q('a=>1')")
+	}
+	harness.Ask(t, conn, "select mbus4.post('other', 'a=>1', delayed_until => '2199-01-01'); select mbus4.create_temporary_queue()")
+	harness.Ask(t, conn, "select lease from mbus4.lease('q', lease => '1 h'); select mbus4.fail(lease, 'x') from mbus4.lease('q', lease => '1 h'); select mbus4.pause_queue('other')")
+	for _, refused := range []string{"select mbus4.post('nowhere', 'a=>1')", "select mbus4.post('q')", "select mbus4.post('q', 1)"} {
+		if _, err := harness.Query(harness.Context(t), conn, refused); err == nil {
+			t.Errorf("%s was not refused", refused)
+		}
+	}
+	inBlock, failed, waits, busy := harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database)
+	harness.Ask(t, inBlock, "begin; select mbus4.consume('q')")
+	_, _ = harness.Query(harness.Context(t), failed, "begin; select 1/0")
+	ended := make(chan error, 2)
+	go func() {
+		_, err := harness.Query(context.Background(), waits, "select * from mbus4.consume('other', wait => '1h')")
+		ended <- err
+	}()
+	go func() {
+		_, err := harness.Query(context.Background(), busy, "select pg_sleep(3600)")
+		ended <- err
+	}()
+	if _, err := pgconn.Connect(harness.Context(t), proxy.Endpoint.DSN("nosuchdatabase")); err == nil {
+		t.Error("there is a database that there is not")
+	}
+	label := func(name string, pairs ...string) string {
+		var b strings.Builder
+		for i := 0; i < len(pairs); i += 2 {
+			fmt.Fprintf(&b, ",%s=%q", pairs[i], pairs[i+1])
+		}
+		return name + "{" + strings.TrimPrefix(b.String(), ",") + "}"
+	}
+	consumer := func(queue, state string) string {
+		return label("consumer_messages", "consumer", "default", "database", database, "queue", queue, "state", state)
+	}
+	want := scraped{
+		label("sessions", "state", "idle"): 1, label("sessions", "state", "active"): 1, label("sessions", "state", "waiting"): 1,
+		label("sessions", "state", "idle in transaction"): 1, label("sessions", "state", "idle in transaction (aborted)"): 1, label("sessions", "state", "starting"): 0,
+		"max_sessions": 50, "draining": 0, "panics_total": 0, "lost_synchronization_total": 0,
+		label("startups_failed_total", "sqlstate", "server"):                                            1,
+		label("calls_total", "function", "post", "outcome", "ok"):                                       6,
+		label("calls_total", "function", "post", "outcome", "error"):                                    1,
+		label("calls_total", "function", "post_<q>", "outcome", "ok"):                                   5,
+		label("calls_total", "function", "lease", "outcome", "ok"):                                      2,
+		label("statements_refused_total", "sqlstate", "42883"):                                          2,
+		label("waiting_calls", "database", database):                                                    1,
+		label("database_up", "database", database):                                                      1,
+		label("queue_consumers", "database", database, "queue", "q"):                                    1,
+		consumer("q", "ready"):                                                                          7,
+		consumer("q", "held"):                                                                           1,
+		consumer("q", "leased"):                                                                         1,
+		label("consumer_dead_messages", "consumer", "default", "database", database, "queue", "q"):      1,
+		consumer("other", "delayed"):                                                                    1,
+		label("consumer_paused", "consumer", "default", "database", database, "queue", "other"):         1,
+		label("consumer_paused", "consumer", "default", "database", database, "queue", "q"):             0,
+		label("consumer_messages_exact", "consumer", "default", "database", database, "queue", "other"): 1,
+	}
+	var wrong []string
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) { // until the sessions have got where they are to be
+		got := scrape(t, address)
+		wrong = nil
+		for name, v := range want {
+			if g, ok := got[name]; !ok || g != v {
+				wrong = append(wrong, fmt.Sprintf("%s is %v, not %v", name, g, v))
+			}
+		}
+		for name := range got {
+			if strings.Contains(name, "temp.") || strings.Contains(name, "mbus4_temp") {
+				t.Errorf("a temporary queue is shown: %s", name)
+			}
+		}
+		if oldest := got[label("consumer_oldest_ready_seconds", "consumer", "default", "database", database, "queue", "q")]; oldest <= 0 || oldest > 300 {
+			wrong = append(wrong, fmt.Sprintf("the oldest message is %v s old", oldest))
+		}
+		if in, out := got[`bytes_total{from="client"}`], got[`bytes_total{from="server"}`]; in < 500 || out < 500 || in > 1e6 || out > 1e6 {
+			wrong = append(wrong, fmt.Sprintf("%v bytes from clients, %v from servers", in, out))
+		}
+		if got[label("service_worked_timestamp_seconds", "database", database, "service", "housekeeping")] < float64(time.Now().Add(-time.Hour).Unix()) {
+			wrong = append(wrong, "housekeeping has not worked")
+		}
+		if len(wrong) == 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	for _, w := range wrong {
+		t.Error(w)
+	}
+	// Whoever has cancelled is counted, and one that knows no key.
+	if err := busy.CancelRequest(harness.Context(t)); err != nil {
+		t.Error(err)
+	}
+	if err := waits.CancelRequest(harness.Context(t)); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if harness.SQLState(<-ended) != "57014" {
+			t.Error("it was not cancelled")
+		}
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		got := scrape(t, address)
+		canceled, idle := got[`cancel_requests_total{session="known"}`], got[label("sessions", "state", "idle")]
+		if canceled == 2 && idle == 3 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v cancel requests, %v idle", canceled, idle)
+		}
+	}
+}
+
+// promtool agrees with names and types, the alert rules do what they say, and rules and dashboard name only what there is.
+func TestMetricsWithPromtool(t *testing.T) {
+	t.Parallel()
+	proxy, address := proxyWithHTTP(t)
+	conn := harness.Connect(t, proxy.Endpoint, harness.NewQueueDatabase(t, "q"))
+	harness.Ask(t, conn, "select mbus4.post('q', 'a=>1')")
+	_, _ = harness.Query(harness.Context(t), conn, "select mbus4.post('q')")
+	_, metrics := get(t, address, "/metrics")
+	promtool := func(stdin string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "promtool", args...)
+		cmd.Stdin = strings.NewReader(stdin)
+		if out, err := cmd.CombinedOutput(); err != nil || bytes.Contains(out, []byte("mbusproxy_")) && stdin != "" {
+			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+	promtool(metrics, "check", "metrics")
+	root := filepath.Join("..", "..", "contrib")
+	rules := filepath.Join(root, "prometheus", "mbusproxy.rules.yml")
+	promtool("", "check", "rules", rules)
+	promtool("", "test", "rules", filepath.Join(root, "prometheus", "mbusproxy.rules.test.yml"))
+	for _, file := range []string{rules, filepath.Join(root, "grafana", "mbusproxy.json")} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := regexp.MustCompile(`\bmbusproxy_\w+`).FindAllString(string(b), -1)
+		if len(names) < 8 {
+			t.Errorf("%s names %d metrics", file, len(names))
+		}
+		for _, name := range names {
+			if !strings.Contains(metrics, "# TYPE "+name+" ") {
+				t.Errorf("%s: there is no %s", file, name)
+			}
+		}
+	}
+}
+
+// /readyz says no as soon as the proxy drains, while /healthz and /metrics go on.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	proxy, address := proxyWithHTTP(t)
+	conn := harness.Connect(t, proxy.Endpoint, harness.NewQueueDatabase(t, "q"))
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status, body := get(t, address, path); status != http.StatusOK || body != "ok\n" {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if status, _ := get(t, address, "/nothing"); status != http.StatusNotFound {
+		t.Errorf("/nothing: %d", status)
+	}
+	harness.Ask(t, conn, "begin") // so that the drain lasts
+	stopped := make(chan error, 1)
+	go func() { stopped <- proxy.Stop() }()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		status, body := get(t, address, "/readyz")
+		if status == http.StatusServiceUnavailable && body == "draining\n" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d %s", status, body)
+		}
+	}
+	if got := scrape(t, address); got["draining"] != 1 {
+		t.Errorf("draining: %v", got["draining"])
+	}
+	harness.Ask(t, conn, "commit")
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.uber.org/zap"
+
+	"mbusproxy/engine"
+	"mbusproxy/internal/console"
+	"mbusproxy/proxy"
+)
+
+// desk is what the console needs of the program.
+type desk struct {
+	cfg      Config
+	engine   *engine.Engine
+	rewriter *rewriter
+	server   *proxy.Server // set before anybody can log in
+	log      *zap.Logger
+}
+
+// console returns the console, or nil where there is none.
+func (d *desk) console() proxy.Console {
+	if d.cfg.ConsoleRole == "" {
+		return nil
+	}
+	cfg := console.Config{
+		Name: d.cfg.ConsoleName, Role: d.cfg.ConsoleRole, Database: databaseOf(d.cfg.Admin), Exists: d.engine.DatabaseExists, Version: d.cfg.Version,
+		Proxy: func() proxy.Stats { return d.server.Stats() }, End: func(id uint64) bool { return d.server.EndSession(id) },
+		Databases: d.engine.Databases, Calls: d.rewriter.counts.each, Settings: d.settings, CallSQL: d.callSQL,
+		Reload: d.cfg.Reload, Shutdown: d.cfg.Shutdown, Log: d.log,
+	}
+	if cfg.Reload == nil {
+		cfg.Reload = func() error { return errors.New("this program cannot be told so") }
+	}
+	if cfg.Shutdown == nil {
+		cfg.Shutdown = func(bool) error { return cfg.Reload() }
+	}
+	return console.New(cfg)
+}
+
+// callSQL is the statement of a call of a function with the arguments $1, $2 in a database.
+func (d *desk) callSQL(ctx context.Context, database, function string) (string, error) {
+	db, err := d.engine.Database(ctx, database)
+	if err != nil {
+		return "", told(err)
+	}
+	return d.rewriter.texts.Statement(function, "mbus4_call."+function, db.Site().HstoreSchema), nil
+}
+
+// settings are those that hold, without passwords.
+func (d *desk) settings() [][2]string {
+	limits := d.server.Limits()
+	return [][2]string{
+		{"listen", strings.Join(d.cfg.Listen, ",")},
+		{"upstream", withoutPassword(d.cfg.Upstream)},
+		{"admin", withoutPassword(d.cfg.Admin)},
+		{"max-connections", strconv.Itoa(limits.MaxConnections)},
+		{"startup-timeout", limits.StartupTimeout.String()},
+		{"drain-timeout", limits.DrainTimeout.String()},
+		{"tls", strconv.FormatBool(limits.TLS != nil)},
+		{"tls-required", strconv.FormatBool(d.cfg.TLSRequired)},
+		{"tcp-keepalive", d.cfg.KeepAlive.String()},
+		{"tcp-user-timeout", d.cfg.UserTimeout.String()},
+		{"semaphore-interval", d.cfg.SemaphoreInterval.String()},
+		{"wait-sweep", d.cfg.WaitSweep.String()},
+		{"unqualified", strings.Join(d.cfg.Unqualified, ",")},
+		{"http", d.cfg.HTTP},
+		{"console-role", d.cfg.ConsoleRole},
+		{"console-database", d.cfg.ConsoleName},
+	}
+}
+
+// databaseOf is the database of a DSN, which has been read before.
+func databaseOf(dsn string) string {
+	cfg, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		return ""
+	}
+	return cfg.Database
+}
+
+// withoutPassword says where a DSN leads, and as whom.
+func withoutPassword(dsn string) string {
+	cfg, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		return ""
+	}
+	hosts := []string{net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))}
+	for _, f := range cfg.Fallbacks {
+		if h := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); h != hosts[len(hosts)-1] {
+			hosts = append(hosts, h)
+		}
+	}
+	return fmt.Sprintf("%s user=%s dbname=%s", strings.Join(hosts, ","), cfg.User, cfg.Database)
+}

@@ -1,0 +1,237 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"go.uber.org/zap"
+
+	"mbusproxy/engine"
+	"mbusproxy/proxy"
+)
+
+const (
+	mostSessions = 16 // at a time
+	existsLife   = time.Second
+	maxMessage   = 64 << 10 // bytes of one message of a client
+)
+
+// Config says what a Console shows and does. Its functions are safe for concurrent use.
+type Config struct {
+	Name     string // of the console's database
+	Role     string // whose members may use it
+	Database string // where the server checks who logs in; behind Name and a slash clients name another one
+	// Exists reports whether there is a database of that name, which then wins.
+	Exists  func(ctx context.Context, name string) (bool, error)
+	Version string
+	Proxy   func() proxy.Stats
+	// End ends a session.
+	End func(id uint64) bool
+	// Databases are those that are served.
+	Databases func() []*engine.Database
+	Calls     func(each func(function string, ok, failed uint64))
+	// Settings are the proxy's, by name, in order.
+	Settings func() [][2]string
+	// CallSQL is the statement of a call of the engine's own for a function with parameters, see calls.Texts.Statement.
+	CallSQL  func(ctx context.Context, database, function string) (string, error)
+	Reload   func() error
+	Shutdown func(wait bool) error
+	Log      *zap.Logger
+}
+
+// Console is a proxy.Console.
+type Console struct {
+	cfg      Config
+	sessions chan struct{}
+
+	mu      sync.Mutex
+	exists  bool
+	askedAt time.Time
+}
+
+// New makes a Console.
+func New(cfg Config) *Console {
+	return &Console{cfg: cfg, sessions: make(chan struct{}, mostSessions)}
+}
+
+// Login says where a client that names the console's database is checked.
+func (c *Console) Login(ctx context.Context, database string) (instead string, ok bool) {
+	name, at, other := strings.Cut(database, "/")
+	if name != c.cfg.Name || other && at == "" {
+		return "", false
+	}
+	if !other {
+		at = c.cfg.Database
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.askedAt) > existsLife {
+		is, err := c.cfg.Exists(ctx, c.cfg.Name)
+		if err != nil {
+			c.cfg.Log.Warn("the console cannot find out whether a database has its name", zap.Error(err))
+			return "", false // the server says what is wrong
+		}
+		c.exists, c.askedAt = is, time.Now()
+	}
+	return at, !c.exists
+}
+
+// failure is an error as the client gets it.
+type failure struct{ code, message, hint string }
+
+func (f *failure) Error() string { return f.message }
+
+func fail(code, hint, format string, args ...any) *failure {
+	return &failure{code, fmt.Sprintf(format, args...), hint}
+}
+
+// session is that of one client.
+type session struct {
+	console        *Console
+	client         *pgproto3.Backend
+	server         *pgproto3.Frontend
+	user, database string
+	statement      map[string]string // prepared ones by name, at most mostPrepared
+	portal         map[string]string
+}
+
+const mostPrepared = 100
+
+// Serve talks to a client.
+func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user, database string) {
+	s := &session{
+		console: c, client: pgproto3.NewBackend(client, client), server: pgproto3.NewFrontend(server, server), user: user, database: c.cfg.Database,
+		statement: map[string]string{}, portal: map[string]string{},
+	}
+	if _, at, other := strings.Cut(database, "/"); other {
+		s.database = at
+	}
+	s.client.SetMaxBodyLen(maxMessage)
+	select {
+	case c.sessions <- struct{}{}:
+		defer func() { <-c.sessions }()
+	default:
+		s.fatal(fail("53300", "Close one of them.", "there are %d sessions in the console already", mostSessions))
+		return
+	}
+	if err := s.admit(); err != nil {
+		var f *failure
+		if errors.As(err, &f) {
+			s.fatal(f)
+		}
+		return
+	}
+	c.cfg.Log.Info("console opened", zap.String("user", user))
+	for ctx.Err() == nil {
+		m, err := s.client.Receive()
+		if err != nil {
+			return
+		}
+		if _, is := m.(*pgproto3.Terminate); is {
+			return
+		}
+		if s.handle(ctx, m) != nil {
+			return
+		}
+	}
+}
+
+// admit checks that the client is a member of the role.
+func (s *session) admit() error {
+	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member')::text from pg_catalog.pg_roles r where r.rolname = " + quote(s.console.cfg.Role))
+	if err != nil {
+		return err
+	}
+	if len(t.rows) == 0 {
+		return fail("28000", "Create it, and grant it to those who may: create role ...", "the role %q, whose members may use the console, does not exist", s.console.cfg.Role)
+	}
+	if *t.rows[0][0] != "true" {
+		return fail("28000", "It may be granted to you.", "the console is for members of the role %q", s.console.cfg.Role)
+	}
+	return nil
+}
+
+func (s *session) fatal(f *failure) {
+	s.client.Send(&pgproto3.ErrorResponse{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: f.code, Message: f.message, Hint: f.hint})
+	_ = s.client.Flush()
+}
+
+// table is a result: texts, nil for null.
+type table struct {
+	columns []string
+	rows    [][]*string
+	tag     string // "": SHOW
+}
+
+func newTable(columns ...string) *table { return &table{columns: columns} }
+
+// add adds a row of anything; nil and the empty error are null.
+func (t *table) add(values ...any) {
+	row := make([]*string, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case nil:
+		case *string:
+			row[i] = v
+		case time.Time:
+			if !v.IsZero() {
+				text := v.UTC().Format("2006-01-02 15:04:05.000+00")
+				row[i] = &text
+			}
+		default:
+			text := fmt.Sprint(v)
+			row[i] = &text
+		}
+	}
+	t.rows = append(t.rows, row)
+}
+
+// ask runs a query in the client's session at the server.
+func (s *session) ask(sql string) (*table, error) {
+	s.server.SendQuery(&pgproto3.Query{String: sql})
+	if err := s.server.Flush(); err != nil {
+		return nil, fmt.Errorf("asking the server: %w", err)
+	}
+	t := &table{}
+	var failed error
+	for {
+		m, err := s.server.Receive()
+		if err != nil {
+			return nil, fmt.Errorf("asking the server: %w", err)
+		}
+		switch m := m.(type) {
+		case *pgproto3.RowDescription:
+			for _, f := range m.Fields {
+				t.columns = append(t.columns, string(f.Name))
+			}
+		case *pgproto3.DataRow:
+			row := make([]*string, len(m.Values))
+			for i, v := range m.Values {
+				if v != nil {
+					text := string(v)
+					row[i] = &text
+				}
+			}
+			t.rows = append(t.rows, row)
+		case *pgproto3.ErrorResponse:
+			failed = &failure{m.Code, m.Message, m.Hint}
+		case *pgproto3.ReadyForQuery:
+			return t, failed
+		}
+	}
+}
+
+// quote writes a literal.
+func quote(s string) string {
+	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		q = "E" + strings.ReplaceAll(q, `\`, `\\`)
+	}
+	return q
+}
