@@ -14,7 +14,9 @@ import (
 // the socket to that process, with what is in its queue.
 func TestInherited(t *testing.T) {
 	t.Parallel()
-	manager, err := net.Listen("tcp", "127.0.0.1:0")
+	var plain net.ListenConfig
+	plain.SetMultipathTCP(false) // as systemd's sockets are
+	manager, err := plain.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
