@@ -40,6 +40,7 @@ func TestThirdParty(t *testing.T) {
 
 var (
 	packaged = regexp.MustCompile(`(?m)^ *- src: (\S+)\n *dst: (\S+)\n(?: *(?:type|expand): \S+\n)*`)
+	folders  = regexp.MustCompile(`(?m)^ *- dst: (\S+)\n *type: dir$`)
 	scripted = regexp.MustCompile(`(?m)^ *(postinstall|preinstall|preremove|postremove): \S+$`)
 	needed   = regexp.MustCompile(`(?m)(?:^ *- |\[)(passwd|shadow-utils)\b`)
 )
@@ -58,6 +59,9 @@ func TestReleasesHoldThePackages(t *testing.T) {
 				t.Errorf("%s: %v", path, err)
 			}
 		}
+		for _, m := range folders.FindAllStringSubmatch(text, -1) {
+			all = append(all, m[1])
+		}
 		for _, m := range scripted.FindAllString(text, -1) {
 			all = append(all, strings.TrimSpace(m))
 		}
@@ -67,7 +71,7 @@ func TestReleasesHoldThePackages(t *testing.T) {
 		return all
 	}
 	ours, theirs := contents("nfpm.yaml"), contents(root+"/.goreleaser.yaml")
-	if len(ours) < 12 || strings.Join(ours, "\n") != strings.Join(theirs, "\n") {
+	if len(ours) < 14 || strings.Join(ours, "\n") != strings.Join(theirs, "\n") {
 		t.Errorf("packaging/nfpm.yaml has\n%s\nand .goreleaser.yaml\n%s", strings.Join(ours, "\n"), strings.Join(theirs, "\n"))
 	}
 }

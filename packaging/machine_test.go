@@ -31,14 +31,21 @@ mount -t cgroup2 none /sys/fs/cgroup || exit 1
 exec systemd-nspawn --quiet --directory "$0" --boot --register=no --keep-unit --private-users=no --console=pipe
 `
 
-// newMachine makes one and boots it.
-func newMachine(t *testing.T) *machine {
+// newRoot makes a folder with a clean Debian that has more packages.
+func newRoot(t *testing.T, more string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "root")
-	out, err := exec.CommandContext(t.Context(), "mmdebstrap", "--quiet", "--variant=minbase", "--include=systemd,systemd-sysv,dbus,postgresql-client", "bookworm", dir).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "mmdebstrap", "--quiet", "--variant=minbase", "--include="+more, "bookworm", dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("making a root: %v\n%s", err, out)
 	}
+	return dir
+}
+
+// newMachine makes one and boots it.
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	dir := newRoot(t, "systemd,systemd-sysv,dbus,postgresql-client")
 	m := &machine{t: t, dir: dir, console: &bytes.Buffer{}}
 	cmd := exec.Command("unshare", "--mount", "bash", "-c", boot, dir)
 	cmd.Stdout, cmd.Stderr = m.console, m.console

@@ -71,7 +71,6 @@ if [[ $purpose == package ]]; then
 	need systemd-container have systemd-nspawn
 	need buildah have buildah
 	need rpm have rpm
-	need cpio have cpio
 fi
 
 as_root() {
