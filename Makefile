@@ -7,7 +7,7 @@ export PATH := $(PATH):/usr/local/go/bin
 export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 export CGO_ENABLED := 1
 
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION  ?= $(shell scripts/version.sh)
 FUZZTIME ?= 10s
 LONGTIME ?= 10m
 LDFLAGS  := -X main.version=$(VERSION)
@@ -31,6 +31,14 @@ run: ## install what is missing, then keep a private Postgres and the proxy runn
 build: ## build bin/mbusproxy
 	go build -ldflags '$(LDFLAGS)' -o bin/mbusproxy ./cmd/mbusproxy
 
+.PHONY: package
+package: ## .deb and .rpm of this machine's architecture, in dist
+	scripts/package.sh
+
+.PHONY: image
+image: ## a container image from scratch, with buildah, podman or docker
+	scripts/image.sh
+
 .PHONY: setup
 setup: ## install what the tests need
 	@scripts/setup.sh test
@@ -47,6 +55,8 @@ test-long: setup ## what takes too long for test: random and model tests for LON
 	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestManyCallsTime' ./internal/app
 	MBUS_LONG=1 go test -count=1 -timeout 60m -v -run 'TestAttacks|TestParserAttacks' ./integration/security
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestLong' ./integration/ops
+	scripts/setup.sh package
+	MBUS_LONG=1 go test -count=1 -timeout 30m -v ./packaging
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults|Storm|TestBigMessages|TestSlowClient' ./proxy
 	MBUS_LONG=1 go test -race -count=1 -timeout 60m -v -run 'TestFaults' ./integration/ops
 	MBUS_LONG=1 go test -count=1 -timeout 30m -v -run TestPlansInStates ./bench/scale
@@ -101,4 +111,4 @@ fmt: ## format all Go files with gofumpt
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin .cache
+	rm -rf bin dist .cache

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,8 +18,11 @@ import (
 // Config says how a Server listens, where sessions go and what limits hold. It is not changed by
 // the Server and must not be changed after New.
 type Config struct {
-	// Listen holds "host:port" or the directory of a unix socket (an absolute path), at least one.
+	// Listen holds "host:port" or the directory of a unix socket (an absolute path), at least one, unless there is Inherited.
 	Listen []string
+	// Inherited are sockets that a service manager listens on, which are served in place of Listen. The Server owns its
+	// listeners and closes them; the manager keeps the sockets, with what is in their queues, for a successor: see Shutdown.
+	Inherited []net.Listener
 	// Upstream is a DSN or URL as libpq reads it. Used are host, port, sslmode, sslrootcert,
 	// sslcert, sslkey, sslnegotiation, connect_timeout and target_session_attrs; several hosts are
 	// tried in order. User, password and database are the client's own.
@@ -66,7 +70,7 @@ const defaultStartupTimeout = 60 * time.Second
 
 // complete checks cfg and fills in the defaults.
 func (cfg Config) complete() (Config, error) {
-	if len(cfg.Listen) == 0 {
+	if len(cfg.Listen) == 0 && len(cfg.Inherited) == 0 {
 		return cfg, errors.New("checking configuration: no address to listen on")
 	}
 	if cfg.TLSRequired && cfg.TLS == nil {
@@ -101,6 +105,17 @@ func (cfg Config) complete() (Config, error) {
 	}
 	return cfg, nil
 }
+
+// bind returns the listeners that are served.
+func (cfg Config) bind() ([]net.Listener, error) {
+	if len(cfg.Inherited) > 0 {
+		return listen.Inherited(cfg.Inherited, cfg.socketOptions())
+	}
+	return listen.All(cfg.Listen, cfg.socketOptions())
+}
+
+// handsOver reports whether a successor may serve the same addresses.
+func (cfg Config) handsOver() bool { return cfg.ReusePort || len(cfg.Inherited) > 0 }
 
 func (cfg Config) socketOptions() listen.Options {
 	return listen.NewOptions(cfg.KeepAlive, cfg.UserTimeout, cfg.ReusePort)

@@ -13,6 +13,9 @@ import (
 // with Config.ReusePort. A listener's queue dies with it: connections in it are reset. So the one
 // that ends first has the kernel give new ones to the other, and serves what still comes out of
 // its own queue as if nothing were.
+//
+// The queue of an inherited socket (Config.Inherited) stays with the service manager. So the process that ends stops accepting at
+// once: what comes from then on waits in the queue for the next process. What it has accepted it serves as it would otherwise.
 const (
 	// HandoverLimit bounds what a handover adds to the time Shutdown takes.
 	HandoverLimit = 5 * time.Second
@@ -27,11 +30,13 @@ func (s *Server) handOver(ctx context.Context) {
 	s.mu.Lock()
 	listeners, listening := s.listeners, s.state == serverListening
 	s.mu.Unlock()
-	if !s.cfg.ReusePort || !listening {
+	if !s.cfg.handsOver() || !listening {
 		return
 	}
 	for _, l := range listeners {
-		if err := listen.Yield(l); err != nil {
+		if len(s.cfg.Inherited) > 0 {
+			_ = l.Close()
+		} else if err := listen.Yield(l); err != nil {
 			s.log.Warn("new connections cannot be steered to a successor", zap.Error(err))
 		}
 	}

@@ -102,14 +102,14 @@ var (
 	errNotBound  = errors.New("server does not listen")
 )
 
-// Listen binds all addresses; on an error none stays bound.
+// Listen binds all addresses, or takes the inherited sockets; on an error none stays bound.
 func (s *Server) Listen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != serverNew {
 		return errListening
 	}
-	listeners, err := listen.All(s.cfg.Listen, s.cfg.socketOptions())
+	listeners, err := s.cfg.bind()
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Server) Listen() error {
 	return nil
 }
 
-// Addrs returns the addresses bound by Listen, in the order of Config.Listen; a unix socket has
+// Addrs returns the addresses bound by Listen, in the order of Config.Listen or Config.Inherited; a unix socket has
 // the path of its file.
 func (s *Server) Addrs() []net.Addr {
 	s.mu.Lock()

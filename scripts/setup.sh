@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing for one purpose, and nothing else: scripts/setup.sh demo|test|bench|steady
+# Installs what is missing for one purpose, and nothing else: scripts/setup.sh demo|test|bench|steady|package
 # Needs Debian or Ubuntu for installing; elsewhere it says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -65,6 +65,14 @@ fi
 
 if [[ $purpose == steady ]]; then
 	need postgresql-15-pgq3 test -e /usr/share/postgresql/15/extension/pgq.control
+fi
+
+if [[ $purpose == package ]]; then
+	need mmdebstrap have mmdebstrap
+	need systemd have systemd-analyze
+	need systemd-container have systemd-nspawn
+	need buildah have buildah
+	need rpm have rpm
 fi
 
 as_root() {

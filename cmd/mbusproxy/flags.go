@@ -19,6 +19,8 @@ type flagSet struct {
 	synopsis string
 	about    string
 	config   *string // file that --config names; nil: the command has no --config
+	// ofServe says that the file is that of serve, and so has settings that the command does not know.
+	ofServe bool
 	// takes is how many arguments the command takes besides flags, which may stand before and behind them.
 	takes     int
 	arguments []string // these, after parse
@@ -86,6 +88,8 @@ func (f *flagSet) fromFile(path string, given map[string]bool) error {
 	for _, s := range settings {
 		where := fmt.Sprintf("%s, line %d", path, s.line)
 		switch {
+		case f.Lookup(s.key) == nil && f.ofServe:
+			continue
 		case f.Lookup(s.key) == nil || s.key == "config":
 			return f.misuse(fmt.Sprintf("unknown setting %q in %s", s.key, where))
 		case given[s.key]:

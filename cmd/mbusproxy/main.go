@@ -35,6 +35,7 @@ func commands() []command {
 		{"serve", "starts the proxy in front of a Postgres server of yours", runServe},
 		{"init", "creates or upgrades the schema mbus4 in a database", runInit},
 		{"explain", "prints how a statement is served, and the SQL that the server gets", runExplain},
+		{"healthcheck", "asks a proxy on this machine whether it serves clients", runHealthcheck},
 		{"doctor", "looks at a server and says what is in the way", runDoctor},
 		{"version", "prints the version", runVersion},
 	}
@@ -78,7 +79,7 @@ func run(args []string, std streams) int {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "mbusproxy is a proxy for Postgres that serves message queues as functions of the schema mbus4.\n\nUsage: mbusproxy COMMAND [FLAGS]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.summary)
 	}
 	fmt.Fprint(w, "\n`mbusproxy COMMAND -h` tells the flags of a command.\n")
 }

@@ -63,7 +63,13 @@ const patience = 60 * time.Second
 // gets the one for which Postgres to use.
 func start(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, cmd: exec.Command(os.Args[0], args...), out: newTranscript(), log: newTranscript(), ended: make(chan struct{})}
+	return startCommand(t, env, exec.Command(os.Args[0], args...))
+}
+
+// startCommand is start for a command that runs the test binary in some other way.
+func startCommand(t *testing.T, env []string, cmd *exec.Cmd) *program {
+	t.Helper()
+	p := &program{t: t, cmd: cmd, out: newTranscript(), log: newTranscript(), ended: make(chan struct{})}
 	for _, kv := range os.Environ() {
 		if !strings.HasPrefix(kv, "MBUS_") || strings.HasPrefix(kv, pgcluster.EnvBinDir+"=") {
 			p.cmd.Env = append(p.cmd.Env, kv)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"mbusproxy/internal/app"
+	"mbusproxy/internal/systemd"
 )
 
 const (
@@ -23,20 +25,42 @@ const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz 
 const semaphoreUsage = "`TIME` between two full passes over the semaphores, which find what was written to their tables directly"
 
 func runServe(args []string, std streams) error {
-	cfg := app.Config{LogTo: std.err, Version: versionString()}
-	if err := parseServe(args, std, &cfg); err != nil {
+	manager := systemd.FromEnvironment()
+	sockets, err := systemd.Listeners()
+	if err != nil {
+		return &app.Error{
+			Message: fmt.Sprintf("the service manager's sockets cannot be used: %v", err),
+			Hint:    "docs/install.md has a socket unit that works", Err: err,
+		}
+	}
+	read := func() (app.Config, error) {
+		cfg := app.Config{LogTo: std.err, Version: versionString(), Sockets: sockets}
+		err := parseServe(args, std, &cfg)
+		return cfg, err
+	}
+	cfg, err := read()
+	if err != nil {
 		return err
 	}
 	ctx, release := untilSignal(func() {})
 	defer release()
 	cfg.Reload, cfg.Shutdown = reloadSelf, shutDownSelf
-	cfg.Reloads = onHangup(ctx, func() (app.Config, error) {
-		again := app.Config{LogTo: std.err, Version: versionString()}
-		err := parseServe(args, std, &again)
-		return again, err
+	tell := func(err error) {
+		if err != nil {
+			fmt.Fprintln(std.err, "mbusproxy:", err) // and goes on: clients are worth more than the manager
+		}
+	}
+	cfg.Reloads = onHangup(ctx, func() app.Reload {
+		tell(manager.Reloading())
+		again, err := read()
+		return app.Reload{Config: again, Err: err, Done: func() { tell(manager.Ready(serving)) }}
 	})
-	return unlessTold(ctx, app.Run(ctx, cfg, func([]net.Addr) {}))
+	cfg.Stopping = func(limit time.Duration) { tell(manager.Stopping(limit)) }
+	return unlessTold(ctx, app.Run(ctx, cfg, func([]net.Addr) { tell(manager.Ready(serving)) }))
 }
+
+// serving is the status that a service manager shows.
+const serving = "serving clients"
 
 // withServe gives a flag set the settings of serve.
 func (f *flagSet) withServe(cfg *app.Config) {
@@ -62,17 +86,23 @@ func (f *flagSet) withServe(cfg *app.Config) {
 	f.withOperations(cfg)
 }
 
-// parseServe fills cfg in from flags, environment and configuration file.
-func parseServe(args []string, std streams, cfg *app.Config) error {
+// serveFlags are the flags of serve, which fill cfg in.
+func serveFlags(cfg *app.Config) *flagSet {
 	f := newFlagSet("serve", "serve --listen ADDR --upstream DSN --admin DSN [FLAGS]",
 		"Starts the proxy in front of a Postgres server. SIGTERM and SIGINT let busy sessions finish; a\nsecond signal ends at once. SIGHUP has certificate, limits and log level read again.")
 	f.withServe(cfg)
 	f.withConfig()
+	return f
+}
+
+// parseServe fills cfg in from flags, environment and configuration file.
+func parseServe(args []string, std streams, cfg *app.Config) error {
+	f := serveFlags(cfg)
 	if err := f.parse(args, std); err != nil {
 		return err
 	}
 	switch {
-	case len(cfg.Listen) == 0:
+	case len(cfg.Listen) == 0 && len(cfg.Sockets) == 0:
 		return f.missing("listen")
 	case cfg.Upstream == "":
 		return f.missing("upstream")

@@ -39,7 +39,7 @@ func untilSignal(atOnce func()) (context.Context, context.CancelFunc) {
 }
 
 // onHangup reads the configuration again at each SIGHUP, until ctx ends.
-func onHangup(ctx context.Context, read func() (app.Config, error)) <-chan app.Reload {
+func onHangup(ctx context.Context, read func() app.Reload) <-chan app.Reload {
 	got := make(chan os.Signal, 1) // a signal that waits to be received stands for those that follow it
 	signal.Notify(got, syscall.SIGHUP)
 	reloads := make(chan app.Reload)
@@ -51,9 +51,8 @@ func onHangup(ctx context.Context, read func() (app.Config, error)) <-chan app.R
 			case <-ctx.Done():
 				return
 			}
-			cfg, err := read()
 			select {
-			case reloads <- app.Reload{Config: cfg, Err: err}:
+			case reloads <- read():
 			case <-ctx.Done():
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 func TestHelpOfEachCommand(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"dev", "-h"}, {"serve", "-h"}, {"init", "--help"}, {"explain", "-h"}, {"version", "-h"}} {
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"dev", "-h"}, {"serve", "-h"}, {"init", "--help"}, {"explain", "-h"}, {"healthcheck", "-h"}, {"version", "-h"}} {
 		p := run1(t, nil, args...)
 		p.wantStatus(0)
 		if !strings.Contains(p.out.String(), "Usage: mbusproxy") || p.log.String() != "" {
@@ -25,14 +26,24 @@ func TestHelpOfEachCommand(t *testing.T) {
 	}
 }
 
+// newestRelease is the first heading with a version, below that of what is not released.
+var newestRelease = regexp.MustCompile(`(?s)^# Changelog\n.*?\n## Unreleased\n.*?\n## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d\n`)
+
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, arg := range []string{"version", "--version"} {
 		p := run1(t, nil, arg)
 		p.wantStatus(0)
-		if !strings.HasPrefix(p.out.String(), "mbusproxy ") || !strings.Contains(p.out.String(), "go1.") {
+		if !strings.HasPrefix(p.out.String(), "mbusproxy "+strings.TrimSpace(release)+" (go1.") {
 			t.Errorf("%s: %s", arg, p.out)
 		}
+	}
+	changes, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := newestRelease.FindSubmatch(changes); m == nil || string(m[1]) != strings.TrimSpace(release) {
+		t.Errorf("CHANGELOG.md is cut at %q, and the file VERSION has %s", m, release)
 	}
 }
 
@@ -76,6 +87,8 @@ func TestMisuse(t *testing.T) {
 		{args: append(base, "--log-level", "loud"), sentence: "loud", hint: "-h"},
 		{args: append(base, "--tls-cert", "x"), sentence: "go together", hint: "-h"},
 		{args: append(base, "--tls-required"), sentence: "--tls-required needs", hint: "-h"},
+		{args: []string{"healthcheck"}, sentence: "healthcheck needs --listen", hint: "mbusproxy healthcheck -h"},
+		{args: []string{"healthcheck", "--http", "x:1", "--timeout", "0s"}, sentence: "--timeout must be more than nothing", hint: "-h"},
 		{args: base, env: []string{"MBUS_MAX_CONNECTIONS=lots"}, sentence: `"lots" in the environment variable MBUS_MAX_CONNECTIONS`, hint: "-h"},
 		{args: append(base, "--config", dir+"/none"), sentence: "no such file", hint: "--config"},
 		{args: append(base, "--config", file("word", "\nlisten\n")), sentence: "line 2 is not of the form", hint: "listen ="},

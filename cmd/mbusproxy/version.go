@@ -1,22 +1,26 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"runtime"
-	"runtime/debug"
+	"strings"
 )
 
-// version is set by the linker, see the Makefile. It is never changed.
+// release is the version that this source is of, or that it follows. Makefile, packages and CHANGELOG.md take it from the same file.
+//
+//go:embed VERSION
+var release string
+
+// version is set by the linker, see the Makefile: the release, or the release and the commit that the program is made of. It is never
+// changed.
 var version = ""
 
 func versionString() string {
 	if version != "" {
 		return version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "development build"
+	return strings.TrimSpace(release)
 }
 
 func runVersion(args []string, std streams) error {

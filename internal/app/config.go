@@ -2,16 +2,19 @@ package app
 
 import (
 	"io"
+	"net"
 	"time"
 )
 
 // Config is everything `mbusproxy serve` can be told. The tag fixed names the flag of a setting that a
 // reload does not change.
 type Config struct {
-	Listen   []string `fixed:"--listen"`   // "host:port" or the directory of a unix socket
-	Upstream string   `fixed:"--upstream"` // DSN or URL of the server that sessions go to
-	Admin    string   `fixed:"--admin"`    // DSN or URL of the role for the engine's own work
-	NoInit   bool     `fixed:"--no-init"`  // do not create or upgrade the schema
+	Listen []string `fixed:"--listen"` // "host:port" or the directory of a unix socket
+	// Sockets are listened on by a service manager and served in place of Listen.
+	Sockets  []net.Listener
+	Upstream string `fixed:"--upstream"` // DSN or URL of the server that sessions go to
+	Admin    string `fixed:"--admin"`    // DSN or URL of the role for the engine's own work
+	NoInit   bool   `fixed:"--no-init"`  // do not create or upgrade the schema
 	// NoPrepare says that calls which are sent again and again are not run by prepared statements.
 	NoPrepare bool `fixed:"--no-prepare"`
 	// DisableBadSelectors has an upgrade keep consumers whose selectors are refused by now, without messages.
@@ -42,4 +45,6 @@ type Config struct {
 	LogLevel string        // debug, info, warn or error
 	LogTo    io.Writer     // where the log goes; nil: nowhere
 	Reloads  <-chan Reload // nil: the configuration is never read again
+	// Stopping is called when the proxy begins to drain, with the time that it may take; nil: nobody is told.
+	Stopping func(limit time.Duration)
 }

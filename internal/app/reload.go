@@ -14,6 +14,8 @@ import (
 type Reload struct {
 	Config Config
 	Err    error // the configuration makes no sense: all stays as it is
+	// Done is called when it has been taken over, or not; nil: nobody is told.
+	Done func()
 }
 
 // reloader changes what can be changed in a running proxy.
@@ -27,6 +29,9 @@ type reloader struct {
 // reload takes over certificate, limits and log level, and logs what would need a new start. With
 // a certificate that cannot be used the old one stays, and the rest is taken over.
 func (r *reloader) reload(again Reload) {
+	if again.Done != nil {
+		defer again.Done()
+	}
 	if again.Err != nil {
 		r.log.Error("configuration not reloaded", zap.Error(again.Err))
 		return

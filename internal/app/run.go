@@ -57,6 +57,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	desk := &desk{cfg: cfg, engine: eng, rewriter: rewriter, log: log}
 	server, err := proxy.New(proxy.Config{
 		Listen:         cfg.Listen,
+		Inherited:      cfg.Sockets,
 		Upstream:       cfg.Upstream,
 		Admin:          cfg.Admin,
 		TLS:            clientTLS,
@@ -85,6 +86,9 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		return err
 	}
 	defer stopHTTP()
+	if len(cfg.Sockets) > 0 && len(cfg.Listen) > 0 {
+		log.Info("the service manager's sockets are served in place of --listen", zap.Strings("listen", cfg.Listen))
+	}
 	for _, addr := range server.Addrs() {
 		log.Info("listening", zap.Stringer("address", addr))
 	}
@@ -113,8 +117,11 @@ func serve(ctx context.Context, server *proxy.Server, r *reloader, log *zap.Logg
 	drain := r.running.DrainTimeout
 	log.Info("draining", zap.Duration("timeout", drain))
 	bound := drain + closeGrace
-	if r.running.ReusePort {
+	if r.running.ReusePort || len(r.running.Sockets) > 0 {
 		bound += proxy.HandoverLimit
+	}
+	if r.running.Stopping != nil {
+		r.running.Stopping(bound + closeGrace)
 	}
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	defer cancel()

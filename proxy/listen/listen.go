@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,6 +111,11 @@ func (l *unixListener) Close() error {
 	return err
 }
 
+// socketFile is the name that libpq looks for.
+func socketFile(dir string, port int) string {
+	return filepath.Join(dir, ".s.PGSQL."+strconv.Itoa(port))
+}
+
 func lockFile(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB) }
 
 // Unix binds .s.PGSQL.<port> in dir, the name libpq looks for. The lock file beside it is
@@ -119,7 +125,7 @@ func lockFile(f *os.File, how int) error { return syscall.Flock(int(f.Fd()), how
 // Proxies that share their addresses hold the lock together; the path belongs to the one that
 // came last.
 func Unix(dir string, port int, share bool) (net.Listener, error) {
-	path := filepath.Join(dir, ".s.PGSQL."+strconv.Itoa(port))
+	path := socketFile(dir, port)
 	lock, err := os.OpenFile(path+".proxylock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("locking unix socket: %w", err)
@@ -215,4 +221,35 @@ func claimPort(l net.Listener) error {
 		return err
 	}
 	return sharePort(raw)
+}
+
+// Socket is where a client reaches a listener.
+type Socket struct{ Network, Address string }
+
+// Sockets returns where clients reach the addresses, in their order, without looking whether anybody listens there.
+func Sockets(addresses []string) ([]Socket, error) {
+	port := 0
+	sockets := make([]Socket, len(addresses))
+	for i, text := range addresses {
+		a, err := parseListen(text)
+		if err != nil {
+			return nil, err
+		}
+		sockets[i] = Socket{"tcp", a.tcp}
+		if a.tcp == "" {
+			sockets[i] = Socket{"unix", a.dir}
+			continue
+		}
+		if _, p, err := net.SplitHostPort(a.tcp); err == nil && port == 0 {
+			if port, err = net.LookupPort("tcp", p); err != nil {
+				return nil, fmt.Errorf("reading listen address %q: %w", text, err)
+			}
+		}
+	}
+	for i, s := range sockets {
+		if s.Network == "unix" {
+			sockets[i].Address = socketFile(s.Address, cmp.Or(port, defaultPort))
+		}
+	}
+	return sockets, nil
 }
