@@ -1,17 +1,6 @@
 package main
 
-import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-
-	"mbusproxy/internal/app"
-	"mbusproxy/internal/doctor"
-)
-
-// oldestPostgres is the oldest major that mbusproxy works with.
-const oldestPostgres = 15
+import "mbusproxy/internal/app"
 
 func runDoctor(args []string, std streams) error {
 	f := newFlagSet("doctor", "doctor --upstream DSN --admin DSN [--output json]",
@@ -33,29 +22,5 @@ func runDoctor(args []string, std streams) error {
 	}
 	ctx, release := untilSignal(func() {})
 	defer release()
-	return examine(ctx, doctor.Server{Upstream: cfg.Upstream, Admin: cfg.Admin, OldestMajor: oldestPostgres}, *output == "json", std.out)
-}
-
-func examine(ctx context.Context, s doctor.Server, asJSON bool, out io.Writer) error {
-	all := []doctor.Finding{}
-	failed := doctor.Examine(ctx, s, func(f doctor.Finding) {
-		all = append(all, f)
-		if !asJSON {
-			fmt.Fprintf(out, "%-8s %-15s %s\n", f.State, f.Check, f.Found)
-			if f.Mend != "" {
-				fmt.Fprintf(out, "%24s -> %s\n", "", f.Mend)
-			}
-		}
-	})
-	if asJSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		if err := e.Encode(all); err != nil {
-			return fmt.Errorf("writing: %w", err)
-		}
-	}
-	if failed {
-		return &app.Error{Message: "something does not work, see above"}
-	}
-	return nil
+	return app.Doctor(ctx, cfg, *output == "json", std.out)
 }
