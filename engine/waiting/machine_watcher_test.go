@@ -58,7 +58,10 @@ func (m *machine) watcher(from *state, n int, add adding) {
 	case watcherSwept:
 		add(true, func(s *state) string { return m.ask(s, n, s.proxies[n].all) }, "watcher %d asks after its sweep", n)
 	case watcherAsked:
-		add(true, func(s *state) string { m.look(s, n); return "" }, "watcher %d looks", n)
+		add(true, func(s *state) string { m.look(s, n, false); return "" }, "watcher %d looks", n)
+		if slices.ContainsFunc(from.holders[:m.messages], func(holder uint8) bool { return holder != 0 }) {
+			add(true, func(s *state) string { m.look(s, n, true); return "" }, "watcher %d looks and counts what is held", n)
+		}
 	case watcherLooked:
 		add(true, func(s *state) string { return m.tell(s, n) }, "watcher %d tells", n)
 	}
@@ -152,8 +155,8 @@ func (m *machine) goOn(s *state, n int) {
 	}
 }
 
-// look is its query.
-func (m *machine) look(s *state, n int) {
+// look is its query. Of what a transaction holds it knows mostly that it does; held says that it does not know.
+func (m *machine) look(s *state, n int, held bool) {
 	p := &s.proxies[n]
 	p.phase, p.next, p.ready = watcherLooked, 0, [mostLines]uint8{}
 	for i := m.messages - 1; i >= 0; i-- {
@@ -163,7 +166,9 @@ func (m *machine) look(s *state, n int) {
 		}
 		switch s.messages[i] {
 		case messageThere:
-			p.ready[line] = min(p.ready[line]+1, p.asked[line])
+			if s.holders[i] == 0 || held {
+				p.ready[line] = min(p.ready[line]+1, p.asked[line])
+			}
 		case messageDelayed:
 			p.next = uint8(i + 1)
 		}
