@@ -78,7 +78,7 @@ func TestWrongArguments(t *testing.T) {
 		{"select mbus4.post('q', 'a=>1', nosuch => 1)", "mbus4.post("},
 		{"select mbus4.post('q', 'a=>1', qname => 'q')", "mbus4.post("},
 		{"select mbus4.post('q', 'a=>1', iid => 'x', msgiid => 'x')", "mbus4.post("},
-		{"select mbus4.post('q', 'a=>1', null, null, null, null, null, null, null, null)", "mbus4.post("},
+		{"select mbus4.post('q', 'a=>1', null, null, null, null, null, null, null, null, null)", "mbus4.post("},
 		{"select mbus4.post_q()", "mbus4.post_q("},
 		{"select mbus4.post_q('a=>1', qname => 'q')", "mbus4.post_q("},
 		{"select * from mbus4.consume()", "mbus4.consume("},

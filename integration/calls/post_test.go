@@ -8,8 +8,8 @@ const posted = `select string_agg(concat_ws('|', c.qname, m.data, coalesce(m.hea
 	where m.iid is distinct from 'there'`
 
 func TestFunctionPost(t *testing.T) {
-	const signature = "mbus4.post(qname text, data hstore, headers hstore default null, properties hstore default null, " +
-		"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text"
+	const signature = "mbus4.post(qname text, data hstore default null, headers hstore default null, properties hstore default null, " +
+		"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text"
 	all := []any{"q", `"a"=>"1"`, `"h"=>"2"`, `"p"=>"3"`, "2031-01-02 00:00:00", "2032-03-04 00:00:00", "m"}
 	full := `m > q|"a"=>"1"|"h"=>"2"|"p"=>"3"|2031-01-02|2032-03-04|m`
 	callTable{
@@ -56,8 +56,8 @@ func TestFunctionPost(t *testing.T) {
 func TestFunctionPostQueue(t *testing.T) {
 	all := []any{`"a"=>"1"`, `"h"=>"2"`, `"p"=>"3"`, "2031-01-02 00:00:00", "2032-03-04 00:00:00", "m"}
 	full := `m > q|"a"=>"1"|"h"=>"2"|"p"=>"3"|2031-01-02|2032-03-04|m`
-	const signature = "mbus4.post_q(data hstore, headers hstore default null, properties hstore default null, " +
-		"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null) returns text"
+	const signature = "mbus4.post_q(data hstore default null, headers hstore default null, properties hstore default null, " +
+		"delayed_until timestamp without time zone default null, expires timestamp without time zone default null, iid text default null, unique_key text default null, unique_for interval default null, payload jsonb default null) returns text"
 	callTable{
 		queues:  []string{"q", "temp_x"},
 		setup:   "create table t (data hstore); insert into t values ('n=>1'), ('n=>2')",
@@ -74,7 +74,7 @@ func TestFunctionPostQueue(t *testing.T) {
 			fails("42704", `queue "nowhere" does not exist`, "select mbus4.post_nowhere('a=>1')"),
 			fails("42883", signature, "select mbus4.post_q()"),
 			fails("42883", signature, "select mbus4.post_q('a=>1', qname => 'q')"),
-			fails("42883", signature, "select mbus4.post_q('a=>1', null, null, null, null, null, null, null, null)"),
+			fails("42883", signature, "select mbus4.post_q('a=>1', null, null, null, null, null, null, null, null, null)"),
 			fails("42883", signature, "select mbus4.post_q('a=>1', 7)"),
 		},
 	}.run(t)
@@ -97,7 +97,7 @@ func TestFunctionPostDMQ(t *testing.T) {
 }
 
 func TestFunctionPostTemp(t *testing.T) {
-	const signature = "mbus4.post_temp(tqname text, data hstore, headers hstore default null"
+	const signature = "mbus4.post_temp(tqname text, data hstore default null, headers hstore default null"
 	callTable{
 		setup: "create table t as select mbus4.create_temporary_queue() as name; select mbus4.create_queue('q', 1)",
 		effect: `select string_agg(concat_ws('|', m.data, coalesce(m.headers, ''), m.iid), '+')
