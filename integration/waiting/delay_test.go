@@ -14,7 +14,7 @@ func TestWaitForEarlierDelay(t *testing.T) {
 	proxy, database := unswept(t), harness.NewQueueDatabase(t, "q", "other")
 	direct := harness.Connect(t, harness.Direct(), database)
 	first := harness.Connect(t, proxy.Endpoint, database)
-	ask(t, first, `select 1 from mbus4.consume('other', wait => '1h')`)
+	others := ask(t, first, `select 1 from mbus4.consume('other', wait => '1h')`)
 	awaitWaiting(t, direct, first)
 	other := harness.Connect(t, proxy.Endpoint, database)
 	for i, way := range []string{
@@ -30,6 +30,9 @@ func TestWaitForEarlierDelay(t *testing.T) {
 		ask(t, conn, waitForOne).want(t, n)
 	}
 	if err := first.CancelRequest(harness.Context(t)); err != nil {
+		t.Error(err)
+	}
+	if _, err := others.answer(t); harness.SQLState(err) != "57014" {
 		t.Error(err)
 	}
 }
