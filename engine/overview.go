@@ -38,11 +38,11 @@ type ConsumerCount struct {
 	Paused, Exact                         bool
 }
 
-// TaskCount is how many tasks of semaphores there are, up to MostCounted of each kind.
+// TaskCount is how many tasks of semaphores there are, up to 10000 of each kind.
 type TaskCount struct{ Waiting, Active int64 }
 
-// MostCounted is where counting ends for which nothing is estimated.
-const MostCounted = 10000
+// mostCounted is where counting ends for which nothing is estimated.
+const mostCounted = 10000
 
 // What clients make names of is not listed: temporary queues, of which each session may have some.
 const (
@@ -50,10 +50,10 @@ const (
 	consumersSQL = `select c.queue, c.consumer, c.ready, c.delayed, c.waiting, c.leased, c.held, c.dead, c.selector_errors,
 	coalesce(extract(epoch from pg_catalog.clock_timestamp() - c.oldest_ready), 0)::float8, c.paused, c.exact
 from mbus4.consumers c
-where (select q.kind from mbus4.queue q where q.qname = c.queue) <> 'temp'` + `
+where (select q.kind from mbus4.queue q where q.qname = c.queue) <> 'temp'
 order by c.ready + c.delayed + c.waiting + c.leased desc, c.queue, c.consumer`
-	tasksSQL = `select (select count(*) from (select from mbus4.semaphore_task t where t.status = 'WAIT' limit 10000) w),
-	(select count(*) from (select from mbus4.semaphore_task t where t.status in ('ACQUIRED', 'TRY_RELEASE') limit 10000) a),
+	tasksSQL = `select (select count(*) from (select from mbus4.semaphore_task t where t.status = 'WAIT' limit $1) w),
+	(select count(*) from (select from mbus4.semaphore_task t where t.status in ('ACQUIRED', 'TRY_RELEASE') limit $1) a),
 	pg_catalog.pg_stat_get_tuples_inserted('mbus4.message'::regclass), pg_catalog.pg_stat_get_tuples_deleted('mbus4.message'::regclass)`
 )
 
@@ -92,7 +92,7 @@ func (d *Database) overview(ctx context.Context, conn *pgx.Conn, o *Overview) er
 	if err != nil {
 		return err
 	}
-	return conn.QueryRow(ctx, tasksSQL).Scan(&o.Tasks.Waiting, &o.Tasks.Active, &o.Posted, &o.Removed)
+	return conn.QueryRow(ctx, tasksSQL, mostCounted).Scan(&o.Tasks.Waiting, &o.Tasks.Active, &o.Posted, &o.Removed)
 }
 
 // ServiceReport tells how one of a database's services fares.

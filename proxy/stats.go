@@ -53,7 +53,7 @@ type Stats struct {
 	LongUsed, LongSize       int // bytes for long messages
 	TextsUsed, TextsSize     int // bytes for the texts of what sessions have prepared
 	Sessions                 []relay.Observation
-	MaxConnections, LoggedIn int
+	MaxConnections           int
 	Ending                   bool
 }
 
@@ -71,7 +71,7 @@ func (s *Server) Stats() Stats {
 		Panics: s.panics.Load() + s.sessions.Counts.Panics.Load(), LostSync: s.sessions.Counts.LostSync.Load(),
 		LongUsed: memory.LongMessagesTotal - s.sessions.Long.Unused(), LongSize: memory.LongMessagesTotal,
 		TextsUsed: used, TextsSize: size,
-		Sessions: s.sessions.Observe(), MaxConnections: s.limits.Load().MaxConnections, LoggedIn: s.sessions.Census().LoggedIn,
+		Sessions: s.sessions.Observe(), MaxConnections: s.limits.Load().MaxConnections,
 		Ending: s.Ending(),
 	}
 }

@@ -120,6 +120,7 @@ func TestConsole(t *testing.T) {
 	harness.Want(t, two, "1", "select data->'a' from mbus4.consume('q')")
 	refusedByConsole(t, admin, "pause nowhere", "42704")
 	refusedByConsole(t, admin, "pause x';drop/**/schema/**/mbus4;--", "42704")
+	refusedByConsole(t, admin, `pause x\';drop/**/schema/**/mbus4;--\`, "42704")
 	refusedByConsole(t, admin, "pause", "42601")
 	refusedByConsole(t, admin, "show queues please", "42601")
 	refusedByConsole(t, admin, "select 1", "42601")

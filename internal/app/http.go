@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 	"golang.org/x/net/netutil"
 
@@ -98,11 +97,7 @@ func (m *monitor) ready(ctx context.Context) error {
 	if err := checkUpstream(ctx, m.cfg.Upstream); err != nil {
 		return err
 	}
-	admin, err := pgx.ParseConfig(m.cfg.Admin)
-	if err != nil {
-		return fmt.Errorf("reading the admin DSN: %w", err)
-	}
-	if _, err := m.engine.Database(ctx, admin.Database); err != nil {
+	if _, err := m.engine.Database(ctx, databaseOf(m.cfg.Admin)); err != nil {
 		return told(err)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mbusproxy/sqlfuncs"
 )
 
 // command is one that the console knows.
@@ -124,7 +126,7 @@ func onQueue(function, tag string) func(*session, context.Context, string) (*tab
 		if err != nil {
 			return nil, fail("55000", "Is it one that mbusproxy serves?", "database %q cannot be served: %v", s.database, err)
 		}
-		sql = strings.NewReplacer("$1", quote(queue), "$2", "null").Replace(sql)
+		sql = strings.NewReplacer("$1", sqlfuncs.QuoteLiteral(queue), "$2", "null").Replace(sql)
 		if _, err := s.ask(sql); err != nil {
 			return nil, s.console.ownError(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/proxy"
+	"mbusproxy/sqlfuncs"
 )
 
 const (
@@ -144,7 +145,7 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 
 // admit checks that the client is a member of the role.
 func (s *session) admit() error {
-	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member')::text from pg_catalog.pg_roles r where r.rolname = " + quote(s.console.cfg.Role))
+	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member')::text from pg_catalog.pg_roles r where r.rolname = " + sqlfuncs.QuoteLiteral(s.console.cfg.Role))
 	if err != nil {
 		return err
 	}
@@ -225,13 +226,4 @@ func (s *session) ask(sql string) (*table, error) {
 			return t, failed
 		}
 	}
-}
-
-// quote writes a literal.
-func quote(s string) string {
-	q := "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	if strings.Contains(s, `\`) {
-		q = "E" + strings.ReplaceAll(q, `\`, `\\`)
-	}
-	return q
 }

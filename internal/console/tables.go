@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -77,13 +78,7 @@ func (s *session) stats(context.Context, string) (*table, error) {
 	t.add("bytes_from_servers_total", p.FromServers)
 	t.add("panics_total", p.Panics)
 	t.add("lost_synchronization_total", p.LostSync)
-	for _, code := range slices.Sorted(func(yield func(string) bool) {
-		for code := range p.Refused {
-			if !yield(code) {
-				return
-			}
-		}
-	}) {
+	for _, code := range slices.Sorted(maps.Keys(p.Refused)) {
 		t.add("startups_failed_total "+code, p.Refused[code])
 	}
 	first := len(t.rows)

@@ -70,7 +70,6 @@ type Observation struct {
 	Since                  time.Time
 	State                  State
 	FromClient, FromServer uint64 // bytes
-	Replication            bool
 }
 
 // Observe looks at all sessions, which go on meanwhile, in the order in which they came.
@@ -79,7 +78,7 @@ func (s *Sessions) Observe() []Observation {
 	defer s.mu.Unlock()
 	out := make([]Observation, 0, len(s.all))
 	for sess := range s.all {
-		o := Observation{ID: sess.seen.id, Client: sess.seen.client, Since: sess.seen.since, Replication: sess.replication}
+		o := Observation{ID: sess.seen.id, Client: sess.seen.client, Since: sess.seen.since}
 		if sess.running.Load() > 0 {
 			o.User, o.Database = sess.seen.user, sess.seen.database
 			o.State = State(sess.seen.state.Load())
