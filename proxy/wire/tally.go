@@ -3,7 +3,9 @@ package wire
 import "sync/atomic"
 
 // Tally counts the messages that a Framer finds, by type. The goroutine that walks counts; any may look meanwhile.
-type Tally struct{ counts [len(messageTypes) + 1]atomic.Uint64 }
+type Tally struct {
+	counts [len(messageTypes) + 1]atomic.Uint64
+}
 
 // messageTypes are the types of both directions that are counted one by one; all others count as one.
 const messageTypes = "BCDEFHPQSXcdfp" + "123AGIKNRTVWZnstv"
