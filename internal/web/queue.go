@@ -116,12 +116,10 @@ func pause(s *submission) (to, told string, err error) {
 	}
 	var one any
 	what := "Queue " + queue
-	detail := map[string]string{}
 	if consumer != "" {
 		one, what = consumer, "Consumer "+consumer+" of "+queue
-		detail["consumer"] = consumer
 	}
-	err = s.change(audit{action: function, queue: queue, detail: detail}, func(ctx context.Context, tx pgx.Tx) error {
+	err = s.change(audit{action: function, queue: queue, consumer: consumer}, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "select mbus4."+function+"($1, $2)", queue, one)
 		return err
 	})
