@@ -36,6 +36,6 @@ grant execute on function mbus4.audit_change(text, text, text, text, bigint, jso
     mbus4.array_of(text), mbus4.condition_of(text), mbus4.is_dead_of(mbus4.message, text, text, text), mbus4.first_dead(timestamptz),
     mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
     mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
-    mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.run_operation(bigint, integer)
+    mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer)
 to mbus4_user;
 grant select on mbus4.operations to mbus4_user;

@@ -215,7 +215,8 @@ end
 $$;
 revoke all on function mbus4.operation_begin(text, text, text, text, timestamptz, timestamptz, text, text, bigint) from public;
 
--- Pauses an operation (error says why, where that was none of the role's doing), lets it go on, or cancels it. A batch that is under way is waited for.
+-- Pauses an operation (error says why, where that was none of the role's doing), lets it go on, or cancels it; or, as interrupted, leaves it to other sessions of the
+-- role, if this one runs it. A batch that is under way is waited for.
 create or replace function mbus4.operation_set(id bigint, state text, error text default null) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
@@ -223,10 +224,14 @@ as $$
 declare
     mbus4_operation mbus4.operation;
 begin
-    if $2 is null or $2 not in ('running', 'paused', 'cancelled') then
+    if $2 is null or $2 not in ('running', 'paused', 'cancelled', 'interrupted') then
         raise exception using errcode = '22023', message = format('an operation cannot be made "%s"', left($2, 100)), hint = 'It can be made running, paused or cancelled.';
     end if;
     mbus4_operation := mbus4.operation_claim($1);
+    if $2 = 'interrupted' then
+        update mbus4.operation o set pid = null, backend_started = null where o.id = $1 and o.pid = pg_backend_pid();
+        return;
+    end if;
     if mbus4_operation.state = $2 then
         return;
     end if;
@@ -601,7 +606,7 @@ $$;
 
 -- Runs a batch of an operation of this role's, with this role's rights, and gives the operation as it then is. It deals with amt messages, comes by twenty times as
 -- many, or goes on for a second, whichever comes first. An undo takes back what one batch has put back.
-create or replace function mbus4.run_operation(id bigint, amt integer default 500) returns mbus4.operation
+create or replace function mbus4.operation_run(id bigint, amt integer default 500) returns mbus4.operation
 language plpgsql volatile
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -696,14 +701,16 @@ begin
 end
 $$;
 
--- The operations of the role that asks. What nobody runs is paused.
+-- The operations of the role that asks. What nobody runs is paused; interrupted says that nobody has paused it, so it goes on with the next log-in.
 create or replace view mbus4.operations with (security_barrier) as
 select o.id, o.kind,
        case when o.state = 'running' and not exists (
                 select from pg_catalog.pg_stat_activity a where a.pid = o.pid and a.backend_start = o.backend_started) then 'paused' else o.state end as state,
        o.queue, o.consumer, o.selector, o.since, o.until, o.target_queue, o.target_consumer, o.undoes, o.looked, o.done, o.refused, o.held,
        o.started, o.changed, o.ended, o.error,
-       o.ended is not null and exists (select from mbus4.operation_log l where l.operation = o.id) as undoable
+       o.ended is not null and exists (select from mbus4.operation_log l where l.operation = o.id) as undoable,
+       o.state = 'running' and not exists (
+           select from pg_catalog.pg_stat_activity a where a.pid = o.pid and a.backend_start = o.backend_started) as interrupted
 from mbus4.operation o
 where o.role_oid = pg_catalog.to_regrole(pg_catalog.quote_ident(session_user))
 order by o.id desc
@@ -743,7 +750,7 @@ begin
     revoke all on function mbus4.array_of(text), mbus4.condition_of(text), mbus4.is_dead_of(mbus4.message, text, text, text), mbus4.first_dead(timestamptz),
         mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
         mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
-        mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.run_operation(bigint, integer) from public;
+        mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer) from public;
     if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_user') then
         grant execute on function mbus4.audit_change(text, text, text, text, bigint, jsonb), mbus4.operation_claim(bigint),
             mbus4.operation_begin(text, text, text, text, timestamptz, timestamptz, text, text, bigint), mbus4.operation_set(bigint, text, text),
@@ -751,7 +758,7 @@ begin
             mbus4.array_of(text), mbus4.condition_of(text), mbus4.is_dead_of(mbus4.message, text, text, text), mbus4.first_dead(timestamptz),
             mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
             mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
-            mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.run_operation(bigint, integer) to mbus4_user;
+            mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer) to mbus4_user;
         grant select on mbus4.operations to mbus4_user;
     end if;
     if exists (select from pg_catalog.pg_roles where rolname = 'mbus4_admin') then
