@@ -58,6 +58,7 @@ if [[ $purpose == test ]]; then
 	need npm have npm
 	need haproxy test -x "$(command -v haproxy || echo /usr/sbin/haproxy)"
 	need prometheus have promtool
+	need chromium have chromium
 fi
 if [[ $purpose == test || $purpose == bench ]]; then
 	need pgbouncer test -x "$(command -v pgbouncer || echo /usr/sbin/pgbouncer)"
