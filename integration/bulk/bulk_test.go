@@ -31,7 +31,7 @@ func TestOperations(t *testing.T) {
 
 	progress := 0
 	id := begin(t, conn, bulk.Request{Kind: bulk.Redrive, Selection: red})
-	o, err := bulk.Run(harness.Context(t), conn, id, bulk.Options{Batch: 7, Progress: func(o bulk.Operation) {
+	o, err := bulk.Run(harness.Context(t), bulk.In(conn), id, bulk.Options{Batch: 7, Progress: func(o bulk.Operation) {
 		if progress++; o.Done != min(int64(progress)*7, 50) || o.State == bulk.Done != (progress == 8) {
 			t.Errorf("after batch %d: %+v", progress, o)
 		}

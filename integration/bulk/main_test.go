@@ -66,7 +66,7 @@ func begin(t *testing.T, conn *pgx.Conn, r bulk.Request) int64 {
 // run runs an operation to its end, in small batches.
 func run(t *testing.T, conn *pgx.Conn, id int64) bulk.Operation {
 	t.Helper()
-	o, err := bulk.Run(harness.Context(t), conn, id, bulk.Options{Batch: 7})
+	o, err := bulk.Run(harness.Context(t), bulk.In(conn), id, bulk.Options{Batch: 7})
 	if err != nil {
 		t.Fatal(err)
 	}

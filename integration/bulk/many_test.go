@@ -49,7 +49,7 @@ func TestMany(t *testing.T) {
 	run := func(id int64) bulk.Operation {
 		t.Helper()
 		began, last, longest, batches := time.Now(), time.Now(), time.Duration(0), 0
-		o, err := bulk.Run(ctx, conn, id, bulk.Options{Progress: func(bulk.Operation) {
+		o, err := bulk.Run(ctx, bulk.In(conn), id, bulk.Options{Progress: func(bulk.Operation) {
 			longest, last = max(longest, time.Since(last)), time.Now()
 			batches++
 		}})

@@ -29,7 +29,7 @@ func TestWithoutRights(t *testing.T) {
 			return err
 		},
 		"operations": func(db bulk.Querier) error { _, err := bulk.Operations(ctx, db, 0, 10); return err },
-		"run":        func(bulk.Querier) error { _, err := bulk.Run(ctx, nobody, 1, bulk.Options{}); return err },
+		"run":        func(bulk.Querier) error { _, err := bulk.Run(ctx, bulk.In(nobody), 1, bulk.Options{}); return err },
 		"pause":      func(db bulk.Querier) error { return bulk.Pause(ctx, db, 1) },
 		"undo":       func(db bulk.Querier) error { _, err := bulk.BeginUndo(ctx, db, 1); return err },
 	}
@@ -65,7 +65,7 @@ func TestOthersOperations(t *testing.T) {
 	if list, err := bulk.Operations(ctx, they, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("another role sees %v, %v", list, err)
 	}
-	if _, err := bulk.Run(ctx, they, open, bulk.Options{}); !errors.Is(err, pgx.ErrNoRows) {
+	if _, err := bulk.Run(ctx, bulk.In(they), open, bulk.Options{}); !errors.Is(err, pgx.ErrNoRows) {
 		t.Errorf("another role's run: %v", err)
 	}
 	direct := harness.ConnectAs(t, harness.Direct(), database, other)
@@ -149,7 +149,7 @@ func TestRevokedInTheMiddle(t *testing.T) {
 	die(t, database, 30)
 	conn := connect(t, database, role)
 	id := begin(t, conn, bulk.Request{Kind: bulk.Redrive})
-	_, err := bulk.Run(harness.Context(t), conn, id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
+	_, err := bulk.Run(harness.Context(t), bulk.In(conn), id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
 		if o.Done == 20 {
 			harness.Admin(t, "revoke mbus4_user from "+role)
 		}
