@@ -33,7 +33,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders", "archive")
 	furnish(t, s)
-	b := newBrowser(t, s.base, desk)
+	b := newBrowser(t, desk)
 	b.logIn(s.user, password, s.database)
 	b.has("orders", "archive", "posted a second")
 	for path, parts := range map[string][]string{
@@ -65,7 +65,7 @@ func TestSearchGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")
 	s.ask(t, `select mbus4.post('orders', hstore('id', i::text), iid => 'm' || lpad(i::text, 3, '0')) from generate_series(1, 130) i`)
-	b := newBrowser(t, s.base, desk)
+	b := newBrowser(t, desk)
 	b.logIn(s.user, password, s.database)
 	b.open("messages?queue=orders")
 	seen := map[string]bool{}
@@ -93,11 +93,11 @@ func TestSearchGoesOn(t *testing.T) {
 func TestPause(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")
-	b := newBrowser(t, s.base, desk)
+	b := newBrowser(t, desk)
 	b.logIn(s.user, password, s.database)
 	b.open("queue?name=orders")
 	b.hasNot("Pause")
-	other := newBrowser(t, s.base, desk)
+	other := newBrowser(t, desk)
 	other.logIn(s.admin, password, s.database)
 	other.open("queue?name=orders")
 	other.press("Pause the queue")
@@ -112,4 +112,3 @@ func TestPause(t *testing.T) {
 		t.Errorf("paused: %s", got)
 	}
 }
-
