@@ -16,6 +16,9 @@ const (
 	exitOK      = 0
 	exitFailure = 1 // the program could not do what was asked
 	exitUsage   = 2 // what was asked makes no sense
+	exitNothing = 3 // there was no message
+
+	exitInterrupted = 130 // a signal came first; as shells have it for SIGINT
 )
 
 // streams are what a command gets of its process.
@@ -34,6 +37,13 @@ func commands(std streams) []*cobra.Command {
 		explainCommand(std),
 		healthcheckCommand(std),
 		doctorCommand(std),
+		topCommand(std),
+		queuesCommand(std),
+		peekCommand(std),
+		whyCommand(std),
+		postCommand(std),
+		consumeCommand(std),
+		deadCommand(std),
 		versionCommand(std),
 	}
 }
