@@ -47,6 +47,8 @@ func told(err error) error {
 	case e.Hint != "":
 	case server.Code == "3F000" || server.Code == "42P01":
 		e.Hint = throughTheProxy
+	case server.Code == "42501":
+		e.Hint = "looking and consuming takes membership in the role mbus4_user: docs/rights.md"
 	case server.Detail != "":
 		e.Hint = server.Detail
 	}

@@ -95,7 +95,11 @@ func frame(now, before *snapshot, width, height int) []string {
 	}
 	add("posted %s /s   removed %s /s   over %s min", strings.Join(posted, " "), strings.Join(removed, " "), strings.Join(over, " "))
 	add("")
-	add("%-22s %9s %8s %8s %7s %7s %5s %5s %s", "QUEUE", "READY", "+-/S", "DELAYED", "WAITING", "LEASED", "HELD", "DEAD", "OLDEST")
+	names := 32 // columns, as many as a name can have; what the others leave of width where there are fewer
+	if width > 0 {
+		names = min(names, max(width-63, 17))
+	}
+	add("%-*s %8s %8s %7s %7s %6s %5s %5s %s", names, "QUEUE", "READY", "+-/S", "DELAYED", "WAITING", "LEASED", "HELD", "DEAD", "OLDEST")
 	old := map[string]int{}
 	if before != nil {
 		for i := range before.queues.Rows {
@@ -120,7 +124,7 @@ func frame(now, before *snapshot, width, height int) []string {
 		if now.queues.cell(i, "paused") == "t" {
 			oldest = strings.TrimSpace(oldest + " paused")
 		}
-		add("%s %9s %8s %8s %7s %7s %5s %5s %s", padded(cut(Visible(name), 22), 22), ready, change, now.queues.cell(i, "delayed"), now.queues.cell(i, "waiting"),
+		add("%s %8s %8s %7s %7s %6s %5s %5s %s", padded(cut(Visible(name), names), names), ready, change, now.queues.cell(i, "delayed"), now.queues.cell(i, "waiting"),
 			now.queues.cell(i, "leased"), now.queues.cell(i, "held"), now.queues.cell(i, "dead"), oldest)
 	}
 	return lines
