@@ -68,6 +68,7 @@ var (
 	refusedTotal   = counter("startups_failed_total", "Connections that got no session, by the SQLSTATE that the proxy gave; server: the server has refused them; none: without a word.", "sqlstate")
 	cancelsTotal   = counter("cancel_requests_total", "Cancel requests; unknown: for no session of this proxy.", "session")
 	bytesTotal     = counter("bytes_total", "Bytes read from clients and from servers.", "from")
+	messagesTotal  = counter("protocol_messages_total", "Messages of the protocol read from clients and from servers, by their names in the Postgres manual; none of startups and replication.", "from", "message")
 	panicsTotal    = counter("panics_total", "Panics, each of which has ended one session or startup.")
 	lostSyncTotal  = counter("lost_synchronization_total", "Sessions that were closed because the server's replies did not fit.")
 	memoryUsed     = gauge("memory_used_bytes", "Of the memory that sessions share for messages under way (long_messages) and for the texts of what they have prepared (statement_texts).", "budget")
@@ -99,7 +100,7 @@ var (
 	hidden    = gauge("consumers_not_shown", "Consumers that are not shown, because there are too many.", "database")
 
 	families = []family{
-		info, sessions, sessionsTotal, sessionsMax, startups, refusedTotal, cancelsTotal, bytesTotal, panicsTotal, lostSyncTotal, memoryUsed, memorySize, draining,
+		info, sessions, sessionsTotal, sessionsMax, startups, refusedTotal, cancelsTotal, bytesTotal, messagesTotal, panicsTotal, lostSyncTotal, memoryUsed, memorySize, draining,
 		callsTotal, refusalsTotal, rewritesTotal, parsesTotal, parseTime, databaseUp, waiting, serviceWorked, serviceFailing, serviceFailed, granted, asked, tasks,
 		consumers, messages, oldest, dead, errors, posted, removed, paused, exact, hidden,
 	}
@@ -179,6 +180,8 @@ func (c *collector) proxy(to sink) {
 	to.put(cancelsTotal, float64(s.CancelRequests-s.Canceled), "unknown")
 	to.put(bytesTotal, float64(s.FromClients), "client")
 	to.put(bytesTotal, float64(s.FromServers), "server")
+	s.ClientMessages.Each(false, func(message string, n uint64) { to.put(messagesTotal, float64(n), "client", message) })
+	s.ServerMessages.Each(true, func(message string, n uint64) { to.put(messagesTotal, float64(n), "server", message) })
 	to.put(panicsTotal, float64(s.Panics))
 	to.put(lostSyncTotal, float64(s.LostSync))
 	to.put(memoryUsed, float64(s.LongUsed), "long_messages")
