@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -9,13 +10,16 @@ import (
 
 // allViews are the pages, in the order of the navigation.
 func (p *Page) allViews() []*view {
-	return []*view{
-		{path: Path, sheet: "overview.html", nav: "Overview", every: 2 * time.Second, load: loadOverview},
-	}
+	return slices.Concat(
+		[]*view{{path: Path, sheet: "overview.html", nav: "Overview", every: 2 * time.Second, load: loadOverview}},
+		p.deadViews(), p.operationViews(), p.auditViews(),
+	)
 }
 
 // allForms are what changes something.
-func (p *Page) allForms() []*form { return nil }
+func (p *Page) allForms() []*form {
+	return slices.Concat(p.deadForms())
+}
 
 // mostQueues is how many queues the overview shows.
 const mostQueues = 500

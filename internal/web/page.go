@@ -49,6 +49,7 @@ type Page struct {
 	forms   map[string]*form
 	sheets  map[string]*template.Template // by file
 	streams chan struct{}
+	runs    runs
 	ctx     context.Context // ends with Close; for what outlives a request
 	stop    context.CancelFunc
 }
@@ -79,6 +80,7 @@ func New(cfg Config) (*Page, error) {
 func (p *Page) Close() {
 	p.stop()
 	p.logins.Close()
+	p.runs.wait()
 }
 
 // Handler serves what is below Path.
