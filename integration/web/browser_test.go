@@ -42,9 +42,8 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 
 // browser is a window of its own, which remembers what should not happen in it.
 type browser struct {
-	t    *testing.T
-	ctx  context.Context
-	base string // of the page
+	t   *testing.T
+	ctx context.Context
 
 	loaded chan struct{} // a value for each page that was loaded
 
@@ -64,14 +63,14 @@ var (
 	telephone = screen{390, 844, false}
 )
 
-// newBrowser opens a window on the page at base.
-func newBrowser(t *testing.T, base string, s screen) *browser {
+// newBrowser opens a window.
+func newBrowser(t *testing.T, s screen) *browser {
 	t.Helper()
 	parent, err := chromium()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &browser{t: t, base: base, loaded: make(chan struct{}, 100)}
+	b := &browser{t: t, loaded: make(chan struct{}, 100)}
 	ctx, cancel := chromedp.NewContext(parent, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.watch))
 	t.Cleanup(cancel)
 	if err := chromedp.Do(ctx); err != nil {
@@ -129,7 +128,7 @@ func (b *browser) watch(event any) {
 	case *log.EventEntryAdded:
 		what = fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL)
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, b.base) && e.Request.URL != "about:blank" {
+		if !strings.HasPrefix(e.Request.URL, base) && e.Request.URL != "about:blank" {
 			what = "a request to " + e.Request.URL
 		}
 	}
@@ -171,7 +170,7 @@ func (b *browser) look(s screen) {
 // open loads a page of ours.
 func (b *browser) open(path string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(b.base + path))
+	b.do(chromedp.Navigate(base + path))
 }
 
 // follow does something that leads to another page, and waits for that.

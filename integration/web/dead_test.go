@@ -27,7 +27,7 @@ func TestDeadRedriveAndUndo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")
 	s.die(t, 1200)
-	b := newBrowser(t, s.base, desk)
+	b := newBrowser(t, desk)
 	b.logIn(s.admin, password, s.database)
 	b.press("Dead")
 	b.has("50 messages on this page", markup, "orders · default")
@@ -63,7 +63,7 @@ func TestDeadMoveAndPurgeWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders", "later")
 	s.die(t, 30)
-	b := newBrowser(t, s.base, telephone)
+	b := newBrowser(t, telephone)
 	b.withoutScript()
 	b.logIn(s.user, password, s.database)
 	b.open("dead/preview?kind=move&selector=" + "t.headers-%3E%27colour%27%20%3D%20%27blue%27")
@@ -91,7 +91,7 @@ func TestDeadPausesWithTheLogIn(t *testing.T) {
 	s.ask(t, "delete from mbus4.message where consumer_id = 1 and data->'n' = '700'")
 	s.ask(t, "select mbus4.post('dmq', 'n=>700', 'destination=>orders', iid => 'mine')")
 	s.ask(t, "begin; select mbus4.post('orders', 'n=>0', iid => 'mine')")
-	b := newBrowser(t, s.base, desk)
+	b := newBrowser(t, desk)
 	b.logIn(s.user, password, s.database)
 	b.open("dead/preview?kind=redrive")
 	b.press("Redrive them")
@@ -101,7 +101,7 @@ func TestDeadPausesWithTheLogIn(t *testing.T) {
 	s.ask(t, "rollback")
 	harness.Want(t, s.direct, "running|t", "select state, done between 1 and 1099 and done = (select count(*) from mbus4.message where consumer_id <> 1) from mbus4.operation")
 
-	other := newBrowser(t, s.base, desk)
+	other := newBrowser(t, desk)
 	other.logIn(s.admin, password, s.database)
 	other.open("operations")
 	other.has("Your role has begun none")
@@ -110,7 +110,7 @@ func TestDeadPausesWithTheLogIn(t *testing.T) {
 	other.has("There is no such operation")
 
 	b.logIn(s.user, password, s.database)
-	b.open("operation?id=1")
+	b.runScript(`location = "/page/operation?id=1"`)
 	b.await(`document.querySelector(".state").innerText == "done"`)
 	harness.Want(t, s.direct, "0|1100|1100", "select count(*) filter (where consumer_id = 1), count(*) filter (where consumer_id <> 1), count(distinct data->'n') from mbus4.message")
 }
@@ -136,7 +136,7 @@ func TestDeadRights(t *testing.T) {
 	// May look, and no more.
 	harness.Ask(t, s.direct, `grant usage on schema mbus4 to `+looker+`; grant select on all tables in schema mbus4 to `+looker+`; grant select on all sequences in schema mbus4 to `+looker+`;
 		grant execute on all functions in schema mbus4 to `+looker)
-	b := newBrowser(t, s.base, desk)
+	b := newBrowser(t, desk)
 	b.logIn(looker, password, s.database)
 	b.open("dead")
 	b.has(markup)
@@ -146,12 +146,12 @@ func TestDeadRights(t *testing.T) {
 	b.hasNot("Purge them")
 	// A form of its own makes an operation that does nothing: the server refuses its batch.
 	b.expect("status of 4")
-	b.follow2(`const f = document.querySelector("form.who"); f.action = "/page/dead/begin"; f.insertAdjacentHTML("beforeend", "<input name=kind value=purge>"); f.submit()`)
+	b.runScript(`const f = document.querySelector("form.who"); f.action = "/page/dead/begin"; f.insertAdjacentHTML("beforeend", "<input name=kind value=purge>"); f.submit()`)
 	b.await(`document.querySelector(".problem") != null`)
 	b.has("permission denied")
 	harness.Want(t, s.direct, "5", "select count(*) from mbus4.message where consumer_id = 1")
 
-	stranger := newBrowser(t, s.base, desk)
+	stranger := newBrowser(t, desk)
 	stranger.expect("status of 4")
 	stranger.logIn(s.stranger, password, s.database)
 	for _, path := range []string{"dead", "dead/preview?kind=purge", "operations", "operation?id=1", "audit"} {
@@ -160,8 +160,8 @@ func TestDeadRights(t *testing.T) {
 	}
 }
 
-// follow2 runs a script that leads to another page, and waits for that.
-func (b *browser) follow2(script string) {
+// runScript runs a script that leads to another page, and waits for that.
+func (b *browser) runScript(script string) {
 	b.t.Helper()
 	b.follow(chromedp.Evaluate[chromedp.Void](script))
 }

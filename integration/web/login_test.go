@@ -8,7 +8,7 @@ import (
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")
-	b := newBrowser(t, s.base, desk)
+	b := newBrowser(t, desk)
 	b.open("")
 	if at := b.at(); at != "/page/login" {
 		t.Fatalf("who has not logged in is at %s", at)

@@ -5,6 +5,7 @@ package web
 
 import (
 	"flag"
+	"fmt"
 	"testing"
 
 	"mbusproxy/integration/internal/harness"
@@ -13,10 +14,20 @@ import (
 // update writes the screenshots of docs/images anew.
 var update = flag.Bool("update", false, "write the screenshots")
 
-// The cluster asks for passwords, so that the page lets somebody in; the role postgres of the harness, and those of other tests, need none. What the page does
-// not take is there, too: clear text, as with LDAP.
+// base is where the page of the room's proxy is, and consoleRole whose members see the proxy itself.
+var base string
+
+const consoleRole = "page_operators"
+
+// The cluster asks for passwords, so that the page lets somebody in; the role postgres of the harness needs none. What the page does not take is there, too:
+// a password in clear text, as with LDAP, and none at all.
 func TestMain(m *testing.M) {
-	harness.Main(m,
+	port, err := harness.FreePort()
+	if err != nil {
+		panic(err)
+	}
+	base = fmt.Sprintf("http://127.0.0.1:%d/page/", port)
+	harness.MainWith(m, []string{"--http", fmt.Sprintf("127.0.0.1:%d", port), "--console-role", consoleRole},
 		"local all all trust",
 		"host all postgres 127.0.0.1/32 trust",
 		"host all cleartext 127.0.0.1/32 password",

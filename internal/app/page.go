@@ -20,7 +20,7 @@ import (
 func newPage(m *monitor, r *rewriter, l net.Listener) (*web.Page, error) {
 	p, err := web.New(web.Config{
 		Version: m.cfg.Version, Dial: m.server.Dial, Trusting: m.cfg.PageTrust, Database: upstreamDatabase(m.cfg), ConsoleRole: m.cfg.ConsoleRole,
-		Proxy: m.server.Stats, Calls: r.counts.each, Condition: m.condition,
+		Proxy: m.server.Stats, End: m.server.EndSession, Calls: r.counts.each, Condition: m.condition,
 		Loopback: isLoopback(l.Addr()), Plain: m.cfg.HTTPPlain, HasTLS: m.server.TLS() != nil, Cookie: cookieName(l.Addr()), Log: m.log,
 	})
 	if err != nil {

@@ -2,40 +2,35 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// audit is what a row of the audit says of a change.
+// audit is what a row of mbus4.audit says of a change. Who made it, when and from where the server notes itself.
 type audit struct {
-	action string // the name of the function that was called, or of what was done
-	queue  string
-	detail map[string]string
+	action          string // the name of the function that was called, or of what was done
+	queue, consumer string // "": none
+	detail          map[string]string
 }
 
-// Not where the schema is older, and not where the role has nothing to do with it: then it has changed nothing that is there.
-const mayNoteSQL = `select exists (
-	select from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) p.pronamespace
-	where n.nspname operator(pg_catalog.=) 'mbus4' and p.proname operator(pg_catalog.=) 'audit_change'
-	  and pg_catalog.has_schema_privilege(n.oid, 'usage') and pg_catalog.has_function_privilege(p.oid, 'execute'))`
-
-// note leaves the row, in the transaction of the change.
+// note leaves the row, in the transaction of the change: without the row there is no change. A schema that an older proxy has made, before step 14, has no
+// such table.
 func (a audit) note(ctx context.Context, tx pgx.Tx) error {
-	var may bool
-	err := tx.QueryRow(ctx, mayNoteSQL).Scan(&may)
-	if err == nil && may {
-		details := map[string]string{"through": "page"}
-		maps.Copy(details, a.detail)
-		var queue *string
-		if a.queue != "" {
-			queue = &a.queue
-		}
-		_, err = tx.Exec(ctx, `select mbus4.audit_change($1, $2, details => $3)`, a.action, queue, details)
+	var there bool
+	if err := tx.QueryRow(ctx, `select pg_catalog.to_regprocedure('mbus4.audit_change(text,text,text,text,bigint,jsonb)') is not null`).Scan(&there); err != nil {
+		return fmt.Errorf("noting the change: %w", err)
 	}
+	if !there {
+		return nil
+	}
+	detail, err := json.Marshal(a.detail)
 	if err != nil {
-		return fmt.Errorf("noting the change in the audit: %w", err)
+		return fmt.Errorf("noting the change: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `select mbus4.audit_change($1, nullif($2, ''), nullif($3, ''), null, null, nullif($4::jsonb, 'null'))`, a.action, a.queue, a.consumer, string(detail)); err != nil {
+		return fmt.Errorf("noting the change: %w", err)
 	}
 	return nil
 }

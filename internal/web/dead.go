@@ -114,8 +114,8 @@ func (a deadAsked) fields() url.Values {
 	return v
 }
 
-// deadRow is a dead message as the pages show it.
-type deadRow struct {
+// deadMessage is a dead message as the pages show it.
+type deadMessage struct {
 	IID, Queue, Consumer, Error Text
 	Died, Expires               time.Time
 	Attempts                    int
@@ -141,10 +141,10 @@ func pairsOf(m map[string]*string) []deadPair {
 	return pairs
 }
 
-func showDead(messages []bulk.Message) []deadRow {
-	var rows []deadRow
+func showDead(messages []bulk.Message) []deadMessage {
+	var rows []deadMessage
 	for _, m := range messages {
-		rows = append(rows, deadRow{
+		rows = append(rows, deadMessage{
 			IID: Text(m.IID), Queue: Text(m.Queue), Consumer: Text(m.Consumer), Error: Text(m.Error), Died: m.Died, Expires: m.Expires, Attempts: m.Attempts,
 			Data: pairsOf(m.Data), Properties: pairsOf(m.Properties), Headers: pairsOf(m.Headers),
 		})
@@ -155,7 +155,7 @@ func showDead(messages []bulk.Message) []deadRow {
 // deadSheet is what dead.html shows.
 type deadSheet struct {
 	Asked    deadAsked
-	Messages []deadRow
+	Messages []deadMessage
 	Next     string // the address of what comes behind
 	First    bool
 	Begin    string
@@ -215,7 +215,7 @@ type previewSheet struct {
 	TargetConsumer Text
 	Queues         []Text // to move to
 	Count          bulk.Count
-	Samples        []deadRow
+	Samples        []deadMessage
 	Back           string
 	Until          string // when it was counted: what has died since is not meant
 	May            bulkRights

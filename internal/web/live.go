@@ -94,6 +94,9 @@ func (p *Page) feed(r *http.Request, l *access.Login, v *view, u *url.URL, s *st
 			_ = s.send("ended", "")
 			return
 		}
+		if r.Context().Err() != nil {
+			return
+		}
 		if err != nil {
 			if s.send("failed", string(p.explain(err).Title)) != nil {
 				return

@@ -1,24 +1,21 @@
 package web
 
 import (
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // allViews are the pages, in the order of the navigation.
 func (p *Page) allViews() []*view {
 	return slices.Concat(
 		[]*view{{path: Path, sheet: "overview.html", nav: "Overview", every: 2 * time.Second, load: loadOverview}},
-		p.deadViews(), p.operationViews(), p.auditViews(),
+		p.queueViews(), p.messageViews(), p.deadViews(), p.operationViews(), p.workViews(), p.semaphoreViews(), p.sessionViews(), p.horizonViews(), p.auditViews(),
 	)
 }
 
 // allForms are what changes something.
 func (p *Page) allForms() []*form {
-	return slices.Concat(p.deadForms())
+	return slices.Concat(p.queueForms(), p.deadForms(), p.workForms(), p.sessionForms())
 }
 
 // mostQueues is how many queues the overview shows.
@@ -36,10 +33,14 @@ type queueRow struct {
 
 // overview is what overview.html shows.
 type overview struct {
-	Queues []queueRow
-	More   bool
-	Filter Text
-	Rates  []rateRow
+	Queues       []queueRow
+	More         bool // than are shown
+	Filter       Text
+	Rates        []rateRow
+	Figures      []figure
+	Process      []figure // for members of the console's role
+	Paused       bool
+	Dead, Errors int64
 }
 
 // rateRow is a row of mbus4.rates.
@@ -60,22 +61,24 @@ func loadOverview(c *call) (*shown, error) {
 	if !c.may.See {
 		return &shown{title: "Overview", body: o}, nil
 	}
-	rows, err := c.tx.Query(c.ctx, queuesSQL, o.Filter.Raw(), mostQueues+1)
-	if err != nil {
-		return nil, fmt.Errorf("asking for the queues: %w", err)
-	}
-	if o.Queues, err = pgx.CollectRows(rows, pgx.RowToStructByPos[queueRow]); err != nil {
-		return nil, fmt.Errorf("asking for the queues: %w", err)
+	var err error
+	if o.Queues, err = collect[queueRow](c, queuesSQL, o.Filter.Raw(), mostQueues+1); err != nil {
+		return nil, err
 	}
 	if len(o.Queues) > mostQueues {
 		o.Queues, o.More = o.Queues[:mostQueues], true
 	}
-	rows, err = c.tx.Query(c.ctx, `select r.over::text, r.posted_per_second::float8, r.removed_per_second::float8 from mbus4.rates r order by r.over`)
-	if err != nil {
-		return nil, fmt.Errorf("asking for the rates: %w", err)
+	for _, q := range o.Queues {
+		o.Paused = o.Paused || q.Paused
+		o.Dead += q.Dead
+		o.Errors += q.SelectorErrors
 	}
-	if o.Rates, err = pgx.CollectRows(rows, pgx.RowToStructByPos[rateRow]); err != nil {
-		return nil, fmt.Errorf("asking for the rates: %w", err)
+	if o.Rates, err = collect[rateRow](c, `select r.over::text, r.posted_per_second::float8, r.removed_per_second::float8 from mbus4.rates r order by r.over`); err != nil {
+		return nil, err
+	}
+	o.Figures = c.page.samples.depthFigures(c.login.Database, "")
+	if c.may.Process {
+		o.Process = c.page.samples.processFigures()
 	}
 	return &shown{title: "Overview", body: o}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"net"
 	"net/http"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -26,6 +27,8 @@ type Config struct {
 	// ConsoleRole is the role whose members see the process itself; "": nobody does.
 	ConsoleRole string
 	Proxy       func() proxy.Stats
+	// End ends a session of the proxy's.
+	End func(id uint64) bool
 	// Calls gives for each function how many statements with calls of it have run and failed.
 	Calls func(each func(function string, ok, failed uint64))
 	// Condition makes SQL of a selector, over t, a row of mbus4.qt_model, as selectors in a database are made: 1 matches.
@@ -45,6 +48,7 @@ type Config struct {
 type Page struct {
 	cfg     Config
 	logins  *access.Store
+	samples *sampler
 	views   map[string]*view
 	forms   map[string]*form
 	sheets  map[string]*template.Template // by file
@@ -52,6 +56,7 @@ type Page struct {
 	runs    runs
 	ctx     context.Context // ends with Close; for what outlives a request
 	stop    context.CancelFunc
+	done    sync.WaitGroup
 }
 
 // mostStreams is how many streams of events there may be: each takes a connection, of which --http has 64.
@@ -61,6 +66,7 @@ const mostStreams = 24
 func New(cfg Config) (*Page, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Page{cfg: cfg, views: map[string]*view{}, forms: map[string]*form{}, streams: make(chan struct{}, mostStreams), ctx: ctx, stop: stop}
+	p.samples = newSampler(p)
 	p.logins = access.NewStore(access.Config{Dial: cfg.Dial, Trusting: cfg.Trusting, Log: cfg.Log})
 	for _, v := range p.allViews() {
 		p.views[v.path] = v
@@ -73,6 +79,7 @@ func New(cfg Config) (*Page, error) {
 		p.Close()
 		return nil, err
 	}
+	p.done.Go(func() { p.samples.run(ctx) })
 	return p, nil
 }
 
@@ -81,6 +88,7 @@ func (p *Page) Close() {
 	p.stop()
 	p.logins.Close()
 	p.runs.wait()
+	p.done.Wait()
 }
 
 // Handler serves what is below Path.

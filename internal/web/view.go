@@ -48,16 +48,15 @@ type call struct {
 
 // frame is what layout.html shows.
 type frame struct {
-	Title, Version   string
-	User, Database   Text
-	Token, Here      string
-	Nav              []navItem
-	Told             Text
-	Live             string // where what is new comes from
-	May              *Rights
-	Body             any
-	Made             time.Time
-	RefreshInSeconds int
+	Title, Version string
+	User, Database Text
+	Token, Here    string
+	Nav            []navItem
+	Told           Text
+	Live           string // where what is new comes from
+	May            *Rights
+	Body           any
+	Made           time.Time
 }
 
 // navItem is a page in the navigation.
@@ -121,7 +120,6 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) {
 	f.Body, f.May, f.Told = out.body, may, Text(l.Told())
 	if v.every > 0 {
 		f.Live = Path + "live?at=" + url.QueryEscape(r.URL.RequestURI())
-		f.RefreshInSeconds = int((2 * v.every).Seconds())
 	}
 	p.render(w, status, v.sheet, f)
 }

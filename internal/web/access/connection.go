@@ -16,6 +16,9 @@ const (
 	changeTimeout = 15 * time.Second
 	lockTimeout   = 3 * time.Second
 	graceTime     = 5 * time.Second
+	// idleInTransaction and workLimit are for a machine that is not itself: what passes them ends the session at the server, and with it the log-in.
+	idleInTransaction = 30 * time.Second
+	workLimit         = time.Minute
 	connectLimit  = 15 * time.Second
 )
 
@@ -53,7 +56,7 @@ func connect(ctx context.Context, dial dialer, who Credentials, methods string, 
 	cfg.RuntimeParams = map[string]string{
 		"application_name": "mbusproxy page", "client_encoding": "UTF8", "TimeZone": "UTC", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres", "search_path": "pg_catalog",
 		"statement_timeout": milliseconds(timeout), "lock_timeout": milliseconds(lockTimeout),
-		"idle_in_transaction_session_timeout": milliseconds(timeout + graceTime), "default_transaction_read_only": "off", "default_transaction_isolation": "read committed",
+		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction), "default_transaction_read_only": "off", "default_transaction_isolation": "read committed",
 	}
 	if readOnly {
 		cfg.RuntimeParams["default_transaction_read_only"] = "on"
@@ -86,7 +89,7 @@ func (c *connection) use(ctx context.Context, limit time.Duration, keep bool, f 
 	if c.pg.IsClosed() {
 		return ErrEnded
 	}
-	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*limit)
+	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), workLimit)
 	defer cancel()
 	tx, err := c.pg.Begin(work)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
 )
 
 // Login is somebody who has logged in. It is safe for concurrent use.
@@ -48,6 +49,7 @@ func (l *Login) with(ctx context.Context, c *connection, limit time.Duration, ke
 	}
 	err := c.use(ctx, limit, keep, f)
 	if errors.Is(err, ErrEnded) {
+		l.store.cfg.Log.Info("page: a session at the server has ended", zap.String("user", l.User), zap.String("database", l.Database), zap.Error(err))
 		l.store.End(l)
 	}
 	return err
