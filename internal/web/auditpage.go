@@ -25,7 +25,7 @@ type auditRow struct {
 	Details                   Text
 }
 
-// auditSheet is what audit.html shows.
+// auditSheet is what the sheet of the audit shows.
 type auditSheet struct {
 	Rows   []auditRow
 	Next   string
