@@ -5,7 +5,7 @@ import (
 )
 
 func (p *Page) horizonViews() []*view {
-	return []*view{{path: Path + "horizon", sheet: "horizon.html", nav: "Horizon", every: 10 * time.Second, load: loadHorizon}}
+	return []*view{{path: Path + "horizon", sheet: "horizon.html", nav: "Horizon", every: 10 * time.Second, anywhere: true, load: loadHorizon}}
 }
 
 // horizonSheet is what horizon.html shows.

@@ -13,7 +13,7 @@ import (
 )
 
 func (p *Page) sessionViews() []*view {
-	return []*view{{path: Path + "sessions", sheet: "sessions.html", nav: "Sessions", every: 3 * time.Second, load: loadSessions}}
+	return []*view{{path: Path + "sessions", sheet: "sessions.html", nav: "Sessions", every: 3 * time.Second, anywhere: true, load: loadSessions}}
 }
 
 func (p *Page) sessionForms() []*form {
@@ -50,7 +50,7 @@ const activitySQL = `select a.pid, coalesce(a.usename::text, '') as usename, coa
 	coalesce(extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) a.xact_start)::float8, -1) as transaction, coalesce(extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) a.state_change)::float8, -1) as in_state,
 	coalesce(pg_catalog.age(a.backend_xmin), -1)::bigint as pins, coalesce(pg_catalog."left"(a.query, 300), '') as query
 from pg_catalog.pg_stat_activity a
-where a.datname operator(pg_catalog.=) pg_catalog.current_database() and a.backend_type operator(pg_catalog.=) 'client backend' and a.pid operator(pg_catalog.<>) pg_catalog.pg_backend_pid()
+where a.datname operator(pg_catalog.=) pg_catalog.current_database() and coalesce(a.backend_type, 'client backend') operator(pg_catalog.=) 'client backend' and a.pid operator(pg_catalog.<>) pg_catalog.pg_backend_pid()
 order by a.xact_start nulls last, a.pid
 limit 500`
 

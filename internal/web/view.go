@@ -22,7 +22,8 @@ type view struct {
 	nav   string // its name in the navigation; "": it is not there
 	under string // the path of the page in the navigation that it belongs to; "": itself
 	// every is how often the page brings itself up to date; 0: never. Then the sheet defines the template "live", which is what is new.
-	every time.Duration
+	every    time.Duration
+	anywhere bool // it needs no queues
 	// load asks what the page shows. It runs in a transaction that only reads.
 	load func(c *call) (*shown, error)
 }
@@ -86,7 +87,7 @@ func (p *Page) ask(ctx context.Context, l *access.Login, v *view, u *url.URL) (*
 			return err
 		}
 		c := &call{ctx: work, tx: tx, page: p, login: l, query: u.Query(), path: u.RequestURI(), may: may, stop: ctx.Done()}
-		if !may.Installed {
+		if !may.Installed && !v.anywhere {
 			return notInstalled
 		}
 		out, err = v.load(c)

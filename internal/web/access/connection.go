@@ -19,7 +19,7 @@ const (
 	// idleInTransaction and workLimit are for a machine that is not itself: what passes them ends the session at the server, and with it the log-in.
 	idleInTransaction = 30 * time.Second
 	workLimit         = time.Minute
-	connectLimit  = 15 * time.Second
+	connectLimit      = 15 * time.Second
 )
 
 // ErrBusy is the error of a request that waited too long for the log-in's session, which others of its requests use.
