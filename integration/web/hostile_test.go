@@ -13,8 +13,8 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// markup are texts that would do something if they were taken for a part of the page.
-var markup = []string{
+// hostile are texts that would do something if they were taken for a part of the page.
+var hostile = []string{
 	`<script>window.pwned = 1</script>`, `"><img src=x onerror="window.pwned = 1">`, `'><svg onload='window.pwned = 1'>`, `</textarea></title></style><script>window.pwned = 1</script>`,
 	`javascript:window.pwned=1`, `{{.Token}}`, `<a href="javascript:window.pwned=1" autofocus onfocus="window.pwned=1">x</a>`, `]]><script>window.pwned=1</script>`, "\u202eevil\u202c\u200b", "a\nevent: news\ndata: <b data-part=queues>pwned</b>\n\n",
 }
@@ -24,7 +24,7 @@ func TestMarkup(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "orders")
 	ask := func(sql string, args ...any) { harness.Ask(t, s.direct, sql, args...) }
-	for i, m := range markup {
+	for i, m := range hostile {
 		s.ask(t, `select mbus4.post('orders', hstore(array['k', $1, $1, 'v']), headers => hstore('h', $1), properties => hstore($1, $1), iid => $1 || $2)`, m, fmt.Sprint(i))
 		s.ask(t, `select mbus4.post('dmq', hstore('k', $1), headers => hstore(array['destination', 'orders', 'dmq.error', $1]))`, m)
 		s.ask(t, `select mbus4.add_message(to_jsonb($1::text))`, m)
@@ -40,7 +40,7 @@ func TestMarkup(t *testing.T) {
 	b.expect("status of 4")
 	b.logIn(s.operator, password, s.database)
 	paths := []string{"", "queue?name=orders", "messages?queue=orders", "messages?queue=orders&state=dead", "work", "semaphores", "sessions", "horizon"}
-	for i, m := range markup {
+	for i, m := range hostile {
 		q := url.QueryEscape(m)
 		if i%2 == 0 {
 			paths = append(paths, "queue?name="+q, "message?iid="+url.QueryEscape(m+fmt.Sprint(i)))
@@ -54,9 +54,9 @@ func TestMarkup(t *testing.T) {
 			t.Errorf("at %s something of what is shown is taken for the page's own", p)
 		}
 	}
-	b.open("message?iid=" + url.QueryEscape(markup[0]+"0"))
-	b.has(markup[0], "ready")
-	b.open("message?iid=" + url.QueryEscape(markup[8]+"8"))
+	b.open("message?iid=" + url.QueryEscape(hostile[0]+"0"))
+	b.has(hostile[0], "ready")
+	b.open("message?iid=" + url.QueryEscape(hostile[8]+"8"))
 	b.has("⟨U+202E⟩evil⟨U+202C⟩⟨U+200B⟩")
 	// Nor by the stream of events.
 	b.open("")
@@ -65,7 +65,7 @@ func TestMarkup(t *testing.T) {
 	if evaluate[bool](b, `"pwned" in window || document.body.innerText.includes("pwned</b>") && document.querySelector("b[data-part]") !== null`) {
 		t.Error("an event is taken for the page's own")
 	}
-	b.open("login?next=" + url.QueryEscape(markup[1]))
+	b.open("login?next=" + url.QueryEscape(hostile[1]))
 }
 
 // All of it works without a script.

@@ -104,6 +104,7 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 		p.showLogin(w, r, status, sheet)
 		return
 	}
+	p.goOn(l)
 	p.setCookie(w, r, "_form", "")
 	p.setCookie(w, r, "", p.logins.Cookie(l))
 	http.Redirect(w, r, sheet.Next, http.StatusSeeOther)

@@ -9,13 +9,13 @@ import (
 func (p *Page) allViews() []*view {
 	return slices.Concat(
 		[]*view{{path: Path, sheet: "overview.html", nav: "Overview", every: 2 * time.Second, load: loadOverview}},
-		p.queueViews(), p.messageViews(), p.workViews(), p.semaphoreViews(), p.sessionViews(), p.horizonViews(),
+		p.queueViews(), p.messageViews(), p.deadViews(), p.operationViews(), p.workViews(), p.semaphoreViews(), p.sessionViews(), p.horizonViews(), p.auditViews(),
 	)
 }
 
 // allForms are what changes something.
 func (p *Page) allForms() []*form {
-	return slices.Concat(p.queueForms(), p.workForms(), p.sessionForms())
+	return slices.Concat(p.queueForms(), p.deadForms(), p.workForms(), p.sessionForms())
 }
 
 // mostQueues is how many queues the overview shows.

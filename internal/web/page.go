@@ -53,6 +53,7 @@ type Page struct {
 	forms   map[string]*form
 	sheets  map[string]*template.Template // by file
 	streams chan struct{}
+	runs    runs
 	ctx     context.Context // ends with Close; for what outlives a request
 	stop    context.CancelFunc
 	done    sync.WaitGroup
@@ -86,6 +87,7 @@ func New(cfg Config) (*Page, error) {
 func (p *Page) Close() {
 	p.stop()
 	p.logins.Close()
+	p.runs.wait()
 	p.done.Wait()
 }
 

@@ -53,6 +53,7 @@ create table if not exists mbus4.operation (
     check ((state in ('cancelled', 'done')) = (ended is not null))
 );
 create index if not exists operation_role on mbus4.operation (role_oid, id);
+create index if not exists operation_open on mbus4.operation (role_oid) where ended is null;
 create index if not exists operation_changed on mbus4.operation (changed);
 
 -- What a batch has put into queues: where it is now, and what of it is not as it was in dmq. Undoing takes the rows away.
@@ -258,6 +259,9 @@ declare
 begin
     if mbus4_operation.state <> 'running' then
         raise exception using errcode = '55000', message = format('operation %s is %s', $1, mbus4_operation.state);
+    end if;
+    if cardinality($9) > 5000 or $2 < 0 or $3 < 0 or $4 < 0 or $5 < 0 then
+        raise exception using errcode = '22023', message = 'no batch has done that';
     end if;
     update mbus4.operation o
     set batches = o.batches + 1, looked = o.looked + $2, done = o.done + $3, refused = o.refused + $4, held = o.held + $5, at = $6, message = $7,

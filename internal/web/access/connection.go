@@ -56,7 +56,7 @@ func connect(ctx context.Context, dial dialer, who Credentials, methods string, 
 	cfg.RuntimeParams = map[string]string{
 		"application_name": "mbusproxy page", "client_encoding": "UTF8", "TimeZone": "UTC", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres", "search_path": "pg_catalog",
 		"statement_timeout": milliseconds(timeout), "lock_timeout": milliseconds(lockTimeout),
-		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction), "default_transaction_read_only": "off",
+		"idle_in_transaction_session_timeout": milliseconds(idleInTransaction), "default_transaction_read_only": "off", "default_transaction_isolation": "read committed",
 	}
 	if readOnly {
 		cfg.RuntimeParams["default_transaction_read_only"] = "on"
