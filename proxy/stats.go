@@ -49,12 +49,12 @@ type Stats struct {
 	// CancelRequests are those that have come, and Canceled those of them that were for a session.
 	CancelRequests, Canceled uint64
 	relay.Traffic
-	Panics, LostSync         uint64
-	LongUsed, LongSize       int // bytes for long messages
-	TextsUsed, TextsSize     int // bytes for the texts of what sessions have prepared
-	Sessions                 []relay.Observation
-	MaxConnections           int
-	Ending                   bool
+	Panics, LostSync     uint64
+	LongUsed, LongSize   int // bytes for long messages
+	TextsUsed, TextsSize int // bytes for the texts of what sessions have prepared
+	Sessions             []relay.Observation
+	MaxConnections       int
+	Ending               bool
 }
 
 // Stats looks at the Server. It waits for no session.
@@ -67,7 +67,7 @@ func (s *Server) Stats() Stats {
 		Admitted: s.sessions.Admitted(), Starting: s.starting.Load(), Refused: refused,
 		CancelRequests: s.counts.cancelRequests.Load(), Canceled: s.counts.cancels.Load(),
 		Traffic: s.sessions.Traffic(),
-		Panics: s.panics.Load() + s.sessions.Counts.Panics.Load(), LostSync: s.sessions.Counts.LostSync.Load(),
+		Panics:  s.panics.Load() + s.sessions.Counts.Panics.Load(), LostSync: s.sessions.Counts.LostSync.Load(),
 		LongUsed: memory.LongMessagesTotal - s.sessions.Long.Unused(), LongSize: memory.LongMessagesTotal,
 		TextsUsed: used, TextsSize: size,
 		Sessions: s.sessions.Observe(), MaxConnections: s.limits.Load().MaxConnections,

@@ -1,12 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
-
-	"bytes"
 
 	"github.com/jackc/pgx/v5"
 
