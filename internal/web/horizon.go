@@ -34,11 +34,11 @@ type deadRow struct {
 	Vacuumed   float64 // seconds since; less than 0: never
 }
 
-// pinsSQL lists what pins xmin, the worst first. A walsender's xmin is a replica's that has hot_standby_feedback. catalog_xmin holds back the
+// pinsSQL lists what pins xmin, the worst first. Whose sessions a role may not look at, of those it still sees the process, the name and how far back they pin. A walsender's xmin is a replica's that has hot_standby_feedback. catalog_xmin holds back the
 // system's tables only, and is told all the same: these belong to the database, too.
 const pinsSQL = `select p.kind, p.who, p.what, p.behind::bigint, coalesce(p.since, -1)::float8, p.here
 from (
-	select case when a.backend_type operator(pg_catalog.=) 'walsender' then 'replica' when a.backend_type operator(pg_catalog.=) 'client backend' then 'session' else a.backend_type end as kind,
+	select case when exists (select from pg_catalog.pg_stat_replication r where r.pid operator(pg_catalog.=) a.pid) then 'replica' when a.backend_type operator(pg_catalog.<>) 'client backend' then a.backend_type else 'session' end as kind,
 		'pid ' operator(pg_catalog.||) a.pid operator(pg_catalog.||) coalesce(', ' operator(pg_catalog.||) a.usename, '') operator(pg_catalog.||) coalesce(', ' operator(pg_catalog.||) nullif(a.application_name, ''), '')
 			operator(pg_catalog.||) case when a.datname operator(pg_catalog.<>) pg_catalog.current_database() then ', database ' operator(pg_catalog.||) a.datname else '' end as who,
 		coalesce(a.state, '') operator(pg_catalog.||) coalesce(': ' operator(pg_catalog.||) pg_catalog."left"(a.query, 200), '') as what,

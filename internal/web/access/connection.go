@@ -10,12 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Bounds of what one request may make the server do. The server ends a statement, the page never waits long beyond that.
+// Bounds of what one request may make the server do.
 const (
 	viewTimeout   = 5 * time.Second // of a statement that shows something
 	changeTimeout = 15 * time.Second
 	lockTimeout   = 3 * time.Second
-	graceTime     = 5 * time.Second
+	graceTime     = 15 * time.Second // that a request waits for others, beyond the time of one statement
 	// idleInTransaction and workLimit are for a machine that is not itself: what passes them ends the session at the server, and with it the log-in.
 	idleInTransaction = 30 * time.Second
 	workLimit         = time.Minute
