@@ -13,8 +13,6 @@ type Rights struct {
 	See        bool // mbus4.queues and consumers
 	Messages   bool // look into queues
 	Pause      bool // pause_queue, resume_queue
-	Purge      bool
-	Redrive    bool
 	Work       bool // the work queue
 	Semaphores bool
 	Activity   bool // what others' sessions do
@@ -29,8 +27,6 @@ const rightsSQL = `select pg_catalog.to_regclass('mbus4.queue') is not null,
 		and pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('mbus4.messages_of(text,text,text,integer)'), 'execute'), false),
 	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.queue'), 'update') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.consumer'), 'update')
 		and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.consumer'), 'insert'), false),
-	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'delete'), false),
-	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'delete') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'insert'), false),
 	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.work_queue'), 'select'), false),
 	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.semaphore'), 'select') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.semaphore_task'), 'select'), false)`
 
@@ -49,7 +45,7 @@ func (p *Page) rights(ctx context.Context, tx pgx.Tx) (*Rights, error) {
 	if !there {
 		return m, nil // without the right to the schema the server refuses to look for names in it
 	}
-	err := tx.QueryRow(ctx, rightsSQL).Scan(&m.Installed, &m.See, &m.Messages, &m.Pause, &m.Purge, &m.Redrive, &m.Work, &m.Semaphores)
+	err := tx.QueryRow(ctx, rightsSQL).Scan(&m.Installed, &m.See, &m.Messages, &m.Pause, &m.Work, &m.Semaphores)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the role's rights: %w", err)
 	}
