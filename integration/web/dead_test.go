@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -180,5 +181,34 @@ func (b *browser) awaitReloaded(state string) {
 			b.t.Fatalf("browser: the operation does not come to be %s", state)
 		}
 		b.follow(chromedp.Reload())
+	}
+}
+
+// The pages about what is dead look as the others do: see TestLook.
+func TestDeadLook(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("node/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatalf("%v: scripts/setup.sh test installs it", err)
+	}
+	s := newSite(t, "orders", "archive")
+	s.die(t, 60)
+	harness.Ask(t, s.direct, fmt.Sprintf(`
+		insert into mbus4.operation (role, role_oid, kind, state, queue, selector, until, at, done, looked, refused, ended, error)
+		select '%[1]s', '%[1]s'::regrole, x.kind, x.state, 'orders', 't.headers->''colour'' = ''red''', now(), now(), 1200, 5000, 3, x.ended, x.error
+		from (values ('purge', 'paused', null, 'permission denied for table message'), ('redrive', 'done', now(), null)) x (kind, state, ended, error);
+		insert into mbus4.operation_log (operation, batch, messages) values (2, 1, '{}');
+		insert into mbus4.audit (at, role, acting_as, address, application, pid, action, queue, consumer, selector, messages, details)
+		values (now(), '%[1]s', 'mbus4_user', '127.0.0.1', 'mbusproxy page', 1, 'redrive', 'orders', 'default', 't.headers->''colour'' = ''red''', 500, '{"operation": 1, "batch": 1}')`, s.operator))
+	b := newBrowser(t, desk)
+	b.logIn(s.operator, password, s.database)
+	for name, path := range map[string]string{
+		"dead": "dead?queue=orders", "dead-none": "dead?queue=none", "preview": "dead/preview?kind=move&queue=orders", "operations": "operations", "paused": "operation?id=1", "done": "operation?id=2", "audit": "audit",
+	} {
+		b.open(path)
+		for _, sc := range []screen{desk, {390, 844, true}} { // what check looks at
+			b.look(sc)
+			check(b, string(axe), name, sc)
+		}
 	}
 }
