@@ -61,8 +61,10 @@ func bulkRightsOf(ctx context.Context, tx pgx.Tx) (r bulkRights, err error) {
 	return r, nil
 }
 
-var noDead = &problem{403, "Your role may not", "Your role may not see what is dead in this database, or the schema mbus4 is older than this program.",
-	"Members of mbus4_user may; `mbusproxy init` brings the schema up to date."}
+var noDead = &problem{
+	403, "Your role may not", "Your role may not see what is dead in this database, or the schema mbus4 is older than this program.",
+	"Members of mbus4_user may; `mbusproxy init` brings the schema up to date.",
+}
 
 // deadAsked is which dead messages are asked for, as the fields of the form have it.
 type deadAsked struct {
