@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// handshakeByte is the first one of TLS (ContentType handshake, RFC 8446, 5.1); no request of HTTP begins with it.
+// handshakeByte is the first one of TLS (a record of a handshake: RFC 8446, 5.1); no request of HTTP begins with it.
 const handshakeByte = 22
 
 // bothListener takes connections with TLS and without on one address: the first byte tells. Who says nothing is closed after a while.

@@ -60,11 +60,11 @@ func isLoopback(a net.Addr) bool {
 
 // cookieName differs between two proxies on one machine: browsers give a cookie to all ports of a host.
 func cookieName(a net.Addr) string {
-	p, err := netip.ParseAddrPort(a.String())
+	_, port, err := net.SplitHostPort(a.String())
 	if err != nil {
 		return "mbusproxy"
 	}
-	return fmt.Sprintf("mbusproxy_%d", p.Port())
+	return "mbusproxy_" + port
 }
 
 // pageTLS is the proxy's TLS as HTTP speaks it; nil where there is none now.

@@ -31,7 +31,7 @@ type queueRow struct {
 	Paused, Exact                         bool
 }
 
-// overview is what overview.html shows.
+// overview is what the first page shows.
 type overview struct {
 	Queues       []queueRow
 	More         bool // than are shown

@@ -1,0 +1,200 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"go.uber.org/zap"
+)
+
+// clock is a time that a test moves.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// serveAll plays a server that lets everybody in and answers every query with nothing. served counts its sessions.
+func serveAll(t *testing.T, served *sync.WaitGroup) func(context.Context) (net.Conn, error) {
+	return func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		served.Go(func() {
+			defer func() { _ = theirs.Close() }()
+			b := pgproto3.NewBackend(theirs, theirs)
+			if _, err := b.ReceiveStartupMessage(); err != nil {
+				t.Errorf("startup: %v", err)
+				return
+			}
+			b.Send(&pgproto3.AuthenticationOk{})
+			b.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'})
+			for b.Flush() == nil {
+				m, err := b.Receive()
+				if err != nil {
+					return
+				}
+				if q, is := m.(*pgproto3.Query); is {
+					status := byte('I')
+					if strings.HasPrefix(q.String, "begin") {
+						status = 'T'
+					}
+					b.Send(&pgproto3.CommandComplete{CommandTag: []byte(q.String)})
+					b.Send(&pgproto3.ReadyForQuery{TxStatus: status})
+				}
+			}
+		})
+		return ours, nil
+	}
+}
+
+// newTestStore makes a Store; await waits until its sessions at the server have ended.
+func newTestStore(t *testing.T, trusting bool) (s *Store, c *clock, await func()) {
+	var served sync.WaitGroup
+	c = &clock{at: time.Unix(1e9, 0)}
+	s = NewStore(Config{Dial: serveAll(t, &served), Trusting: trusting, Log: zap.NewNop(), Now: c.now})
+	t.Cleanup(served.Wait)
+	t.Cleanup(s.Close)
+	return s, c, served.Wait
+}
+
+var here = netip.MustParseAddr("127.0.0.1")
+
+func mustOpen(t *testing.T, s *Store, user string) *Login {
+	t.Helper()
+	l, err := s.Open(t.Context(), here, Credentials{User: user, Password: "hidden", Database: "db"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// A server that asks for no password is not believed.
+func TestTrustIsNoLogin(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newTestStore(t, false)
+	if _, err := s.Open(t.Context(), here, Credentials{User: "u", Password: "p", Database: "db"}); err == nil || !strings.Contains(err.Error(), "require_auth") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A log-in ends when nobody has used it, when it is too old, and at the latest with the Store; its sessions end with it.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	s, c, await := newTestStore(t, true)
+	l := mustOpen(t, s, "u")
+	cookie := s.Cookie(l)
+	c.add(idleLimit - time.Second)
+	if s.Find(cookie, false) != l {
+		t.Fatal("it ended before its time")
+	}
+	c.add(2 * time.Second) // the page that brings itself up to date has not kept it
+	if s.Find(cookie, true) != nil {
+		t.Error("nobody has used it, and it is there")
+	}
+	<-l.Ended()
+	l = mustOpen(t, s, "u")
+	for range ageLimit / idleLimit * 2 {
+		c.add(idleLimit / 2)
+		s.Find(s.Cookie(l), true)
+	}
+	c.add(time.Second)
+	if s.Find(s.Cookie(l), true) != nil {
+		t.Error("it is a day old, and it is there")
+	}
+	<-l.Ended()
+	if err := l.View(t.Context(), func(context.Context, pgx.Tx) error { return nil }); !errors.Is(err, ErrEnded) {
+		t.Errorf("looking at something after the end: %v", err)
+	}
+	last := mustOpen(t, s, "u")
+	s.Close()
+	<-last.Ended()
+	await()
+}
+
+// There are so many log-ins and no more: of one role the one goes that was not used for longest, of others none.
+func TestLoginsAreBounded(t *testing.T) {
+	t.Parallel()
+	s, c, _ := newTestStore(t, true)
+	var own []*Login
+	for range mostOfRole {
+		own = append(own, mustOpen(t, s, "u"))
+		c.add(time.Second)
+	}
+	s.Find(s.Cookie(own[0]), true)
+	mustOpen(t, s, "u")
+	<-own[1].Ended()
+	if s.Find(s.Cookie(own[0]), true) == nil {
+		t.Error("one that was used just now has ended")
+	}
+	for i := mostOfRole; i < mostLogins; i++ {
+		mustOpen(t, s, fmt.Sprint("u", i))
+	}
+	var full *TooMany
+	if _, err := s.Open(t.Context(), here, Credentials{User: "late", Password: "p", Database: "db"}); !errors.As(err, &full) {
+		t.Errorf("one too many: %v", err)
+	}
+}
+
+// Once the sessions are open, nothing keeps the password.
+func TestPasswordIsForgotten(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newTestStore(t, true)
+	l := mustOpen(t, s, "u")
+	for _, c := range []*connection{l.view, l.change} {
+		if cfg := c.pg.Config(); cfg.Password != "" || strings.Contains(fmt.Sprintf("%+v", *cfg), "hidden") {
+			t.Errorf("the configuration has it: %+v", cfg)
+		}
+	}
+	if strings.Contains(fmt.Sprintf("%+v", l), "hidden") {
+		t.Errorf("the log-in has it: %+v", l)
+	}
+}
+
+// Requests of one log-in take turns.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newTestStore(t, true)
+	l := mustOpen(t, s, "u")
+	inside := make(chan struct{})
+	leave := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := l.View(t.Context(), func(context.Context, pgx.Tx) error {
+			close(inside)
+			<-leave
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-inside
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.View(ctx, func(context.Context, pgx.Tx) error { return nil }); !errors.Is(err, ErrBusy) && !errors.Is(err, context.Canceled) {
+		t.Errorf("a request that was given up: %v", err)
+	}
+	close(leave)
+	done.Wait()
+	if err := l.Change(t.Context(), func(context.Context, pgx.Tx) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
