@@ -53,9 +53,12 @@ func TestDeadIsARange(t *testing.T) {
 			asked[fmt.Sprintf("select (mbus4.operation_run(mbus4.operation_begin('undo', undoes => %d), 5)).done", undone)] = 2000
 			for sql, most := range asked {
 				for _, c := range []*pgx.Conn{early, conn} {
-					enginetest.Exec(t, c, "begin")
-					pages := pagesOnce(t, c, sql)
-					enginetest.Exec(t, c, "rollback")
+					var pages int
+					for range 2 { // the first one in a session reads the catalogue, too
+						enginetest.Exec(t, c, "begin")
+						pages = pagesOnce(t, c, sql)
+						enginetest.Exec(t, c, "rollback")
+					}
 					if pages > most {
 						t.Errorf("%s: %d pages", sql, pages)
 					}
