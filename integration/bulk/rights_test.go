@@ -51,8 +51,8 @@ func TestWithoutRights(t *testing.T) {
 // An operation is that of the role that has begun it: another one, with the same rights, cannot see it, go on with it, end it or undo it, in whatever way it asks.
 func TestOthersOperations(t *testing.T) {
 	t.Parallel()
+	mine, other := harness.NewRole(t), harness.NewRole(t) // they go after the database, with what they make there
 	database := harness.NewQueueDatabase(t, "q")
-	mine, other := harness.NewRole(t), harness.NewRole(t)
 	harness.Admin(t, "grant mbus4_admin to "+mine)
 	harness.Admin(t, "grant mbus4_admin to "+other)
 	die(t, database, 20)
@@ -130,8 +130,8 @@ func TestOthersOperations(t *testing.T) {
 // Who changes what members of mbus4_user may not cannot say so either.
 func TestAuditTakesTheRight(t *testing.T) {
 	t.Parallel()
+	user, maker := harness.NewRole(t), harness.NewRole(t) // they go after the database, with what they make there
 	database := harness.NewQueueDatabase(t, "q")
-	user, maker := harness.NewRole(t), harness.NewRole(t)
 	harness.Admin(t, "grant mbus4_user to "+user)
 	harness.Admin(t, "grant mbus4_admin to "+maker)
 	conn := harness.ConnectAs(t, harness.Proxied(), database, user)
