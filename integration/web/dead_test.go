@@ -116,6 +116,29 @@ func TestDeadPausesWithTheLogIn(t *testing.T) {
 	harness.Want(t, s.direct, "0|1100|1100", "select count(*) filter (where consumer_id = 1), count(*) filter (where consumer_id <> 1), count(distinct data->'n') from mbus4.message")
 }
 
+// Who logs out and in again at once finds it going on, although the server has not yet ended the session that ran it.
+func TestDeadGoesOnAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "orders")
+	s.die(t, 700) // so that it waits in a later batch than the first, and the earlier session is known to run it
+	s.ask(t, "select mbus4.post('dmq', 'n=>701', 'destination=>orders', iid => 'mine')")
+	s.ask(t, "begin; select mbus4.post('orders', 'n=>0', iid => 'mine')")
+	b := newBrowser(t, desk)
+	b.logIn(s.user, password, s.database)
+	b.open("dead/preview?kind=redrive")
+	b.press("Redrive them")
+	const waits = "from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.usename = '"
+	harness.Await(t, s.direct, harness.TestLimit, "select exists (select "+waits+s.user+"')")
+	first := harness.Ask(t, s.direct, "select pid "+waits+s.user+"'")
+	harness.Want(t, s.direct, "t", "select pid is not null and done > 0 from mbus4.operation")
+	b.press("Log out")
+	b.logIn(s.user, password, s.database)
+	harness.Await(t, s.direct, harness.TestLimit, "select exists (select "+waits+s.user+"' and pid <> "+first+")")
+	s.ask(t, "rollback")
+	harness.Await(t, s.direct, harness.TestLimit, "select state = 'done' from mbus4.operation")
+	harness.Want(t, s.direct, "0|701", "select count(*) filter (where consumer_id = 1), count(distinct data->'n') from mbus4.message")
+}
+
 // Who may not has no button, and does not get by without one.
 func TestDeadRights(t *testing.T) {
 	t.Parallel()
