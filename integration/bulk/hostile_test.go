@@ -12,8 +12,8 @@ import (
 // Texts that mean ill are texts: in selectors, in names, in what lies in dmq.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
+	role := harness.NewRole(t) // it goes after the database, with what it makes there
 	database := harness.NewQueueDatabase(t, "q")
-	role := harness.NewRole(t)
 	harness.Admin(t, "grant mbus4_user to "+role)
 	conn := connect(t, database, role)
 	admin := harness.Connect(t, harness.Direct(), database)

@@ -151,6 +151,7 @@ func TestPausedAndCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Close(conn)
+	harness.AwaitBackendGone(t, harness.Connect(t, harness.Direct(), database), conn.PgConn().PID()) // until then it is the one that runs it
 	o, err = bulk.Run(ctx, bulk.In(steering), id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
 		if o.Done == 30 {
 			if err := bulk.Cancel(ctx, steering, id); err != nil { // between two batches

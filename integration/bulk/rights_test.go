@@ -51,8 +51,8 @@ func TestWithoutRights(t *testing.T) {
 // An operation is that of the role that has begun it: another one, with the same rights, cannot see it, go on with it, end it or undo it, in whatever way it asks.
 func TestOthersOperations(t *testing.T) {
 	t.Parallel()
+	mine, other := harness.NewRole(t), harness.NewRole(t) // they go after the database, with what they make there
 	database := harness.NewQueueDatabase(t, "q")
-	mine, other := harness.NewRole(t), harness.NewRole(t)
 	harness.Admin(t, "grant mbus4_admin to "+mine)
 	harness.Admin(t, "grant mbus4_admin to "+other)
 	die(t, database, 20)
@@ -72,37 +72,37 @@ func TestOthersOperations(t *testing.T) {
 	harness.Ask(t, direct, `create function pg_temp.leak(name, text) returns boolean language plpgsql cost 0.0001 as $$ begin raise exception 'saw % %', $1, $2; end $$`)
 	harness.Want(t, direct, "", "select * from mbus4.operations o where pg_temp.leak('x', o.selector)")
 	for sql, code := range map[string]string{
-		fmt.Sprintf("select mbus4.operation_run(%d)", open):                                               "42704",
-		fmt.Sprintf("select mbus4.operation_set(%d, 'cancelled')", open):                                  "42704",
-		fmt.Sprintf("select mbus4.operation_set(%d, 'interrupted')", open):                                "42704",
-		fmt.Sprintf("select mbus4.operation_claim(%d)", open):                                             "42704",
-		fmt.Sprintf("select mbus4.operation_note(%d, 1, 1, 1, 1, now(), 1, true, '{}', now())", open):     "42704",
-		fmt.Sprintf("select mbus4.operation_unlog(%d)", open):                                             "42704",
-		fmt.Sprintf("select mbus4.operation_begin('undo', undoes => %d)", done):                           "42704",
-		"select * from mbus4.operation":                                                                   "42501",
-		"select * from mbus4.operation_log":                                                               "42501",
-		"update mbus4.operation set role = session_user":                                                  "42501",
-		"insert into mbus4.operation_log values (1, 1, now(), '{}')":                                      "42501",
-		"insert into mbus4.audit (at, role, pid, action) values (now(), 'x', 1, 'x')":                     "42501",
-		"update mbus4.audit set role = 'x'":                                                               "42501",
-		"delete from mbus4.audit":                                                                         "42501",
-		"select mbus4.forget_changes()":                                                                   "42501",
-		"set session authorization postgres":                                                              "42501",
-		"select mbus4.audit_change('Drop')":                                                               "22023",
-		"select mbus4.audit_change(null)":                                                                 "22023",
-		"select mbus4.audit_change('drop_queue', repeat('x', 1001))":                                      "22023",
-		"select mbus4.audit_change('drop_queue', details => jsonb_build_object('x', repeat('x', 65536)))": "22023",
-		"select mbus4.operation_begin('drop')":                                                            "22023",
-		"select mbus4.operation_begin(null)":                                                              "22023",
-		"select mbus4.operation_begin('move')":                                                            "22023",
-		"select mbus4.operation_begin('move', target_queue => 'dmq')":                                     "22023",
-		"select mbus4.operation_begin('move', target_queue => 'q'' --')":                                  "42704",
-		"select mbus4.operation_begin('move', target_queue => 'q', target_consumer => 'none')":            "42704",
-		"select mbus4.operation_begin('purge', target_queue => 'q')":                                      "22023",
-		"select mbus4.operation_begin('undo')":                                                            "22023",
-		"select mbus4.operation_begin('redrive', repeat('x', 1001))":                                      "22023",
-		"select * from mbus4.dead_messages(selector => 'true) union select (1')":                          "0A000",
-		"select * from mbus4.dead_messages(amt => -1)":                                                    "2201W",
+		fmt.Sprintf("select mbus4.operation_run(%d)", open):                                                                            "42704",
+		fmt.Sprintf("select mbus4.operation_set(%d, 'cancelled')", open):                                                               "42704",
+		fmt.Sprintf("select mbus4.operation_set(%d, 'interrupted')", open):                                                             "42704",
+		fmt.Sprintf("select mbus4.operation_claim(%d)", open):                                                                          "42704",
+		fmt.Sprintf("select mbus4.operation_note(%d, 1, 1, 1, 1, now(), 1, true, '{}', now())", open):                                  "42704",
+		fmt.Sprintf("select mbus4.operation_unlog(%d)", open):                                                                          "42704",
+		fmt.Sprintf("select mbus4.operation_begin('undo', undoes => %d)", done):                                                        "42704",
+		"select * from mbus4.operation":                                                                                                "42501",
+		"select * from mbus4.operation_log":                                                                                            "42501",
+		"update mbus4.operation set role = session_user":                                                                               "42501",
+		"insert into mbus4.operation_log values (1, 1, now(), '{}')":                                                                   "42501",
+		"insert into mbus4.audit (at, role, pid, action) values (now(), 'x', 1, 'x')":                                                  "42501",
+		"update mbus4.audit set role = 'x'":                                                                                            "42501",
+		"delete from mbus4.audit":                                                                                                      "42501",
+		"select mbus4.forget_changes()":                                                                                                "42501",
+		"set session authorization postgres":                                                                                           "42501",
+		"select mbus4.audit_change('Drop')":                                                                                            "22023",
+		"select mbus4.audit_change(null)":                                                                                              "22023",
+		"select mbus4.audit_change('drop_queue', repeat('x', 1001))":                                                                   "22023",
+		"select mbus4.audit_change('drop_queue', details => jsonb_build_object('x', repeat('x', 65536)))":                              "22023",
+		"select mbus4.operation_begin('drop')":                                                                                         "22023",
+		"select mbus4.operation_begin(null)":                                                                                           "22023",
+		"select mbus4.operation_begin('move')":                                                                                         "22023",
+		"select mbus4.operation_begin('move', target_queue => 'dmq')":                                                                  "22023",
+		"select mbus4.operation_begin('move', target_queue => 'q'' --')":                                                               "42704",
+		"select mbus4.operation_begin('move', target_queue => 'q', target_consumer => 'none')":                                         "42704",
+		"select mbus4.operation_begin('purge', target_queue => 'q')":                                                                   "22023",
+		"select mbus4.operation_begin('undo')":                                                                                         "22023",
+		"select mbus4.operation_begin('redrive', repeat('x', 1001))":                                                                   "22023",
+		"select * from mbus4.dead_messages(selector => 'true) union select (1')":                                                       "0A000",
+		"select * from mbus4.dead_messages(amt => -1)":                                                                                 "2201W",
 		"select mbus4.operation_run(mbus4.operation_begin('purge', selector => 'pg_terminate_backend(pg_backend_pid()) is not null'))": "0A000",
 	} {
 		if harness.Refusal(t, direct, code, sql) == nil {
@@ -111,7 +111,7 @@ func TestOthersOperations(t *testing.T) {
 	}
 	owner := harness.Connect(t, harness.Direct(), database)
 	harness.Ask(t, owner, "insert into mbus4.operation (role, role_oid, kind, until, at) select '"+other+"', '"+other+"'::regrole, 'purge', now(), now() from generate_series(1, 1000)")
-	harness.Refusal(t, direct, "54000", "select mbus4.operation_begin('purge')")
+	harness.Refused(t, direct, "54000", "select mbus4.operation_begin('purge')")
 	// The audit says who it was, whatever they call themselves.
 	harness.Ask(t, direct, "set application_name = 'an <b>app</b>'; set role mbus4_user; select mbus4.audit_change('post', 'q', messages => 1)")
 	if said := harness.Refusal(t, direct, "42501", "select * from mbus4.audit"); !strings.Contains(said.Message, "permission denied") {
@@ -130,12 +130,12 @@ func TestOthersOperations(t *testing.T) {
 // Who changes what members of mbus4_user may not cannot say so either.
 func TestAuditTakesTheRight(t *testing.T) {
 	t.Parallel()
+	user, maker := harness.NewRole(t), harness.NewRole(t) // they go after the database, with what they make there
 	database := harness.NewQueueDatabase(t, "q")
-	user, maker := harness.NewRole(t), harness.NewRole(t)
 	harness.Admin(t, "grant mbus4_user to "+user)
 	harness.Admin(t, "grant mbus4_admin to "+maker)
 	conn := harness.ConnectAs(t, harness.Proxied(), database, user)
-	harness.Refusal(t, conn, "42501", "select mbus4.audit_change('drop_queue', 'q')")
+	harness.Refused(t, conn, "42501", "select mbus4.audit_change('drop_queue', 'q')")
 	harness.Want(t, conn, "t", "select mbus4.audit_change('purge_queue', 'q') > 0")
 	harness.Ask(t, conn, `create temp table audit (id int); create temp table pg_roles (oid oid);
 		create function pg_temp.octet_length(text) returns int language sql as 'select 1/0'; set search_path = pg_temp, pg_catalog`)

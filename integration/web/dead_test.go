@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -115,6 +116,29 @@ func TestDeadPausesWithTheLogIn(t *testing.T) {
 	harness.Want(t, s.direct, "0|1100|1100", "select count(*) filter (where consumer_id = 1), count(*) filter (where consumer_id <> 1), count(distinct data->'n') from mbus4.message")
 }
 
+// Who logs out and in again at once finds it going on, although the server has not yet ended the session that ran it.
+func TestDeadGoesOnAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "orders")
+	s.die(t, 700) // so that it waits in a later batch than the first, and the earlier session is known to run it
+	s.ask(t, "select mbus4.post('dmq', 'n=>701', 'destination=>orders', iid => 'mine')")
+	s.ask(t, "begin; select mbus4.post('orders', 'n=>0', iid => 'mine')")
+	b := newBrowser(t, desk)
+	b.logIn(s.user, password, s.database)
+	b.open("dead/preview?kind=redrive")
+	b.press("Redrive them")
+	const waits = "from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.usename = '"
+	harness.Await(t, s.direct, harness.TestLimit, "select exists (select "+waits+s.user+"')")
+	first := harness.Ask(t, s.direct, "select pid "+waits+s.user+"'")
+	harness.Want(t, s.direct, "t", "select pid is not null and done > 0 from mbus4.operation")
+	b.press("Log out")
+	b.logIn(s.user, password, s.database)
+	harness.Await(t, s.direct, harness.TestLimit, "select exists (select "+waits+s.user+"' and pid <> "+first+")")
+	s.ask(t, "rollback")
+	harness.Await(t, s.direct, harness.TestLimit, "select state = 'done' from mbus4.operation")
+	harness.Want(t, s.direct, "0|701", "select count(*) filter (where consumer_id = 1), count(distinct data->'n') from mbus4.message")
+}
+
 // Who may not has no button, and does not get by without one.
 func TestDeadRights(t *testing.T) {
 	t.Parallel()
@@ -180,5 +204,34 @@ func (b *browser) awaitReloaded(state string) {
 			b.t.Fatalf("browser: the operation does not come to be %s", state)
 		}
 		b.follow(chromedp.Reload())
+	}
+}
+
+// The pages about what is dead look as the others do: see TestLook.
+func TestDeadLook(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("node/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatalf("%v: scripts/setup.sh test installs it", err)
+	}
+	s := newSite(t, "orders", "archive")
+	s.die(t, 60)
+	harness.Ask(t, s.direct, fmt.Sprintf(`
+		insert into mbus4.operation (role, role_oid, kind, state, queue, selector, until, at, done, looked, refused, ended, error)
+		select '%[1]s', '%[1]s'::regrole, x.kind, x.state, 'orders', 't.headers->''colour'' = ''red''', now(), now(), 1200, 5000, 3, x.ended, x.error
+		from (values ('purge', 'paused', null, 'permission denied for table message'), ('redrive', 'done', now(), null)) x (kind, state, ended, error);
+		insert into mbus4.operation_log (operation, batch, messages) values (2, 1, '{}');
+		insert into mbus4.audit (at, role, acting_as, address, application, pid, action, queue, consumer, selector, messages, details)
+		values (now(), '%[1]s', 'mbus4_user', '127.0.0.1', 'mbusproxy page', 1, 'redrive', 'orders', 'default', 't.headers->''colour'' = ''red''', 500, '{"operation": 1, "batch": 1}')`, s.operator))
+	b := newBrowser(t, desk)
+	b.logIn(s.operator, password, s.database)
+	for name, path := range map[string]string{
+		"dead": "dead?queue=orders", "dead-none": "dead?queue=none", "preview": "dead/preview?kind=move&queue=orders", "operations": "operations", "paused": "operation?id=1", "done": "operation?id=2", "audit": "audit",
+	} {
+		b.open(path)
+		for _, sc := range []screen{desk, {390, 844, true}} { // what check looks at
+			b.look(sc)
+			check(b, string(axe), name, sc)
+		}
 	}
 }

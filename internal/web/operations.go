@@ -65,6 +65,12 @@ func (r *runs) wait() {
 	r.done.Wait()
 }
 
+const (
+	objectInUse = "55006" // another session runs the operation
+	// patienceWithOthers is for how many seconds a log-in tries to run what another session runs: that of an earlier log-in takes a while to end at the server.
+	patienceWithOthers = 30
+)
+
 // runOperation lets a log-in run an operation, a batch at a time on the connection that its other changes take as well. It ends with the log-in.
 func (p *Page) runOperation(l *access.Login, id int64) {
 	p.runs.start(run{l, id}, func() {
@@ -77,14 +83,25 @@ func (p *Page) runOperation(l *access.Login, id int64) {
 			case <-ctx.Done():
 			}
 		}()
-		o, err := bulk.Run(ctx, func(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
+		do := func(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
 			for {
 				err := l.Change(ctx, f)
 				if !errors.Is(err, access.ErrBusy) || ctx.Err() != nil {
 					return err
 				}
 			}
-		}, id, bulk.Options{})
+		}
+		o, err := bulk.Run(ctx, do, id, bulk.Options{})
+		for range patienceWithOthers {
+			if bulk.SQLState(err) != objectInUse {
+				break
+			}
+			select {
+			case <-time.After(time.Second):
+				o, err = bulk.Run(ctx, do, id, bulk.Options{})
+			case <-ctx.Done():
+			}
+		}
 		p.cfg.Log.Debug("page: an operation stops", zap.String("user", l.User), zap.Int64("operation", id), zap.String("state", string(o.State)), zap.Error(err))
 	})
 }
@@ -110,7 +127,7 @@ func (p *Page) goOn(l *access.Login) {
 			return
 		}
 		for _, o := range list {
-			if o.Interrupted {
+			if o.Interrupted || o.State == bulk.Running {
 				p.runOperation(l, o.ID)
 			}
 		}

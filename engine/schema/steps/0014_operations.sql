@@ -528,8 +528,8 @@ begin
     if coalesce(cardinality(mbus4_ids), 0) = 0 then
         return null;
     end if;
-    -- The sum keeps the primary key out of it: looked for is one iid.
-    delete from mbus4.message m where m.iid = mbus4_iid and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= mbus4_now and m.consumer_id <> 1;
+    -- The sums keep other indexes out of it: looked for is one iid.
+    delete from mbus4.message m where m.iid = mbus4_iid and m.consumer_id + 0 = any(mbus4_ids) and m.expires + interval '0' <= mbus4_now and m.consumer_id <> 1;
     with stored as (
         insert into mbus4.message (id, consumer_id, available_at, added, iid, expires, headers, properties, data, after)
         select mbus4_id, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_now end, mbus4_now, mbus4_iid, ($1).expires, mbus4_headers, ($1).properties, ($1).data,
@@ -579,10 +579,11 @@ declare
     mbus4_id bigint;
     mbus4_now timestamptz;
 begin
+    -- The sums keep the primary key out of it: of an empty table all of that looks as cheap as one iid.
     for mbus4_copy in
         select m.*
         from mbus4.message m
-        where m.iid = ($1).iid and m.consumer_id + 0 = any(($1).consumers) and m.id = ($1).id
+        where m.iid = ($1).iid and m.consumer_id + 0 = any(($1).consumers) and m.id + 0 = ($1).id
           and not mbus4.is_leased(m.available_at, m.delayed_until, m.headers) and coalesce({{.Hstore}}.exist(m.headers, 'retry.attempt'), false) = false
         for update skip locked
     loop
@@ -592,7 +593,7 @@ begin
     if mbus4_copies <> cardinality(($1).consumers) then
         return false;
     end if;
-    delete from mbus4.message m where m.iid = ($1).iid and m.consumer_id + 0 = any(($1).consumers) and m.id = ($1).id;
+    delete from mbus4.message m where m.iid = ($1).iid and m.consumer_id + 0 = any(($1).consumers) and m.id + 0 = ($1).id;
     mbus4_id := case when pg_try_advisory_xact_lock_shared(1835169140, hashtext('dmq') & 63) then nextval('mbus4.post_id')
                      when nextval('mbus4.message_id') > 0 then nextval('mbus4.post_id') end;
     mbus4_now := clock_timestamp();
