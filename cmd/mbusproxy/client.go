@@ -54,7 +54,8 @@ func (c *client) client(summary string, run func(context.Context, *cli.Session, 
 
 // interruptedBy is err, or errInterrupted where a signal was the cause.
 func interruptedBy(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+	var said *cli.Error
+	if err != nil && ctx.Err() != nil && (!errors.As(err, &said) || said.SQLState != "") { // 57014, for one
 		return errInterrupted
 	}
 	return err
@@ -119,10 +120,7 @@ func (c *client) offersQueues(made *cobra.Command) *cobra.Command {
 }
 
 // agreed asks a question on the terminal; where there is none, --yes is the only answer.
-func (c *client) agreed(yes bool, question string) error {
-	if yes {
-		return nil
-	}
+func (c *client) agreed(question string) error {
 	if terminal(os.Stdin) == nil || terminal(c.std.err) == nil {
 		return c.misuse(c.Name() + " needs --yes where nobody can be asked")
 	}

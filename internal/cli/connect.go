@@ -13,6 +13,7 @@ const connectTimeout = 10 * time.Second
 // Session is a connection for one command. It is not safe for concurrent use.
 type Session struct {
 	conn   *pgx.Conn
+	dsn    string
 	types  map[uint32]string // names of types that no client knows by their OID
 	notice func(string)      // is told the server's notices; may be nil
 }
@@ -27,8 +28,7 @@ func Connect(ctx context.Context, dsn string, notice func(string)) (*Session, er
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
 	}
-	s := &Session{types: map[uint32]string{}, notice: notice}
-	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec // each statement is sent once
+	s := &Session{dsn: dsn, types: map[uint32]string{}, notice: notice}
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "mbusproxy"
 	}
