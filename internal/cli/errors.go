@@ -28,7 +28,9 @@ var ErrNothing = errors.New("there is nothing")
 // throughTheProxy is the hint where the server itself was asked.
 const throughTheProxy = "these commands go through the proxy: --dsn or PGHOST and PGPORT name where `mbusproxy serve` listens"
 
-// told makes an Error of what the server or the network said.
+// Told makes an Error of what the server said.
+func Told(err error) error { return told(err) }
+
 func told(err error) error {
 	var (
 		server *pgconn.PgError
