@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,9 @@ func (c *client) changing(kind, summary string, to *string) *cobra.Command {
 	dry := c.Bool("dry-run", false, "only say how many there are, and print the first few")
 	return c.offersQueues(c.client(summary, func(ctx context.Context, s *cli.Session, out cli.Out) error {
 		d.Queue = c.queue()
+		slow := time.AfterFunc(time.Second, func() { fmt.Fprintln(c.std.err, "counting") })
 		p, err := s.Preview(ctx, *d)
+		slow.Stop()
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,24 +46,25 @@ type series struct {
 
 // panel is a chart of one or two lines that share an axis.
 type panel struct {
-	title string
-	lines []series
+	title       string
+	logarithmic bool
+	lines       []series
 }
 
 func panels() []panel {
 	perSecond := func(n int64, s sample) float64 { return float64(n) / max(s.length.Seconds(), 0.001) }
 	inMilliseconds := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	return []panel{
-		{"messages a second", []series{
+		{"messages a second", false, []series{
 			{"consumed", func(s sample) float64 { return perSecond(s.consumed, s) }},
 			{"posted", func(s sample) float64 { return perSecond(s.posted, s) }},
 		}},
-		{"pick-up, ms", []series{
+		{"pick-up, ms (logarithmic)", true, []series{
 			{"p50", func(s sample) float64 { return inMilliseconds(percentile(s.pickups, 0.5)) }},
 			{"p99", func(s sample) float64 { return inMilliseconds(percentile(s.pickups, 0.99)) }},
 		}},
-		{"depth, messages", []series{{"posted and not consumed", func(s sample) float64 { return float64(s.depth) }}}},
-		{"dead rows", []series{{"of mbus4.message, not yet vacuumed", func(s sample) float64 { return float64(s.dead) }}}},
+		{"depth, messages", false, []series{{"posted and not consumed", func(s sample) float64 { return float64(s.depth) }}}},
+		{"dead rows", false, []series{{"of mbus4.message, not yet vacuumed", func(s sample) float64 { return float64(s.dead) }}}},
 	}
 }
 
@@ -142,22 +144,25 @@ func (r *Report) bands(p *picture, bottom int) {
 
 // chart draws a panel whose top is y.
 func (r *Report) chart(p *picture, one panel, y float64) {
-	most := 0.0
+	var values []float64
 	for _, s := range r.samples {
 		for _, line := range one.lines {
-			most = max(most, line.value(s))
+			values = append(values, line.value(s))
 		}
 	}
-	most = ceiling(most)
+	scale := linear(values)
+	if one.logarithmic {
+		scale = logarithmic(values)
+	}
 	p.write(leftMargin, y-8, "faint", one.title)
 	legend := float64(pictureWidth - rightMargin)
 	for i, line := range one.lines {
 		p.write(legend-float64(i)*110, y-8, "end "+class(i), line.name)
 	}
-	for i := range 3 {
-		at := y + panelHeight - float64(i)*panelHeight/2
+	for _, mark := range scale.marks {
+		at := y + panelHeight*(1-scale.at(mark))
 		p.add(`<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>`, leftMargin, pictureWidth-rightMargin, at, at)
-		p.write(leftMargin-8, at+4, "end faint", strconv.FormatFloat(most*float64(i)/2, 'f', -1, 64))
+		p.write(leftMargin-8, at+4, "end faint", strconv.FormatFloat(mark, 'f', -1, 64))
 	}
 	for i, line := range one.lines {
 		var points strings.Builder
@@ -165,7 +170,7 @@ func (r *Report) chart(p *picture, one panel, y float64) {
 		for _, s := range r.samples {
 			middle := at + s.length.Seconds()/2
 			at += s.length.Seconds()
-			fmt.Fprintf(&points, "%.1f,%.1f ", p.x(middle), y+panelHeight*(1-line.value(s)/most))
+			fmt.Fprintf(&points, "%.1f,%.1f ", p.x(middle), y+panelHeight*(1-scale.at(line.value(s))))
 		}
 		p.add(`<polyline class="%s" points="%s"/>`, class(i), strings.TrimSpace(points.String()))
 	}
@@ -175,6 +180,40 @@ func (r *Report) chart(p *picture, one panel, y float64) {
 }
 
 func class(line int) string { return []string{"one", "two"}[line%2] }
+
+// axis is where values stand on a panel, from 0 at its bottom to 1 at its top.
+type axis struct {
+	at    func(float64) float64
+	marks []float64
+}
+
+func linear(values []float64) axis {
+	most := ceiling(slices.Max(append(values, 0)))
+	return axis{at: func(v float64) float64 { return v / most }, marks: []float64{0, most / 2, most}}
+}
+
+// logarithmic has a mark at each power of ten; what is 0 stands at the bottom.
+func logarithmic(values []float64) axis {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if v > 0 {
+			low, high = min(low, math.Floor(math.Log10(v))), max(high, math.Ceil(math.Log10(v)))
+		}
+	}
+	if low >= high { // no value, or one that is a power of ten
+		low, high = min(low, 0), max(min(low, 0)+1, high)
+	}
+	a := axis{at: func(v float64) float64 {
+		if v <= 0 {
+			return 0
+		}
+		return max(0, (math.Log10(v)-low)/(high-low))
+	}}
+	for power := low; power <= high; power++ {
+		a.marks = append(a.marks, math.Pow(10, power))
+	}
+	return a
+}
 
 // ceiling is the least of 1, 2, 4, 5, 6, 8, 10, times a power of ten, that is not below v.
 func ceiling(v float64) float64 {
