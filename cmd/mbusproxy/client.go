@@ -84,7 +84,7 @@ func (c *client) notice(text string) { fmt.Fprintf(c.std.err, "notice: %s\n", cl
 // argument is the only one that the command takes; what says what it is.
 func (c *client) argument(what string) (string, error) {
 	if len(c.arguments) == 0 {
-		return "", c.misuse(fmt.Sprintf("%s needs %s", c.Name(), what))
+		return "", c.misuse("an argument is missing: " + what)
 	}
 	return c.arguments[0], nil
 }
@@ -122,7 +122,7 @@ func (c *client) offersQueues(made *cobra.Command) *cobra.Command {
 // agreed asks a question on the terminal; where there is none, --yes is the only answer.
 func (c *client) agreed(question string) error {
 	if terminal(os.Stdin) == nil || terminal(c.std.err) == nil {
-		return c.misuse(c.Name() + " needs --yes where nobody can be asked")
+		return c.misuse("--yes is needed where nobody can be asked")
 	}
 	fmt.Fprintf(c.std.err, "%s [y/N] ", cli.Visible(question))
 	answer := make([]byte, 64)

@@ -44,7 +44,11 @@ func TestDeadCommands(t *testing.T) {
 	if dry.log.String() != "redrive: 30 messages\n" || strings.Count(dry.out.String(), "no such printer") != 5 {
 		t.Errorf("dry: %s%s", dry.log, dry.out)
 	}
-	run1(t, nil, "dead", "purge", "--dsn", dsn).wantStatus(exitUsage) // nobody to ask
+	purge := run1(t, nil, "dead", "purge", "--dsn", dsn)
+	purge.wantStatus(exitUsage)
+	if !strings.Contains(purge.log.String(), "--yes is needed where nobody can be asked") {
+		t.Errorf("with nobody to ask: %s", purge.log)
+	}
 	count("copies 0, dmq 33, orders 0")
 	done := document(t, 0, dsn, "dead", "redrive", "orders", "--yes")
 	if len(done) != 1 || done[0]["done"] != 30.0 || done[0]["state"] != "done" || done[0]["undoable"] != true {

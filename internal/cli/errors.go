@@ -42,7 +42,7 @@ func told(err error) error {
 	case !errors.As(err, &server):
 		return err
 	}
-	e := &Error{Message: server.Code + ": " + server.Message, SQLState: server.Code, Hint: server.Hint, Err: err}
+	e := &Error{Message: said(server), SQLState: server.Code, Hint: server.Hint, Err: err}
 	switch {
 	case server.Routine == "ParseFuncOrColumn" && strings.Contains(server.Message, "mbus4."): // the server itself was asked, which has no such function
 		e.Hint = throughTheProxy
@@ -56,6 +56,9 @@ func told(err error) error {
 	}
 	return e
 }
+
+// said is the server's error, or the proxy's, in one sentence.
+func said(e *pgconn.PgError) string { return e.Code + ": " + e.Message }
 
 // connectError says why there is no connection.
 func connectError(err error) error {

@@ -118,7 +118,7 @@ func (s *Session) kindOf(ctx context.Context, oid uint32) (kind, error) {
 	case pgtype.Int4ArrayOID, pgtype.Int8ArrayOID:
 		return numbers, nil
 	}
-	const own = 16384 // FirstNormalObjectId: below it are the server's types
+	const own = 16384 // below it are the types that every server has (transam.h)
 	if oid < own {
 		return text, nil
 	}
