@@ -45,6 +45,11 @@ func (d *Database) NoteMessages(posted bool) { d.watcher.Note(posted) }
 // Join takes a place in the line of those who wait for messages.
 func (d *Database) Join(key waiting.Key) *waiting.Place { return d.watcher.Lines.Join(key) }
 
+// Condition is the SQL of a selector, over t, a row of mbus4.qt_model: 1 where the message matches; see selectors.Maker. A refusal is an *Error.
+func (d *Database) Condition(ctx context.Context, selector string) (sql string, err error) {
+	return d.selectors.Condition(ctx, selector)
+}
+
 // EnsureSelector checks a selector and makes its row unless it is there. A refusal is an *Error. An empty selector
 // selects everything and needs no row. Where neither the role nor one that it is a member of may do what the call
 // does, nothing is checked nor made: the server will refuse the call.

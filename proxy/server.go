@@ -168,28 +168,36 @@ func (s *Server) accept(l net.Listener) {
 				return
 			}
 		}
-		if !s.enter() {
+		if !s.take(conn) {
+			return
+		}
+	}
+}
+
+// take begins the startup of a connection, once there is a place for it: the system keeps those that come meanwhile. It reports false when the server
+// is ending, with the connection closed.
+func (s *Server) take(conn net.Conn) bool {
+	if !s.enter() {
+		_ = conn.Close()
+		return false
+	}
+	s.starting.Add(1)
+	s.arrived.Store(time.Now().UnixNano())
+	ctx, end := context.WithCancelCause(s.startupContext())
+	st := startup.New(conn, end)
+	admitted := s.places.Enter(ctx, st)
+	go func() {
+		defer s.handlers.Done()
+		defer s.starting.Add(-1)
+		defer end(nil)
+		if admitted != nil { // the server is ending
 			_ = conn.Close()
 			return
 		}
-		s.starting.Add(1)
-		s.arrived.Store(time.Now().UnixNano())
-		ctx, end := context.WithCancelCause(s.startupContext())
-		st := startup.New(conn, end)
-		// Nobody else is accepted while there is no place; the system keeps those that come.
-		admitted := s.places.Enter(ctx, st)
-		go func() {
-			defer s.handlers.Done()
-			defer s.starting.Add(-1)
-			defer end(nil)
-			if admitted != nil { // the server is ending
-				_ = conn.Close()
-				return
-			}
-			defer s.places.Leave(st)
-			s.guard(func() { s.serve(ctx, conn, st) })
-		}()
-	}
+		defer s.places.Leave(st)
+		s.guard(func() { s.serve(ctx, conn, st) })
+	}()
+	return true
 }
 
 // acceptPause is the wait after a failed accept.

@@ -58,6 +58,7 @@ if [[ $purpose == test ]]; then
 	need npm have npm
 	need haproxy test -x "$(command -v haproxy || echo /usr/sbin/haproxy)"
 	need prometheus have promtool
+	need chromium have chromium
 fi
 if [[ $purpose == test || $purpose == bench ]]; then
 	need pgbouncer test -x "$(command -v pgbouncer || echo /usr/sbin/pgbouncer)"
@@ -122,9 +123,15 @@ if ((${#packages[@]} > 0)); then
 	install_packages "${packages[@]}" >&2
 fi
 
-if [[ $purpose == test && -e integration/clients/node/package-lock.json ]]; then
-	if ! cmp -s integration/clients/node/package-lock.json integration/clients/node/node_modules/.mbus-lock; then
-		echo "setup: npm ci in integration/clients/node" >&2
-		(cd integration/clients/node && npm ci --no-audit --no-fund --loglevel=error >&2 && cp package-lock.json node_modules/.mbus-lock)
+# npm_ci installs what a folder's package-lock.json names, unless that was done.
+npm_ci() {
+	if [[ -e $1/package-lock.json ]] && ! cmp -s "$1/package-lock.json" "$1/node_modules/.mbus-lock"; then
+		echo "setup: npm ci in $1" >&2
+		(cd "$1" && npm ci --no-audit --no-fund --loglevel=error >&2 && cp package-lock.json node_modules/.mbus-lock)
 	fi
+}
+
+if [[ $purpose == test ]]; then
+	npm_ci integration/clients/node
+	npm_ci integration/web/node
 fi

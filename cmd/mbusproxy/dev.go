@@ -91,6 +91,7 @@ func startCluster(ctx context.Context, data string) (*pgcluster.Cluster, error) 
 func serveCluster(ctx context.Context, cfg app.Config, cluster *pgcluster.Cluster, std streams) error {
 	cfg.Upstream = cluster.DSN("postgres")
 	cfg.Admin = cfg.Upstream
+	cfg.PageTrust = true // the private server trusts this machine
 	moved := false
 	if len(cfg.Listen) == 0 {
 		cfg.Listen = []string{usualListen}

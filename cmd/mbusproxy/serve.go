@@ -22,7 +22,7 @@ const (
 	defaultConsole        = "mbusproxy"
 )
 
-const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz and /readyz"
+const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz and /readyz, and /page/ for people"
 
 const semaphoreUsage = "`TIME` between two full passes over the semaphores, which find what was written to their tables directly"
 
@@ -87,6 +87,7 @@ func (f *flagSet) withServe(cfg *app.Config) {
 	f.DurationVar(&cfg.SemaphoreInterval, "semaphore-interval", defaultSemaphores, semaphoreUsage)
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
+	f.BoolVar(&cfg.HTTPPlain, "http-plain", false, "serve the page without TLS on addresses of --http other than loopback")
 	f.StringVar(&cfg.ConsoleRole, "console-role", "", "`ROLE` whose members may use the admin console; without it there is none")
 	f.StringVar(&cfg.ConsoleName, "console-database", defaultConsole, "`NAME` of the database that the console is")
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")

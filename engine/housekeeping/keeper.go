@@ -74,6 +74,7 @@ type Keeper struct {
 	nextCollect time.Time
 	nextTick    time.Time
 	nextTraffic time.Time
+	nextForget  time.Time
 	waiting     bool      // messages wait for others: they may become deliverable without any sign
 	temporary   bool      // there are temporary queues: their sessions may end without any sign
 	heldTold    time.Time // when the log was last told of a lock

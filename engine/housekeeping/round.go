@@ -41,6 +41,7 @@ func (k *Keeper) round(ctx context.Context) error {
 		k.turn(&k.nextOthers, othersInterval, func() error { return k.config.Watcher.ObserveOthers(ctx, k.conn) }),
 		k.turn(&k.nextSlots, slotsInterval, func() error { return selectors.AssignSlots(ctx, k.conn) }),
 		k.turn(&k.nextTraffic, trafficInterval, func() error { return noteTraffic(ctx, k.conn) }),
+		k.turn(&k.nextForget, forgetInterval, func() error { return forgetChanges(ctx, k.conn) }),
 		k.turn(&k.nextCollect, collectInterval, func() error { return selectors.CollectUnused(ctx, k.conn) }),
 		k.turn(&k.nextSweep, k.config.Interval, func() error { return k.sweepUp(ctx) }),
 	)

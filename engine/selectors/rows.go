@@ -40,6 +40,13 @@ func Check(ctx context.Context, parser *parse.Parser, text string, env selector.
 	return err
 }
 
+// Condition is the SQL of a selector's text, over t, a row of mbus4.qt_model: 1 where the message matches. It raises no error and calls
+// nothing of a client's. A refusal is a *refusal.Error. No row is made.
+func (s *Maker) Condition(ctx context.Context, text string) (sql string, err error) {
+	row, err := compile(ctx, s.parser, text, s.env)
+	return row.condition, err
+}
+
 // compile compiles a selector's text. A refusal is a *refusal.Error.
 func compile(ctx context.Context, parser *parse.Parser, text string, env selector.Env) (selectorRow, error) {
 	s, err := selector.Compile(ctx, parser, text, env)

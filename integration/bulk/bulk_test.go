@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestOperations(t *testing.T) {
 
 	progress := 0
 	id := begin(t, conn, bulk.Request{Kind: bulk.Redrive, Selection: red})
-	o, err := bulk.Run(harness.Context(t), conn, id, bulk.Options{Batch: 7, Progress: func(o bulk.Operation) {
+	o, err := bulk.Run(harness.Context(t), bulk.In(conn), id, bulk.Options{Batch: 7, Progress: func(o bulk.Operation) {
 		if progress++; o.Done != min(int64(progress)*7, 50) || o.State == bulk.Done != (progress == 8) {
 			t.Errorf("after batch %d: %+v", progress, o)
 		}
@@ -77,4 +78,39 @@ func TestOperations(t *testing.T) {
 	harness.Want(t, admin, role+"|redrive|50|8|"+red.Selector, "select role, action, sum(messages), count(*), min(selector) from mbus4.audit where action = 'redrive' group by 1, 2")
 	harness.Want(t, admin, "begin move|1|begin purge|1|begin redrive|1|begin undo|2|move|34|purge|85|redrive|50|undo|69", `
 		select string_agg(action || '|' || n, '|' order by action) from (select action, coalesce(sum(messages), count(*)) as n from mbus4.audit group by 1) x`)
+}
+
+// Who waits for a message gets one that is put back, and who waits for one in dmq one that is taken back.
+func TestOperationsWakeWhoWaits(t *testing.T) {
+	t.Parallel()
+	database := harness.NewQueueDatabase(t, "q")
+	conn := connect(t, database, "postgres")
+	admin := harness.Connect(t, harness.Direct(), database)
+	die(t, database, 2)
+	waitFor := func(call string) <-chan string {
+		waiter := harness.Connect(t, harness.Proxied(), database)
+		got := make(chan string, 1)
+		began := time.Now()
+		go func() {
+			n, err := harness.Query(harness.Context(t), waiter, "select data->'n' from "+call)
+			got <- fmt.Sprint(n, err, time.Since(began) > 20*time.Second)
+		}()
+		return got
+	}
+	got := waitFor("mbus4.consume('q', wait => '30s')")
+	// It has found nothing, and so waits, or is about to look, and so does not have to.
+	done := run(t, conn, begin(t, conn, bulk.Request{Kind: bulk.Redrive}))
+	if said := <-got; said != "1<nil> false" {
+		t.Errorf("who waits for q has got %s", said)
+	}
+	got = waitFor("mbus4.consume('dmq', wait => '30s')")
+	undo, err := bulk.BeginUndo(harness.Context(t), conn, done.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCounts(t, run(t, conn, undo), 1, 1, 0)
+	if said := <-got; said != "2<nil> false" {
+		t.Errorf("who waits for dmq has got %s", said)
+	}
+	harness.Want(t, admin, "0", "select count(*) from mbus4.message")
 }

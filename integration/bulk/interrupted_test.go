@@ -40,7 +40,7 @@ func TestInterrupted(t *testing.T) {
 			// Killed between two batches, with the next one under way, by the client's end, and by the server's.
 			for point := range 4 {
 				ctx, cancel := context.WithCancel(harness.Context(t))
-				_, err := bulk.Run(ctx, conn, id, bulk.Options{Batch: 7, Progress: func(o bulk.Operation) {
+				_, err := bulk.Run(ctx, bulk.In(conn), id, bulk.Options{Batch: 7, Progress: func(o bulk.Operation) {
 					switch point {
 					case 0:
 						harness.Ask(t, admin, fmt.Sprintf("select pg_terminate_backend(%d, 10000)", conn.PgConn().PID()))
@@ -100,7 +100,7 @@ func TestKilledInABatch(t *testing.T) {
 	harness.Ask(t, poster, "begin; select mbus4.post('q', 'n=>0', iid => 'own20')")
 	ended := make(chan error, 1)
 	go func() {
-		_, err := bulk.Run(harness.Context(t), conn, id, bulk.Options{Batch: 100})
+		_, err := bulk.Run(harness.Context(t), bulk.In(conn), id, bulk.Options{Batch: 100})
 		ended <- err
 	}()
 	harness.Await(t, admin, harness.TestLimit, fmt.Sprintf("select exists (select from pg_locks where pid = %d and not granted)", conn.PgConn().PID()))
@@ -125,9 +125,9 @@ func TestPausedAndCancelled(t *testing.T) {
 	ctx := harness.Context(t)
 	conn, steering := connect(t, database, role), connect(t, database, role)
 	id := begin(t, conn, bulk.Request{Kind: bulk.Redrive})
-	o, err := bulk.Run(ctx, conn, id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
+	o, err := bulk.Run(ctx, bulk.In(conn), id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
 		if o.Done == 10 && o.State == bulk.Running {
-			if _, err := bulk.Run(ctx, steering, id, bulk.Options{}); bulk.SQLState(err) != "55006" {
+			if _, err := bulk.Run(ctx, bulk.In(steering), id, bulk.Options{}); bulk.SQLState(err) != "55006" {
 				t.Errorf("run twice: %v", err)
 			}
 			if seen, err := bulk.Find(ctx, steering, id); err != nil || seen.State != bulk.Running || seen.Interrupted {
@@ -141,7 +141,7 @@ func TestPausedAndCancelled(t *testing.T) {
 	if err != nil || o.State != bulk.Paused || o.Interrupted || o.Done != 10 {
 		t.Fatalf("paused: %+v, %v", o, err)
 	}
-	if o, err := bulk.Run(ctx, steering, id, bulk.Options{}); err != nil || o.State != bulk.Paused || o.Done != 10 {
+	if o, err := bulk.Run(ctx, bulk.In(steering), id, bulk.Options{}); err != nil || o.State != bulk.Paused || o.Done != 10 {
 		t.Fatalf("what is paused runs: %+v, %v", o, err)
 	}
 	if _, err := bulk.BeginUndo(ctx, conn, id); bulk.SQLState(err) != "55000" {
@@ -151,7 +151,7 @@ func TestPausedAndCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Close(conn)
-	o, err = bulk.Run(ctx, steering, id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
+	o, err = bulk.Run(ctx, bulk.In(steering), id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
 		if o.Done == 30 {
 			if err := bulk.Cancel(ctx, steering, id); err != nil { // between two batches
 				t.Error(err)

@@ -29,7 +29,7 @@ func TestWithoutRights(t *testing.T) {
 			return err
 		},
 		"operations": func(db bulk.Querier) error { _, err := bulk.Operations(ctx, db, 0, 10); return err },
-		"run":        func(bulk.Querier) error { _, err := bulk.Run(ctx, nobody, 1, bulk.Options{}); return err },
+		"run":        func(bulk.Querier) error { _, err := bulk.Run(ctx, bulk.In(nobody), 1, bulk.Options{}); return err },
 		"pause":      func(db bulk.Querier) error { return bulk.Pause(ctx, db, 1) },
 		"undo":       func(db bulk.Querier) error { _, err := bulk.BeginUndo(ctx, db, 1); return err },
 	}
@@ -65,7 +65,7 @@ func TestOthersOperations(t *testing.T) {
 	if list, err := bulk.Operations(ctx, they, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("another role sees %v, %v", list, err)
 	}
-	if _, err := bulk.Run(ctx, they, open, bulk.Options{}); !errors.Is(err, pgx.ErrNoRows) {
+	if _, err := bulk.Run(ctx, bulk.In(they), open, bulk.Options{}); !errors.Is(err, pgx.ErrNoRows) {
 		t.Errorf("another role's run: %v", err)
 	}
 	direct := harness.ConnectAs(t, harness.Direct(), database, other)
@@ -109,6 +109,9 @@ func TestOthersOperations(t *testing.T) {
 			t.Error(sql)
 		}
 	}
+	owner := harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, owner, "insert into mbus4.operation (role, role_oid, kind, until, at) select '"+other+"', '"+other+"'::regrole, 'purge', now(), now() from generate_series(1, 1000)")
+	harness.Refusal(t, direct, "54000", "select mbus4.operation_begin('purge')")
 	// The audit says who it was, whatever they call themselves.
 	harness.Ask(t, direct, "set application_name = 'an <b>app</b>'; set role mbus4_user; select mbus4.audit_change('post', 'q', messages => 1)")
 	if said := harness.Refusal(t, direct, "42501", "select * from mbus4.audit"); !strings.Contains(said.Message, "permission denied") {
@@ -121,7 +124,7 @@ func TestOthersOperations(t *testing.T) {
 		t.Errorf("after all that: %+v", o)
 	}
 	// A role of the same name is another one.
-	harness.Want(t, harness.Connect(t, harness.Direct(), database), "2", "select count(*) from mbus4.operation where role_oid = '"+mine+"'::regrole")
+	harness.Want(t, owner, "2", "select count(*) from mbus4.operation where role_oid = '"+mine+"'::regrole")
 }
 
 // Who changes what members of mbus4_user may not cannot say so either.
@@ -149,7 +152,7 @@ func TestRevokedInTheMiddle(t *testing.T) {
 	die(t, database, 30)
 	conn := connect(t, database, role)
 	id := begin(t, conn, bulk.Request{Kind: bulk.Redrive})
-	_, err := bulk.Run(harness.Context(t), conn, id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
+	_, err := bulk.Run(harness.Context(t), bulk.In(conn), id, bulk.Options{Batch: 10, Progress: func(o bulk.Operation) {
 		if o.Done == 20 {
 			harness.Admin(t, "revoke mbus4_user from "+role)
 		}

@@ -35,7 +35,9 @@ type Config struct {
 	ReusePort   bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
 	// Unqualified lists the functions that are served without their schema, too; see detect.NewUnqualified.
 	Unqualified []string `fixed:"--unqualified"`
-	HTTP        string   `fixed:"--http"`             // "host:port" for metrics and health; "": none
+	HTTP        string   `fixed:"--http"`             // "host:port" for metrics, health and the page; "": none
+	HTTPPlain   bool     `fixed:"--http-plain"`       // serve the page without TLS on any address
+	PageTrust   bool     // let those log in to the page whom the server asks for no password
 	ConsoleRole string   `fixed:"--console-role"`     // whose members may use the console; "": there is none
 	ConsoleName string   `fixed:"--console-database"` // the database that the console is
 	Version     string   // of the program

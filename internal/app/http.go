@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/internal/metrics"
+	"mbusproxy/internal/web"
 	"mbusproxy/proxy"
 )
 
@@ -25,7 +27,7 @@ const (
 	readyTimeout    = 5 * time.Second
 )
 
-// monitor is what --http serves: metrics, and whether the proxy lives and can serve.
+// monitor is what --http serves: metrics, whether the proxy lives and can serve, and the page.
 type monitor struct {
 	cfg    Config
 	server *proxy.Server
@@ -52,11 +54,18 @@ func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err e
 		return nil, err
 	}
 	m.log.Info("listening for HTTP", zap.Stringer("address", l.Addr()))
+	page, err := newPage(m, r, l)
+	if err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	l = newBothListener(l, func() *tls.Config { return pageTLS(m.server.TLS()) })
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		m.serve(ctx, l, r)
+		defer page.Close()
+		m.serve(ctx, l, r, page)
 	}()
 	return func() {
 		cancel()
@@ -65,15 +74,16 @@ func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err e
 }
 
 // serve answers on a listener until ctx ends.
-func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter) {
+func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter, page *web.Page) {
 	mux := http.NewServeMux()
+	mux.Handle(web.Path, page.Handler())
 	mux.Handle("GET /metrics", metrics.Handler(metrics.Source{
 		Version: m.cfg.Version, Proxy: m.server.Stats, Rewriter: r.rewrite.Counts, Calls: r.counts.each, Refusals: r.counts.refusals, Databases: m.engine.Databases,
 	}, m.log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) { answer(w, m.ready(req.Context())) })
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n")
+		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n/page/    for people\n")
 	})
 	s := &http.Server{
 		Handler: mux, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,

@@ -107,7 +107,7 @@ from mbus4.operations o`
 
 // Operations lists the operations of the session's role, the newest first, those before a number where that is not 0.
 func Operations(ctx context.Context, db Querier, before int64, amount int) ([]Operation, error) {
-	rows, err := db.Query(ctx, operationsSQL+` where o.id < $1 or $1 = 0 order by o.id desc limit $2`, before, amount)
+	rows, err := db.Query(ctx, operationsSQL+` where o.id operator(pg_catalog.<) $1 or $1 operator(pg_catalog.=) 0 order by o.id desc limit $2`, before, amount)
 	if err != nil {
 		return nil, fmt.Errorf("listing operations: %w", err)
 	}
@@ -120,7 +120,7 @@ func Operations(ctx context.Context, db Querier, before int64, amount int) ([]Op
 
 // Find gives an operation of the session's role. The error is pgx.ErrNoRows where there is none, or it is another role's.
 func Find(ctx context.Context, db Querier, id int64) (Operation, error) {
-	o, err := scanOperation(db.QueryRow(ctx, operationsSQL+` where o.id = $1`, id))
+	o, err := scanOperation(db.QueryRow(ctx, operationsSQL+` where o.id operator(pg_catalog.=) $1`, id))
 	if err != nil {
 		return o, fmt.Errorf("looking for operation %d: %w", id, err)
 	}

@@ -28,49 +28,44 @@ type Options struct {
 	Progress func(Operation)
 }
 
-// Run runs an operation of the session's role to its end, in batches. It returns when the operation has ended or is paused, with how it stands then; when the context ends,
-// and the operation is then interrupted; and with the server's error where that refuses a batch, and the operation is then paused. The session is Run's
-// own until it returns; no transaction may be open in it. Where another session runs the operation the error is that of the server, SQLSTATE 55006.
-func Run(ctx context.Context, conn *pgx.Conn, id int64, how Options) (Operation, error) {
-	o, err := Find(ctx, conn, id)
-	if err != nil {
-		return o, err
+// Transact runs f in a transaction of a session of the role's, and commits it unless f fails. The session is the same each time.
+type Transact func(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error
+
+// In gives the transactions of a connection, in which none is open.
+func In(conn *pgx.Conn) Transact {
+	return func(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return f(ctx, tx) })
 	}
+}
+
+// Run runs an operation of the session's role to its end, in batches. It returns when the operation has ended or is paused, with how it stands then; when the context or
+// the session ends, and the operation is then interrupted; and with the server's error where that refuses a batch, and the operation is then paused. Between two batches
+// others may use the session. Where another session runs the operation the error is that of the server, SQLSTATE 55006.
+func Run(ctx context.Context, do Transact, id int64, how Options) (o Operation, err error) {
 	if how.Batch <= 0 {
 		how.Batch = BatchSize
 	}
 	var checked time.Time
 	failed := 0
 	for {
-		if time.Since(checked) > checkInterval {
-			err = Check(ctx, conn, o.Selection.Selector)
+		now, err := batch(ctx, do, id, how.Batch, time.Since(checked) > checkInterval)
+		if err != nil {
+			code := SQLState(err)
+			if isPassing(code) && failed < attemptsOfBatch && ctx.Err() == nil {
+				failed++
+				continue
+			}
+			switch {
+			case ctx.Err() != nil || code == "" || errors.Is(err, pgx.ErrNoRows):
+				leave(ctx, do, id, "")
+			case code != "55006": // another session runs it
+				leave(ctx, do, id, err.Error())
+			}
+			return o, fmt.Errorf("running operation %d: %w", id, err)
+		}
+		if failed, o = 0, now; time.Since(checked) > checkInterval {
 			checked = time.Now()
 		}
-		if err == nil {
-			err = batch(ctx, conn, id, how.Batch)
-		}
-		switch {
-		case err == nil:
-			failed = 0
-		case ctx.Err() != nil || conn.IsClosed():
-			leave(ctx, conn, id, "")
-			return o, fmt.Errorf("running operation %d: %w", id, err)
-		case isPassing(err) && failed < attemptsOfBatch:
-			failed++
-			err = nil
-			continue
-		case SQLState(err) == "55006": // another session runs it
-			return o, fmt.Errorf("running operation %d: %w", id, err)
-		default:
-			leave(ctx, conn, id, err.Error())
-			return o, fmt.Errorf("running operation %d: %w", id, err)
-		}
-		now, err := Find(ctx, conn, id)
-		if err != nil {
-			leave(ctx, conn, id, "")
-			return o, err
-		}
-		o = now
 		if how.Progress != nil {
 			how.Progress(o)
 		}
@@ -80,37 +75,52 @@ func Run(ctx context.Context, conn *pgx.Conn, id int64, how Options) (Operation,
 	}
 }
 
-// batch runs one batch.
-func batch(ctx context.Context, conn *pgx.Conn, id int64, amount int) error {
-	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `select pg_catalog.set_config('statement_timeout', $1, true), pg_catalog.set_config('lock_timeout', $2, true)`,
+// batch runs one batch, and has the selector checked before it where check is set.
+func batch(ctx context.Context, do Transact, id int64, amount int, check bool) (o Operation, err error) {
+	err = do(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		// The proxy makes what a selector needs on a connection of its own, and what comes behind sees it.
+		_, err := tx.Exec(ctx, `set transaction isolation level read committed, read write`)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `select pg_catalog.set_config('statement_timeout', $1, true), pg_catalog.set_config('lock_timeout', $2, true)`,
 			fmt.Sprint(batchTimeout.Milliseconds()), fmt.Sprint(batchLockWait.Milliseconds()))
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `select r.id from mbus4.operation_run($1, $2) r`, id, amount)
+		if check {
+			if o, err = Find(ctx, tx, id); err != nil {
+				return err
+			}
+			if err := Check(ctx, tx, o.Selection.Selector); err != nil {
+				return err
+			}
+		}
+		if _, err = tx.Exec(ctx, `select r.id from mbus4.operation_run($1, $2) r`, id, amount); err != nil {
+			return err
+		}
+		o, err = Find(ctx, tx, id)
 		return err
 	})
+	return o, err
 }
 
 // leave gives up an operation: why says what the server did not like, and the operation is then paused; "": it is interrupted. Where the session
 // has ended there is nothing to say: nobody runs it any more.
-func leave(ctx context.Context, conn *pgx.Conn, id int64, why string) {
-	if conn.IsClosed() {
-		return
-	}
+func leave(ctx context.Context, do Transact, id int64, why string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	if why == "" {
-		_ = set(ctx, conn, id, "interrupted", "")
-		return
-	}
-	_ = set(ctx, conn, id, Paused, why)
+	_ = do(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if why == "" {
+			return set(ctx, tx, id, "interrupted", "")
+		}
+		return set(ctx, tx, id, Paused, why)
+	})
 }
 
-// isPassing reports whether a batch failed of something that passes: what others do at the same time.
-func isPassing(err error) bool {
-	switch SQLState(err) {
+// isPassing reports whether an SQLSTATE is of something that passes: what others do at the same time.
+func isPassing(code string) bool {
+	switch code {
 	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
 		return true
 	}

@@ -170,7 +170,7 @@ func (s *Session) DeadUndo(ctx context.Context, operation int64, bar *Progress, 
 
 func (s *Session) runOperation(ctx context.Context, id int64, bar *Progress, out Out) error {
 	before := int64(0)
-	o, err := bulk.Run(ctx, s.conn, id, bulk.Options{Progress: func(o bulk.Operation) {
+	o, err := bulk.Run(ctx, bulk.In(s.conn), id, bulk.Options{Progress: func(o bulk.Operation) {
 		bar.Add(int(o.Done - before))
 		before = o.Done
 	}})

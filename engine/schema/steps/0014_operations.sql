@@ -53,6 +53,7 @@ create table if not exists mbus4.operation (
     check ((state in ('cancelled', 'done')) = (ended is not null))
 );
 create index if not exists operation_role on mbus4.operation (role_oid, id);
+create index if not exists operation_open on mbus4.operation (role_oid) where ended is null;
 create index if not exists operation_changed on mbus4.operation (changed);
 
 -- What a batch has put into queues: where it is now, and what of it is not as it was in dmq. Undoing takes the rows away.
@@ -259,6 +260,9 @@ begin
     if mbus4_operation.state <> 'running' then
         raise exception using errcode = '55000', message = format('operation %s is %s', $1, mbus4_operation.state);
     end if;
+    if cardinality($9) > 5000 or $2 < 0 or $3 < 0 or $4 < 0 or $5 < 0 then
+        raise exception using errcode = '22023', message = 'no batch has done that';
+    end if;
     update mbus4.operation o
     set batches = o.batches + 1, looked = o.looked + $2, done = o.done + $3, refused = o.refused + $4, held = o.held + $5, at = $6, message = $7,
         state = case when $8 then 'done' else 'running' end, ended = case when $8 then clock_timestamp() end, changed = clock_timestamp(), error = null,
@@ -332,27 +336,29 @@ begin
 end
 $$;
 
--- Whether a dead message came from the queue, for the consumer, and meets the condition; null stands for all.
-create or replace function mbus4.is_dead_of(m mbus4.message, queue text, consumer text, condition text) returns boolean
-language plpgsql stable
+-- Opens a cursor over what is dead behind a message, along the primary key: where each stands, and whether it came from the queue, for the consumer, and meets the
+-- condition; null stands for all. One query for all of them: the condition is made by the proxy and can do nothing but look at the message.
+create or replace function mbus4.open_dead(at timestamptz, message bigint, until timestamptz, queue text, consumer text, condition text) returns refcursor
+language plpgsql volatile
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+set jit = off
 as $$
 declare
-    mbus4_message mbus4.qt_model;
-    mbus4_said int;
+    mbus4_cursor refcursor;
 begin
-    if $2 is not null and ($1).headers operator({{.Hstore}}.->) 'destination'::text is distinct from $2
-       or $3 is not null and coalesce(($1).headers operator({{.Hstore}}.->) 'dmq.consumer'::text, 'default') <> $3 then
-        return false;
-    end if;
-    if $4 is null then
-        return true;
-    end if;
-    mbus4_message := row(($1).id, ($1).added::timestamp, mbus4.iid_of(($1).iid, 'dmq', ($1).available_at, ($1).id), coalesce(($1).delayed_until, ($1).added)::timestamp,
-        ($1).expires::timestamp, coalesce(($1).received, '{}'), mbus4.headers_of('dmq', ($1).added, ($1).headers), ($1).properties, ($1).data)::mbus4.qt_model;
-    execute 'select (' || $4 || ') from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' ||
-        ' ($1).expires, ($1).received, ($1).headers, ($1).properties, ($1).data offset 0) t' into mbus4_said using mbus4_message;
-    return mbus4_said is not distinct from 1;
+    open mbus4_cursor no scroll for execute
+        'select m.available_at, m.id, case when ($4 is null or m.headers operator({{.Hstore}}.->) ''destination''::text = $4)'
+        ' and ($5 is null or coalesce(m.headers operator({{.Hstore}}.->) ''dmq.consumer''::text, ''default'') = $5) then '
+        || coalesce('(select (' || $6 || ') from (select m.id, m.added::timestamp as added, mbus4.iid_of(m.iid, ''dmq'', m.available_at, m.id) as iid,'
+            ' coalesce(m.delayed_until, m.added)::timestamp as delayed_until, m.expires::timestamp as expires, coalesce(m.received, ''{}'') as received,'
+            ' mbus4.headers_of(''dmq'', m.added, m.headers) as headers, m.properties, m.data) t)', '1')
+        || ' end is not distinct from 1 as selected'
+        ' from mbus4.message m where m.consumer_id = 1 and (m.available_at, m.id) > ($1, $2) and m.available_at <= $3 order by m.available_at, m.id'
+    using $1, $2, $3, $4, $5;
+    return mbus4_cursor;
 end
 $$;
 
@@ -385,19 +391,18 @@ declare
     mbus4_queue constant text := lower($1 collate "C");
     mbus4_consumer constant text := lower($2 collate "C");
     mbus4_condition constant text := mbus4.condition_of(nullif(btrim($3, E' \t\r\n'), ''));
-    mbus4_row mbus4.message;
+    mbus4_cursor refcursor;
+    mbus4_row record;
 begin
     messages := 0;
     looked := 0;
     at := coalesce($6, mbus4.first_dead($4));
     message := coalesce($7, -1);
     finished := true;
-    for mbus4_row in
-        select m.*
-        from mbus4.message m
-        where m.consumer_id = 1 and (m.available_at, m.id) > (at, message) and m.available_at <= mbus4_until
-        order by m.available_at, m.id
+    mbus4_cursor := mbus4.open_dead(at, message, mbus4_until, mbus4_queue, mbus4_consumer, mbus4_condition);
     loop
+        fetch mbus4_cursor into mbus4_row;
+        exit when not found;
         if looked % 100 = 99 and clock_timestamp() > mbus4_began + interval '1 second' then
             finished := false;
             exit;
@@ -405,10 +410,9 @@ begin
         looked := looked + 1;
         at := mbus4_row.available_at;
         message := mbus4_row.id;
-        if mbus4.is_dead_of(mbus4_row, mbus4_queue, mbus4_consumer, mbus4_condition) then
-            messages := messages + 1;
-        end if;
+        messages := messages + mbus4_row.selected::int;
     end loop;
+    close mbus4_cursor;
 end
 $$;
 
@@ -431,6 +435,8 @@ declare
     mbus4_queue constant text := lower($1 collate "C");
     mbus4_consumer constant text := lower($2 collate "C");
     mbus4_condition constant text := mbus4.condition_of(nullif(btrim($3, E' \t\r\n'), ''));
+    mbus4_cursor refcursor;
+    mbus4_place record;
     mbus4_row mbus4.message;
     mbus4_given int := 0;
     mbus4_looked int := 0;
@@ -439,19 +445,18 @@ begin
     if $8 < 0 then
         raise exception using errcode = '2201W', message = format('the number of messages must not be negative, but it is %s', $8);
     end if;
-    for mbus4_row in
-        select m.*
-        from mbus4.message m
-        where m.consumer_id = 1 and (m.available_at, m.id) > (mbus4_at, coalesce($7, -1)) and m.available_at <= mbus4_until
-        order by m.available_at, m.id
-    loop
-        exit when mbus4_given >= coalesce($8, 100);
+    mbus4_cursor := mbus4.open_dead(mbus4_at, coalesce($7, -1), mbus4_until, mbus4_queue, mbus4_consumer, mbus4_condition);
+    while mbus4_given < coalesce($8, 100) loop
+        fetch mbus4_cursor into mbus4_place;
+        exit when not found;
         mbus4_looked := mbus4_looked + 1;
         if mbus4_looked % 100 = 0 and clock_timestamp() > mbus4_began + interval '1 second' then
-            return next row(mbus4_row.available_at, mbus4_row.id, null, null, null, null, null, null, null, null, null, null)::mbus4.dead_message;
+            return next row(mbus4_place.available_at, mbus4_place.id, null, null, null, null, null, null, null, null, null, null)::mbus4.dead_message;
             exit;
         end if;
-        continue when not mbus4.is_dead_of(mbus4_row, mbus4_queue, mbus4_consumer, mbus4_condition);
+        continue when not mbus4_place.selected;
+        select m.* into mbus4_row from mbus4.message m where m.consumer_id = 1 and m.available_at = mbus4_place.available_at and m.id = mbus4_place.id;
+        continue when not found; -- somebody has got it just now
         mbus4_given := mbus4_given + 1;
         mbus4_attempt := mbus4_row.headers operator({{.Hstore}}.->) 'retry.attempt'::text;
         return next row(mbus4_row.available_at, mbus4_row.id, mbus4.iid_of(mbus4_row.iid, 'dmq', mbus4_row.available_at, mbus4_row.id),
@@ -460,6 +465,7 @@ begin
             case when mbus4_attempt ~ '^[0-9]{1,8}$' then mbus4_attempt end::int,
             mbus4_row.expires, mbus4.headers_of('dmq', mbus4_row.added, mbus4_row.headers), mbus4_row.properties, mbus4_row.data)::mbus4.dead_message;
     end loop;
+    close mbus4_cursor;
 end
 $$;
 
@@ -624,7 +630,8 @@ declare
     mbus4_condition text;
     mbus4_at timestamptz := mbus4_operation.at;
     mbus4_last bigint := mbus4_operation.message;
-    mbus4_row mbus4.message;
+    mbus4_cursor refcursor;
+    mbus4_place record;
     mbus4_locked mbus4.message;
     mbus4_put mbus4.redriven_message;
     mbus4_log mbus4.redriven_message[] := '{}';
@@ -660,21 +667,19 @@ begin
     if mbus4_last < 0 then
         mbus4_at := greatest(mbus4_at, mbus4.first_dead(null));
     end if;
-    for mbus4_row in
-        select m.*
-        from mbus4.message m
-        where m.consumer_id = 1 and (m.available_at, m.id) > (mbus4_at, mbus4_last) and m.available_at <= mbus4_operation.until
-        order by m.available_at, m.id
+    mbus4_cursor := mbus4.open_dead(mbus4_at, mbus4_last, mbus4_operation.until, mbus4_operation.queue, mbus4_operation.consumer, mbus4_condition);
     loop
+        fetch mbus4_cursor into mbus4_place;
+        exit when not found;
         if mbus4_done + mbus4_refused + mbus4_held >= mbus4_amt or mbus4_looked >= 20 * mbus4_amt
            or mbus4_looked > 0 and clock_timestamp() > mbus4_began + interval '1 second' then
             mbus4_finished := false;
             exit;
         end if;
         mbus4_looked := mbus4_looked + 1;
-        mbus4_at := mbus4_row.available_at;
-        mbus4_last := mbus4_row.id;
-        continue when not mbus4.is_dead_of(mbus4_row, mbus4_operation.queue, mbus4_operation.consumer, mbus4_condition);
+        mbus4_at := mbus4_place.available_at;
+        mbus4_last := mbus4_place.id;
+        continue when not mbus4_place.selected;
         select m.* into mbus4_locked
         from mbus4.message m
         where m.consumer_id = 1 and m.available_at = mbus4_at and m.id = mbus4_last
@@ -697,6 +702,7 @@ begin
             mbus4_log := mbus4_log || mbus4_put;
         end if;
     end loop;
+    close mbus4_cursor;
     return mbus4.operation_note($1, mbus4_looked, mbus4_done, mbus4_refused, mbus4_held, mbus4_at, mbus4_last, mbus4_finished, mbus4_log, mbus4_own);
 end
 $$;
@@ -747,7 +753,7 @@ revoke all on function mbus4.forget_changes() from public;
 
 do $$
 begin
-    revoke all on function mbus4.array_of(text), mbus4.condition_of(text), mbus4.is_dead_of(mbus4.message, text, text, text), mbus4.first_dead(timestamptz),
+    revoke all on function mbus4.array_of(text), mbus4.condition_of(text), mbus4.open_dead(timestamptz, bigint, timestamptz, text, text, text), mbus4.first_dead(timestamptz),
         mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
         mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
         mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer) from public;
@@ -755,7 +761,7 @@ begin
         grant execute on function mbus4.audit_change(text, text, text, text, bigint, jsonb), mbus4.operation_claim(bigint),
             mbus4.operation_begin(text, text, text, text, timestamptz, timestamptz, text, text, bigint), mbus4.operation_set(bigint, text, text),
             mbus4.operation_note(bigint, bigint, bigint, bigint, bigint, timestamptz, bigint, boolean, mbus4.redriven_message[], timestamptz), mbus4.operation_unlog(bigint),
-            mbus4.array_of(text), mbus4.condition_of(text), mbus4.is_dead_of(mbus4.message, text, text, text), mbus4.first_dead(timestamptz),
+            mbus4.array_of(text), mbus4.condition_of(text), mbus4.open_dead(timestamptz, bigint, timestamptz, text, text, text), mbus4.first_dead(timestamptz),
             mbus4.count_dead(text, text, text, timestamptz, timestamptz, timestamptz, bigint),
             mbus4.dead_messages(text, text, text, timestamptz, timestamptz, timestamptz, bigint, integer),
             mbus4.put_back(mbus4.message, text, text), mbus4.take_back(mbus4.redriven_message), mbus4.operation_run(bigint, integer) to mbus4_user;

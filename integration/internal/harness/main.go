@@ -39,14 +39,17 @@ func Long() bool { return os.Getenv("MBUS_LONG") != "" }
 // Main is the TestMain of a room: it makes the proxy, starts a cluster and the proxy in front of it, runs the
 // tests, stops both and ends the process. The lines of hba are the cluster's pg_hba.conf; without any it trusts
 // loopback.
-func Main(m *testing.M, hba ...string) {
+func Main(m *testing.M, hba ...string) { MainWith(m, nil, hba...) }
+
+// MainWith is Main with more flags for the room's proxy.
+func MainWith(m *testing.M, flags []string, hba ...string) {
 	// A child with Pdeathsig dies with the thread that started it, so that thread must last.
 	runtime.LockOSThread()
 	flag.Parse()
 	if f := flag.Lookup("test.list"); f.Value.String() != "" {
 		os.Exit(m.Run()) // which runs nothing
 	}
-	code, err := runAll(m, hba)
+	code, err := runAll(m, flags, hba)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)
 		code = 1
@@ -55,7 +58,7 @@ func Main(m *testing.M, hba ...string) {
 }
 
 // runAll starts what the tests need, runs them, and stops it again in every case.
-func runAll(m *testing.M, hba []string) (code int, err error) {
+func runAll(m *testing.M, flags, hba []string) (code int, err error) {
 	if folder, err = os.MkdirTemp("", "mbus-integration"); err != nil {
 		return 1, err
 	}
@@ -80,7 +83,7 @@ func runAll(m *testing.M, hba []string) (code int, err error) {
 	if err := makeTemplate(); err != nil {
 		return 1, err
 	}
-	proxy, err := startProxy(proxyBinary)
+	proxy, err := startProxy(proxyBinary, flags...)
 	if err != nil {
 		return 1, err
 	}

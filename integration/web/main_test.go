@@ -1,0 +1,37 @@
+// Package web tests the page in a real browser, Debian's chromium, and with requests that no browser sends.
+//
+// It refuses to know how the page is made: it looks at what a browser shows, and at what the server has afterwards.
+package web
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+
+	"mbusproxy/integration/internal/harness"
+)
+
+// update writes the screenshots of docs/images anew.
+var update = flag.Bool("update", false, "write the screenshots")
+
+// base is where the page of the room's proxy is, and consoleRole whose members see the proxy itself.
+var base string
+
+const consoleRole = "page_operators"
+
+// The cluster asks for passwords, so that the page lets somebody in; the role postgres of the harness needs none. What the page does not take is there, too:
+// a password in clear text, as with LDAP, and none at all.
+func TestMain(m *testing.M) {
+	port, err := harness.FreePort()
+	if err != nil {
+		panic(err)
+	}
+	base = fmt.Sprintf("http://127.0.0.1:%d/page/", port)
+	harness.MainWith(m, []string{"--http", fmt.Sprintf("127.0.0.1:%d", port), "--console-role", consoleRole},
+		"local all all trust",
+		"host all postgres 127.0.0.1/32 trust",
+		"host all cleartext 127.0.0.1/32 password",
+		"host all trusted 127.0.0.1/32 trust",
+		"host all all 127.0.0.1/32 scram-sha-256",
+	)
+}

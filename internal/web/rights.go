@@ -1,0 +1,57 @@
+package web
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Rights are what a log-in may do, as the server says at the time of the request.
+type Rights struct {
+	Installed  bool
+	See        bool // mbus4.queues and consumers
+	Messages   bool // look into queues
+	Pause      bool // pause_queue, resume_queue
+	Purge      bool
+	Redrive    bool
+	Work       bool // the work queue
+	Semaphores bool
+	Activity   bool // what others' sessions do
+	Process    bool // the proxy itself
+}
+
+// rightsSQL asks for Rights in their order, those of ownSQL aside.
+const rightsSQL = `select pg_catalog.to_regclass('mbus4.queue') is not null,
+	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.queues'), 'select')
+		and pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('mbus4.states_of_consumers()'), 'execute'), false),
+	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'select')
+		and pg_catalog.has_function_privilege(pg_catalog.to_regprocedure('mbus4.messages_of(text,text,text,integer)'), 'execute'), false),
+	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.queue'), 'update') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.consumer'), 'update')
+		and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.consumer'), 'insert'), false),
+	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'delete'), false),
+	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'delete') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.message'), 'insert'), false),
+	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.work_queue'), 'select'), false),
+	coalesce(pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.semaphore'), 'select') and pg_catalog.has_table_privilege(pg_catalog.to_regclass('mbus4.semaphore_task'), 'select'), false)`
+
+// ownSQL asks what a role may do that has nothing to do with queues; $1 is the console's role.
+const ownSQL = `select coalesce((select pg_catalog.has_schema_privilege(n.oid, 'usage') from pg_catalog.pg_namespace n where n.nspname operator(pg_catalog.=) 'mbus4'), false),
+	pg_catalog.pg_has_role('pg_read_all_stats', 'usage'),
+	coalesce((select pg_catalog.pg_has_role(r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) $1), false)`
+
+// rights asks what the role of a transaction may do.
+func (p *Page) rights(ctx context.Context, tx pgx.Tx) (*Rights, error) {
+	m := &Rights{}
+	var there bool
+	if err := tx.QueryRow(ctx, ownSQL, p.cfg.ConsoleRole).Scan(&there, &m.Activity, &m.Process); err != nil {
+		return nil, fmt.Errorf("asking for the role's rights: %w", err)
+	}
+	if !there {
+		return m, nil // without the right to the schema the server refuses to look for names in it
+	}
+	err := tx.QueryRow(ctx, rightsSQL).Scan(&m.Installed, &m.See, &m.Messages, &m.Pause, &m.Purge, &m.Redrive, &m.Work, &m.Semaphores)
+	if err != nil {
+		return nil, fmt.Errorf("asking for the role's rights: %w", err)
+	}
+	return m, nil
+}
