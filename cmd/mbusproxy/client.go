@@ -54,7 +54,8 @@ func (c *client) client(summary string, run func(context.Context, *cli.Session, 
 
 // interruptedBy is err, or errInterrupted where a signal was the cause.
 func interruptedBy(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+	var said *cli.Error
+	if err != nil && ctx.Err() != nil && (!errors.As(err, &said) || said.SQLState != "") { // 57014, for one
 		return errInterrupted
 	}
 	return err
@@ -83,7 +84,7 @@ func (c *client) notice(text string) { fmt.Fprintf(c.std.err, "notice: %s\n", cl
 // argument is the only one that the command takes; what says what it is.
 func (c *client) argument(what string) (string, error) {
 	if len(c.arguments) == 0 {
-		return "", c.misuse(fmt.Sprintf("%s needs %s", c.Name(), what))
+		return "", c.misuse("an argument is missing: " + what)
 	}
 	return c.arguments[0], nil
 }
@@ -119,12 +120,9 @@ func (c *client) offersQueues(made *cobra.Command) *cobra.Command {
 }
 
 // agreed asks a question on the terminal; where there is none, --yes is the only answer.
-func (c *client) agreed(yes bool, question string) error {
-	if yes {
-		return nil
-	}
+func (c *client) agreed(question string) error {
 	if terminal(os.Stdin) == nil || terminal(c.std.err) == nil {
-		return c.misuse(c.Name() + " needs --yes where nobody can be asked")
+		return c.misuse("--yes is needed where nobody can be asked")
 	}
 	fmt.Fprintf(c.std.err, "%s [y/N] ", cli.Visible(question))
 	answer := make([]byte, 64)

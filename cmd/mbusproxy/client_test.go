@@ -192,7 +192,7 @@ func TestClientsMisused(t *testing.T) {
 		status         int
 		sentence, hint string
 	}{
-		{[]string{"post"}, exitUsage, "post needs a queue", "mbusproxy post -h"},
+		{[]string{"post"}, exitUsage, "an argument is missing: a queue", "mbusproxy post -h"},
 		{[]string{"post", "orders"}, exitUsage, "either JSON or --data", "post -h"},
 		{[]string{"post", "orders", "{}", "--data", "a=>1"}, exitUsage, "either JSON or --data", "post -h"},
 		{[]string{"post", "orders", "{}", "--delay", "1s", "--delayed-until", "now"}, exitUsage, "do not go together", "post -h"},
@@ -207,7 +207,7 @@ func TestClientsMisused(t *testing.T) {
 		{[]string{"peek", "orders", "--iid", "x"}, exitUsage, "do not go together", "peek -h"},
 		{[]string{"peek", "--iid", "x"}, exitNothing, "there is no message with this iid", "where-is-my-message"},
 		{[]string{"why", "x"}, exitNothing, "nobody is to get", "where-is-my-message"},
-		{[]string{"why"}, exitUsage, "why needs the iid", "why -h"},
+		{[]string{"why"}, exitUsage, "an argument is missing: the iid", "why -h"},
 		{[]string{"consume", "orders", "--count", "0"}, exitUsage, "--count", "consume -h"},
 		{[]string{"consume", "orders", "--wait", "soon"}, exitFailure, "22007", ""},
 		{[]string{"dead"}, exitUsage, "dead needs one of", "mbusproxy dead -h"},

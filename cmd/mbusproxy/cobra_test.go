@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -90,10 +91,10 @@ func eachCommand(c *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-const manPages = "../../packaging/man"
+const manPages, completions = "../../packaging/man", "../../packaging/completions"
 
 // TestManPages holds the pages that packages install to the commands: each has one, and nothing else has.
-// `go test ./cmd/mbusproxy -run TestManPages -update` writes them.
+// `go test ./cmd/mbusproxy -run 'TestManPages|TestCompletionFiles' -update` writes them.
 func TestManPages(t *testing.T) {
 	root := rootCommand(streams{out: io.Discard, err: io.Discard})
 	root.InitDefaultCompletionCmd()
@@ -109,26 +110,39 @@ func TestManPages(t *testing.T) {
 			t.Errorf("%s has no help", c.CommandPath())
 		}
 	})
+	wantFolder(t, manPages, want)
+}
+
+// TestCompletionFiles does the same for the scripts of shells.
+func TestCompletionFiles(t *testing.T) {
+	root := rootCommand(streams{out: io.Discard, err: io.Discard})
+	var bash, zsh, fish bytes.Buffer
+	if err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true)); err != nil {
+		t.Fatal(err)
+	}
+	wantFolder(t, completions, map[string][]byte{"mbusproxy": bash.Bytes(), "_mbusproxy": zsh.Bytes(), "mbusproxy.fish": fish.Bytes()})
+}
+
+// wantFolder compares the files of a folder, or writes them.
+func wantFolder(t *testing.T, folder string, want map[string][]byte) {
+	t.Helper()
 	if *update {
-		if err := os.RemoveAll(manPages); err != nil {
+		if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o755)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Mkdir(manPages, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for name, page := range want {
-			if err := os.WriteFile(filepath.Join(manPages, name), page, 0o644); err != nil {
+		for name, text := range want {
+			if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	found, err := filepath.Glob(manPages + "/*")
+	found, err := filepath.Glob(folder + "/*")
 	if err != nil || len(found) != len(want) {
-		t.Errorf("%d pages for %d commands (%v): run with -update", len(found), len(want), err)
+		t.Errorf("%s has %d files, want %d (%v): run with -update", folder, len(found), len(want), err)
 	}
-	for name, page := range want {
-		if got, err := os.ReadFile(filepath.Join(manPages, name)); err != nil || !bytes.Equal(got, page) {
-			t.Errorf("%s is not what the command says (%v): run with -update", name, err)
+	for name, text := range want {
+		if got, err := os.ReadFile(filepath.Join(folder, name)); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("%s/%s is not what the commands say (%v): run with -update", folder, name, err)
 		}
 	}
 }

@@ -13,11 +13,7 @@ func queuesCommand(std streams) *cobra.Command {
 	c := newClient(std, "queues", "[QUEUE] [--output FORM]", "Prints how much lies in each queue, or, of one queue, for each of its consumers: the views mbus4.queues and\nmbus4.consumers. Numbers may be estimates where `exact` says no.")
 	c.takes = 1
 	return c.offersQueues(c.client("prints how much lies in the queues", func(ctx context.Context, s *cli.Session, out cli.Out) error {
-		queue := ""
-		if len(c.arguments) > 0 {
-			queue = c.arguments[0]
-		}
-		return s.Queues(ctx, queue, out)
+		return s.Queues(ctx, c.queue(), out)
 	}))
 }
 

@@ -38,6 +38,7 @@ func commands(std streams) []*cobra.Command {
 		healthcheckCommand(std),
 		doctorCommand(std),
 		topCommand(std),
+		benchCommand(std),
 		queuesCommand(std),
 		peekCommand(std),
 		whyCommand(std),

@@ -94,3 +94,28 @@ func TestTopOnATerminal(t *testing.T) {
 		do(t, dsn, "select mbus4.clear_queue_orders()")
 	}
 }
+
+// TestDeadQuestion: on a terminal a purge shows what it is about, and does nothing unless the answer is yes.
+func TestDeadQuestion(t *testing.T) {
+	t.Parallel()
+	dsn := served(t, "questions")
+	die(t, dsn, "orders", 12)
+	for _, c := range []struct {
+		answer string
+		status int
+		left   string
+	}{{"\n", exitFailure, "12"}, {"nyes\n", exitFailure, "12"}, {"y\n", 0, "0"}} {
+		p, terminal := onTerminal(t, 200, 40, "dead", "purge", "orders", "--dsn", dsn)
+		p.awaitText(p.out, "purge 12 messages? [y/N] ")
+		if shown := strings.Count(p.out.String(), "no such printer"); shown != 5 {
+			t.Errorf("%d are shown: %s", shown, p.out)
+		}
+		if _, err := terminal.WriteString(c.answer); err != nil {
+			t.Fatal(err)
+		}
+		p.wantStatus(c.status)
+		if left := ask(t, dsn, "select count(*)::text from mbus4.dmq"); left != c.left {
+			t.Errorf("after %q %s are left", c.answer, left)
+		}
+	}
+}

@@ -12,14 +12,25 @@ const connectTimeout = 10 * time.Second
 
 // Session is a connection for one command. It is not safe for concurrent use.
 type Session struct {
-	conn   *pgx.Conn
-	types  map[uint32]string // names of types that no client knows by their OID
-	notice func(string)      // is told the server's notices; may be nil
+	conn  *pgx.Conn
+	dsn   string
+	types map[uint32]string // names of types that no client knows by their OID
 }
 
 // Connect opens a session. An empty dsn means that PGHOST and its like say where. notice is told what the server says beside the
 // results; it may be nil.
 func Connect(ctx context.Context, dsn string, notice func(string)) (*Session, error) {
+	conn, err := open(ctx, dsn, "mbusproxy", notice)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{conn: conn, dsn: dsn, types: map[uint32]string{}}, nil
+}
+
+// Open opens a connection as Connect does, with a name by which the server shows it.
+func Open(ctx context.Context, dsn, name string) (*pgx.Conn, error) { return open(ctx, dsn, name, nil) }
+
+func open(ctx context.Context, dsn, name string, notice func(string)) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, connectError(err)
@@ -27,22 +38,20 @@ func Connect(ctx context.Context, dsn string, notice func(string)) (*Session, er
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
 	}
-	s := &Session{types: map[uint32]string{}, notice: notice}
-	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec // each statement is sent once
 	if cfg.RuntimeParams["application_name"] == "" {
-		cfg.RuntimeParams["application_name"] = "mbusproxy"
+		cfg.RuntimeParams["application_name"] = name
 	}
 	cfg.RuntimeParams["DateStyle"] = "ISO"
 	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		if s.notice != nil {
-			s.notice(n.Message)
+		if notice != nil {
+			notice(n.Message)
 		}
 	}
-	s.conn, err = pgx.ConnectConfig(ctx, cfg)
+	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, connectError(err)
 	}
-	return s, nil
+	return conn, nil
 }
 
 // Close ends the session. What its transaction did and did not commit is undone.

@@ -2,63 +2,218 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"mbusproxy/internal/bulk"
 )
 
-// DeadList writes what lies in dmq, the oldest first, limit at most; queue, if not empty, is where it must have come from.
-func (s *Session) DeadList(ctx context.Context, queue string, limit int, out Out) error {
-	hstore, err := s.hstoreSchema(ctx)
+// Dead says which dead messages are meant; what is empty selects nothing.
+type Dead struct {
+	Queue, Consumer, Selector string
+	Since, Until              string // times as the server reads them
+}
+
+const (
+	lookTime = 5 * time.Second // to count what is selected
+	samples  = 5
+)
+
+// selection has the server read the times. Without Until it is what is dead by now.
+func (s *Session) selection(ctx context.Context, d Dead) (bulk.Selection, error) {
+	sel := bulk.Selection{Queue: d.Queue, Consumer: d.Consumer, Selector: d.Selector}
+	var since, until *time.Time
+	err := s.conn.QueryRow(ctx, `select nullif($1::pg_catalog.text, '')::pg_catalog.timestamptz,
+coalesce(nullif($2::pg_catalog.text, '')::pg_catalog.timestamptz, pg_catalog.clock_timestamp())`, d.Since, d.Until).Scan(&since, &until)
+	if err != nil {
+		return sel, told(err)
+	}
+	if since != nil {
+		sel.Since = *since
+	}
+	if until != nil {
+		sel.Until = *until
+	}
+	return sel, nil
+}
+
+// DeadList writes dead messages in the order in which they died, limit at most.
+func (s *Session) DeadList(ctx context.Context, d Dead, limit int, out Out) error {
+	sel, err := s.selection(ctx, d)
 	if err != nil {
 		return err
 	}
-	key := func(name string) string {
-		return "headers operator(" + hstore + ".->) '" + name + "'"
-	}
-	sql := "select iid, " + key("destination") + " as queue, " + key("dmq.consumer") + " as consumer, added, " + key("retry.attempt") + " as attempt, " +
-		key("dmq.error") + " as error, headers, properties, data from mbus4.dmq"
-	params := []any{limit}
-	if queue != "" {
-		sql += " where " + key("destination") + " operator(pg_catalog.=) pg_catalog.lower($2)"
-		params = append(params, queue)
-	}
-	r, err := s.query(ctx, sql+" order by id limit $1::pg_catalog.int8", params...)
-	if err != nil {
-		return err
-	}
-	if out.Format == Table { // the headers are in columns of their own
-		r = r.without("headers")
-	}
-	return out.write(r)
-}
-
-// hstoreSchema is the schema of the extension, quoted.
-func (s *Session) hstoreSchema(ctx context.Context) (string, error) {
-	r, err := s.query(ctx, `select n.nspname from pg_catalog.pg_extension e, pg_catalog.pg_namespace n
-where e.extname operator(pg_catalog.=) 'hstore' and n.oid operator(pg_catalog.=) e.extnamespace`)
-	if err != nil {
-		return "", err
-	}
-	if len(r.Rows) == 0 || r.Rows[0][0] == nil {
-		return "", &Error{Message: "this database has no extension hstore, so it has no queues", Hint: throughTheProxy}
-	}
-	return pgx.Identifier{*r.Rows[0][0]}.Sanitize(), nil
-}
-
-// without leaves a column out.
-func (r *Result) without(name string) *Result {
-	short := &Result{}
-	for i, c := range r.Columns {
-		if c.Name == name {
-			continue
+	var all []bulk.Message
+	var next *bulk.Place
+	for len(all) < limit {
+		var more []bulk.Message
+		if more, next, err = bulk.List(ctx, s.conn, sel, next, limit-len(all)); err != nil {
+			return told(err)
 		}
-		short.Columns = append(short.Columns, c)
-		for n, row := range r.Rows {
-			if len(short.Rows) <= n {
-				short.Rows = append(short.Rows, nil)
-			}
-			short.Rows[n] = append(short.Rows[n], row[i])
+		if all = append(all, more...); next == nil {
+			break
 		}
 	}
-	return short
+	return out.write(messages(all, out.Format != Table))
+}
+
+// messages are dead messages as rows; their headers are left out where people read, for what matters of them is in columns of its own.
+func messages(list []bulk.Message, headers bool) *Result {
+	r := &Result{Columns: []Column{{"iid", text}, {"queue", text}, {"consumer", text}, {"died", moment}, {"attempt", number}, {"error", text}, {"expires", moment}}}
+	if headers {
+		r.Columns = append(r.Columns, Column{"headers", pairs})
+	}
+	r.Columns = append(r.Columns, Column{"properties", pairs}, Column{"data", pairs})
+	for _, m := range list {
+		row := []*string{&m.IID, filled(m.Queue), filled(m.Consumer), stamp(m.Died), count(m.Attempts), filled(m.Error), stamp(m.Expires)}
+		if headers {
+			row = append(row, hstoreText(m.Headers))
+		}
+		r.Rows = append(r.Rows, append(row, hstoreText(m.Properties), hstoreText(m.Data)))
+	}
+	return r
+}
+
+func filled(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func count(n int) *string {
+	if n == 0 {
+		return nil
+	}
+	return filled(strconv.Itoa(n))
+}
+
+func stamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return filled(t.Format("2006-01-02 15:04:05.999999-07"))
+}
+
+func hstoreText(h map[string]*string) *string {
+	if h == nil {
+		return nil
+	}
+	v, err := pgtype.Hstore(h).Value()
+	if err != nil || v == nil {
+		return nil
+	}
+	return filled(v.(string))
+}
+
+// DeadPreview is what an operation would deal with.
+type DeadPreview struct {
+	selection bulk.Selection
+	bulk.Preview
+}
+
+// Preview counts what is meant, and looks at the first few.
+func (s *Session) Preview(ctx context.Context, d Dead) (*DeadPreview, error) {
+	sel, err := s.selection(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	p, err := bulk.Look(ctx, s.conn, sel, samples, lookTime)
+	return &DeadPreview{selection: sel, Preview: p}, told(err)
+}
+
+// Amount is how many messages there are, in words.
+func (p *DeadPreview) Amount() string {
+	switch n := p.Count.Messages; {
+	case !p.Count.Exact:
+		return fmt.Sprintf("at least %d messages", n)
+	case n == 1:
+		return "1 message"
+	default:
+		return fmt.Sprintf("%d messages", n)
+	}
+}
+
+// WriteSamples writes the first few messages.
+func (p *DeadPreview) WriteSamples(out Out) error {
+	if len(p.Samples) == 0 {
+		return nil
+	}
+	return out.write(messages(p.Samples, out.Format != Table))
+}
+
+// DeadRun does something with the messages of a preview, in batches, and writes what became of them. The kind is redrive or purge; with a target they are
+// moved there. Where ctx ends the operation is cancelled: what was done stays done, and can be undone.
+func (s *Session) DeadRun(ctx context.Context, kind, target string, p *DeadPreview, bar *Progress, out Out) error {
+	request := bulk.Request{Kind: bulk.Kind(kind), Selection: p.selection}
+	if target != "" {
+		request.Kind, request.TargetQueue = bulk.Move, target
+	}
+	id, err := bulk.Begin(ctx, s.conn, request)
+	if err != nil {
+		return told(err)
+	}
+	return s.runOperation(ctx, id, bar, out)
+}
+
+// DeadUndo takes back what an operation has put elsewhere.
+func (s *Session) DeadUndo(ctx context.Context, operation int64, bar *Progress, out Out) error {
+	id, err := bulk.BeginUndo(ctx, s.conn, operation)
+	if err != nil {
+		return told(err)
+	}
+	return s.runOperation(ctx, id, bar, out)
+}
+
+func (s *Session) runOperation(ctx context.Context, id int64, bar *Progress, out Out) error {
+	before := int64(0)
+	o, err := bulk.Run(ctx, bulk.In(s.conn), id, bulk.Options{Progress: func(o bulk.Operation) {
+		bar.Add(int(o.Done - before))
+		before = o.Done
+	}})
+	bar.Done()
+	if err != nil && ctx.Err() != nil {
+		return s.cancelOperation(ctx, id, o)
+	}
+	if err != nil {
+		return told(err)
+	}
+	return out.write(operation(o))
+}
+
+// cancelOperation ends an operation that a signal has interrupted, and says how far it came.
+func (s *Session) cancelOperation(ctx context.Context, id int64, o bulk.Operation) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+	defer cancel()
+	again, err := Connect(ctx, s.dsn, nil)
+	if err == nil {
+		defer again.Close()
+		if err = bulk.Cancel(ctx, again.conn, id); err == nil {
+			o, err = bulk.Find(ctx, again.conn, id)
+		}
+	}
+	e := &Error{Message: fmt.Sprintf("interrupted: operation %d has dealt with %d messages", id, o.Done), Hint: "the same command goes on with the rest", Err: err}
+	switch {
+	case err != nil:
+		e.Hint = "it could not be ended: " + err.Error()
+	case o.Undoable:
+		e.Hint += fmt.Sprintf("; `mbusproxy dead undo %d` takes back what was put elsewhere", id)
+	}
+	return e
+}
+
+// operation is how an operation stands, as a row.
+func operation(o bulk.Operation) *Result {
+	number64 := func(n int64) *string { return filled(strconv.FormatInt(n, 10)) }
+	undoable := "f"
+	if o.Undoable {
+		undoable = "t"
+	}
+	return &Result{
+		Columns: []Column{{"id", number}, {"kind", text}, {"state", text}, {"done", number}, {"refused", number}, {"held", number}, {"undoable", boolean}},
+		Rows:    [][]*string{{number64(o.ID), filled(string(o.Kind)), filled(string(o.State)), number64(o.Done), number64(o.Refused), number64(o.Held), &undoable}},
+	}
 }

@@ -28,7 +28,9 @@ var ErrNothing = errors.New("there is nothing")
 // throughTheProxy is the hint where the server itself was asked.
 const throughTheProxy = "these commands go through the proxy: --dsn or PGHOST and PGPORT name where `mbusproxy serve` listens"
 
-// told makes an Error of what the server or the network said.
+// Told makes an Error of what the server said.
+func Told(err error) error { return told(err) }
+
 func told(err error) error {
 	var (
 		server *pgconn.PgError
@@ -40,7 +42,7 @@ func told(err error) error {
 	case !errors.As(err, &server):
 		return err
 	}
-	e := &Error{Message: server.Code + ": " + server.Message, SQLState: server.Code, Hint: server.Hint, Err: err}
+	e := &Error{Message: said(server), SQLState: server.Code, Hint: server.Hint, Err: err}
 	switch {
 	case server.Routine == "ParseFuncOrColumn" && strings.Contains(server.Message, "mbus4."): // the server itself was asked, which has no such function
 		e.Hint = throughTheProxy
@@ -54,6 +56,9 @@ func told(err error) error {
 	}
 	return e
 }
+
+// said is the server's error, or the proxy's, in one sentence.
+func said(e *pgconn.PgError) string { return e.Code + ": " + e.Message }
 
 // connectError says why there is no connection.
 func connectError(err error) error {

@@ -32,7 +32,9 @@ type Out struct {
 	Width    int  // columns of the terminal, to which tables are cut; 0: they are not cut
 }
 
-// write writes a result.
+// Write writes a result.
+func (o Out) Write(r *Result) error { return o.write(r) }
+
 func (o Out) write(r *Result) error {
 	var b bytes.Buffer
 	switch o.Format {

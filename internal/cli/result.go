@@ -36,6 +36,27 @@ type Result struct {
 	Rows    [][]*string
 }
 
+// NewResult makes an empty result of columns that are texts and columns that are numbers.
+func NewResult(words []string, figures ...string) *Result {
+	r := &Result{}
+	for _, name := range words {
+		r.Columns = append(r.Columns, Column{name, text})
+	}
+	for _, name := range figures {
+		r.Columns = append(r.Columns, Column{name, number})
+	}
+	return r
+}
+
+// Append adds a row; empty values are null.
+func (r *Result) Append(values ...string) {
+	row := make([]*string, len(r.Columns))
+	for i := range row {
+		row[i] = filled(values[i])
+	}
+	r.Rows = append(r.Rows, row)
+}
+
 // query runs a statement with parameters that are texts, and reads all of its result.
 func (s *Session) query(ctx context.Context, sql string, params ...any) (*Result, error) {
 	values := make([][]byte, len(params))
@@ -97,7 +118,7 @@ func (s *Session) kindOf(ctx context.Context, oid uint32) (kind, error) {
 	case pgtype.Int4ArrayOID, pgtype.Int8ArrayOID:
 		return numbers, nil
 	}
-	const own = 16384 // FirstNormalObjectId: below it are the server's types
+	const own = 16384 // below it are the types that every server has (transam.h)
 	if oid < own {
 		return text, nil
 	}
