@@ -19,8 +19,11 @@ type Preparable struct {
 	id       uint64
 	base     *Plan         // of one of the texts; the server's text has the parameters; nil: no text of a Query is prepared
 	literals []lex.Literal // of that text
-	params   []int         // indexes of literals, $1 first
+	params   []int         // indexes of literals, or traceParam, $1 first
 }
+
+// traceParam stands among Preparable.params for the trace context.
+const traceParam = -1
 
 var preparables atomic.Uint64 //nolint:gochecknoglobals // gives each Preparable a number of its own
 
@@ -36,6 +39,12 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 	}
 	types := map[int]string{} // of literals
 	server, ok := p.Text().Replace(func(before string, piece splice.Piece, behind string) (string, bool) {
+		if piece.Trace {
+			if !slices.Contains(made.params, traceParam) {
+				made.params = append(made.params, traceParam)
+			}
+			return "$" + strconv.Itoa(slices.Index(made.params, traceParam)+1), true
+		}
 		for i, l := range literals {
 			token := l.Span
 			if !l.Number {
@@ -181,13 +190,18 @@ type Prepared struct {
 	text     string        // the client's
 	literals []lex.Literal // of text
 	secret   string        // of the session
+	trace    string        // see Plan.Traced
 	values   []string
 }
 
 // prepare returns how another text with the skeleton is run, which the plan must fit; nil where a literal cannot be read.
-func (m *Preparable) prepare(text string, literals []lex.Literal) *Prepared {
+func (m *Preparable) prepare(text string, literals []lex.Literal, trace string) *Prepared {
 	values := make([]string, len(m.params))
 	for i, n := range m.params {
+		if n == traceParam {
+			values[i] = trace
+			continue
+		}
 		l := literals[n]
 		if !l.Number {
 			l.Start, l.End = l.Start-1, l.End+1
@@ -197,7 +211,7 @@ func (m *Preparable) prepare(text string, literals []lex.Literal) *Prepared {
 			return nil
 		}
 	}
-	return &Prepared{made: m, text: text, literals: literals, values: values}
+	return &Prepared{made: m, text: text, literals: literals, trace: trace, values: values}
 }
 
 // WithPreparable returns the plan with what Prepared and Repeatable are to return, with nil for nil and false. literals are those of
@@ -209,7 +223,7 @@ func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 		return q
 	}
 	q := *p
-	q.prepared, q.repeatable = m.prepare(p.client, literals), true
+	q.prepared, q.repeatable = m.prepare(p.client, literals, p.trace), true
 	return &q
 }
 
@@ -230,7 +244,7 @@ func (p *Plan) Prepared() *Prepared {
 func (p *Prepared) ID() uint64 { return p.made.id }
 
 // SQL returns the text of the statement, whose parameters are $1, $2 and so on.
-func (p *Prepared) SQL() string { return p.made.base.Text().WithSecret(p.secret) }
+func (p *Prepared) SQL() string { return p.made.base.Text().Filled(p.secret, "") }
 
 // Values returns the values of the parameters, as texts in the client's encoding.
 func (p *Prepared) Values() []string { return p.values }
@@ -245,6 +259,9 @@ func (p *Prepared) EditReport(r *Report) bool {
 	// In the client's text the value is a literal: what is wrong with it the server would say with the place.
 	r.Where = ""
 	if r.Code == codeWrongEncoding {
+		return true
+	}
+	if p.made.params[n-1] == traceParam { // it is ours and right
 		return true
 	}
 	l := p.literals[p.made.params[n-1]]
