@@ -136,7 +136,7 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 	if known == nil {
 		return nil
 	}
-	ours := &details{plan: plan, prepared: true}
+	ours := &details{plan: plan, prepared: true, trace: traceQuery(from)}
 	if !f.before.block {
 		ours.again, ours.plain = true, from
 		f.arm(true)

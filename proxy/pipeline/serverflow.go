@@ -82,6 +82,9 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 			}
 			return f.pass(typ)
 		}
+		if t := f.traceOf(); t != nil && typ == wire.MsgDataRow && size <= maxTracedRow && t.WantsRows() {
+			return size
+		}
 		return wire.PassRun
 	case wire.MsgNotification, wire.MsgBackendKeyData:
 		return 0
@@ -97,6 +100,7 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 		if f.rewriter != nil && size <= wire.MaxReport {
 			return size
 		}
+		failTrace(f.upcoming(), nil)
 		return f.pass(typ)
 	case wire.MsgReadyForQuery:
 		if size != wire.HeaderSize+1 {
@@ -163,6 +167,10 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		}
 	case wire.MsgDataRow:
 		p := f.probed()
+		if p == nil {
+			f.traceOf().Row(body)
+			break
+		}
 		p.answer, p.began = readAnswer(body), f.began
 		hide, err = f.answer(wire.MsgDataRow, "")
 	case wire.MsgParameterStatus:
@@ -180,6 +188,12 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		}
 		if h != nil && h.details != nil {
 			replacement, hide = h.details.failed(frame, replacement, h.kind)
+		}
+		if final := replacement; !hide {
+			if final == nil {
+				final = frame
+			}
+			failTrace(h, final)
 		}
 		_, err = f.answer(wire.MsgErrorResponse, "")
 	}

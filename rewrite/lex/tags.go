@@ -2,7 +2,7 @@ package lex
 
 import (
 	"iter"
-	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -87,7 +87,15 @@ func cutTag(text string) (key, value, rest string, ok bool) {
 		return "", "", "", false
 	}
 	for i = 0; i < len(rest) && rest[i] != '\''; i++ {
-		if c := rest[i]; c <= ' ' || c >= 0x7f || c == '\\' || c == ';' || c == '*' || c == '"' {
+		c := rest[i]
+		if c == '\\' { // sqlcommenter escapes quotes so
+			if !strings.HasPrefix(rest[i+1:], "'") {
+				return "", "", "", false
+			}
+			i++
+			continue
+		}
+		if c <= ' ' || c >= 0x7f || c == ';' || c == '*' || c == '"' {
 			return "", "", "", false
 		}
 	}
@@ -106,13 +114,33 @@ func (t Tags) All() iter.Seq2[string, string] {
 				return
 			}
 			rest = strings.TrimLeft(strings.TrimPrefix(behind, ","), " ")
-			key, err := url.PathUnescape(key)
-			if err != nil {
-				continue
-			}
-			if value, err = url.PathUnescape(value); err == nil && !yield(key, value) {
+			key, ok = unescape(key)
+			if value, decoded := unescape(value); ok && decoded && !yield(key, value) {
 				return
 			}
 		}
 	}
+}
+
+// unescape decodes what was encoded as in URLs; false where it is not.
+func unescape(text string) (decoded string, ok bool) {
+	if !strings.ContainsAny(text, `%\`) {
+		return text, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\\': // of a quote
+		case '%':
+			code, err := strconv.ParseUint(text[min(i+1, len(text)):min(i+3, len(text))], 16, 8)
+			if err != nil || i+2 >= len(text) {
+				return "", false
+			}
+			b.WriteByte(byte(code))
+			i += 2
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
 }
