@@ -92,7 +92,7 @@ const (
 func newScope(s shape) scope {
 	return scope{
 		"Call":      zero + callPlace + zero,      // the last WITH query's name, with which those of the others begin
-		"Trace":     s.trace(), // the statement's trace context, an hstore; "" where there is none
+		"Trace":     s.trace(),                    // the statement's trace context, an hstore; "" where there is none
 		"Called":    zero + calledPlace + zero,    // the function's name as called, quoted
 		"Number":    zero + numberPlace + zero,    // the call's number in the text
 		"Mark":      zero + markPlace + zero,      // stands behind mbus4-error, in a literal, and says whose error it is

@@ -49,7 +49,7 @@ func TestTraceContext(t *testing.T) {
 			queue := fmt.Sprintf("orders%d", i)
 			database := harness.NewQueueDatabase(t, queue)
 			conn := harness.ConnectPgx(t, proxy.Endpoint, database, way.mode)
-			for n := range 4 { // the later ones are run by statements that the proxy prepares
+			for n := range 5 { // the later ones are run by statements that the proxy prepares
 				trace := fmt.Sprintf("%031x%x", i+1, n+1)
 				parent := "00-" + trace + "-" + producerSpan + "-01"
 				var iid, found string
@@ -90,22 +90,31 @@ func TestTraceOwnHeader(t *testing.T) {
 	_, proxy := traced(t)
 	database := harness.NewQueueDatabase(t, "q")
 	conn := harness.Connect(t, proxy.Endpoint, database)
+	extended := harness.ConnectPgx(t, proxy.Endpoint, database, pgx.QueryExecModeExec)
 	const own = "00-11111111111111111111111111111111-2222222222222222-01"
 	for _, c := range []struct{ post, want string }{
 		{"select mbus4.post('q', 'a=>1', headers => 'traceparent=>" + own + ",b=>2')", own + "|2|"},
 		{"select mbus4.post('q', payload => '{}', headers => 'traceparent=>" + own + "')", own + "||{}"},
-		{"select mbus4.post('q', '', headers => 'b=>2', iid => 'given')", producerTrace + "|2|"},
+		{"select mbus4.post('q', '', headers => 'b=>2', iid => 'k')", producerTrace + "|2|"},
 		{"select mbus4.post('q', payload => '{\"a\": 1}')", producerTrace + "||{\"a\": 1}"},
-		{"select mbus4.post('q', '', unique_key => 'k')", producerTrace + "||"},
+		{"select mbus4.post('q', '', unique_key => 'k', unique_for => '1 hour')", producerTrace + "||"},
 		{"select mbus4.post(q, '') from (values ('q')) v(q)", producerTrace + "||"},
 		{"select 1 where mbus4.post('q', '', headers => 'b=>3') is not null", producerTrace + "|3|"},
 		{"select 1 where mbus4.post('q', '', headers => 'traceparent=>" + own + "') is not null", own + "||"},
 		{"select 1 where mbus4.post_q('') is not null", producerTrace + "||"},
 	} {
-		harness.Ask(t, conn, commented(c.post, producerParent))
-		got := harness.Ask(t, conn, "select coalesce(headers->'traceparent', '') || '|' || coalesce(headers->'b', '') || '|' || coalesce(headers->'json.payload', '') from mbus4.consume('q')")
-		if want, _, _ := strings.Cut(c.want, "|"); !strings.Contains(got, want) || !strings.HasSuffix(strings.TrimSpace(got), c.want[len(want):]) {
-			t.Errorf("%s: the message has %s, want %s", c.post, got, c.want)
+		got := ""
+		for n := range 4 {
+			sql := commented(strings.ReplaceAll(c.post, "'k'", fmt.Sprintf("'k%d'", n)), producerParent)
+			if n == 0 {
+				harness.Ask(t, conn, sql)
+			} else if _, err := extended.Exec(t.Context(), sql); err != nil { // by a statement that is prepared once
+				t.Errorf("%s: %v", sql, err)
+			}
+			got = harness.Ask(t, conn, "select coalesce(headers->'traceparent', '') || '|' || coalesce(headers->'b', '') || '|' || coalesce(headers->'json.payload', '') from mbus4.consume('q')")
+			if want, _, _ := strings.Cut(c.want, "|"); !strings.Contains(got, want) || !strings.HasSuffix(strings.TrimSpace(got), c.want[len(want):]) {
+				t.Errorf("%s: the message has %s, want %s", c.post, got, c.want)
+			}
 		}
 	}
 }

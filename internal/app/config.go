@@ -35,12 +35,12 @@ type Config struct {
 	ReusePort   bool          `fixed:"--reuse-port"`       // share the addresses, for a handover
 	// Unqualified lists the functions that are served without their schema, too; see detect.NewUnqualified.
 	Unqualified []string `fixed:"--unqualified"`
-	HTTP        string   `fixed:"--http"`             // "host:port" for metrics and health; "": none
+	HTTP        string   `fixed:"--http"` // "host:port" for metrics and health; "": none
 	// Trace is the URL of a collector that spans go to, or tracing.FromEnvironment; "": nothing is traced.
-	Trace       string   `fixed:"--trace"`
-	ConsoleRole string   `fixed:"--console-role"`     // whose members may use the console; "": there is none
-	ConsoleName string   `fixed:"--console-database"` // the database that the console is
-	Version     string   // of the program
+	Trace       string `fixed:"--trace"`
+	ConsoleRole string `fixed:"--console-role"`     // whose members may use the console; "": there is none
+	ConsoleName string `fixed:"--console-database"` // the database that the console is
+	Version     string // of the program
 	// Reload and Shutdown are what the console's commands of these names do; nil: they are refused.
 	Reload   func() error
 	Shutdown func(wait bool) error

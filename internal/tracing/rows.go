@@ -3,6 +3,7 @@ package tracing
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -17,18 +18,49 @@ var (
 	length55 = []byte{0, 0, 0, traceparentLen}       //nolint:gochecknoglobals // constant
 )
 
-// fromRow returns the first context in the body of a DataRow. In a message's row that is the one of its headers, which stand before what
-// else a client may have written; where a row is of something else, it is whatever the client has asked for.
+// fromRow returns the first context in the body of a DataRow: in the headers of a message, or alone in a column. A message's headers stand
+// before what else its poster has written; where a row is of something else, it is whatever the client has asked for.
 func fromRow(body []byte) (sc trace.SpanContext, ok bool) {
-	if !bytes.Contains(body, needle) {
-		return sc, false
-	}
-	for _, form := range [][]byte{inText, inRecord, inBinary} {
-		i := bytes.Index(body, form)
-		if i < 0 {
+	for column := range columns(body) {
+		if len(column) == traceparentLen && column[2] == '-' {
+			if sc, ok = parseTraceparent(string(column)); ok {
+				return sc, true
+			}
 			continue
 		}
-		value := body[i+len(form):]
+		if !bytes.Contains(column, needle) {
+			continue
+		}
+		if sc, ok = fromHeaders(column); ok {
+			return sc, true
+		}
+	}
+	return sc, false
+}
+
+// columns gives the values of a DataRow that are not null.
+func columns(body []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for rest := body[min(2, len(body)):]; len(rest) >= 4; {
+			n := int(int32(binary.BigEndian.Uint32(rest)))
+			if rest = rest[4:]; n < 0 {
+				continue
+			}
+			if n > len(rest) || !yield(rest[:n]) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// fromHeaders returns the context in the headers of a message.
+func fromHeaders(column []byte) (sc trace.SpanContext, ok bool) {
+	for _, form := range [][]byte{inText, inRecord, inBinary} {
+		_, value, found := bytes.Cut(column, form)
+		if !found {
+			continue
+		}
 		if &form[0] == &inBinary[0] {
 			if !bytes.HasPrefix(value, length55) {
 				continue

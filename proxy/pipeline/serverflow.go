@@ -102,6 +102,11 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 		}
 		failTrace(f.upcoming(), nil)
 		return f.pass(typ)
+	case wire.MsgParameterDescription:
+		if h := f.head(); h != nil && h.details != nil && h.details.extra {
+			return size
+		}
+		return f.pass(typ)
 	case wire.MsgReadyForQuery:
 		if size != wire.HeaderSize+1 {
 			f.err = wire.ErrFraming
@@ -173,6 +178,9 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		}
 		p.answer, p.began = readAnswer(body), f.began
 		hide, err = f.answer(wire.MsgDataRow, "")
+	case wire.MsgParameterDescription:
+		replacement = wire.WithoutLastParameter(frame)
+		hide, err = f.answer(wire.MsgParameterDescription, "")
 	case wire.MsgParameterStatus:
 		f.Settings.Store(f.Settings.Load().With(body))
 	case wire.MsgNoticeResponse:

@@ -230,6 +230,46 @@ func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 // Repeatable reports whether a statement may be prepared from the text once for all times that it comes in a Parse.
 func (p *Plan) Repeatable() bool { return p.repeatable }
 
+// Parameterized returns the plan with the trace context as a parameter of the protocol, behind those of the text; the plan itself where its
+// text has no place for one.
+func (p *Plan) Parameterized() *Plan {
+	if p.trace == "" {
+		return p
+	}
+	name := "$" + strconv.Itoa(p.Parameters()+1)
+	q := *p
+	q.server, _ = p.Text().Replace(func(_ string, piece splice.Piece, _ string) (string, bool) {
+		if piece.Trace {
+			return name, true
+		}
+		return piece.Text, true
+	})
+	q.moved, q.sealed, q.trace = nil, nil, ""
+	return &q
+}
+
+// Parameters returns the number of the last parameter that the client's text names.
+func (p *Plan) Parameters() (last int) {
+	l := lex.Lexer{Text: p.enc.Parseable(p.client), Escapes: p.escapes}
+	for t := l.Next(); t.Kind != lex.End && t.Kind != lex.Open; t = l.Next() {
+		if t.Kind != lex.Param {
+			continue
+		}
+		if n, err := strconv.Atoi(p.client[t.Start+1 : t.End]); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last
+}
+
+// TraceKept returns the trace context where a message keeps it; "" where there is none, or nothing is posted.
+func (p *Plan) TraceKept() string {
+	if p.trace == "" || !p.posts {
+		return ""
+	}
+	return p.trace
+}
+
 // Prepared returns how the plan's text is run by a prepared statement; nil where it is not.
 func (p *Plan) Prepared() *Prepared {
 	if p.prepared == nil {
