@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"mbusproxy/integration/internal/collector"
 	"mbusproxy/integration/internal/harness"
@@ -158,5 +157,3 @@ func TestTraceCaches(t *testing.T) {
 		}
 	}
 }
-
-var _ = pgconn.Connect
