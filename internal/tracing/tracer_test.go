@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -103,5 +104,20 @@ func TestCollectorURL(t *testing.T) {
 		if got, err := collectorURL(to); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: got %q, %v", to, got, err)
 		}
+	}
+}
+
+// BenchmarkSpan is what a post with a context costs beside the export.
+func BenchmarkSpan(b *testing.B) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	defer server.Close()
+	tracer, err := Open(b.Context(), server.URL, "test", zap.NewNop())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer tracer.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		send(tracer)
 	}
 }
