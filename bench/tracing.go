@@ -94,6 +94,7 @@ func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) 
 // tracedPosts posts for a while by some clients.
 func (b *bench) tracedPosts(ctx context.Context, p rig.Path, mode string) (sample, error) {
 	errs := make([]error, tracingClients)
+	var server atomic.Int64 // processor time of the clients' server processes, in nanoseconds
 	var count, counted atomic.Int64
 	var warm atomic.Bool
 	end := make(chan struct{})
@@ -106,9 +107,17 @@ func (b *bench) tracedPosts(ctx context.Context, p rig.Path, mode string) (sampl
 				return
 			}
 			defer rig.CloseConn(conn)
+			before, err := rig.CPUTime(int(conn.PID()))
+			if err != nil {
+				errs[i] = err
+				return
+			}
 			for {
 				select {
 				case <-end:
+					after, err := rig.CPUTime(int(conn.PID()))
+					server.Add(int64(after - before))
+					errs[i] = err
 					return
 				default:
 				}
@@ -131,7 +140,7 @@ func (b *bench) tracedPosts(ctx context.Context, p rig.Path, mode string) (sampl
 	took := time.Since(began)
 	close(end)
 	clients.Wait()
-	return sample{tps: float64(counted.Load()) / took.Seconds(), count: count.Load(), batches: 1}, errors.Join(errs...)
+	return sample{tps: float64(counted.Load()) / took.Seconds(), count: count.Load(), batches: 1, server: float64(server.Load()) / 1000 / float64(count.Load())}, errors.Join(errs...)
 }
 
 func wait(ctx context.Context, d time.Duration) {
@@ -154,9 +163,11 @@ func tracedPost(ctx context.Context, conn *pgconn.PgConn, mode string) error {
 	return conn.ExecParams(ctx, sql.String(), [][]byte{[]byte(queueName)}, nil, nil, nil).Read().Err
 }
 
+func serverCPU(s sample) float64 { return s.server }
+
 // tracingTable shows what tracing costs.
 func (r *report) tracingTable(b *strings.Builder) {
-	rows := [][]string{{"Protocol", "Clients", tracingOff, tracingOn, "on / off", "CPU µs, off", "CPU µs, on"}}
+	rows := [][]string{{"Protocol", "Clients", tracingOff, tracingOn, "on / off", "CPU µs, off", "CPU µs, on", "CPU µs of the server, off", "CPU µs of the server, on", "CPU of both, on / off"}}
 	for _, c := range r.group(tracingName) {
 		row := []string{c.part(1), c.part(2)}
 		if c.err != nil {
@@ -164,7 +175,9 @@ func (r *report) tracingTable(b *strings.Builder) {
 			continue
 		}
 		rows = append(rows, append(row, c.shown(tracingOff), c.shown(tracingOn), rig.Spread(c.ratios(tracingOn, tracingOff)),
-			fmt.Sprintf("%.1f", c.cpu(tracingOff)), fmt.Sprintf("%.1f", c.cpu(tracingOn))))
+			fmt.Sprintf("%.1f", c.cpu(tracingOff)), fmt.Sprintf("%.1f", c.cpu(tracingOn)),
+			fmt.Sprintf("%.1f", rig.Median(c.each(tracingOff, serverCPU))), fmt.Sprintf("%.1f", rig.Median(c.each(tracingOn, serverCPU))),
+			rig.Spread(c.ratiosOf(tracingOn, tracingOff, func(s sample) float64 { return s.cpu + s.server }))))
 	}
 	section(b, "Tracing", "Posts, one at a time, each with the context of another trace in its comment, through two proxies before one Postgres. One of them\n"+
 		"exports a span for each to a collector that reads and throws away; client and collector are one process.", 2, rows)

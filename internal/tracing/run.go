@@ -88,7 +88,7 @@ func (r *Run) Ended() {
 // span makes the span of one call.
 func (r *Run) span(ctx context.Context, now time.Time, d Destination, calls Calls, links []trace.Link) {
 	name := d.Operation.Name
-	attributes := make([]attribute.KeyValue, 0, 12)
+	attributes := make([]attribute.KeyValue, 0, 8)
 	attributes = append(attributes, attribute.String("messaging.system", systemName), attribute.String("messaging.operation.name", name))
 	if d.Operation.Type != "" {
 		attributes = append(attributes, attribute.String("messaging.operation.type", d.Operation.Type))

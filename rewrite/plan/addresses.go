@@ -33,8 +33,11 @@ func (p *Plan) Addresses() (addresses []Address, alone bool) {
 				a.set(c.fn.Params[i], Source{Text: text})
 			}
 		}
-		for i, given := range p.arguments(parseable, c.Span) {
-			a.give(i, given)
+		if last := a.lastWanted(); last >= 0 {
+			p.arguments(parseable, c.Span, func(i int, given argument) (more bool) {
+				a.give(i, given)
+				return i < last || given.name != ""
+			})
 		}
 		if a.Consumer == (Source{}) {
 			for _, param := range c.fn.Params {
@@ -43,8 +46,18 @@ func (p *Plan) Addresses() (addresses []Address, alone bool) {
 		}
 		addresses = append(addresses, a)
 	}
-	alone, _ = p.plainCall()
-	return addresses, alone
+	return addresses, p.repeatable // it is so of plain calls alone
+}
+
+// lastWanted returns the place of the last argument that matters, where all are given by position; -1: the name of the function says it all.
+func (a *Address) lastWanted() (place int) {
+	place = -1
+	for i, p := range a.Func.Visible() {
+		if p.Name == "qname" && a.Queue == (Source{}) || p.Name == "cname" && a.Consumer == (Source{}) {
+			place = i
+		}
+	}
+	return place
 }
 
 // set takes a value if the parameter is a queue or a consumer.
@@ -82,18 +95,18 @@ type argument struct {
 // maxArguments bounds how many arguments of a call are read.
 const maxArguments = 16
 
-// arguments reads the arguments of the call at a place of the text.
-func (p *Plan) arguments(parseable string, call lex.Span) (out []argument) {
+// arguments reads the arguments of the call at a place of the text, one after the other, as long as more are wanted.
+func (p *Plan) arguments(parseable string, call lex.Span, take func(place int, a argument) (more bool)) {
 	l := lex.Lexer{Text: parseable[:call.End], Escapes: p.escapes, Pos: call.Start}
 	t := l.Next()
 	for t.Kind != lex.End && t.Kind != lex.Open && p.client[t.Start:t.End] != "(" {
 		t = l.Next()
 	}
 	var tokens []lex.Token
-	for depth := 1; depth > 0 && len(out) < maxArguments; {
+	for depth, place := 1, 0; depth > 0 && place < maxArguments; {
 		t = l.Next()
 		if t.Kind == lex.End || t.Kind == lex.Open {
-			return out
+			return
 		}
 		text := ""
 		if t.Kind == lex.Symbol {
@@ -106,17 +119,16 @@ func (p *Plan) arguments(parseable string, call lex.Span) (out []argument) {
 			depth--
 		}
 		if depth == 0 || depth == 1 && text == "," {
-			if len(tokens) > 0 {
-				out = append(out, p.argument(tokens))
+			if len(tokens) > 0 && !take(place, p.argument(tokens)) {
+				return
 			}
-			tokens = tokens[:0]
+			tokens, place = tokens[:0], place+1
 			continue
 		}
 		if len(tokens) <= maxTokens {
 			tokens = append(tokens, t)
 		}
 	}
-	return out
 }
 
 // maxTokens is how many tokens an argument may have that is read: a name, an arrow, a value and a cast.
