@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of the W3C's headers, which are those of the tags in a comment and of the headers of messages.
+// The names of the headers of the recommendation "Trace Context", which are those of the tags in a comment and of the headers of messages.
 const (
 	traceparentKey = "traceparent"
 	tracestateKey  = "tracestate"
@@ -42,7 +42,7 @@ func FromTags(tags iter.Seq2[string, string]) trace.SpanContext {
 	return sc
 }
 
-// parseTraceparent reads a traceparent of the W3C's recommendation "Trace Context": lower case, no blanks. Of a later version it reads what
+// parseTraceparent reads a traceparent of the recommendation "Trace Context": lower case, no blanks. Of a later version it reads what
 // version 00 has.
 func parseTraceparent(s string) (sc trace.SpanContext, ok bool) {
 	if len(s) < traceparentLen || s[2] != '-' || s[35] != '-' || s[52] != '-' || !hexadecimal(s[:2]) || !hexadecimal(s[53:55]) {

@@ -120,7 +120,7 @@ func WithParameter(rest []byte, parameters int, value string) (out []byte, ok bo
 			return nil, false
 		}
 		size := int(int32(binary.BigEndian.Uint32(end)))
-		if end = end[4:]; size > len(end) {
+		if end = end[4:]; size > len(end) || size < -1 {
 			return nil, false
 		}
 		end = end[max(size, 0):]

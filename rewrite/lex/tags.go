@@ -35,18 +35,23 @@ func CutTags(text string, enc Encoding, escapes bool) (body string, tags Tags) {
 	}
 	start += from
 	tags = Tags(strings.TrimSpace(text[start+2 : end-2]))
-	if !tags.wellFormed() || !comments(text[:start], enc, escapes) {
+	if !tags.wellFormed() {
 		return text, ""
 	}
-	for start > 0 && classes[text[start-1]] == blank {
+	// A byte of the comment may be part of a character to the server.
+	parseable := enc.Parseable(text)
+	if parseable[start:end] != text[start:end] || !comments(parseable[:start], escapes) {
+		return text, ""
+	}
+	for start > 0 && classes[parseable[start-1]] == blank {
 		start--
 	}
 	return text[:start], tags
 }
 
 // comments reports whether what follows a text is outside of its strings, names and comments.
-func comments(before string, enc Encoding, escapes bool) bool {
-	l := Lexer{Text: enc.Parseable(before), Escapes: escapes}
+func comments(before string, escapes bool) bool {
+	l := Lexer{Text: before, Escapes: escapes}
 	behind := 0 // where the last token ends
 	for t := l.Next(); t.Kind != End; t = l.Next() {
 		if t.Kind == Open {
