@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -86,6 +87,24 @@ func TestTraceNamed(t *testing.T) {
 	}
 	direct := harness.Connect(t, proxy.Endpoint, database)
 	harness.Want(t, direct, "f\nf", "select coalesce(headers, '') ? 'traceparent' as has from mbus4.consumen('q', amt => 5)")
+}
+
+// A call that waits is as long as it has waited.
+func TestTraceWaits(t *testing.T) {
+	t.Parallel()
+	to, proxy := traced(t)
+	database := harness.NewQueueDatabase(t, "simple", "extended")
+	conn := harness.Connect(t, proxy.Endpoint, database)
+	const wait = "500ms"
+	harness.Ask(t, conn, "select * from mbus4.consume('simple', wait => '"+wait+"')")
+	if r := conn.ExecParams(t.Context(), "select * from mbus4.consume($1, wait => '"+wait+"')", [][]byte{[]byte("extended")}, nil, nil, nil).Read(); r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	for _, queue := range []string{"simple", "extended"} {
+		if s := to.Named(t, "receive "+queue); s.End.Sub(s.Start) < 500*time.Millisecond || s.Attributes["messaging.batch.message_count"] != "0" {
+			t.Errorf("%v: %+v", s.End.Sub(s.Start), s)
+		}
+	}
 }
 
 // A context that is not sampled is passed on as it is, and gives no span.
