@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"time"
 
 	"mbusproxy/internal/tracing"
@@ -23,9 +24,9 @@ type statement struct {
 type traced struct {
 	*tracing.Statement
 	database string
-	// addresses and alone are those of the plan, once known is set. Only portals set it, whose statement is run again and again.
-	addresses    []plan.Address
-	alone, known bool
+	// addresses and alone are those of the plan, where portals are traced.
+	addresses []plan.Address
+	alone     bool
 }
 
 // read cuts the comment with tags from a text and returns the rest, with what is to be known for its plan.
@@ -50,19 +51,30 @@ func (p wirePlan) SQL() string {
 // Traces reports whether runs of the plan are traced.
 func (p wirePlan) Traces() bool { return p.trace != nil }
 
-// Trace begins the trace of a run.
-func (p wirePlan) Trace(values wire.Values, since time.Time) pipeline.Trace {
-	t := p.trace
-	if since.IsZero() {
-		return t.Run(since, func() tracing.Calls {
-			addresses, alone := p.Addresses()
-			return callsOf(addresses, alone, t.database, wire.Values{})
-		})
+// Trace begins the trace of a run of the text itself.
+func (p wirePlan) Trace() pipeline.Trace {
+	return p.trace.Run(time.Time{}, func() tracing.Calls {
+		addresses, alone := p.Addresses()
+		return callsOf(addresses, alone, p.trace.database, wire.Values{})
+	})
+}
+
+// Portals returns what traces the portals of a statement with the plan.
+func (p wirePlan) Portals() pipeline.PortalTracer {
+	t := &traced{Statement: p.trace.Statement, database: p.trace.database}
+	t.addresses, t.alone = p.Addresses()
+	for i := range t.addresses {
+		a := &t.addresses[i]
+		a.Queue.Text, a.Consumer.Text = kept(a.Queue.Text), kept(a.Consumer.Text)
 	}
-	if !t.known {
-		t.addresses, t.alone = p.Addresses()
-		t.known = true
-	}
+	return t
+}
+
+// kept returns a copy of a name that keeps nothing of the text around it; of a long one the beginning.
+func kept(name string) string { return strings.Clone(name[:min(len(name), maxNameBytes)]) }
+
+// Trace begins the trace of a portal.
+func (t *traced) Trace(values wire.Values, since time.Time) pipeline.Trace {
 	calls := callsOf(t.addresses, t.alone, t.database, values)
 	return t.Run(since, func() tracing.Calls { return calls })
 }
@@ -78,14 +90,14 @@ func callsOf(addresses []plan.Address, alone bool, database string, values wire.
 	return calls
 }
 
-// maxNameBytes bounds what is kept of the value of a parameter: more than a queue's name may have.
-const maxNameBytes = 1 << 10
+// maxNameBytes bounds what is kept of the name of a queue or consumer: more than a span shows.
+const maxNameBytes = 256
 
 // textOf returns the value of an argument, folded as names are; "" where it is not known.
 func textOf(from plan.Source, values wire.Values) string {
 	text := from.Text
-	if v, ok := values.Get(from.Param); ok && !v.Null && len(v.Bytes) <= maxNameBytes { // the binary form of a text is the text
-		text = string(v.Bytes)
+	if v, ok := values.Get(from.Param); ok && !v.Null { // the binary form of a text is the text
+		text = string(v.Bytes[:min(len(v.Bytes), maxNameBytes)])
 	}
 	return sqlfuncs.Fold(text)
 }

@@ -11,9 +11,16 @@ type Traced interface {
 	Plan
 	// Traces reports whether it is. Only then the others are called.
 	Traces() bool
-	// Trace is called when a run of the plan is about to begin: of a Query, or of a portal with the values of its Bind, of which it must not
-	// keep anything. since is when the client has sent the Bind; the zero time where it runs as soon as its text has come. Either direction may
-	// call it.
+	// Trace is called when the plan is about to run as soon as its text has come, as that of a Query does, or has failed to be parsed. Either
+	// direction may call it.
+	Trace() Trace
+	// Portals returns what traces the portals of a statement, which keeps nothing of the plan.
+	Portals() PortalTracer
+}
+
+// PortalTracer traces the portals of a statement.
+type PortalTracer interface {
+	// Trace is called for each Bind, with its values, of which it must not keep anything, and when the client has sent it.
 	Trace(values wire.Values, since time.Time) Trace
 }
 
@@ -33,7 +40,7 @@ type Trace interface {
 
 const (
 	// maxTraced bounds how many statements and portals of a session are traced at a time.
-	maxTraced = 256
+	maxTraced = 128
 	// maxTracedRow is the size of the longest DataRow that a Trace is shown, in bytes.
 	maxTracedRow = 16 << 10
 )
@@ -41,7 +48,7 @@ const (
 // traces is what a ClientFlow keeps in a session with plans that are traced: what the names stand for, as far as it has sent messages. What
 // becomes of these it need not know: a run that the server skips has no end.
 type traces struct {
-	statements map[string]Traced
+	statements map[string]PortalTracer
 	portals    map[string]Trace
 	// since is when the message at hand has come, where it has had to wait.
 	since time.Time
@@ -50,7 +57,7 @@ type traces struct {
 // traceQuery returns the trace of a Query with that plan, which may be nil.
 func traceQuery(plan Plan) Trace {
 	if t, ok := plan.(Traced); ok && t.Traces() {
-		return t.Trace(wire.Values{}, time.Time{})
+		return t.Trace()
 	}
 	return nil
 }
@@ -62,7 +69,7 @@ func (parsing) WantsRows() bool      { return false }
 func (parsing) Row([]byte) bool      { return false }
 func (parsing) Completed(string)     {}
 func (parsing) Ended()               {}
-func (p parsing) Failed(code string) { p.of.Trace(wire.Values{}, time.Time{}).Failed(code) }
+func (p parsing) Failed(code string) { p.of.Trace().Failed(code) }
 
 // traceParse notes what a statement's name stands for from now on, and returns the trace of its Parse.
 func (f *ClientFlow) traceParse(key string, plan Plan) Trace {
@@ -72,10 +79,10 @@ func (f *ClientFlow) traceParse(key string, plan Plan) Trace {
 		return nil
 	}
 	if f.traces.statements == nil {
-		f.traces.statements, f.traces.portals = map[string]Traced{}, map[string]Trace{}
+		f.traces.statements, f.traces.portals = map[string]PortalTracer{}, map[string]Trace{}
 	}
 	if _, known := f.traces.statements[key]; known || len(f.traces.statements) < maxTraced {
-		f.traces.statements[key] = t
+		f.traces.statements[key] = t.Portals()
 	}
 	return parsing{t}
 }
