@@ -136,3 +136,29 @@ func TestBounded(t *testing.T) {
 		t.Errorf("cut inside a character: %q", got)
 	}
 }
+
+func TestSampler(t *testing.T) {
+	for _, c := range []struct{ name, arg, want string }{
+		{"", "", "ParentBased{root:AlwaysOnSampler"},
+		{"always_off", "", "AlwaysOffSampler"},
+		{"Always_On ", "", "AlwaysOnSampler"},
+		{"traceidratio", "0.25", "TraceIDRatioBased{0.25}"},
+		{"parentbased_traceidratio", "0.5", "ParentBased{root:TraceIDRatioBased{0.5}"},
+		{"parentbased_always_off", "", "ParentBased{root:AlwaysOffSampler"},
+		{"traceidratio", "2", ""},
+		{"traceidratio", "NaN", ""},
+		{"traceidratio", "much", ""},
+		{"jaeger_remote", "", ""},
+	} {
+		t.Setenv("OTEL_TRACES_SAMPLER", c.name)
+		t.Setenv("OTEL_TRACES_SAMPLER_ARG", c.arg)
+		sampler, err := samplerFromEnvironment()
+		got := ""
+		if err == nil {
+			got = sampler.Description()
+		}
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%q, %q: got %s, %v, want %s", c.name, c.arg, got, err, c.want)
+		}
+	}
+}

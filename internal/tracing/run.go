@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -19,6 +20,8 @@ const (
 	maxName = 200
 	// systemName is messaging.system.
 	systemName = "mbus4"
+	// otherError is error.type of an error that is not known.
+	otherError = "_OTHER"
 )
 
 // Run is one run of a statement. It becomes spans when it ends. It is used by one goroutine at a time.
@@ -29,7 +32,7 @@ type Run struct {
 	send      trace.SpanID // of the first span that posts; the zero value: any
 
 	rows  int // that were shown
-	links []trace.Link
+	links []sdktrace.Link
 	iid   string
 	tag   string
 	code  string // SQLSTATE of the error with which it has failed
@@ -44,7 +47,7 @@ func (r *Run) Row(body []byte) (more bool) {
 		}
 	}
 	if sc, ok := fromRow(body); ok {
-		r.links = append(r.links, trace.Link{SpanContext: sc})
+		r.links = append(r.links, sdktrace.Link{SpanContext: sc})
 	}
 	return r.WantsRows()
 }
@@ -58,7 +61,7 @@ func (r *Run) Completed(tag string) { r.tag = tag }
 // Failed ends the run with an error of that SQLSTATE; "" where it is not known.
 func (r *Run) Failed(code string) {
 	if r.code = code; code == "" {
-		r.code = "_OTHER"
+		r.code = otherError
 	}
 	r.Ended()
 }
@@ -70,70 +73,84 @@ func (r *Run) Ended() {
 	}
 	r.ended = true
 	now := time.Now()
-	s := r.statement
-	ctx := context.Background()
-	var links []trace.Link
-	switch {
-	case s.context.IsValid() && !s.named:
-		ctx = trace.ContextWithRemoteSpanContext(ctx, s.context)
-	case s.context.IsValid():
-		links = append(links, trace.Link{SpanContext: s.context})
-	}
 	calls := r.calls()
 	for _, d := range calls.Destinations {
-		r.span(ctx, now, d, calls, links)
+		r.span(now, d, calls)
 	}
 }
 
-// span makes the span of one call.
-func (r *Run) span(ctx context.Context, now time.Time, d Destination, calls Calls, links []trace.Link) {
-	name := d.Operation.Name
-	attributes := make([]attribute.KeyValue, 0, 8)
-	attributes = append(attributes, attribute.String("messaging.system", systemName), attribute.String("messaging.operation.name", name))
+// span makes the span of one call, if it is sampled.
+func (r *Run) span(now time.Time, d Destination, calls Calls) {
+	t, ctx := r.statement.tracer, context.Background()
+	s := &finished{tracer: t, name: d.Operation.Name, kind: trace.SpanKindClient, start: r.since, end: now}
+	var id trace.TraceID
+	if r.statement.context.IsValid() && !r.statement.named {
+		s.parent = r.statement.context
+		id, ctx = s.parent.TraceID(), trace.ContextWithSpanContext(ctx, s.parent)
+	} else {
+		id = newTraceID()
+	}
+	var queue string
+	if d.Queue != "" {
+		queue = bounded(d.Queue)
+		s.name += " " + queue
+	}
+	span := newSpanID()
+	switch {
+	case d.Operation.Type == typeReceive:
+		s.kind = trace.SpanKindConsumer
+	case d.Operation.Type == typeSend && r.send.IsValid(): // its context is that of the messages
+		s.kind, span = trace.SpanKindProducer, r.send
+		r.send = trace.SpanID{}
+	}
+	sampled := t.sampler.ShouldSample(sdktrace.SamplingParameters{ParentContext: ctx, TraceID: id, Name: s.name, Kind: s.kind})
+	if sampled.Decision != sdktrace.RecordAndSample {
+		return
+	}
+	s.context = trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.FlagsSampled, TraceState: sampled.Tracestate})
+	s.attributes = r.attributes(append(s.room[:0], sampled.Attributes...), d, queue, calls)
+	if r.code != "" {
+		s.status.Code = codes.Error
+	}
+	if c := r.statement.context; c.IsValid() && r.statement.named {
+		s.links = append(s.links, sdktrace.Link{SpanContext: c})
+	}
+	if d.Operation.Type == typeReceive {
+		s.links = append(s.links, r.links...)
+	}
+	t.processor.OnEnd(s)
+}
+
+// attributes appends what is said of one call.
+func (r *Run) attributes(to []attribute.KeyValue, d Destination, queue string, calls Calls) []attribute.KeyValue {
+	to = append(to, attribute.String("messaging.system", systemName), attribute.String("messaging.operation.name", d.Operation.Name))
 	if d.Operation.Type != "" {
-		attributes = append(attributes, attribute.String("messaging.operation.type", d.Operation.Type))
+		to = append(to, attribute.String("messaging.operation.type", d.Operation.Type))
 	}
 	if calls.Database != "" {
-		attributes = append(attributes, attribute.String("db.namespace", bounded(calls.Database)))
+		to = append(to, attribute.String("db.namespace", bounded(calls.Database)))
 	}
-	if d.Queue != "" {
-		queue := bounded(d.Queue)
-		name += " " + queue
-		attributes = append(attributes, attribute.String("messaging.destination.name", queue))
+	if queue != "" {
+		to = append(to, attribute.String("messaging.destination.name", queue))
 	}
 	if d.Consumer != "" {
-		attributes = append(attributes, attribute.String("messaging.consumer.group.name", bounded(d.Consumer)))
+		to = append(to, attribute.String("messaging.consumer.group.name", bounded(d.Consumer)))
 	}
 	if r.code != "" {
-		attributes = append(attributes, attribute.String("error.type", r.code))
-		if r.code != "_OTHER" {
-			attributes = append(attributes, attribute.String("db.response.status_code", r.code))
+		to = append(to, attribute.String("error.type", r.code))
+		if r.code != otherError {
+			to = append(to, attribute.String("db.response.status_code", r.code))
 		}
 	}
-	kind := trace.SpanKindClient
-	switch d.Operation.Type {
-	case typeSend:
-		if r.send.IsValid() { // its context is that of the messages
-			kind = trace.SpanKindProducer
-			ctx, r.send = context.WithValue(ctx, wantedID{}, r.send), trace.SpanID{}
-		}
-		if n, ok := r.count(calls); ok && n == 1 && r.iid != "" {
-			attributes = append(attributes, attribute.String("messaging.message.id", bounded(r.iid)))
-		} else if ok {
-			attributes = append(attributes, attribute.Int("messaging.batch.message_count", n))
-		}
-	case typeReceive:
-		kind = trace.SpanKindConsumer
-		if n, ok := r.count(calls); ok {
-			attributes = append(attributes, attribute.Int("messaging.batch.message_count", n))
-		}
-		links = append(links[:len(links):len(links)], r.links...)
+	n, counted := r.count(calls)
+	switch {
+	case !counted || d.Operation.Type != typeSend && d.Operation.Type != typeReceive:
+	case d.Operation.Type == typeSend && n == 1 && r.iid != "":
+		to = append(to, attribute.String("messaging.message.id", bounded(r.iid)))
+	default:
+		to = append(to, attribute.Int("messaging.batch.message_count", n))
 	}
-	_, span := r.statement.tracer.tracer.Start(ctx, name, trace.WithTimestamp(r.since), trace.WithSpanKind(kind), trace.WithAttributes(attributes...), trace.WithLinks(links...))
-	if r.code != "" {
-		span.SetStatus(codes.Error, "")
-	}
-	span.End(trace.WithTimestamp(now))
+	return to
 }
 
 // count returns how many rows the statement has returned where each is a message.

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -32,8 +33,10 @@ const (
 
 // Tracer makes and exports spans. It is safe for concurrent use.
 type Tracer struct {
-	provider *sdktrace.TracerProvider
-	tracer   trace.Tracer
+	processor sdktrace.SpanProcessor
+	sampler   sdktrace.Sampler
+	resource  *resource.Resource
+	scope     instrumentation.Scope
 }
 
 // Open returns a Tracer that exports to a collector over HTTP, as the variables of OpenTelemetry in the environment say: OTEL_EXPORTER_OTLP_…,
@@ -46,6 +49,10 @@ func Open(ctx context.Context, to, version string, log *zap.Logger) (*Tracer, er
 			return nil, err
 		}
 		options = append(options, otlptracehttp.WithEndpointURL(endpoint))
+	}
+	sampler, err := samplerFromEnvironment()
+	if err != nil {
+		return nil, err
 	}
 	// The SDK has one place for its errors, which is the whole program's.
 	limited := zap.New(zapcore.NewSamplerWithOptions(log.Core(), exportTick, 1, 0))
@@ -60,8 +67,10 @@ func Open(ctx context.Context, to, version string, log *zap.Logger) (*Tracer, er
 	if err != nil && res == nil {
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res), sdktrace.WithIDGenerator(generator{}))
-	return &Tracer{provider: provider, tracer: provider.Tracer(scopeName, trace.WithInstrumentationVersion(version))}, nil
+	return &Tracer{
+		processor: sdktrace.NewBatchSpanProcessor(exporter), sampler: sampler, resource: res,
+		scope: instrumentation.Scope{Name: scopeName, Version: version},
+	}, nil
 }
 
 // collectorURL returns the URL for traces: without a path it is the one that OTLP has.
@@ -80,30 +89,17 @@ func collectorURL(to string) (string, error) {
 func (t *Tracer) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
-	if err := t.provider.Shutdown(ctx); err != nil {
+	if err := t.processor.Shutdown(ctx); err != nil {
 		otel.Handle(err)
 	}
 }
 
-// generator gives a span the ID that its context asks for, and random ones else.
-type generator struct{}
-
-// wantedID is the key of that ID in a context.
-type wantedID struct{}
-
-func (generator) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
+func newTraceID() (id trace.TraceID) {
 	for !id.IsValid() {
 		binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
 		binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
 	}
-	return id, generator{}.NewSpanID(ctx, id)
-}
-
-func (generator) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
-	if id, ok := ctx.Value(wantedID{}).(trace.SpanID); ok && id.IsValid() {
-		return id
-	}
-	return newSpanID()
+	return id
 }
 
 func newSpanID() (id trace.SpanID) {
