@@ -23,8 +23,9 @@ const (
 	tracingName    = "tracing"
 	tracingClients = 8
 	// Arms of tracing.
-	tracingOff = "tracing off"
-	tracingOn  = "tracing on"
+	tracingOff   = "tracing off"
+	tracingOn    = "tracing on"
+	tracingAgain = "tracing off, another" // as tracingOff: what the ratio of equal proxies is
 )
 
 // tracingModes are how a post with a comment that is another each time comes.
@@ -62,21 +63,23 @@ func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) 
 	if err != nil {
 		return err
 	}
+	again, err := b.stack.AnotherProxy(ctx, b.tools, dir)
+	if err != nil {
+		return err
+	}
 	off := b.stack.Proxy
 	if _, err := rig.Exec(ctx, off.DSN(), "select mbus4.create_queue('"+queueName+"', 1)"); err != nil {
 		return err
 	}
 	for _, mode := range wanted {
 		c := &cell{name: tracingCell(mode), many: true}
-		for name, p := range map[string]rig.Path{tracingOff: off, tracingOn: on} {
-			a := arm{name: name, run: func(ctx context.Context) (sample, error) {
-				return timed(p, func() (sample, error) { return b.tracedPosts(ctx, p, mode) })
-			}}
-			if name == tracingOff {
-				c.arms = append([]arm{a}, c.arms...)
-			} else {
-				c.arms = append(c.arms, a)
-			}
+		for _, x := range []struct {
+			name string
+			path rig.Path
+		}{{tracingOff, off}, {tracingOn, on}, {tracingAgain, again}} {
+			c.arms = append(c.arms, arm{name: x.name, run: func(ctx context.Context) (sample, error) {
+				return timed(x.path, func() (sample, error) { return b.tracedPosts(ctx, x.path, mode) })
+			}})
 		}
 		before := exported.Load()
 		result := b.run(ctx, c)
@@ -163,11 +166,13 @@ func tracedPost(ctx context.Context, conn *pgconn.PgConn, mode string) error {
 	return conn.ExecParams(ctx, sql.String(), [][]byte{[]byte(queueName)}, nil, nil, nil).Read().Err
 }
 
+func bothCPU(s sample) float64 { return s.cpu + s.server }
+
 func serverCPU(s sample) float64 { return s.server }
 
 // tracingTable shows what tracing costs.
 func (r *report) tracingTable(b *strings.Builder) {
-	rows := [][]string{{"Protocol", "Clients", tracingOff, tracingOn, "on / off", "CPU µs, off", "CPU µs, on", "CPU µs of the server, off", "CPU µs of the server, on", "CPU of both, on / off"}}
+	rows := [][]string{{"Protocol", "Clients", tracingOff, tracingOn, "on / off", "CPU µs, off", "CPU µs, on", "CPU µs of the server, off", "CPU µs of the server, on", "CPU of both, on / off", "the same of " + tracingAgain}}
 	for _, c := range r.group(tracingName) {
 		row := []string{c.part(1), c.part(2)}
 		if c.err != nil {
@@ -177,7 +182,7 @@ func (r *report) tracingTable(b *strings.Builder) {
 		rows = append(rows, append(row, c.shown(tracingOff), c.shown(tracingOn), rig.Spread(c.ratios(tracingOn, tracingOff)),
 			fmt.Sprintf("%.1f", c.cpu(tracingOff)), fmt.Sprintf("%.1f", c.cpu(tracingOn)),
 			fmt.Sprintf("%.1f", rig.Median(c.each(tracingOff, serverCPU))), fmt.Sprintf("%.1f", rig.Median(c.each(tracingOn, serverCPU))),
-			rig.Spread(c.ratiosOf(tracingOn, tracingOff, func(s sample) float64 { return s.cpu + s.server }))))
+			rig.Spread(c.ratiosOf(tracingOn, tracingOff, bothCPU)), rig.Spread(c.ratiosOf(tracingAgain, tracingOff, bothCPU))))
 	}
 	section(b, "Tracing", "Posts, one at a time, each with the context of another trace in its comment, through two proxies before one Postgres. One of them\n"+
 		"exports a span for each to a collector that reads and throws away; client and collector are one process.", 2, rows)
