@@ -19,6 +19,7 @@
 //	^cpu/                       the proxy's processor time for a call, against forwarding the same bytes
 //	^snapshot ^idle ^semaphore  consuming behind dead rows, idle sessions, the task semaphore
 //	^waiting                    calls that wait for messages
+//	^tracing                    posts with a context in their comment, with tracing off and on
 //	^seeing                     looking at 1,000 queues with 10,000,000 messages
 //
 // With the default flags the whole takes about an hour on a machine that does nothing else. One cell takes about a minute, a section

@@ -86,6 +86,9 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 	if err := b.seeing(ctx, dir, r); err != nil {
 		return false, err
 	}
+	if err := b.tracing(ctx, dir, r); err != nil {
+		return false, err
+	}
 	r.took = time.Since(began)
 	if err := opt.scope.Write(r.markdown()); err != nil {
 		return false, err

@@ -34,6 +34,7 @@ type sample struct {
 	count   int64     // all transactions
 	perSec  []float64 // tps of each second that counts
 	cpu     float64   // microseconds of the process in the middle per transaction; 0: none
+	server  float64   // microseconds of the clients' server processes per transaction, where they are measured
 	batches int64     // messages per transaction, for the cells of queues
 }
 

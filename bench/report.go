@@ -73,6 +73,7 @@ func (r *report) markdown() string {
 	r.workloadTable(&b)
 	r.dynTable(&b)
 	r.cpuTable(&b)
+	r.tracingTable(&b)
 	r.snapshotTable(&b)
 	r.idleTable(&b)
 	r.semaphoreTable(&b)

@@ -72,6 +72,9 @@ func goals() []goal {
 			add(fmt.Sprintf("pass-through, %s, clients: %d", q.about, clients), bulkName(q.name, clients), "proxy", "pgbouncer", 0.97, surelyAtLeast)
 		}
 	}
+	for _, mode := range tracingModes {
+		add("tracing, post with a context, "+mode+", 8 clients", tracingCell(mode), tracingOn, tracingOff, 0.95, throughput)
+	}
 	for _, action := range actions {
 		for _, mode := range protocols {
 			add(fmt.Sprintf("processor time of %s from the cache, %s", action, mode), cpuName(action, mode), servedName, forwardedName, 1.3, processorAtMost)

@@ -27,6 +27,7 @@ type cacheKey struct {
 	escapes            bool
 	void               string
 	answer             string
+	trace              int // Session.TraceWidth
 }
 
 // cached is what is known of a skeleton. It is immutable.
@@ -61,8 +62,8 @@ func (c *cached) with(v variant) *cached {
 	return out
 }
 
-// planFor returns the plan of a text, whose literals are given, or nil.
-func (c *cached) planFor(text string, literals []lex.Literal, env plan.Env) *plan.Plan {
+// planFor returns the plan of a text, whose literals and trace context are given, or nil.
+func (c *cached) planFor(text string, literals []lex.Literal, env plan.Env, trace string) *plan.Plan {
 	for i := range c.variants {
 		v := &c.variants[i]
 		if v.env != env || !v.plan.Fits(text, v.literals, literals) {
@@ -72,7 +73,7 @@ func (c *cached) planFor(text string, literals []lex.Literal, env plan.Env) *pla
 		if p.ClientText() != text {
 			p = p.Transfer(text, v.literals, literals)
 		}
-		return p.Checked().WithPreparable(v.preparable, literals)
+		return p.Checked().Traced(trace).WithPreparable(v.preparable, literals)
 	}
 	return nil
 }

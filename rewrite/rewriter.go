@@ -74,7 +74,7 @@ func (r *Rewriter) Mentions(text []byte) bool {
 
 // key returns what the cache knows a text by.
 func (r *Rewriter) key(skel string, session plan.Session) cacheKey {
-	k := cacheKey{skel, session.Encoding, session.EscapeStrings, "", session.Answer}
+	k := cacheKey{skel, session.Encoding, session.EscapeStrings, "", session.Answer, session.TraceWidth()}
 	if len(session.Void) > 0 {
 		k.void = fmt.Sprint(session.Void)
 	}
@@ -131,7 +131,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		return plan.Refuse(*refused)
 	}
 	if known != nil {
-		if p := known.planFor(text, literals, e); p != nil {
+		if p := known.planFor(text, literals, e, session.Trace); p != nil {
 			r.counted(true)
 			return p
 		}
@@ -155,7 +155,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		v.preparable = plan.NewPreparable(p, literals)
 	}
 	r.cache.put(key, known.with(v))
-	return p.Checked().WithPreparable(v.preparable, literals)
+	return p.Checked().Traced(session.Trace).WithPreparable(v.preparable, literals)
 }
 
 // Recall returns what Rewrite would for a text, where that is in the cache and nothing has to be known before the plan's text runs;
@@ -169,7 +169,7 @@ func (r *Rewriter) Recall(text string, session plan.Session, env plan.Env) *plan
 	if known == nil {
 		return nil
 	}
-	if p := known.planFor(text, literals, env); p != nil && !p.Given() {
+	if p := known.planFor(text, literals, env, session.Trace); p != nil && !p.Given() {
 		r.counted(true)
 		return p
 	}

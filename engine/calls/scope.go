@@ -25,11 +25,17 @@ type shape struct {
 	json         bool
 	fixesQueue   bool
 	givesAmount  bool
+	traced       int
 	eitherOrder  bool
 }
 
 func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
+	traced := 0
+	if f.Serves == "post" {
+		traced = use.Traced
+	}
 	return shape{
+		traced:   traced,
 		template: t.templateOf(f, use), result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
 		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"],
@@ -86,6 +92,7 @@ const (
 func newScope(s shape) scope {
 	return scope{
 		"Call":      zero + callPlace + zero,      // the last WITH query's name, with which those of the others begin
+		"Trace":     s.trace(),                    // the statement's trace context, an hstore; "" where there is none
 		"Called":    zero + calledPlace + zero,    // the function's name as called, quoted
 		"Number":    zero + numberPlace + zero,    // the call's number in the text
 		"Mark":      zero + markPlace + zero,      // stands behind mbus4-error, in a literal, and says whose error it is
@@ -125,6 +132,14 @@ func newScope(s shape) scope {
 		"GivesAmount":  s.givesAmount, // of lease; else it is one message
 		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows
 	}
+}
+
+// trace is the statement's trace context, an hstore; "" where there is none.
+func (s shape) trace() string {
+	if s.traced == 0 {
+		return ""
+	}
+	return "(" + sqlfuncs.TracePlace(s.traced) + ")::pg_catalog.text::" + zero + hstorePlace + zero + ".hstore"
 }
 
 // helperName is the place of the name of a helper.
@@ -216,7 +231,9 @@ func (t *Texts) put(p pieces, names sqlfuncs.Names, condition string) string {
 			}
 			place := zero + text + zero
 			if _, param, _, _ := sqlfuncs.CutPlace(place); param != "" {
-				place = names.Argument(param)
+				if _, traces := sqlfuncs.TraceWidth(param); !traces {
+					place = names.Argument(param)
+				}
 			}
 			b.WriteString(place)
 		}

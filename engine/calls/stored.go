@@ -3,6 +3,7 @@ package calls
 import (
 	"crypto/md5"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,11 +92,20 @@ func (t *Texts) functionCall(f *sqlfuncs.Func, use sqlfuncs.Use, names sqlfuncs.
 	if match, ok := sqlfuncs.Lookup(serves); ok && match.Func.Serves == serves {
 		f, params = match.Func, match.Func.Params // of the function that is made: a name that implies some may have another order
 	}
+	traced := t.shapeOf(f, use)
+	if traced.traced > 0 {
+		use.Given = maps.Clone(use.Given)
+		use.Given["headers"] = true
+	}
 	v := t.variant(f, use)
 	args := make([]string, 0, len(params)+1)
 	for _, p := range params {
 		if !slices.Contains(v.without, p.Name) && p.Name != f.Wait {
-			args = append(args, names.Argument(p.Name))
+			arg := names.Argument(p.Name)
+			if p.Name == "headers" && traced.traced > 0 { // once, for it may have an effect
+				arg = t.put(strings.Split("("+traced.trace()+" operator("+zero+hstorePlace+zero+".||) coalesce("+sqlfuncs.ArgPlace("headers")+", ''))", zero), names, "")
+			}
+			args = append(args, arg)
 		}
 	}
 	call := sqlfuncs.Schema + "." + t.functionName(f, v, names.Hstore) + "(" + strings.Join(append(args, "'"+names.Mark+"'"), ", ") + ")"

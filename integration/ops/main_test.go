@@ -5,9 +5,13 @@
 package ops
 
 import (
+	"os"
 	"testing"
 
 	"mbusproxy/integration/internal/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) {
+	_ = os.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20") // milliseconds until spans are exported, of the proxies that the tests start
+	harness.Main(m)
+}

@@ -38,9 +38,11 @@ type Config struct {
 	HTTP        string   `fixed:"--http"`       // "host:port" for metrics, health and the page; "": none
 	HTTPPlain   bool     `fixed:"--http-plain"` // serve the page without TLS on any address
 	PageTrust   bool     // let those log in to the page whom the server asks for no password
-	ConsoleRole string   `fixed:"--console-role"`     // whose members may use the console; "": there is none
-	ConsoleName string   `fixed:"--console-database"` // the database that the console is
-	Version     string   // of the program
+	// Trace is the URL of a collector that spans go to, or tracing.FromEnvironment; "": nothing is traced.
+	Trace       string `fixed:"--trace"`
+	ConsoleRole string `fixed:"--console-role"`     // whose members may use the console; "": there is none
+	ConsoleName string `fixed:"--console-database"` // the database that the console is
+	Version     string // of the program
 	// Reload and Shutdown are what the console's commands of these names do; nil: they are refused.
 	Reload   func() error
 	Shutdown func(wait bool) error

@@ -21,6 +21,26 @@ func (p wirePlan) Prepared() pipeline.PreparedPlan {
 // Repeatable reports whether a statement may be prepared from the plan's SQL once for all times that the text comes in a Parse.
 func (p wirePlan) Repeatable() bool { return p.db != nil && p.Plan.Repeatable() }
 
+// Repeated returns the plan by which such a statement is prepared.
+func (p wirePlan) Repeated() pipeline.Repeated {
+	out := pipeline.Repeated{Plan: repeatedPlan{p}, Text: p.ClientText()}
+	if out.Extra = p.TraceKept(); out.Extra != "" {
+		out.Parameters = p.Parameters()
+	}
+	return out
+}
+
+// repeatedPlan is the plan of a statement that is prepared once for texts that differ in their comments.
+type repeatedPlan struct{ wirePlan }
+
+// SQL returns the text without a comment.
+func (p repeatedPlan) SQL() string { return p.Parameterized().SQL() }
+
+// EditReport edits a report about the statement.
+func (p repeatedPlan) EditReport(m *pgproto3.ErrorResponse) bool {
+	return edit(m, p.Parameterized().EditReport)
+}
+
 // preparedPlan is the pipeline.PreparedPlan of a plan.Prepared.
 type preparedPlan struct {
 	wirePlan

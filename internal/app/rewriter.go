@@ -9,6 +9,7 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/engine/calls"
+	"mbusproxy/internal/tracing"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
@@ -27,6 +28,7 @@ type rewriter struct {
 	noPrepare bool
 	asks      bool // see inProxy
 	counts    *callCounts
+	tracer    *tracing.Tracer // nil: nothing is traced
 }
 
 // newRewriter returns a rewriter. The proxy gets what inProxy returns.
@@ -72,7 +74,8 @@ func (r *rewriter) Effects(sc pipeline.StatementContext, text string) (out []pip
 // Rewrite returns nil for a text that is to be forwarded.
 func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	var db *engine.Database
-	p := r.rewrite.Rewrite(ctx, text, session(sc), func() (plan.Env, *plan.Refusal) {
+	text, traced, s := r.read(sc, text)
+	p := r.rewrite.Rewrite(ctx, text, s, func() (plan.Env, *plan.Refusal) {
 		var err error
 		if db, err = r.engine.Database(ctx, sc.Database); err != nil {
 			return plan.Env{}, refusal(err)
@@ -84,18 +87,18 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 	}
 	p = r.ownPlan(sc, p)
 	if db == nil {
-		return wirePlan{Plan: p, counts: r.counts}
+		return wirePlan{Plan: p, counts: r.counts, statement: traced}
 	}
 	noteOrder(db, p)
 	m := &preludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
 	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
-		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts, counts: r.counts, prepares: !r.noPrepare}
+		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts, counts: r.counts, statement: traced, prepares: !r.noPrepare}
 	}
 	if !p.BindTime() && len(p.Selectors()) == 0 {
-		return wirePlan{Plan: p, db: db, counts: r.counts}
+		return wirePlan{Plan: p, db: db, counts: r.counts, statement: traced}
 	}
-	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts, counts: r.counts, prepares: !r.noPrepare}
+	return wirePlan{Plan: p, preludes: m, db: db, texts: r.texts, counts: r.counts, statement: traced, prepares: !r.noPrepare}
 }
 
 // Recall returns what Rewrite would, where that is known at once.
@@ -104,12 +107,13 @@ func (r *rewriter) Recall(sc pipeline.StatementContext, text []byte) (pipeline.P
 	if db == nil {
 		return nil, false
 	}
-	p := r.rewrite.Recall(string(text), session(sc), environment(db))
+	body, traced, s := r.read(sc, string(text))
+	p := r.rewrite.Recall(body, s, environment(db))
 	if p == nil {
 		return nil, false
 	}
 	noteOrder(db, p)
-	return wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts}, true
+	return wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts, statement: traced}, true
 }
 
 // ownPlan returns the plan for the session.
@@ -168,6 +172,8 @@ type wirePlan struct {
 	db       *engine.Database // nil where the database cannot be served
 	texts    *calls.Texts     // of a plan with a call that waits
 	counts   *callCounts      // nil: it is part of a statement that another plan is for
+	// statement is what is kept of the text itself.
+	statement
 	// prepares says that what looks for a call that waits may be prepared in the session.
 	prepares bool
 }

@@ -6,6 +6,7 @@ import (
 	"mbusproxy/engine/calls"
 	"mbusproxy/proxy/pipeline"
 	"mbusproxy/rewrite/detect"
+	"mbusproxy/rewrite/lex"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -21,6 +22,7 @@ type prober struct{ *rewriter }
 
 // Probe returns the query that asks which calls without the schema mean functions of ours.
 func (a prober) Probe(ctx context.Context, sc pipeline.StatementContext, text string) string {
+	text, _ = lex.CutTags(text, lex.EncodingOf(sc.Encoding), sc.EscapeStrings)
 	candidates := a.rewrite.Candidates(ctx, text, session(sc))
 	if len(candidates) == 0 {
 		return ""

@@ -46,6 +46,7 @@ type ClientFlow struct {
 	probing  probing
 	prepared prepared
 	unsent   unsent
+	traces   traces
 	// holding says whether the Rewriter has a statement of the session.
 	holding holding
 	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
@@ -225,6 +226,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 	}
 	f.probing.done()
 	f.short = false
+	f.traces.since = time.Time{}
 	f.keep(frame)
 	if repl != nil || failed {
 		f.Replace(out, frame, pos, repl)

@@ -25,6 +25,7 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 			}
 		}
 	}
+	f.traceBind(frame, a)
 	replacement = f.bindUnnamed(frame, a)
 	f.push(kindBind, a)
 	return replacement, nil
@@ -35,6 +36,7 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 	a := new(details)
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {
 		a.portal = nameKey(portal)
+		a.trace = f.traces.portals[a.portal]
 		if f.bindTime != nil {
 			var refused Plan
 			if replacement, refused, err = f.executePrelude(portal, a); refused != nil {
@@ -67,6 +69,9 @@ func (f *ClientFlow) named(kind requestKind, body []byte) (replacement []byte) {
 				a.bindings = f.names.note(&binding{portal: a.ofPortal, name: nameKey(name), segment: f.bindTime.segment})
 			}
 		}
+	}
+	if kind == kindClose {
+		f.traceClose(a)
 	}
 	if kind == kindDescribe {
 		replacement = f.describeUnnamed(body, a)

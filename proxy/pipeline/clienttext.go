@@ -14,7 +14,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		f.push(kindQuery, nil) // malformed: the server says so
 		return nil
 	}
-	plan := f.plan(ctx, query, true, nil)
+	plan := f.plan(ctx, query, true, false, nil)
 	if f.refused != nil {
 		plan, f.refused = f.refused, nil
 	}
@@ -29,7 +29,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		return prepared
 	}
 	f.forgetPrepared(query)
-	a := &details{plan: plan}
+	a := &details{plan: plan, trace: traceQuery(plan)}
 	effects, known := f.effects(query)
 	switch {
 	case known:
@@ -63,12 +63,13 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	}
 	f.forgetPrepared(query)
 	voids := voidParams(types)
-	plan := f.plan(ctx, query, false, voids)
+	plan := f.plan(ctx, query, false, len(name) > 0, voids)
 	if !f.planned {
 		f.push(kindParse, nil)
 		return nil
 	}
 	a := &details{statement: nameKey(name)}
+	a.trace = f.traceParse(a.statement, plan)
 	var replacement []byte
 	if len(name) == 0 {
 		if replacement = f.repeatParse(plan, query, types, a); replacement == nil {
@@ -108,33 +109,38 @@ func (f *ClientFlow) recall(frame []byte) bool {
 	if !ok || len(frame) > 2*wire.MaxNames || f.probing.answered != nil || f.probing.canceled || f.asksProcess(frame) || f.unsure(frame) {
 		return false
 	}
-	text, voids, ok := textOf(frame)
+	text, named, voids, ok := textOf(frame)
 	if ok {
-		f.recalled, ok = recaller.Recall(f.context(frame[0] == wire.MsgQuery, voids), text)
+		sc := f.context(frame[0] == wire.MsgQuery, voids)
+		sc.Named = named
+		f.recalled, ok = recaller.Recall(sc, text)
 	}
 	return ok
 }
 
-// textOf returns the text of a whole Query or Parse, with StatementContext.VoidParams; false for one that is malformed.
-func textOf(frame []byte) (text []byte, voids []int, ok bool) {
+// textOf returns the text of a whole Query or Parse, with what StatementContext has of it; false for one that is malformed.
+func textOf(frame []byte) (text []byte, named bool, voids []int, ok bool) {
 	text, rest, ok := wire.CString(frame[wire.HeaderSize:])
 	if frame[0] == wire.MsgQuery {
-		return text, nil, ok && len(rest) == 0
+		return text, false, nil, ok && len(rest) == 0
 	}
+	named = len(text) > 0
 	if text, rest, ok = wire.CString(rest); ok {
 		voids = voidParams(rest)
 	}
-	return text, voids, ok
+	return text, named, voids, ok
 }
 
-// plan returns the Plan that the Rewriter has for a text, or nil; voids are those of StatementContext.
-func (f *ClientFlow) plan(ctx context.Context, text []byte, simple bool, voids []int) Plan {
+// plan returns the Plan that the Rewriter has for a text, or nil; simple, named and voids are as in StatementContext.
+func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, voids []int) Plan {
 	plan := f.recalled
 	if plan == nil && !f.asked {
 		if !f.rewriter.Mentions(text) {
 			return nil
 		}
-		plan = f.rewritten(ctx, f.context(simple, voids), string(text))
+		sc := f.context(simple, voids)
+		sc.Named = named
+		plan = f.rewritten(ctx, sc, string(text))
 	}
 	if plan != nil {
 		f.planned = true

@@ -24,6 +24,18 @@ type Preparable interface {
 	Prepared() PreparedPlan
 	// Repeatable reports whether a statement that is prepared from SQL does for all times that the text comes in a Parse.
 	Repeatable() bool
+	// Repeated returns how; it is called where Repeatable is true.
+	Repeated() Repeated
+}
+
+// Repeated is how the text of a Parse is run by a statement that is prepared once.
+type Repeated struct {
+	Plan // SQL is what is prepared
+	// Text is the same for all texts that the statement does for.
+	Text string
+	// Extra is the value, as a text, of one more parameter behind the client's, of which there are as many as Parameters; "": there is none.
+	Extra      string
+	Parameters int
 }
 
 // PreparedPlan is the Plan of a text that is run by a prepared statement. SQL is the text of that statement, one that
@@ -136,7 +148,7 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 	if known == nil {
 		return nil
 	}
-	ours := &details{plan: plan, prepared: true}
+	ours := &details{plan: plan, prepared: true, trace: traceQuery(from)}
 	if !f.before.block {
 		ours.again, ours.plain = true, from
 		f.arm(true)

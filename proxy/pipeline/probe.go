@@ -146,7 +146,7 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	if simple && f.probing.unsynced {
 		return nil
 	}
-	text, voids, ok := textOf(frame)
+	text, _, voids, ok := textOf(frame)
 	if !ok {
 		return nil // malformed: the server says so
 	}

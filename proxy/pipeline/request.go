@@ -157,6 +157,8 @@ type details struct {
 	asQuery  bool        // it stands for a Query that may return no rows
 	again    bool        // what the client sent can be sent again, if the server cannot use that statement: see resend
 	plain    Plan        // then, of a Query: its own Plan
+	extra    bool        // own has Repeated.Extra
+	trace    Trace       // of what the message runs; nil nearly always
 }
 
 // outcomes reports whether it matters to anything what becomes of the request.

@@ -23,7 +23,8 @@ type resend struct {
 	state atomic.Uint32 // a resendState
 	// plan is the Plan of a Query, which is sent again by its SQL; nil for messages of the extended protocol. The direction server to
 	// client writes it before resendOwed, and the other reads it after that.
-	plan Plan
+	plan  Plan
+	trace Trace // of that Query
 	// changed has room for one: the direction server to client tells that it has left resendArmed or resendFailed. It is made
 	// before the first resendArmed.
 	changed chan struct{}
@@ -151,8 +152,8 @@ func (f *ClientFlow) sendAgain() (first, kept []byte) {
 	r.state.Store(uint32(resendNothing))
 	f.unsent.undecided = false
 	if plan := r.plan; plan != nil {
-		r.plan = nil
-		f.push(kindQuery, &details{plan: plan, hiddenTags: plan.HiddenTags(), tag: plan.Tag()})
+		f.push(kindQuery, &details{plan: plan, hiddenTags: plan.HiddenTags(), tag: plan.Tag(), trace: r.trace})
+		r.plan, r.trace = nil, nil
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0}), nil
 	}
 	s := f.unsent.standIn
@@ -167,7 +168,7 @@ func (f *serverFlow) failsUnseen(rep *pgproto3.ErrorResponse, h *request) bool {
 	if !h.details.again || len(f.more) > 0 || rep.SeverityUnlocalized != "ERROR" || !f.names.prepared.resend.move(resendArmed, resendFailed) {
 		return false
 	}
-	f.names.prepared.resend.plan = h.details.plain
+	f.names.prepared.resend.plan, f.names.prepared.resend.trace = h.details.plain, h.details.trace
 	f.latest = 0 // as if it had not come
 	return true
 }

@@ -22,6 +22,8 @@ type StatementContext struct {
 	Secret string
 	// Simple is set for the text of a Query and not for that of a Parse.
 	Simple bool
+	// Named is set for the text of a Parse that has a name.
+	Named bool
 	// VoidParams are the numbers of the parameters that a Parse declares as void.
 	VoidParams []int
 	// Answer is what the probe query of a Prober has returned; "" where there was none, or where it failed.

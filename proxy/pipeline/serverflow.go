@@ -82,6 +82,9 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 			}
 			return f.pass(typ)
 		}
+		if t := f.traceOf(); t != nil && typ == wire.MsgDataRow && size <= maxTracedRow && t.WantsRows() {
+			return size
+		}
 		return wire.PassRun
 	case wire.MsgNotification, wire.MsgBackendKeyData:
 		return 0
@@ -95,6 +98,12 @@ func (f *serverFlow) Wants(typ byte, size int) (gather int) {
 		}
 	case wire.MsgErrorResponse:
 		if f.rewriter != nil && size <= wire.MaxReport {
+			return size
+		}
+		failTrace(f.upcoming(), nil)
+		return f.pass(typ)
+	case wire.MsgParameterDescription:
+		if h := f.head(); h != nil && h.details != nil && h.details.extra {
 			return size
 		}
 		return f.pass(typ)
@@ -163,8 +172,15 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		}
 	case wire.MsgDataRow:
 		p := f.probed()
+		if p == nil {
+			f.traceOf().Row(body)
+			break
+		}
 		p.answer, p.began = readAnswer(body), f.began
 		hide, err = f.answer(wire.MsgDataRow, "")
+	case wire.MsgParameterDescription:
+		replacement = wire.WithoutLastParameter(frame)
+		hide, err = f.answer(wire.MsgParameterDescription, "")
 	case wire.MsgParameterStatus:
 		f.Settings.Store(f.Settings.Load().With(body))
 	case wire.MsgNoticeResponse:
@@ -180,6 +196,12 @@ func (f *serverFlow) inspect(frame []byte) (replacement []byte, hide bool, err e
 		}
 		if h != nil && h.details != nil {
 			replacement, hide = h.details.failed(frame, replacement, h.kind)
+		}
+		if final := replacement; !hide {
+			if final == nil {
+				final = frame
+			}
+			failTrace(h, final)
 		}
 		_, err = f.answer(wire.MsgErrorResponse, "")
 	}

@@ -27,6 +27,8 @@ type standIn struct {
 	id    string // seenText.id
 	plan  Plan   // of the client's text
 	types []byte // the end of its Parse
+	// run is how a statement of ours runs it.
+	run Repeated
 	// parses are the outcomes of those Parses of the unnamed statement sent since then that were the first behind a Sync, but for
 	// those known to be undone. If such a one fails, the server skips those that follow it. The stand-in ends with the first that is done.
 	parses []*outcome
@@ -39,10 +41,11 @@ type standIn struct {
 const maxRepeated = 4 << 10
 
 // repeatedID stands for the text of a Parse, as the session reads it now, with the types of its parameters.
-func (f *ClientFlow) repeatedID(text, types []byte) string {
+func (f *ClientFlow) repeatedID(run Repeated, types []byte) string {
 	now := f.reads()
 	h := sha256.New()
-	for _, part := range [][]byte{types, []byte(now.TextEncoding()), strconv.AppendBool(nil, now.EscapeStrings), text} {
+	extra := strconv.AppendBool(nil, run.Extra != "")
+	for _, part := range [][]byte{types, []byte(now.TextEncoding()), strconv.AppendBool(nil, now.EscapeStrings), extra, []byte(run.Text)} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write(part)
 	}
@@ -57,12 +60,13 @@ func (f *ClientFlow) repeatParse(from Plan, text, types []byte, a *details) (rep
 	if !ok || !wellFormed(types) || len(text)+len(types) > maxRepeated || !f.prepares() || !able.Repeatable() {
 		return nil
 	}
-	id := f.repeatedID(text, types)
+	run := able.Repeated()
+	id := f.repeatedID(run, types)
 	known := f.prepared.look(id)
 	if known == nil {
 		return nil
 	}
-	ours := &details{plan: from, prepared: true}
+	ours := &details{plan: run, prepared: true, trace: a.trace}
 	var out []byte
 	if known.slot < 0 { // where the text is wrong, the Parse leaves no unnamed statement
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S\x00"))
@@ -70,7 +74,7 @@ func (f *ClientFlow) repeatParse(from Plan, text, types []byte, a *details) (rep
 		out = f.prepare(out, known, types, ours)
 	}
 	f.prepared.near = f.preparedName(known.slot)
-	f.prepared.standIn = &standIn{id: id, plan: from, types: bytes.Clone(types)}
+	f.prepared.standIn = &standIn{id: id, plan: from, types: bytes.Clone(types), run: run}
 	a.prepared = true
 	return wire.AppendFrame(out, wire.MsgParse, []byte{0, 0, 0, 0})
 }
@@ -171,9 +175,18 @@ func (f *ClientFlow) useUnnamed(a *details, bind, fits bool) (before, ours []byt
 	}
 	if ours != nil {
 		a.plan, a.prepared, a.own = s.plan, true, string(ours[:len(ours)-1])
+		if !f.isTrue(ours) {
+			a.plan, a.extra = s.run, s.run.Extra != ""
+		}
 	}
 	return before, ours
 }
+
+// isTrue reports whether a statement of ours is that of parseTrue.
+func (f *ClientFlow) isTrue(name []byte) bool { return string(name) == f.ownName()+trueSuffix }
+
+// trueSuffix is what the name of the statement of parseTrue ends with.
+const trueSuffix = "_u\x00"
 
 // parseTrue appends the messages that parse the client's true text, and notes them: as a statement of ours that is near, which it
 // returns with the name's end, or, if that is not wanted, as the unnamed one. If that fails, the empty statement is still there.
@@ -181,7 +194,7 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 	s, parse := f.prepared.standIn, &details{plan: f.prepared.standIn.plan}
 	name := []byte{0}
 	if named {
-		ours = []byte(f.ownName() + "_u\x00")
+		ours = []byte(f.ownName() + trueSuffix)
 		name, f.prepared.near = ours, ours
 		f.names.prepared.some.Store(true)
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), ours)
@@ -219,9 +232,22 @@ func (f *ClientFlow) bindUnnamed(frame []byte, a *details) (replacement []byte) 
 	}
 	size, _ := wire.FrameLen(frame)
 	portal, _, rest, ok := wire.BindNames(frame[wire.HeaderSize:])
-	before, ours := f.useUnnamed(a, true, ok && size <= maxRenamed)
+	s := f.prepared.standIn
+	fits := ok && size <= maxRenamed
+	extended := rest
+	if fits && s != nil && s.run.Extra != "" && (f.prepared.near == nil || !f.isTrue(f.prepared.near)) {
+		fits = false
+		if isWhole(frame) {
+			extended, fits = wire.WithParameter(rest, s.run.Parameters, s.run.Extra)
+		}
+	}
+	before, ours := f.useUnnamed(a, true, fits)
 	switch {
 	case ours != nil:
+		if a.extra {
+			size += len(extended) - len(rest)
+			rest = extended
+		}
 		out := append(before, wire.MsgBind)
 		out = binary.BigEndian.AppendUint32(out, uint32(size-1+len(ours)-1))
 		return append(append(append(append(out, portal...), 0), ours...), rest...)

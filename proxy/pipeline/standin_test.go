@@ -24,6 +24,9 @@ type repeatable struct{ pipeline.Plan }
 
 func (repeatable) Prepared() pipeline.PreparedPlan { return nil }
 func (repeatable) Repeatable() bool                { return true }
+func (r repeatable) Repeated() pipeline.Repeated {
+	return pipeline.Repeated{Plan: r.Plan, Text: r.SQL()}
+}
 
 func (r repeating) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
 	return repeatable{r.Marking.Rewrite(ctx, sc, text)}

@@ -121,7 +121,7 @@ func (t *tracker) wantsTag() bool {
 	if h != nil && h.kind == kindExecute && t.Txn == 'I' && !t.syncFollows() {
 		return true // it may begin a block
 	}
-	return h != nil && h.details != nil && (h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
+	return h != nil && h.details != nil && (h.details.trace != nil || h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
 }
 
 // Idle reports whether no request is outstanding and no transaction is open.
@@ -195,6 +195,9 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgReadyForQuery {
 		t.Txn, t.began = detail[0], false
+		if h.kind == kindQuery && h.details != nil && h.details.trace != nil {
+			h.details.trace.Ended()
+		}
 		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
 		if t.signals != 0 && t.Txn == 'I' {
 			t.signaler.AfterTransaction(t.signals)
@@ -210,6 +213,12 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgCommandComplete {
 		t.names.prepared.completed(detail)
 		t.began = certain && blockAfter(detail, t.began)
+		if !h.hidden && h.details != nil && h.details.trace != nil {
+			h.details.trace.Completed(detail)
+			if h.kind == kindExecute {
+				h.details.trace.Ended()
+			}
+		}
 	}
 	if h.hidden {
 		return

@@ -96,6 +96,7 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 		return false
 	}
 	f.waiting = &waiting{wait: wait, plan: f.recalled, behind: !f.before.block && f.ranSinceSync}
+	f.traces.since = time.Now()
 	f.holding.beginWait()
 	f.probing.answered = nil
 	var messages []byte
@@ -225,11 +226,11 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
 	simple := frame[0] == wire.MsgQuery
 	switch {
 	case simple && f.recalled == nil && f.forRewriter(frame):
-		text, _, ok := textOf(frame)
+		text, _, _, ok := textOf(frame)
 		if !ok {
 			return nil
 		}
-		plan = f.plan(ctx, text, true, nil)
+		plan = f.plan(ctx, text, true, false, nil)
 		f.recalled, f.asked = plan, true
 	case f.asksPlan(frame):
 		_, statement, _, _ := wire.BindNames(frame[wire.HeaderSize:])
@@ -316,13 +317,13 @@ func (f *ClientFlow) runAwaited(plan Plan) []byte {
 	if able, ok := plan.(Preparable); ok && f.prepared.certain && f.knowsPrepared() {
 		if prepared := able.Prepared(); prepared != nil {
 			if known := f.prepared.look(prepared.ID()); known != nil {
-				ours := &details{plan: prepared, prepared: true}
+				ours := &details{plan: prepared, prepared: true, trace: traceQuery(plan)}
 				out := f.prepare(f.closeUnnamed(ours), known, []byte{0, 0}, ours)
 				return f.runAsQuery(out, f.preparedName(known.slot), wire.TextValues(prepared.Values()), ours)
 			}
 		}
 	}
-	ours := &details{plan: plan, prepared: true, asQuery: true}
+	ours := &details{plan: plan, prepared: true, asQuery: true, trace: traceQuery(plan)}
 	name := []byte(f.ownName() + "\x00")
 	out := wire.AppendFrame(f.closeUnnamed(ours), wire.MsgClose, []byte("S"), name)
 	f.pushHidden(kindClose, ours)

@@ -101,3 +101,49 @@ func count16(b []byte) (n int, rest []byte, ok bool) {
 	}
 	return int(binary.BigEndian.Uint16(b)), b[2:], true
 }
+
+// WithParameter returns the part of a Bind behind the names with one more parameter, a text. It is a copy. ok is false where the Bind has not
+// as many others as said, or is malformed.
+func WithParameter(rest []byte, parameters int, value string) (out []byte, ok bool) {
+	formats, behind, ok := count16(rest)
+	if !ok || len(behind) < 2*formats || formats > 1 && formats != parameters || parameters >= 1<<16-1 {
+		return nil, false
+	}
+	codes, behind := behind[:2*formats], behind[2*formats:]
+	n, values, ok := count16(behind)
+	if !ok || n != parameters {
+		return nil, false
+	}
+	end := values
+	for range n {
+		if len(end) < 4 {
+			return nil, false
+		}
+		size := int(int32(binary.BigEndian.Uint32(end)))
+		if end = end[4:]; size > len(end) || size < -1 {
+			return nil, false
+		}
+		end = end[max(size, 0):]
+	}
+	if formats > 1 {
+		formats++
+	}
+	out = make([]byte, 0, len(rest)+len(value)+8)
+	out = append(binary.BigEndian.AppendUint16(out, uint16(formats)), codes...)
+	if formats > 1 {
+		out = append(out, 0, 0)
+	}
+	out = binary.BigEndian.AppendUint16(out, uint16(n+1))
+	out = append(out, values[:len(values)-len(end)]...)
+	out = append(binary.BigEndian.AppendUint32(out, uint32(len(value))), value...)
+	return append(out, end...), true
+}
+
+// WithoutLastParameter returns a ParameterDescription without its last parameter, or nil where it has none.
+func WithoutLastParameter(frame []byte) []byte {
+	n, types, ok := count16(frame[HeaderSize:])
+	if !ok || n == 0 || len(types) != 4*n {
+		return nil
+	}
+	return AppendFrame(nil, MsgParameterDescription, binary.BigEndian.AppendUint16(nil, uint16(n-1)), types[:4*(n-1)])
+}

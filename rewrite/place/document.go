@@ -31,6 +31,7 @@ type Document struct {
 
 	skeleton string
 	prepared bool
+	traced   int // sqlfuncs.Use.Traced
 }
 
 // Release gives the turn at the parser to others. A document that IsLong must not be used any more.
@@ -46,7 +47,7 @@ func (d *Document) IsLong() bool { return d != nil && d.lease.Long() }
 // Read parses a text and finds its calls. Those without the schema that may be ours are among them; see Settle. Errors are
 // those of the parser's bounds and budget.
 func Read(ctx stdcontext.Context, parser *parse.Parser, text string, session plan.Session, unqualified *detect.Unqualified) (*Document, error) {
-	d := &Document{parser: parser, prepared: session.Prepared}
+	d := &Document{parser: parser, prepared: session.Prepared, traced: session.TraceWidth()}
 	enc := lex.EncodingOf(session.Encoding)
 	parsed := enc.Parseable(text)
 	holding := detect.Holds(parsed, session.EscapeStrings, unqualified)
@@ -175,6 +176,7 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 			fragments: fragments,
 			prefix:    prefix,
 			env:       env,
+			traced:    d.traced,
 			calls:     d.calls[i],
 			parse:     func(text string) (*pg_query.ParseResult, error) { return d.parseWithin(ctx, text) },
 		}

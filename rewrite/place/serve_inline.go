@@ -155,7 +155,7 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
 		Given: c.given(), Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
-		Ordered: st.env.Ordered, InPlace: c.function,
+		Ordered: st.env.Ordered, InPlace: c.function, Traced: st.traced,
 	}
 	for i, a := range c.list {
 		use.Fixed[c.paramOf(i).Name] = constant(a) && !c.maySkip
@@ -194,11 +194,15 @@ func writePlaces(o *splice.Output, text string, at int, writeArg func(param stri
 	for {
 		before, param, after, found := sqlfuncs.CutPlace(text)
 		o.Write(before, at)
-		switch {
-		case !found:
+		if !found {
 			return
+		}
+		width, traces := sqlfuncs.TraceWidth(param)
+		switch {
 		case param == "":
 			o.WriteSecret(at)
+		case traces:
+			o.WriteTrace(at, width)
 		default:
 			writeArg(param)
 		}

@@ -100,7 +100,7 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 		at.rows = append(at.rows, rows)
 	}
 	use := sqlfuncs.Use{
-		Given: c.given(), EitherOrder: c.eitherOrder(), Ordered: st.env.Ordered, InPlace: true, Numbered: true,
+		Given: c.given(), EitherOrder: c.eitherOrder(), Ordered: st.env.Ordered, InPlace: true, Numbered: true, Traced: st.traced,
 	}
 	if use.Given["headers"] {
 		st.plan.UseHeaders()

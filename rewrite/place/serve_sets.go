@@ -114,7 +114,7 @@ func rowList(guards [][]func(o *splice.Output)) (before, between, after string) 
 func (s *callSet) write(o *splice.Output) {
 	st, at := s.st, s.calls[0].Start
 	use := sqlfuncs.Use{
-		Given: map[string]bool{}, EitherOrder: s.calls[0].eitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered,
+		Given: map[string]bool{}, EitherOrder: s.calls[0].eitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered, Traced: st.traced,
 	}
 	for _, c := range s.calls {
 		for p := range c.args {

@@ -21,6 +21,7 @@ type statement struct {
 	env       plan.Env
 	calls     []*call // all of the statement, in the order of the text
 	rowSets   int     // how many target lists were hoisted
+	traced    int     // sqlfuncs.Use.Traced
 	bound     bool    // $n is a parameter of the protocol
 	// many says that there are so many calls that they share WITH queries; see callSet.
 	many bool

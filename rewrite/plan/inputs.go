@@ -18,6 +18,26 @@ type Session struct {
 	Void []int
 	// Prepared says that the text may run more than once, and later than now.
 	Prepared bool
+	// Trace is what the messages posted get as headers beside the caller's own: the text of an hstore without single quotes and
+	// backslashes, at most WideTrace bytes; "" for nothing.
+	Trace string
 	// Answer says which of the text's candidates (detect.Candidate) are ours: it has a 1 in the place of each that is.
 	Answer string
+}
+
+// The lengths of Session.Trace, in bytes, for which there are plans of their own: that of a traceparent, and one with a tracestate.
+const (
+	NarrowTrace = 80
+	WideTrace   = 640
+)
+
+// TraceWidth is the width of the literal that Trace is put into; 0 without it.
+func (s Session) TraceWidth() int {
+	switch {
+	case s.Trace == "":
+		return 0
+	case len(s.Trace) <= NarrowTrace:
+		return NarrowTrace + 2
+	}
+	return WideTrace + 2
 }

@@ -41,6 +41,7 @@ type Plan struct {
 	secret    string        // of the session; "" while the plan belongs to none
 	sealed    func() string // the text with the secret, made once; nil: it is made whenever it is asked for
 
+	trace      string    // see Traced
 	prepared   *Prepared // see Prepared
 	repeatable bool      // see Repeatable
 }

@@ -19,8 +19,11 @@ type Preparable struct {
 	id       uint64
 	base     *Plan         // of one of the texts; the server's text has the parameters; nil: no text of a Query is prepared
 	literals []lex.Literal // of that text
-	params   []int         // indexes of literals, $1 first
+	params   []int         // indexes of literals, or traceParam, $1 first
 }
+
+// traceParam stands among Preparable.params for the trace context.
+const traceParam = -1
 
 var preparables atomic.Uint64 //nolint:gochecknoglobals // gives each Preparable a number of its own
 
@@ -36,6 +39,12 @@ func NewPreparable(p *Plan, literals []lex.Literal) *Preparable {
 	}
 	types := map[int]string{} // of literals
 	server, ok := p.Text().Replace(func(before string, piece splice.Piece, behind string) (string, bool) {
+		if piece.Trace {
+			if !slices.Contains(made.params, traceParam) {
+				made.params = append(made.params, traceParam)
+			}
+			return "$" + strconv.Itoa(slices.Index(made.params, traceParam)+1), true
+		}
 		for i, l := range literals {
 			token := l.Span
 			if !l.Number {
@@ -181,13 +190,18 @@ type Prepared struct {
 	text     string        // the client's
 	literals []lex.Literal // of text
 	secret   string        // of the session
+	trace    string        // see Plan.Traced
 	values   []string
 }
 
 // prepare returns how another text with the skeleton is run, which the plan must fit; nil where a literal cannot be read.
-func (m *Preparable) prepare(text string, literals []lex.Literal) *Prepared {
+func (m *Preparable) prepare(text string, literals []lex.Literal, trace string) *Prepared {
 	values := make([]string, len(m.params))
 	for i, n := range m.params {
+		if n == traceParam {
+			values[i] = trace
+			continue
+		}
 		l := literals[n]
 		if !l.Number {
 			l.Start, l.End = l.Start-1, l.End+1
@@ -197,7 +211,7 @@ func (m *Preparable) prepare(text string, literals []lex.Literal) *Prepared {
 			return nil
 		}
 	}
-	return &Prepared{made: m, text: text, literals: literals, values: values}
+	return &Prepared{made: m, text: text, literals: literals, trace: trace, values: values}
 }
 
 // WithPreparable returns the plan with what Prepared and Repeatable are to return, with nil for nil and false. literals are those of
@@ -209,12 +223,52 @@ func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 		return q
 	}
 	q := *p
-	q.prepared, q.repeatable = m.prepare(p.client, literals), true
+	q.prepared, q.repeatable = m.prepare(p.client, literals, p.trace), true
 	return &q
 }
 
 // Repeatable reports whether a statement may be prepared from the text once for all times that it comes in a Parse.
 func (p *Plan) Repeatable() bool { return p.repeatable }
+
+// Parameterized returns the plan with the trace context as a parameter of the protocol, behind those of the text; the plan itself where its
+// text has no place for one.
+func (p *Plan) Parameterized() *Plan {
+	if p.trace == "" {
+		return p
+	}
+	name := "$" + strconv.Itoa(p.Parameters()+1)
+	q := *p
+	q.server, _ = p.Text().Replace(func(_ string, piece splice.Piece, _ string) (string, bool) {
+		if piece.Trace {
+			return name, true
+		}
+		return piece.Text, true
+	})
+	q.moved, q.sealed, q.trace = nil, nil, ""
+	return &q
+}
+
+// Parameters returns the number of the last parameter that the client's text names.
+func (p *Plan) Parameters() (last int) {
+	l := lex.Lexer{Text: p.enc.Parseable(p.client), Escapes: p.escapes}
+	for t := l.Next(); t.Kind != lex.End && t.Kind != lex.Open; t = l.Next() {
+		if t.Kind != lex.Param {
+			continue
+		}
+		if n, err := strconv.Atoi(p.client[t.Start+1 : t.End]); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last
+}
+
+// TraceKept returns the trace context where a message keeps it; "" where there is none, or nothing is posted.
+func (p *Plan) TraceKept() string {
+	if p.trace == "" || !p.posts {
+		return ""
+	}
+	return p.trace
+}
 
 // Prepared returns how the plan's text is run by a prepared statement; nil where it is not.
 func (p *Plan) Prepared() *Prepared {
@@ -230,7 +284,7 @@ func (p *Plan) Prepared() *Prepared {
 func (p *Prepared) ID() uint64 { return p.made.id }
 
 // SQL returns the text of the statement, whose parameters are $1, $2 and so on.
-func (p *Prepared) SQL() string { return p.made.base.Text().WithSecret(p.secret) }
+func (p *Prepared) SQL() string { return p.made.base.Text().Filled(p.secret, "") }
 
 // Values returns the values of the parameters, as texts in the client's encoding.
 func (p *Prepared) Values() []string { return p.values }
@@ -245,6 +299,9 @@ func (p *Prepared) EditReport(r *Report) bool {
 	// In the client's text the value is a literal: what is wrong with it the server would say with the place.
 	r.Where = ""
 	if r.Code == codeWrongEncoding {
+		return true
+	}
+	if p.made.params[n-1] == traceParam { // it is ours and right
 		return true
 	}
 	l := p.literals[p.made.params[n-1]]

@@ -14,7 +14,17 @@ func (p *Plan) For(secret string) *Plan {
 	}
 	q := *p
 	q.secret = secret
-	q.sealed = sync.OnceValue(func() string { return p.Text().WithSecret(secret) })
+	q.sealed = sync.OnceValue(func() string { return p.Text().Filled(secret, p.trace) })
+	return &q
+}
+
+// Traced returns the plan with the trace context of its text, which is Session.Trace; "" for none.
+func (p *Plan) Traced(trace string) *Plan {
+	if p.trace == trace {
+		return p
+	}
+	q := *p
+	q.trace, q.sealed = trace, nil
 	return &q
 }
 
@@ -29,10 +39,10 @@ func (p *Plan) secretOr() string {
 // SQL returns the text for the server.
 func (p *Plan) SQL() string {
 	switch {
-	case p.secret == "":
+	case p.secret == "" && p.trace == "":
 		return p.Text().SQL
 	case p.sealed == nil:
-		return p.Text().WithSecret(p.secret)
+		return p.Text().Filled(p.secretOr(), p.trace)
 	}
 	return p.sealed()
 }

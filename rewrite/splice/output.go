@@ -36,6 +36,13 @@ func (o *Output) WriteSecret(anchor int) {
 	o.last = BlankSecret[SecretLen-1]
 }
 
+// WriteTrace writes the place of the trace context, a literal with that many bytes.
+func (o *Output) WriteTrace(anchor, width int) {
+	o.segs = append(o.segs, segment{out: o.b.Len(), in: anchor, trace: true})
+	o.b.WriteString("'" + strings.Repeat(" ", width-2) + "'")
+	o.last = '\''
+}
+
 // Text returns what was written.
 func (o *Output) Text() Text { return Text{o.b.String(), o.segs} }
 

@@ -13,7 +13,10 @@ import (
 // no function. What shows the text of a statement (pg_stat_activity, current_query(), logs) shows it to the session, its role
 // and those who administrate the server, and in any other session it is worth nothing.
 //
-// Texts are shared between sessions, so they hold BlankSecret instead, in pieces of their own, and WithSecret replaces it.
+// Texts are shared between sessions, so they hold BlankSecret instead, in pieces of their own, and Filled replaces it.
+
+// The trace context of a statement is another each time, too. Its place is a literal of a fixed width, so that what stands behind it has
+// the same position in all texts.
 
 // SecretLen is the length of a secret in bytes.
 const SecretLen = 16
@@ -27,6 +30,7 @@ type segment struct {
 	in     int  // where it comes from in the client's text
 	copy   bool // it is copied from there; otherwise it is ours and stands for the byte at in
 	secret bool // it is the place of the secret
+	trace  bool // it is the place of the trace context
 }
 
 // Text is a text that was put together from pieces, each of which knows where it comes from. It is immutable.
@@ -76,7 +80,7 @@ func (t Text) Transfer(text string, m lex.Mover) Text {
 	segs := make([]segment, len(t.segs))
 	for i, s := range t.segs {
 		end := t.startOf(i + 1)
-		segs[i] = segment{out: b.Len(), in: m.Move(s.in), copy: s.copy, secret: s.secret}
+		segs[i] = segment{out: b.Len(), in: m.Move(s.in), copy: s.copy, secret: s.secret, trace: s.trace}
 		if s.copy {
 			// What is copied starts and ends between lexemes, never inside a literal.
 			b.WriteString(text[m.Move(s.in):m.Move(s.in+end-s.out)])
@@ -87,15 +91,21 @@ func (t Text) Transfer(text string, m lex.Mover) Text {
 	return Text{b.String(), segs}
 }
 
-// WithSecret returns the text with the secret in its places.
-func (t Text) WithSecret(secret string) string {
+// Filled returns the text with the secret and the trace context in their places. The context has no quotes and fits its place; "" leaves
+// the place blank, which is an empty hstore.
+func (t Text) Filled(secret, trace string) string {
 	var b []byte
 	for _, s := range t.segs {
+		if !s.secret && !s.trace {
+			continue
+		}
+		if b == nil {
+			b = []byte(t.SQL)
+		}
 		if s.secret {
-			if b == nil {
-				b = []byte(t.SQL)
-			}
 			copy(b[s.out:s.out+SecretLen], secret)
+		} else {
+			copy(b[s.out+1:], trace)
 		}
 	}
 	if b == nil {
@@ -109,6 +119,7 @@ type Piece struct {
 	Text     string
 	lex.Span      // in the client's text, where it is copied; else it is empty and says for which byte the piece stands
 	Copied   bool // from the client's text
+	Trace    bool // it is the place of the trace context
 }
 
 // Replace returns the text with other pieces. with gets each piece but those of the secret, with the text of the pieces before and
@@ -125,7 +136,7 @@ func (t Text) Replace(with func(before string, piece Piece, behind string) (stri
 	for i, s := range t.segs {
 		text := piece(i)
 		if !s.secret {
-			p := Piece{text, lex.Span{Start: s.in, End: s.in}, s.copy}
+			p := Piece{text, lex.Span{Start: s.in, End: s.in}, s.copy, s.trace}
 			if s.copy {
 				p.End += len(text)
 			}
@@ -133,7 +144,7 @@ func (t Text) Replace(with func(before string, piece Piece, behind string) (stri
 			if text, ok = with(piece(i-1), p, piece(i+1)); !ok {
 				return Text{}, false
 			}
-			segs[i].copy = s.copy && text == p.Text
+			segs[i].copy, segs[i].trace = s.copy && text == p.Text, s.trace && text == p.Text
 		}
 		segs[i].out = b.Len()
 		b.WriteString(text)

@@ -119,13 +119,13 @@ func Start(ctx context.Context, t Tools, opt Options) (s *Stack, err error) {
 	return s, err
 }
 
-// AnotherProxy starts one more proxy before the server.
-func (s *Stack) AnotherProxy(ctx context.Context, t Tools, dir string) (Path, error) {
-	dir = filepath.Join(dir, "another")
-	if err := os.Mkdir(dir, 0o755); err != nil {
+// AnotherProxy starts one more proxy before the server, with those flags besides what it needs.
+func (s *Stack) AnotherProxy(ctx context.Context, t Tools, dir string, flags ...string) (Path, error) {
+	dir, err := os.MkdirTemp(dir, "another-")
+	if err != nil {
 		return Path{}, fmt.Errorf("starting another proxy: %w", err)
 	}
-	return s.startProxy(ctx, t, dir, nil)
+	return s.startProxy(ctx, t, dir, flags)
 }
 
 func (s *Stack) startProxy(ctx context.Context, t Tools, dir string, flags []string) (Path, error) {

@@ -12,19 +12,20 @@
 -- not read the iid, and the error would not be raised then. For the same reason the iid is computed there.
 --
 -- Each OFFSET 0 keeps the planner from putting the text of a column wherever the column is named.
-{{- $late := print .Subscribers "('" (.MarkOf "w") "', w.queue, w.id, w.added, null, w.delayed_until, w.expires, " (or (and .GivesPayload "w.headers") "null") ", w.properties, w.data, null, true)"}}
+{{- $keeps := or .GivesPayload (ne .Trace "")}}
+{{- $late := print .Subscribers "('" (.MarkOf "w") "', w.queue, w.id, w.added, null, w.delayed_until, w.expires, " (or (and $keeps "w.headers") "null") ", w.properties, w.data, null, true)"}}
 {{- if not .Rows}}
 {{- $prefix := print "(select pg_catalog.lower(a.qname collate \"C\") from " .Call "_args a) || '.' || pg_catalog.current_database() || '.'"}}
 {{- if .FixesQueue}}{{$prefix = print "pg_catalog.lower(" (.Arg "qname") " collate \"C\") || '.' || pg_catalog.current_database() || '.'"}}{{end}}
 {{.Call}}_stored as (
-    insert into mbus4.message as m (id, consumer_id, available_at, added,{{if .GivesDelay}} iid, delayed_until,{{end}} expires, {{if .GivesPayload}}headers, {{end}}properties, data)
+    insert into mbus4.message as m (id, consumer_id, available_at, added,{{if .GivesDelay}} iid, delayed_until,{{end}} expires, {{if $keeps}}headers, {{end}}properties, data)
     select w.id, pg_catalog.unnest({{template "subscribed" .With "Late" $late}}),
            {{if .GivesDelay}}{{template "available" .With "Row" "w"}}{{else}}w.added{{end}}, w.added,
-           {{if .GivesDelay}}{{template "far_iid" .With "Row" "w"}}, w.delayed_until,{{end}} w.expires, {{if .GivesPayload}}w.headers, {{end}}w.properties, w.data
+           {{if .GivesDelay}}{{template "far_iid" .With "Row" "w"}}, w.delayed_until,{{end}} w.expires, {{if $keeps}}w.headers, {{end}}w.properties, w.data
     from (
         select {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added,
                {{template "subscribers_of" .}} as consumers,
-               pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, {{if .GivesPayload}}{{template "posted_headers" .With "Row" "a"}} as headers, {{end}}a.properties, {{template "posted_data" .With "Row" "a"}} as data
+               pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, {{if $keeps}}{{template "posted_headers" .With "Row" "a"}} as headers, {{end}}a.properties, {{template "posted_data" .With "Row" "a"}} as data
         from {{.Call}}_args a
         offset 0
     ) w
@@ -42,20 +43,20 @@
 {{- end}}
 {{.Call}}_posted as materialized (
     select w.n, w.id, w.queue, {{if .GivesDelay}}{{template "available" .With "Row" "w"}}{{else}}w.added{{end}} as at, w.added,
-           w.delayed_until, w.expires, {{if .GivesPayload}}w.headers, {{end}}w.properties, w.data, {{template "subscribed" .With "Late" $late}} as consumers
+           w.delayed_until, w.expires, {{if $keeps}}w.headers, {{end}}w.properties, w.data, {{template "subscribed" .With "Late" $late}} as consumers
     from (
         select a.n, {{template "new_id" .}} as id, pg_catalog.clock_timestamp() as added,
                {{template "subscribers_of" .}} as consumers,
-               pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, {{if .GivesPayload}}{{template "posted_headers" .With "Row" "a"}} as headers, {{end}}a.properties, {{template "posted_data" .With "Row" "a"}} as data
+               pg_catalog.lower(a.qname collate "C") as queue, a.delayed_until::timestamptz as delayed_until, a.expires::timestamptz as expires, {{if $keeps}}{{template "posted_headers" .With "Row" "a"}} as headers, {{end}}a.properties, {{template "posted_data" .With "Row" "a"}} as data
         from {{.Call}}_args a
         offset 0
     ) w
     offset 0
 ),
 {{.Call}}_stored as (
-    insert into mbus4.message (id, consumer_id, available_at, added,{{if .GivesDelay}} iid, delayed_until,{{end}} expires, {{if .GivesPayload}}headers, {{end}}properties, data)
+    insert into mbus4.message (id, consumer_id, available_at, added,{{if .GivesDelay}} iid, delayed_until,{{end}} expires, {{if $keeps}}headers, {{end}}properties, data)
     select p.id, pg_catalog.unnest(p.consumers), p.at, p.added,
-           {{if .GivesDelay}}{{template "far_iid" .With "Row" "p"}}, p.delayed_until,{{end}} p.expires, {{if .GivesPayload}}p.headers, {{end}}p.properties, p.data
+           {{if .GivesDelay}}{{template "far_iid" .With "Row" "p"}}, p.delayed_until,{{end}} p.expires, {{if $keeps}}p.headers, {{end}}p.properties, p.data
     from {{.Call}}_posted p
 ),
 {{.Call}} as (

@@ -45,6 +45,7 @@ type preparingPlan struct{ *SteppingPlan }
 
 func (p preparingPlan) Prepared() pipeline.PreparedPlan { return p }
 func (preparingPlan) Repeatable() bool                  { return true }
+func (p preparingPlan) Repeated() pipeline.Repeated     { return pipeline.Repeated{Plan: p, Text: p.Text} }
 func (preparingPlan) Values() []string                  { return nil }
 
 // ID is of the text.

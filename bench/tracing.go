@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mbusproxy/bench/internal/rig"
+)
+
+const (
+	tracingName    = "tracing"
+	tracingClients = 8
+	// Arms of tracing.
+	tracingOff   = "tracing off"
+	tracingOn    = "tracing on"
+	tracingAgain = "tracing off, another" // as tracingOff: what the ratio of equal proxies is
+)
+
+// tracingModes are how a post with a comment that is another each time comes.
+var tracingModes = []string{simpleMode, "extended"} //nolint:gochecknoglobals // constant
+
+func tracingCell(mode string) string {
+	return fmt.Sprintf("%s/%s/%d", tracingName, mode, tracingClients)
+}
+
+// tracing compares posts through two proxies before one server, one of which exports a span for each to a collector on this machine. Each
+// post has a comment with a context of its own.
+func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) {
+	var wanted []string
+	for _, mode := range tracingModes {
+		if b.wanted(tracingCell(mode)) {
+			wanted = append(wanted, mode)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	var exported atomic.Int64 // bytes
+	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		exported.Add(n)
+	}))
+	defer sink.Close()
+	dir = filepath.Join(dir, tracingName)
+	b.stack, err = rig.Start(ctx, b.tools, rig.Options{Dir: dir, Databases: databases, Connections: 100})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.stack.Stop()) }()
+	on, err := b.stack.AnotherProxy(ctx, b.tools, dir, "--trace", sink.URL)
+	if err != nil {
+		return err
+	}
+	again, err := b.stack.AnotherProxy(ctx, b.tools, dir)
+	if err != nil {
+		return err
+	}
+	off := b.stack.Proxy
+	if _, err := rig.Exec(ctx, off.DSN(), "select mbus4.create_queue('"+queueName+"', 1)"); err != nil {
+		return err
+	}
+	for _, mode := range wanted {
+		c := &cell{name: tracingCell(mode), many: true}
+		for _, x := range []struct {
+			name string
+			path rig.Path
+		}{{tracingOff, off}, {tracingOn, on}, {tracingAgain, again}} {
+			c.arms = append(c.arms, arm{name: x.name, run: func(ctx context.Context) (sample, error) {
+				return timed(x.path, func() (sample, error) { return b.tracedPosts(ctx, x.path, mode) })
+			}})
+		}
+		before := exported.Load()
+		result := b.run(ctx, c)
+		if result.err == nil && exported.Load() == before {
+			result.err = errors.New("the collector got nothing")
+		}
+		r.cells = append(r.cells, result)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// tracedPosts posts for a while by some clients.
+func (b *bench) tracedPosts(ctx context.Context, p rig.Path, mode string) (sample, error) {
+	errs := make([]error, tracingClients)
+	var server atomic.Int64 // processor time of the clients' server processes, in nanoseconds
+	var count, counted atomic.Int64
+	var warm atomic.Bool
+	end := make(chan struct{})
+	var clients sync.WaitGroup
+	for i := range tracingClients {
+		clients.Go(func() {
+			conn, err := pgconn.Connect(ctx, p.DSN())
+			if err != nil {
+				errs[i] = fmt.Errorf("connecting through %s: %w", p.Name, err)
+				return
+			}
+			defer rig.CloseConn(conn)
+			before, err := rig.CPUTime(int(conn.PID()))
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			for {
+				select {
+				case <-end:
+					after, err := rig.CPUTime(int(conn.PID()))
+					server.Add(int64(after - before))
+					errs[i] = err
+					return
+				default:
+				}
+				if err := tracedPost(ctx, conn, mode); err != nil {
+					errs[i] = err
+					return
+				}
+				count.Add(1)
+				if warm.Load() {
+					counted.Add(1)
+				}
+			}
+		})
+	}
+	wait(ctx, warmUp*time.Second)
+	warm.Store(true)
+	began := time.Now()
+	wait(ctx, time.Duration(b.opt.seconds)*time.Second)
+	warm.Store(false)
+	took := time.Since(began)
+	close(end)
+	clients.Wait()
+	return sample{tps: float64(counted.Load()) / took.Seconds(), count: count.Load(), batches: 1, server: float64(server.Load()) / 1000 / float64(count.Load())}, errors.Join(errs...)
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// tracedPost makes one post with a comment of its own.
+func tracedPost(ctx context.Context, conn *pgconn.PgConn, mode string) error {
+	var sql strings.Builder
+	comment := fmt.Sprintf(" /*application='bench',traceparent='00-%016x%016x-%016x-01'*/", rand.Uint64()|1, rand.Uint64(), rand.Uint64()|1)
+	if mode == simpleMode {
+		sql.WriteString("select mbus4.post('" + queueName + "', 'n=>1')" + comment)
+		_, err := conn.Exec(ctx, sql.String()).ReadAll()
+		return err
+	}
+	sql.WriteString("select mbus4.post($1, 'n=>1')" + comment)
+	return conn.ExecParams(ctx, sql.String(), [][]byte{[]byte(queueName)}, nil, nil, nil).Read().Err
+}
+
+func bothCPU(s sample) float64 { return s.cpu + s.server }
+
+func serverCPU(s sample) float64 { return s.server }
+
+// tracingTable shows what tracing costs.
+func (r *report) tracingTable(b *strings.Builder) {
+	rows := [][]string{{"Protocol", "Clients", tracingOff, tracingOn, "on / off", "CPU µs, off", "CPU µs, on", "CPU µs of the server, off", "CPU µs of the server, on", "CPU of both, on / off", "the same of " + tracingAgain}}
+	for _, c := range r.group(tracingName) {
+		row := []string{c.part(1), c.part(2)}
+		if c.err != nil {
+			rows = append(rows, append(row, "**"+c.err.Error()+"**"))
+			continue
+		}
+		rows = append(rows, append(row, c.shown(tracingOff), c.shown(tracingOn), rig.Spread(c.ratios(tracingOn, tracingOff)),
+			fmt.Sprintf("%.1f", c.cpu(tracingOff)), fmt.Sprintf("%.1f", c.cpu(tracingOn)),
+			fmt.Sprintf("%.1f", rig.Median(c.each(tracingOff, serverCPU))), fmt.Sprintf("%.1f", rig.Median(c.each(tracingOn, serverCPU))),
+			rig.Spread(c.ratiosOf(tracingOn, tracingOff, bothCPU)), rig.Spread(c.ratiosOf(tracingAgain, tracingOff, bothCPU))))
+	}
+	section(b, "Tracing", "Posts, one at a time, each with the context of another trace in its comment, through two proxies before one Postgres. One of them\n"+
+		"exports a span for each to a collector that reads and throws away; client and collector are one process.", 2, rows)
+}

@@ -1,0 +1,106 @@
+package app
+
+import (
+	"fmt"
+	"testing"
+
+	"mbusproxy/internal/tracing"
+	"mbusproxy/proxy/pipeline"
+	"mbusproxy/rewrite/parse"
+
+	"go.uber.org/zap"
+)
+
+const testTraceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+// Off, tracing takes nothing: recalling a plan allocates what it did without.
+func TestTracingOff(t *testing.T) {
+	_, eng := engineOnCluster(t)
+	r := newRewriter(eng, nil, parse.New(), false)
+	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true}
+	text := []byte("select mbus4.post('q', 'a=>1')")
+	first := r.Rewrite(t.Context(), sc, string(text))
+	if traced, ok := first.(pipeline.Traced); !ok || traced.Traces() {
+		t.Error("the plan is traced")
+	}
+	var plan pipeline.Plan
+	parts := testing.AllocsPerRun(200, func() { // as it was before there was tracing
+		db := r.engine.Recall(sc.Database)
+		p := r.rewrite.Recall(string(text), session(sc), environment(db))
+		noteOrder(db, p)
+		plan = wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts}
+	})
+	if plan == nil {
+		t.Fatal("not recalled")
+	}
+	whole := testing.AllocsPerRun(200, func() {
+		if _, ok := r.Recall(sc, text); !ok {
+			t.Fatal("not recalled")
+		}
+	})
+	if whole > parts {
+		t.Errorf("recalling allocates %v times, it was %v times", whole, parts)
+	}
+}
+
+// Texts that differ in the comment have one entry in the cache, with tracing and without.
+func TestTracingCache(t *testing.T) {
+	t.Parallel()
+	_, eng := engineOnCluster(t)
+	for _, on := range []bool{false, true} {
+		r := newRewriter(eng, nil, parse.New(), false)
+		if on {
+			tracer, err := tracing.Open(t.Context(), "http://127.0.0.1:9", "test", zap.NewNop())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(tracer.Close)
+			r.tracer = tracer
+		}
+		sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+		id := ""
+		const texts = 10_000
+		for i := range texts {
+			text := fmt.Sprintf("select mbus4.post('q', 'a=>1') /*n='%d',traceparent='00-%032x-%016x-01'*/", i, i+1, i+1)
+			p, known := r.Recall(sc, []byte(text))
+			if i == 0 {
+				p, known = r.Rewrite(t.Context(), sc, text), true
+			}
+			if !known {
+				t.Fatalf("text %d is not known", i)
+			}
+			prepared := p.(pipeline.Preparable).Prepared()
+			if prepared == nil || id != "" && prepared.ID() != id {
+				t.Fatalf("text %d is run by %v, the first by the statement %s", i, prepared, id)
+			}
+			id = prepared.ID()
+		}
+		if c := r.rewrite.Counts(); c.Misses != 1 || c.Hits != texts-1 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// A post with a context is as lean as one without: it has a column more, and none of what posts with headers have.
+func TestTracingLean(t *testing.T) {
+	t.Parallel()
+	_, eng := engineOnCluster(t)
+	r := newRewriter(eng, nil, parse.New(), false)
+	tracer, err := tracing.Open(t.Context(), "http://127.0.0.1:9", "test", zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tracer.Close)
+	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+	size := func(text string) int { return len(r.Rewrite(t.Context(), sc, text).SQL()) }
+	const post = "select mbus4.post('q', 'a=>1')"
+	comment := " /*traceparent='" + testTraceparent + "'*/"
+	lean, full := size(post), size("select mbus4.post('q', 'a=>1', headers => 'a=>1')")
+	r.tracer = tracer
+	if untraced := size(post); untraced != lean {
+		t.Errorf("a post without a context has %d bytes with tracing, %d without", untraced, lean)
+	}
+	if with := size(post+comment) - len(comment); with > lean+250 || with > full {
+		t.Errorf("a post with a context has %d bytes, one without %d, one with headers %d", with, lean, full)
+	}
+}

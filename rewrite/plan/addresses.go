@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"strings"
+
+	"mbusproxy/rewrite/lex"
+	"mbusproxy/sqlfuncs"
+)
+
+// Address says to which queue and consumer a call goes, as far as its text says.
+type Address struct {
+	Func            *sqlfuncs.Func
+	Queue, Consumer Source
+}
+
+// Source is where the value of an argument comes from; the zero value: it is not known.
+type Source struct {
+	Text  string // in the client's encoding
+	Param int    // n of $n, whose value Bind gives; 0: Text is the value
+}
+
+// maxAddresses bounds what Addresses returns.
+const maxAddresses = 8
+
+// Addresses returns the addresses of the first calls of the text. alone says that the text is one call and nothing else, so that the rows
+// of the reply are what the call gives. It reads the text each time.
+func (p *Plan) Addresses() (addresses []Address, alone bool) {
+	parseable := p.enc.Parseable(p.client)
+	for _, c := range p.calls[:min(len(p.calls), maxAddresses)] {
+		a := Address{Func: c.fn}
+		if match, ok := sqlfuncs.Lookup(c.name); ok && match.Func == c.fn && len(match.Readings) == 1 {
+			for i, text := range match.Readings[0] {
+				a.set(c.fn.Params[i], Source{Text: text})
+			}
+		}
+		if last := a.lastWanted(); last >= 0 {
+			p.arguments(parseable, c.Span, func(i int, given argument) (more bool) {
+				a.give(i, given)
+				return i < last || given.name != ""
+			})
+		}
+		if a.Consumer == (Source{}) {
+			for _, param := range c.fn.Params {
+				a.set(param, Source{Text: param.Default})
+			}
+		}
+		addresses = append(addresses, a)
+	}
+	return addresses, p.repeatable // it is so of plain calls alone
+}
+
+// lastWanted returns the place of the last argument that matters, where all are given by position; -1: the name of the function says it all.
+func (a *Address) lastWanted() (place int) {
+	place = -1
+	for i, p := range a.Func.Visible() {
+		if p.Name == "qname" && a.Queue == (Source{}) || p.Name == "cname" && a.Consumer == (Source{}) {
+			place = i
+		}
+	}
+	return place
+}
+
+// set takes a value if the parameter is a queue or a consumer.
+func (a *Address) set(p sqlfuncs.Param, from Source) {
+	switch p.Name {
+	case "qname":
+		if a.Queue == (Source{}) {
+			a.Queue = from
+		}
+	case "cname":
+		if a.Consumer == (Source{}) {
+			a.Consumer = from
+		}
+	}
+}
+
+// give takes the argument that stands at that place.
+func (a *Address) give(place int, given argument) {
+	visible := a.Func.Visible()
+	for i, p := range visible {
+		named := given.name != "" && (given.name == p.Name || given.name == p.Alias)
+		if named || given.name == "" && i == place && !(a.Func.EitherOrder && place < 2) {
+			a.set(p, given.Source)
+			return
+		}
+	}
+}
+
+// argument is an argument of a call: "" for the name of one given by position, and no Source where it is an expression.
+type argument struct {
+	name string
+	Source
+}
+
+// maxArguments bounds how many arguments of a call are read.
+const maxArguments = 16
+
+// arguments reads the arguments of the call at a place of the text, one after the other, as long as more are wanted.
+func (p *Plan) arguments(parseable string, call lex.Span, take func(place int, a argument) (more bool)) {
+	l := lex.Lexer{Text: parseable[:call.End], Escapes: p.escapes, Pos: call.Start}
+	t := l.Next()
+	for t.Kind != lex.End && t.Kind != lex.Open && p.client[t.Start:t.End] != "(" {
+		t = l.Next()
+	}
+	var tokens []lex.Token
+	for depth, place := 1, 0; depth > 0 && place < maxArguments; {
+		t = l.Next()
+		if t.Kind == lex.End || t.Kind == lex.Open {
+			return
+		}
+		text := ""
+		if t.Kind == lex.Symbol {
+			text = p.client[t.Start:t.End]
+		}
+		switch {
+		case text == "(" || text == "[":
+			depth++
+		case text == ")" || text == "]":
+			depth--
+		}
+		if depth == 0 || depth == 1 && text == "," {
+			if len(tokens) > 0 && !take(place, p.argument(tokens)) {
+				return
+			}
+			tokens, place = tokens[:0], place+1
+			continue
+		}
+		if len(tokens) <= maxTokens {
+			tokens = append(tokens, t)
+		}
+	}
+}
+
+// maxTokens is how many tokens an argument may have that is read: a name, an arrow, a value and a cast.
+const maxTokens = 5
+
+// argument reads one argument.
+func (p *Plan) argument(tokens []lex.Token) (a argument) {
+	text := func(i int) string { return p.client[tokens[i].Start:tokens[i].End] }
+	if len(tokens) > 2 && (text(1) == "=>" || text(1) == ":=") {
+		a.name, tokens = sqlfuncs.Fold(strings.Trim(text(0), `"`)), tokens[2:]
+	}
+	if len(tokens) > maxTokens || len(tokens) > 1 && text(1) != "::" {
+		return a
+	}
+	switch tokens[0].Kind {
+	case lex.String, lex.Prefixed:
+		if value, ok := lex.DecodeLiteral(text(0), p.enc, p.escapes); ok {
+			a.Text = value
+		}
+	case lex.Param:
+		for _, c := range text(0)[1:] {
+			if a.Param = a.Param*10 + int(c-'0'); a.Param > 1<<16 {
+				return argument{name: a.name}
+			}
+		}
+	}
+	return a
+}
