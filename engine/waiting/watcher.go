@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +50,7 @@ type Watcher struct {
 	Lines     *Lines
 	server    *admin.Server
 	installed schema.Installation
-	look      string // the statement
+	look      Looks
 	sweep     time.Duration
 	service   *service.Service
 	log       *zap.Logger
@@ -61,8 +63,14 @@ type Watcher struct {
 	busy   atomic.Bool // one has ended since it was asked whether others want to be told
 }
 
-// NewWatcher makes a Watcher for a database that was prepared. look is calls.Texts.Look.
-func NewWatcher(server *admin.Server, in schema.Installation, look string, sweep time.Duration, log *zap.Logger) *Watcher {
+// Looks are the statements by which a Watcher looks.
+type Looks struct {
+	Any string // for those who wait for messages of a consumer: calls.Texts.Look
+	One string // for those who wait for one message: calls.Texts.LookForMessages
+}
+
+// NewWatcher makes a Watcher for a database that was prepared.
+func NewWatcher(server *admin.Server, in schema.Installation, look Looks, sweep time.Duration, log *zap.Logger) *Watcher {
 	if sweep <= 0 {
 		sweep = DefaultSweep
 	}
@@ -208,13 +216,32 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	queues, consumers, numbers := make([]string, len(asked)), make([]string, len(asked)), make([]int, len(asked))
-	for i, a := range asked {
-		queues[i], consumers[i], numbers[i] = a.key.Queue, a.key.Consumer, a.n
+	slices.SortFunc(asked, func(a, b wanted) int { return strings.Compare(a.key.Message, b.key.Message) })
+	one := slices.IndexFunc(asked, func(a wanted) bool { return a.key.Message != "" })
+	if one < 0 {
+		one = len(asked)
 	}
-	rows, err := s.conn.Query(ctx, w.look, queues, consumers, numbers)
+	err := lookFor(ctx, w, s, w.look.Any, asked[:one], func(a wanted) int { return a.n })
+	if err == nil {
+		err = lookFor(ctx, w, s, w.look.One, asked[one:], func(a wanted) string { return a.key.Message })
+	}
+	now := time.Now()
+	s.restsTo = now.Add(min(max(now.Sub(began), leastRest), longestRest))
+	return gone(err)
+}
+
+// lookFor asks one of the two statements for lines, and tells of what there is. third is what it is given of each beside queue and consumer.
+func lookFor[T any](ctx context.Context, w *Watcher, s *watching, sql string, asked []wanted, third func(wanted) T) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	queues, consumers, thirds := make([]string, len(asked)), make([]string, len(asked)), make([]T, len(asked))
+	for i, a := range asked {
+		queues[i], consumers[i], thirds[i] = a.key.Queue, a.key.Consumer, third(a)
+	}
+	rows, err := s.conn.Query(ctx, sql, queues, consumers, thirds)
 	if err != nil {
-		return gone(err)
+		return err //nolint:wrapcheck // by turn's caller
 	}
 	var i int
 	var f found
@@ -229,9 +256,7 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 		}
 		return nil
 	})
-	now := time.Now()
-	s.restsTo = now.Add(min(max(now.Sub(began), leastRest), longestRest))
-	return gone(err)
+	return err //nolint:wrapcheck // by turn's caller
 }
 
 // tellOthers tells other proxies of transactions that have ended, and whether somebody waits here.
