@@ -30,8 +30,10 @@ func TestWaitForMessage(t *testing.T) {
 		"paused":           {before: []string{`select mbus4.post('q', 'n=>1', iid => 'm')`, `select mbus4.pause_queue('q')`}, sql: takeOne, then: []string{`select mbus4.resume_queue('q')`}},
 		"behind another":   {before: []string{`select mbus4.post('q', 'n=>0', iid => 'first')`, `select mbus4.post('q', 'n=>1', '"consume_after"=>"{first}"', iid => 'm')`}, sql: takeOne, then: []string{`select mbus4.take('first')`}},
 		"held":             {before: []string{`select mbus4.post('q', 'n=>1', iid => 'm')`, "begin", `select 1 from mbus4.consume('q')`}, sql: takeOne, then: []string{"rollback"}},
-		"held for one": {before: []string{`select mbus4.create_consumer('q', 'c')`, `select mbus4.post('q', 'n=>1', iid => 'm')`, "begin", `select 1 from mbus4.consume('q', 'c')`},
-			sql: takeOne, then: []string{"commit"}},
+		"held for one": {
+			before: []string{`select mbus4.create_consumer('q', 'c')`, `select mbus4.post('q', 'n=>1', iid => 'm')`, "begin", `select 1 from mbus4.consume('q', 'c')`},
+			sql:    takeOne, then: []string{"commit"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
