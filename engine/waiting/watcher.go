@@ -27,6 +27,7 @@ const (
 	longestBackoff = 2 * time.Second
 	lookTimeout    = time.Minute
 	longestDelay   = 24 * time.Hour // that is waited for at once
+	clockMargin    = 500 * time.Millisecond // by which the server's clock may be off without a look
 	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
 	channel        = "mbus4_waiting"
@@ -149,7 +150,7 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 	if err := settle(ctx, conn); err != nil {
 		return false, err
 	}
-	s := &watching{conn: conn, told: true} // what has changed before is seen by the first look
+	s := &watching{conn: conn, told: true, began: time.Now()} // what has changed before is seen by the first look
 	for last := time.Now(); ; {
 		if w.wanted() {
 			last = time.Now()
@@ -188,6 +189,8 @@ type watching struct {
 	named     bool      // the session bears waitingName
 	restsTo   time.Time // no look before: it rests as long as the last one took
 	snapshot  string    // which transactions had ended at the last sweep
+	began     time.Time
+	clock     time.Duration // the server's clock at the last look at all lines, beyond the time since began
 	told      bool      // another proxy has told of something
 }
 
@@ -199,14 +202,19 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	all := s.told || !s.delayEnds.IsZero() && !began.Before(s.delayEnds)
 	if !began.Before(s.sweepAt) {
 		s.sweepAt = began.Add(w.sweep)
-		before := s.snapshot
-		if err := s.conn.QueryRow(ctx, "select pg_catalog.pg_current_snapshot()::text").Scan(&s.snapshot); err != nil {
+		before, seconds := s.snapshot, 0.0
+		const now = "select pg_catalog.pg_current_snapshot()::text, pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())"
+		if err := s.conn.QueryRow(ctx, now).Scan(&s.snapshot, &seconds); err != nil {
 			return gone(err)
 		}
+		clock := time.Duration(seconds*float64(time.Second)) - time.Since(s.began)
+		wasSet := (clock - s.clock).Abs() > clockMargin // then delays end sooner, or later, than was told
 		if err := w.ObserveOthers(ctx, s.conn); err != nil {
 			return gone(err)
 		}
-		all = all || s.snapshot != before
+		if all = all || s.snapshot != before || wasSet; all {
+			s.clock = clock
+		}
 		w.Lines.sweep()
 	}
 	if all {
