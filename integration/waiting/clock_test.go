@@ -38,7 +38,7 @@ func TestWaitWhileClockIsSet(t *testing.T) {
 		}
 		a := ask(t, waiter, waitForOne)
 		awaitWaiting(t, direct, waiter)
-		<-time.After(6 * time.Second) // the Watcher has looked, and nothing happens any more
+		<-time.After(2 * time.Second) // the Watcher has looked, and nothing happens any more
 		began := time.Now()
 		server.Step(t, c.step)
 		if c.post == "" {

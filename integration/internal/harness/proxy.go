@@ -119,15 +119,15 @@ func startProxy(binary string, flags ...string) (*Proxy, error) {
 	// Addresses of flags come first: the port of the first one names unix sockets.
 	p.flags = append([]string{"serve", "--upstream", dsn, "--admin", dsn}, flags...)
 	p.flags = append(p.flags, "--listen", fmt.Sprintf("127.0.0.1:%d", port))
-	if err := p.run(); err != nil {
+	if err := p.run(time.Minute); err != nil {
 		_ = os.Remove(log.Name())
 		return nil, err
 	}
 	return p, nil
 }
 
-// run starts the process and waits until a client can get in.
-func (p *Proxy) run() error {
+// run starts the process and waits, no longer than limit, until a client can get in.
+func (p *Proxy) run(limit time.Duration) error {
 	p.exited, p.exitErr = make(chan struct{}), nil
 	p.cmd = exec.Command(p.binary, p.flags...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
@@ -139,7 +139,7 @@ func (p *Proxy) run() error {
 		p.exitErr = p.cmd.Wait()
 		close(p.exited)
 	}()
-	if err := p.awaitReady(60 * time.Second); err != nil {
+	if err := p.awaitReady(limit); err != nil {
 		_ = p.Kill()
 		return fmt.Errorf("%w\n%s", err, p.LogTail())
 	}
@@ -152,7 +152,7 @@ func (p *Proxy) Crash() error {
 		return fmt.Errorf("killing the proxy: %w", err)
 	}
 	<-p.exited
-	return p.run()
+	return p.run(5 * time.Minute) // the machine may be at its limits, and the test is not about that
 }
 
 // PID is the number of the proxy's process.
