@@ -26,7 +26,7 @@ const (
 	firstBackoff   = 100 * time.Millisecond
 	longestBackoff = 2 * time.Second
 	lookTimeout    = time.Minute
-	longestDelay   = 24 * time.Hour // that is waited for at once
+	longestDelay   = 24 * time.Hour         // that is waited for at once
 	clockMargin    = 500 * time.Millisecond // by which the server's clock may be off without a look
 	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
@@ -191,7 +191,7 @@ type watching struct {
 	snapshot  string    // which transactions had ended at the last sweep
 	began     time.Time
 	clock     time.Duration // the server's clock at the last look at all lines, beyond the time since began
-	told      bool      // another proxy has told of something
+	told      bool          // another proxy has told of something
 }
 
 // turn looks, where it is worth while.
