@@ -32,6 +32,7 @@ type waitingResult struct {
 	waits, idle  quiet           // manyWaiting sessions with calls that wait on as many queues, and as many that do not, nothing happening
 	posted, got  int64           // with manyWaiting calls that wait on one queue
 	queries      float64         // transactions for each message got, without those of the posts
+	pooled       pooledResult
 	err          error
 }
 
@@ -64,6 +65,9 @@ func (b *bench) waiting(ctx context.Context, dir string, r *report) (err error) 
 	}
 	r.waiting = &waitingResult{}
 	r.waiting.err = b.measureWaiting(ctx, other, r.waiting)
+	if r.waiting.err == nil {
+		r.waiting.err = b.pooledWaits(ctx, dir, &r.waiting.pooled)
+	}
 	if r.waiting.err != nil {
 		fmt.Fprintf(b.say, " FAILED: %v", r.waiting.err)
 		return ctx.Err()
@@ -331,6 +335,7 @@ func (r *report) waitingTargets() []target {
 		{what: "the same through two proxies", wanted: "at most 3 ms, 15 ms"},
 		{what: "1,000 calls that wait on 1,000 queues, nothing happening: processor, transactions of the server, beyond as many sessions that do not", wanted: "at most 1 % of a core, 2 a second"},
 		{what: "1,000 calls that wait on one queue, 2,000 posts a second: transactions for each message", wanted: "at most 1.2"},
+		{what: "10,000 calls that wait through pgbouncer in transaction mode, 20 server connections: memory of the proxy", wanted: "at most 128 MiB"},
 	}
 	w := r.waiting
 	for i := range wanted {
@@ -354,6 +359,8 @@ func (r *report) waitingTargets() []target {
 	}
 	share, queries := w.waits.share()-w.idle.share(), w.waits.queries-w.idle.queries
 	say(2, share <= 0.01 && queries <= 2, "%.1f %%, %.1f (%.1f %%, %.1f without)", 100*share, queries, 100*w.idle.share(), w.idle.queries)
+	say(4, w.pooled.residentKiB <= 128<<10, "%.0f MiB with %d of them, a message p50 %s, p99 %s", float64(w.pooled.residentKiB)/1024, w.pooled.calls,
+		tenths(percentile(w.pooled.times, 0.5)), tenths(percentile(w.pooled.times, 0.99)))
 	say(3, w.queries <= 1.2, "%.2f, of %d messages", w.queries, w.got)
 	return wanted
 }

@@ -62,7 +62,7 @@ type Engine struct {
 	sweep      time.Duration
 	semaphores time.Duration // between two full passes
 	waitSweep  time.Duration
-	look       string // calls.Texts.Look
+	look       waiting.Looks
 
 	verifiers *Verifiers
 
@@ -102,7 +102,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 		sweep:      opt.SweepInterval,
 		semaphores: opt.SemaphoreInterval,
 		waitSweep:  opt.WaitSweep,
-		look:       calls.New().Look(),
+		look:       waiting.Looks{Any: calls.New().Look(), One: calls.New().LookForMessages()},
 		stop:       make(chan struct{}),
 		registry:   map[string]*entry{},
 	}

@@ -56,6 +56,7 @@ if [[ $purpose == test ]]; then
 	need php-pgsql php -r "exit(extension_loaded('pdo_pgsql') ? 0 : 1);"
 	need nodejs have node
 	need npm have npm
+	need faketime test -e "$(ls /usr/lib/*/faketime/libfaketime.so.1 2>/dev/null | head -n 1)"
 	need haproxy test -x "$(command -v haproxy || echo /usr/sbin/haproxy)"
 	need prometheus have promtool
 	need chromium have chromium

@@ -99,7 +99,7 @@ var functions = []*Func{
 		},
 	},
 	{Name: "unschedule", Params: []Param{{Name: "name", Type: Text}}, Result: Boolean, Effect: Writes},
-	{Name: "take", Params: []Param{pMessage}, Result: Message, Effect: Writes},
+	{Name: "take", Params: []Param{pMessage, pWait}, Result: Message, Effect: Writes, Wait: "wait"},
 	{Name: "peek", Params: []Param{pMessage}, Result: Message, Effect: Reads},
 	{Name: "peek_json", Params: []Param{pMessage}, Result: JSONMessage, Effect: Reads},
 	{Name: "is_msg_exists", Params: []Param{pMessage}, Result: Boolean, Effect: Reads},
@@ -182,7 +182,7 @@ var functions = []*Func{
 	},
 	{
 		Name: "take_from_<q>_by_<c>", Pattern: "take_from_", By: true, Implied: 2, Serves: "take_from",
-		Params: []Param{pQueue, pConsumer, pMessage}, Result: Message, Effect: Writes,
+		Params: []Param{pQueue, pConsumer, pMessage, pWait}, Result: Message, Effect: Writes, Wait: "wait",
 	},
 	{
 		Name: "peek_<q>", Pattern: "peek_", Implied: 1, Serves: "peek_queue",

@@ -74,14 +74,19 @@ type Func struct {
 	EitherOrder bool
 	// Amount is the name of the parameter that bounds how many rows a set has, and of which null is no bound; or "".
 	Amount string
-	// Wait is the name of the parameter that says how long a call waits where there is nothing for it yet, or "". Its texts and
-	// functions do not know it: the wait comes before the statement.
+	// Wait is the name of the parameter that says how long a call waits where there is nothing for it yet, or "". Its functions do not know
+	// it, and its texts only where it WaitsForOne: the wait comes before the statement.
 	Wait string
 	// Prelude says that a prelude statement does the work, before the statement that holds the call; what
 	// serves the call only reads the outcome. Its Effect is Native.
 	Prelude bool
 	// Procedure says that it is called with CALL. Its Prelude may end the transaction.
 	Procedure bool
+}
+
+// WaitsForOne reports whether a call that waits does so for the one message that it names.
+func (f *Func) WaitsForOne() bool {
+	return f.Wait != "" && (f.Serves == "take" || f.Serves == "take_from")
 }
 
 // Arguments returns the parameters that the SQL of calls is given: without those that are Rare and not given.

@@ -26,6 +26,7 @@ type shape struct {
 	fixesQueue   bool
 	givesAmount  bool
 	traced       int
+	givesWait    bool
 	eitherOrder  bool
 }
 
@@ -42,6 +43,7 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 		givesKey: use.Given["unique_key"], givesWindow: use.Given["unique_for"], fixesQueue: use.Fixed["qname"],
 		givesPayload: use.Given["payload"], many: f.Serves == "consumen" || f.Serves == "consume_json", json: f.Result == sqlfuncs.JSONMessage,
 		givesAmount: f.Serves == "lease" && use.Given["amt"],
+		givesWait:   f.WaitsForOne() && use.Given[f.Wait],
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -111,6 +113,7 @@ func newScope(s shape) scope {
 		"AlterConsumer": helperName(alterConsumer),
 		"Purge":         helperName(purge),
 		"PostUnique":    helperName(postUnique),
+		"AwaitMessage":  helperName(awaitMessage),
 		"PostFull":      helperName(postFull), // serves posts with headers or an iid in place
 
 		"Receiver": receiver, // of a consumer c, who consumes
@@ -130,6 +133,7 @@ func newScope(s shape) scope {
 		"JSON":         s.json, // the row has a payload
 		"EitherOrder":  s.eitherOrder,
 		"GivesAmount":  s.givesAmount, // of lease; else it is one message
+		"GivesWait":    s.givesWait,   // of take and take_from
 		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }

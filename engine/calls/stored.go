@@ -207,6 +207,7 @@ const (
 	redrive       = "redrive"        // puts messages of dmq back
 	alterConsumer = "alter_consumer" // sets a consumer's policy
 	await         = "await"          // looks for a call that waits
+	awaitMessage  = "await_message"  // looks for a call that waits for one message
 	postUnique    = "post_once"      // posts a message unless one was posted with its key
 	purge         = "purge"          // removes what is stored for consumers
 )
@@ -215,7 +216,7 @@ const (
 const postFull = "post_full"
 
 // helpers lists them, each behind those that it calls.
-var helpers = []string{subscribers, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await, purge, postUnique} //nolint:gochecknoglobals // constant
+var helpers = []string{subscribers, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postUnique} //nolint:gochecknoglobals // constant
 
 // helperTypes are the parameters of the helpers; %s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
@@ -231,6 +232,7 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	redrive:       "call text, qname text, selector text, amt int",
 	alterConsumer: "call text, qname text, cname text, max_attempts int, backoff interval, max_backoff interval, jitter float8, lease interval",
 	await:         "call text, queue text, consumer text, selector text, wait interval",
+	awaitMessage:  "call text, queue text, consumer text, message text, wait interval",
 	purge:         "call text, qname text, cname text",
 	postUnique: "call text, qname text, data %s.hstore, headers %s.hstore, properties %s.hstore, delayed_until timestamp, expires timestamp, iid text," +
 		" unique_key text, unique_for interval",

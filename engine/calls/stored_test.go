@@ -252,12 +252,20 @@ func tryAwait(t *testing.T, conn *pgx.Conn, texts *calls.Texts, hstoreSchema str
 			{"consume", "", "insert into mbus4.message (id, consumer_id, available_at, added) select 1, c.id, now(), now() from mbus4.consumer c where c.qname = 'q' and c.name = 'default'", ""},
 			{"dyn_consume", "t.id = 1", "", ""},
 			{"dyn_consume", "t.id = 2", "", waits},
+			{"take", "", "", waits},
+			{"take", "", "update mbus4.message set iid = 'm', available_at = now() + interval '1 h'", waits},
+			{"take", "", "update mbus4.message set available_at = now()", ""},
+			{"take_from", "", "", ""},
+			{"take_from", "", "update mbus4.consumer set paused = now()", waits},
 		} {
 			if c.before != "" {
 				enginetest.Exec(t, conn, c.before)
 			}
-			queue, consumer, wait := "q", "default", "1.5s"
-			args := map[string]*string{"qname": &queue, "cname": &consumer, "selector": &c.selector, "wait": &wait}
+			queue, consumer, message, wait := "q", "default", "m", "1.5s"
+			args := map[string]*string{"qname": &queue, "cname": &consumer, "selector": &c.selector, "msgid": &message, "wait": &wait}
+			if c.serves == "take" {
+				args["qname"], args["cname"] = nil, nil
+			}
 			text := texts.Await(calls.Site{HstoreSchema: hstoreSchema}, calls.PreludeCall{Func: enginetest.FunctionServing(t, c.serves), Args: args, Number: 1})
 			if got := enginetest.One[string](t, conn, text); got != c.want {
 				t.Errorf("%s: got %q, want %q", text, got, c.want)

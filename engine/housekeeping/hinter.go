@@ -16,6 +16,7 @@ const (
 	hintSlack     = time.Millisecond       // below a live message, against rounding
 	hinterService = "hinter"               // the row of mbus4.service by which one hinter leads
 	lowInterval   = 10 * time.Second       // between two looks below the hints
+	setBackMargin = 100 * time.Millisecond // by which the server's clock may be slower than ours between two turns
 )
 
 // hinter raises the hints, the sequences mbus4.hint_n, from which consuming starts to look: without
@@ -37,7 +38,7 @@ const (
 // that held no lock at the first reading has either ended, and what it did is visible, or posts later, above the floor.
 //
 // A clock set back, or sequences restored from a dump of a later moment, break that argument. So every ten seconds the hinter
-// looks below the hints and finds what is hidden.
+// looks below the hints and finds what is hidden, and in every turn for as long when it sees that the clock was set back.
 //
 // One hinter per database works at a time: see schema.Lead. What it remembers saves it work only.
 type hinter struct {
@@ -47,6 +48,8 @@ type hinter struct {
 	leads *pgx.Conn       // the connection that has the lead; compared, never used
 	hints map[int32]int64 // by slot, in microseconds since 1970, of the slots with consumers
 	low   time.Time       // when to look below the hints again
+	// readEnd is when the server's clock was read last, by ours; searchTo says until when every turn looks below the hints, for that clock was set back.
+	readEnd, searchTo time.Time
 	// By slot, the classes of its consumers' queues, read after the floors. Slots below schema.HintSlots are shared.
 	classes map[int32]classSet
 
@@ -64,27 +67,32 @@ func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
 	if leads, err := h.lead(ctx, conn); err != nil || !leads {
 		return err
 	}
+	before, began := h.readAt, time.Now()
 	now, err := h.read(ctx, conn, postersOfMessages)
 	if err != nil {
 		return err
 	}
+	if before > 0 && time.Duration(now-before)*time.Microsecond < began.Sub(h.readEnd)-setBackMargin {
+		h.searchTo = time.Now().Add(lowInterval) // what is posted from now on may be below the hints, and visible only later
+	}
+	h.readEnd = time.Now()
 	if err := h.readClasses(ctx, conn); err != nil {
 		return err
 	}
-	low := !time.Now().Before(h.low)
+	low := !time.Now().Before(h.low) || time.Now().Before(h.searchTo)
 	if !low {
 		for _, hint := range h.hints {
 			low = low || hint > now // the clock was set back
 		}
 	}
 	if low {
-		began := time.Now()
+		began = time.Now()
 		if err := h.lookBelow(ctx, conn, now); err != nil {
 			return err
 		}
 		h.low = rest(began, lowInterval)
 	}
-	began := time.Now()
+	began = time.Now()
 	raised, err := h.raise(ctx, conn)
 	if err != nil {
 		return err

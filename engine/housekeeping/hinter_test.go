@@ -243,6 +243,30 @@ func TestHintLowered(t *testing.T) {
 	}
 }
 
+// A clock that was set back, though not behind the hints, is seen by the time that has passed.
+func TestHintAfterClockSetBack(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	q.busy(t, "a")
+	q.tick(t)
+	q.hinter.readAt += (2 * time.Second).Microseconds() // the clock was two seconds ahead
+	enginetest.Exec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
+		select nextval('mbus4.post_id'), $1, now() - interval '1 day', now(), 'early'`, q.consumer)
+	q.tick(t)
+	if got := q.consume(t, q.conn); got != "early" {
+		t.Errorf("consumed %q, want the message below the hint", got)
+	}
+	// One that becomes visible later is found as well.
+	enginetest.Exec(t, q.conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
+		select nextval('mbus4.post_id'), $1, now() - interval '1 day', now(), 'late'`, q.consumer)
+	q.tick(t)
+	if got := q.consume(t, q.conn); got != "late" {
+		t.Errorf("consumed %q, want the message below the hint", got)
+	}
+	q.hinter.searchTo = time.Time{}
+	q.tick(t)
+}
+
 func TestHintInTheFuture(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

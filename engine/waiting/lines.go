@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Key says what is waited for: messages of a consumer.
+// Key says what is waited for: messages of a consumer, or one message.
 type Key struct {
-	Queue, Consumer string // as in the tables
+	Queue, Consumer string // as in the tables; "" where Message is waited for as long as any consumer has it
+	Message         string // an iid; "": any message
 	// Selective is set for calls with a condition of their own: what one does not want, another may.
 	Selective bool
 }

@@ -119,7 +119,7 @@ func TestSelectiveAndGoneWakeAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		key Key
 		f   found
-	}{"selective": {Key{"q", "c", true}, found{ready: 1}}, "gone": {key, found{gone: true}}} {
+	}{"selective": {Key{Queue: "q", Consumer: "c", Selective: true}, found{ready: 1}}, "gone": {key, found{gone: true}}} {
 		l := NewLines(func() {})
 		one, two := startWaiting(t, l, l.Join(c.key)), startWaiting(t, l, l.Join(c.key))
 		l.tell(c.key, c.f)
@@ -272,7 +272,7 @@ func TestStand(t *testing.T) {
 		<-other.over
 		other.Leave(true)
 	}
-	selective := Key{"q", "c", true}
+	selective := Key{Queue: "q", Consumer: "c", Selective: true}
 	startWaiting(t, l, l.Join(selective))
 	if l.Join(selective).Stand() {
 		t.Error("one that looks for something of its own stands behind another")

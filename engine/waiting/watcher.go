@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +26,8 @@ const (
 	firstBackoff   = 100 * time.Millisecond
 	longestBackoff = 2 * time.Second
 	lookTimeout    = time.Minute
-	longestDelay   = 24 * time.Hour // that is waited for at once
+	longestDelay   = 24 * time.Hour         // that is waited for at once
+	clockMargin    = 500 * time.Millisecond // by which the server's clock may be off without a look
 	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
 	channel        = "mbus4_waiting"
@@ -48,7 +51,7 @@ type Watcher struct {
 	Lines     *Lines
 	server    *admin.Server
 	installed schema.Installation
-	look      string // the statement
+	look      Looks
 	sweep     time.Duration
 	service   *service.Service
 	log       *zap.Logger
@@ -61,8 +64,14 @@ type Watcher struct {
 	busy   atomic.Bool // one has ended since it was asked whether others want to be told
 }
 
-// NewWatcher makes a Watcher for a database that was prepared. look is calls.Texts.Look.
-func NewWatcher(server *admin.Server, in schema.Installation, look string, sweep time.Duration, log *zap.Logger) *Watcher {
+// Looks are the statements by which a Watcher looks.
+type Looks struct {
+	Any string // for those who wait for messages of a consumer: calls.Texts.Look
+	One string // for those who wait for one message: calls.Texts.LookForMessages
+}
+
+// NewWatcher makes a Watcher for a database that was prepared.
+func NewWatcher(server *admin.Server, in schema.Installation, look Looks, sweep time.Duration, log *zap.Logger) *Watcher {
 	if sweep <= 0 {
 		sweep = DefaultSweep
 	}
@@ -141,7 +150,7 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 	if err := settle(ctx, conn); err != nil {
 		return false, err
 	}
-	s := &watching{conn: conn, told: true} // what has changed before is seen by the first look
+	s := &watching{conn: conn, told: true, began: time.Now()} // what has changed before is seen by the first look
 	for last := time.Now(); ; {
 		if w.wanted() {
 			last = time.Now()
@@ -180,7 +189,9 @@ type watching struct {
 	named     bool      // the session bears waitingName
 	restsTo   time.Time // no look before: it rests as long as the last one took
 	snapshot  string    // which transactions had ended at the last sweep
-	told      bool      // another proxy has told of something
+	began     time.Time
+	clock     time.Duration // the server's clock at the last look at all lines, beyond the time since began
+	told      bool          // another proxy has told of something
 }
 
 // turn looks, where it is worth while.
@@ -191,14 +202,19 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	all := s.told || !s.delayEnds.IsZero() && !began.Before(s.delayEnds)
 	if !began.Before(s.sweepAt) {
 		s.sweepAt = began.Add(w.sweep)
-		before := s.snapshot
-		if err := s.conn.QueryRow(ctx, "select pg_catalog.pg_current_snapshot()::text").Scan(&s.snapshot); err != nil {
+		before, seconds := s.snapshot, 0.0
+		const now = "select pg_catalog.pg_current_snapshot()::text, pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())"
+		if err := s.conn.QueryRow(ctx, now).Scan(&s.snapshot, &seconds); err != nil {
 			return gone(err)
 		}
+		clock := time.Duration(seconds*float64(time.Second)) - time.Since(s.began)
+		wasSet := (clock - s.clock).Abs() > clockMargin // then delays end sooner, or later, than was told
 		if err := w.ObserveOthers(ctx, s.conn); err != nil {
 			return gone(err)
 		}
-		all = all || s.snapshot != before
+		if all = all || s.snapshot != before || wasSet; all {
+			s.clock = clock
+		}
 		w.Lines.sweep()
 	}
 	if all {
@@ -208,13 +224,32 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	queues, consumers, numbers := make([]string, len(asked)), make([]string, len(asked)), make([]int, len(asked))
-	for i, a := range asked {
-		queues[i], consumers[i], numbers[i] = a.key.Queue, a.key.Consumer, a.n
+	slices.SortFunc(asked, func(a, b wanted) int { return strings.Compare(a.key.Message, b.key.Message) })
+	one := slices.IndexFunc(asked, func(a wanted) bool { return a.key.Message != "" })
+	if one < 0 {
+		one = len(asked)
 	}
-	rows, err := s.conn.Query(ctx, w.look, queues, consumers, numbers)
+	err := lookFor(ctx, w, s, w.look.Any, asked[:one], func(a wanted) int { return a.n })
+	if err == nil {
+		err = lookFor(ctx, w, s, w.look.One, asked[one:], func(a wanted) string { return a.key.Message })
+	}
+	now := time.Now()
+	s.restsTo = now.Add(min(max(now.Sub(began), leastRest), longestRest))
+	return gone(err)
+}
+
+// lookFor asks one of the two statements for lines, and tells of what there is. third is what it is given of each beside queue and consumer.
+func lookFor[T any](ctx context.Context, w *Watcher, s *watching, sql string, asked []wanted, third func(wanted) T) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	queues, consumers, thirds := make([]string, len(asked)), make([]string, len(asked)), make([]T, len(asked))
+	for i, a := range asked {
+		queues[i], consumers[i], thirds[i] = a.key.Queue, a.key.Consumer, third(a)
+	}
+	rows, err := s.conn.Query(ctx, sql, queues, consumers, thirds)
 	if err != nil {
-		return gone(err)
+		return err //nolint:wrapcheck // by turn's caller
 	}
 	var i int
 	var f found
@@ -229,9 +264,7 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 		}
 		return nil
 	})
-	now := time.Now()
-	s.restsTo = now.Add(min(max(now.Sub(began), leastRest), longestRest))
-	return gone(err)
+	return err //nolint:wrapcheck // by turn's caller
 }
 
 // tellOthers tells other proxies of transactions that have ended, and whether somebody waits here.

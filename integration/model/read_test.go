@@ -126,17 +126,28 @@ func (m *model) takeWaits(s *modelSession, copies []*modelCopy, w window) certai
 	return waits
 }
 
-// first checks that a message read by its iid is the first of the copies, or none where there is none.
+// first checks that a message read by its iid is the first of the copies, or none where there is none. Those of one post have one place; where one of them has
+// been put back they differ, and any of them may be given.
 func (m *model) first(s *modelSession, copies []*modelCopy, g got, w window, database string) error {
 	var err error
+	var certain *modelCopy // is there
 	for _, c := range inOrder(copies) {
 		alive := c.unexpired(w)
 		if alive == never {
 			continue
 		}
-		if err = g.is(s, c, database); err == nil || alive == surely {
+		if certain != nil && c.place != certain.place {
 			return err
 		}
+		if err = g.is(s, c, database); err == nil {
+			return nil
+		}
+		if alive == surely {
+			certain = c
+		}
+	}
+	if certain != nil {
+		return err
 	}
 	if g.iid != harness.Null {
 		return fmt.Errorf("got %+v, which is not there (%w)", g, err)

@@ -24,14 +24,19 @@ import (
 func TestModelWaits(t *testing.T) {
 	t.Parallel()
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 6*time.Second)
-	r := &waitRun{T: t, database: harness.NewQueueDatabase(t, "q"), ends: []harness.Endpoint{harness.Proxied(), harness.NewProxy(t).Endpoint}, counts: map[string]int{}}
+	r := &waitRun{T: t, database: harness.NewQueueDatabase(t, "q"), ends: []harness.Endpoint{harness.Proxied(), harness.NewProxy(t).Endpoint}, counts: map[string]int{}, ways: waitWays}
 	r.direct, r.past, r.poster = r.dial(harness.Direct()), r.dial(harness.Direct()), r.dial(r.ends[1])
+	r.play(limit, seed)
+}
+
+// play plays rounds.
+func (r *waitRun) play(limit time.Duration, seed uint64) {
 	first, began := seed, time.Now()
-	for ; time.Since(began) < limit && !t.Failed(); seed++ {
+	for ; time.Since(began) < limit && !r.Failed(); seed++ {
 		r.seed, r.random, r.history = seed, rand.New(rand.NewPCG(seed, 0)), nil
 		r.round()
 	}
-	t.Logf("%d rounds, seeds from %d; the longest wait beside a message %v %s; %v", seed-first, first, r.longest.Round(time.Millisecond), r.slowest, r.counts)
+	r.Logf("%d rounds, seeds from %d; the longest wait beside a message %v %s; %v", seed-first, first, r.longest.Round(time.Millisecond), r.slowest, r.counts)
 }
 
 // waitRun runs rounds.
@@ -42,6 +47,7 @@ type waitRun struct {
 	direct, poster *pgconn.PgConn
 	past           *pgconn.PgConn // direct as well, for what clients do past the proxies
 	counts         map[string]int
+	ways           []waitWay
 	longest        time.Duration
 	slowest        string // what the longest was for
 
@@ -74,6 +80,10 @@ var waitKinds = []waitKind{
 	{"select m.data->'n' from mbus4.dyn_consume('q', $$t.data->'n' <> ''$$, wait => '10 min') m", true},
 }
 
+// byTheClock ends the names of ways in which the messages become deliverable at a time that is given before the calls wait: on a slow machine they may have been
+// answered by then, and so cannot be cancelled.
+const byTheClock = ", by the clock"
+
 // waitWay makes messages deliverable: prepare comes before the calls wait, cause after it and gives when they were deliverable at the latest.
 type waitWay struct {
 	name    string
@@ -97,7 +107,7 @@ func (r *waitRun) does(conn *pgconn.PgConn, sql string, args ...any) string {
 
 // round is one round; nothing is left behind.
 func (r *waitRun) round() {
-	way := waitWays[r.random.IntN(len(waitWays))]
+	way := r.ways[r.random.IntN(len(r.ways))]
 	many := 1 + r.random.IntN(4)
 	n := 1 + r.random.IntN(min(2, many))
 	if way.name == "a schedule" {
@@ -132,7 +142,7 @@ func (r *waitRun) round() {
 			inOrder = r.awaitWaiting(c) && inOrder
 		}
 	}
-	if left := r.random.IntN(many); many > n && r.random.IntN(3) == 0 {
+	if left := r.random.IntN(many); many > n && r.random.IntN(3) == 0 && !strings.HasSuffix(way.name, byTheClock) {
 		r.leave(calls[left])
 		calls = slices.Delete(calls, left, left+1)
 	}

@@ -37,13 +37,13 @@ var waitWays = []waitWay{
 		r.does(o, "commit")
 		return time.Now()
 	}},
-	{"a delay from before", func(r *waitRun, n int) { r.does(r.poster, postDelayed, n, 600+r.soonMS()) }, func(*waitRun, int) time.Time { return time.Now().Add(1300 * time.Millisecond) }},
+	{"a delay from before" + byTheClock, func(r *waitRun, n int) { r.does(r.poster, postDelayed, n, 600+r.soonMS()) }, func(*waitRun, int) time.Time { return time.Now().Add(1300 * time.Millisecond) }},
 	{"a delay", nil, func(r *waitRun, n int) time.Time {
 		ms := r.soonMS()
 		r.does(r.poster, postDelayed, n, ms)
 		return time.Now().Add(time.Duration(ms) * time.Millisecond)
 	}},
-	{"leases from before end", func(r *waitRun, n int) {
+	{"leases from before end" + byTheClock, func(r *waitRun, n int) {
 		r.does(r.poster, postSome, n)
 		r.does(r.poster, leaseSome, n, fmt.Sprint(600+r.soonMS(), " ms"))
 	}, func(*waitRun, int) time.Time { return time.Now().Add(1300 * time.Millisecond) }},

@@ -35,14 +35,20 @@ func TestModelWorkers(t *testing.T) {
 	limit, seed := wiretest.Settings(t, "MBUS_MODEL", 8*time.Second)
 	second := harness.NewProxy(t).Endpoint
 	database := harness.NewQueueDatabase(t, "wa", "wb", "tick")
-	server := harness.Connect(t, harness.Proxied(), database)
+	c := &modelStaff{database: database, ends: []harness.Endpoint{harness.Proxied(), second}, until: time.Now().Add(limit / 2)}
+	c.play(t, harness.Connect(t, harness.Proxied(), database), limit, seed, nil)
+}
+
+// play has them work until c.until, with what disturbs them beside them, and looks at the books. server leads to a proxy.
+func (c *modelStaff) play(t *testing.T, server *pgconn.PgConn, limit time.Duration, seed uint64, disturb func()) {
+	t.Helper()
 	for _, queue := range modelWorkQueues {
 		harness.Ask(t, server, "select mbus4.alter_consumer($1, max_attempts => 4, backoff => '20 ms', max_backoff => '100 ms', lease => '300 ms')", queue)
 	}
 	harness.Ask(t, server, `create table posted (n bigint primary key, queue text);
-		create table event (n bigint, kind text, lease text, at timestamptz default clock_timestamp(), until timestamptz)`)
+		create table event (n bigint, kind text, lease text, at timestamptz default clock_timestamp(), until timestamptz, seq bigserial);
+		create table set_back (seq bigint)`)
 	harness.Ask(t, server, "select mbus4.schedule('ticks', '* * * * * *', 'tick')")
-	c := &modelStaff{database: database, ends: []harness.Endpoint{harness.Proxied(), second}, until: time.Now().Add(limit / 2)}
 	ctx, cancel := context.WithTimeout(t.Context(), limit+2*harness.TestLimit)
 	defer cancel()
 	var posters, workers sync.WaitGroup
@@ -55,9 +61,14 @@ func TestModelWorkers(t *testing.T) {
 			workers.Go(func() { errs[i] = w.run(ctx, w.work) })
 		}
 	}
+	var disturber sync.WaitGroup
+	if disturb != nil {
+		disturber.Go(disturb)
+	}
 	ended := make(chan struct{})
 	go func() { workers.Wait(); close(ended) }()
 	posters.Wait()
+	disturber.Wait()
 	// Who waits still gets something, whatever is paused or lost.
 	for more := true; more; {
 		for _, queue := range modelWorkQueues {
@@ -73,7 +84,7 @@ func TestModelWorkers(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatalf("MBUS_MODEL_SEED=%d: %v", seed, err)
 	}
-	if longest := time.Duration(c.longest.Load()); longest > modelPatience {
+	if longest := time.Duration(c.longest.Load()); longest > modelPatience+c.patience {
 		t.Errorf("MBUS_MODEL_SEED=%d: a call waited for %v beside messages for it", seed, longest)
 	}
 	harness.Ask(t, server, "select mbus4.unschedule('ticks')")
@@ -83,7 +94,7 @@ func TestModelWorkers(t *testing.T) {
 			t.Errorf("MBUS_MODEL_SEED=%d: %s:\n%s", seed, what, got)
 		}
 	}
-	t.Logf("seed %d: %d turns, %d died, %d waits, the longest of those answered %v; %s posted; %s", seed, c.turns.Load(), c.died.Load(), c.waits.Load(),
+	t.Logf("seed %d: %d turns, %d died, %d lost their proxy, %d waits, the longest of those answered %v; %s posted; %s", seed, c.turns.Load(), c.died.Load(), c.lost.Load(), c.waits.Load(),
 		time.Duration(c.longest.Load()).Round(time.Millisecond), harness.Ask(t, server, "select count(*) from posted"),
 		strings.ReplaceAll(harness.Ask(t, server, "select kind || ' ' || count(*) from event group by kind order by kind"), "\n", ", "))
 }
@@ -92,16 +103,19 @@ var modelWorkQueues = []string{"wa", "wb"}
 
 // modelBooks are what must give no rows in the end.
 var modelBooks = map[string]string{
-	"lost":            "select p.n from posted p where not exists (select from event e where e.n = p.n and e.kind in ('acked', 'consumed'))",
-	"settled twice":   "select n, count(*) from event where kind in ('acked', 'consumed') group by n having count(*) > 1",
-	"of nobody":       "select n from event where kind in ('acked', 'consumed') and n not in (select n from posted)",
-	"ticks twice":     "select lease, count(*) from event where kind = 'tick' group by lease having count(*) > 1",
-	"settled, and on": "select e.n, d.kind, d.at from event e join event d on d.n = e.n and d.at > e.at where e.kind in ('acked', 'consumed') and d.kind <> 'redriven'",
-	// A lease holds until its end, or until it is given up, extended or settled; by its name each is known.
+	"lost":          "select p.n from posted p where not exists (select from event e where e.n = p.n and e.kind in ('acked', 'consumed'))",
+	"settled twice": "select n, count(*) from event where kind in ('acked', 'consumed') group by n having count(*) > 1",
+	"of nobody":     "select n from event where kind in ('acked', 'consumed') and n not in (select n from posted)",
+	"ticks twice":   "select lease, count(*) from event where kind = 'tick' group by lease having count(*) > 1",
+	// What happens to one message happens in the order of seq, whatever the clock says.
+	"settled, and on": "select e.n, d.kind, d.at from event e join event d on d.n = e.n and d.seq > e.seq where e.kind in ('acked', 'consumed') and d.kind <> 'redriven'",
+	// A lease holds until its end, or until it is given up, extended or settled; by its name each is known. What was written down while the clock was set back may
+	// have an earlier time than that at which it was done.
 	"delivered beside a lease": `select g.n, g.lease, g.until, d.kind, d.lease, d.at from event g
-		join event d on d.n = g.n and d.at > g.at and d.kind in ('granted', 'consumed', 'put back') and d.lease is distinct from g.lease
-		where g.kind in ('granted', 'extended')
-		  and d.at < least(g.until, (select min(e.at) from event e where e.n = g.n and e.at > g.at and (e.kind in ('acked', 'retried', 'failed', 'extended'))))`,
+		join event d on d.n = g.n and d.seq > g.seq and d.kind in ('granted', 'consumed', 'put back') and d.lease is distinct from g.lease
+		where g.kind in ('granted', 'extended') and d.at < g.until
+		  and not exists (select from event e where e.n = g.n and e.seq > g.seq and e.seq < d.seq and e.kind in ('acked', 'retried', 'failed', 'extended'))
+		  and not exists (select from set_back s where d.seq between s.seq and s.seq + 60)`,
 	"left": "select c.qname, count(*) from mbus4.message m join mbus4.consumer c on c.id = m.consumer_id group by c.qname",
 }
 
@@ -113,6 +127,11 @@ type modelStaff struct {
 	number             atomic.Int64
 	turns, died, waits atomic.Int64
 	longest            atomic.Int64
+	patience           time.Duration // beside modelPatience, for what disturbs them
+
+	// crashes counts for each of ends how often its proxy was killed and is there again, so that it is odd while it is not; nil: none is killed.
+	crashes []atomic.Int64
+	lost    atomic.Int64
 
 	mu     sync.Mutex
 	leases []modelGrant // names that were seen, and which may be lost
@@ -126,6 +145,35 @@ type modelHand struct {
 	*modelStaff
 	random *rand.Rand
 	conn   *pgconn.PgConn
+	end    int   // conn leads there
+	since  int64 // of crashes, when it was opened
+}
+
+// excused reports whether an error is that of a connection whose proxy was killed.
+func (w *modelHand) excused(err error) bool {
+	if w.crashes == nil || harness.SQLState(err) != "" || w.since%2 == 0 && w.crashes[w.end].Load() == w.since {
+		return false
+	}
+	w.lost.Add(1)
+	if w.conn != nil {
+		harness.Close(w.conn)
+		w.conn = nil
+	}
+	return true
+}
+
+// connect opens a connection to one of the proxies.
+func (w *modelHand) connect(ctx context.Context) (err error) {
+	w.end = w.random.IntN(len(w.ends))
+	if w.crashes != nil {
+		w.since = w.crashes[w.end].Load()
+	}
+	w.conn, err = pgconn.Connect(ctx, w.ends[w.end].DSN(w.database))
+	if err != nil {
+		w.conn = nil
+		return fmt.Errorf("connecting: %w", err)
+	}
+	return nil
 }
 
 // run does one thing after another.
@@ -137,12 +185,17 @@ func (w *modelHand) run(ctx context.Context, turn func(context.Context) error) e
 	}()
 	for time.Now().Before(w.until) {
 		if w.conn == nil {
-			var err error
-			if w.conn, err = pgconn.Connect(ctx, w.ends[w.random.IntN(2)].DSN(w.database)); err != nil {
-				return fmt.Errorf("connecting: %w", err)
+			if err := w.connect(ctx); err != nil && w.excused(err) {
+				<-time.After(20 * time.Millisecond)
+				continue
+			} else if err != nil {
+				return err
 			}
 		}
 		if err := turn(ctx); err != nil {
+			if w.excused(err) {
+				continue
+			}
 			return fmt.Errorf("%s: %w", harness.Describe(err), err)
 		}
 		w.turns.Add(1)

@@ -32,12 +32,12 @@ func TestPgbouncer(t *testing.T) {
 		t.Run("behind, "+mode, func(t *testing.T) {
 			t.Parallel()
 			database := harness.NewQueueDatabase(t, "q")
-			testPooled(t, startBouncer(t, program, mode, harness.Proxied()), database, mode, false)
+			testPooled(t, startBouncer(t, program, mode, harness.Proxied(), poolSize, 100), database, mode, false)
 		})
 		t.Run("before, "+mode, func(t *testing.T) {
 			t.Parallel()
 			database := harness.NewQueueDatabase(t, "q")
-			bouncer := startBouncer(t, program, mode, harness.Direct())
+			bouncer := startBouncer(t, program, mode, harness.Direct(), poolSize, 100)
 			p := harness.NewProxy(t, "--upstream", bouncer.DSN("postgres"), "--admin", harness.Direct().DSN("postgres"))
 			testPooled(t, p.Endpoint, database, mode, true)
 		})
@@ -162,8 +162,8 @@ func postAndConsume(ctx context.Context, e harness.Endpoint, database, iid strin
 	}
 }
 
-// startBouncer runs pgbouncer in front of a server for the length of the test.
-func startBouncer(t *testing.T, program, mode string, upstream harness.Endpoint) harness.Endpoint {
+// startBouncer runs pgbouncer in front of a server for the length of the test: with so many connections for each database, for so many clients.
+func startBouncer(t *testing.T, program, mode string, upstream harness.Endpoint, pool, clients int) harness.Endpoint {
 	t.Helper()
 	dir, port := serviceFolder(t)
 	users, config := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
@@ -177,7 +177,12 @@ auth_type = trust
 auth_file = %s
 pool_mode = %s
 default_pool_size = %d
-`, upstream.Host, upstream.Port, port, users, mode, poolSize)
+max_client_conn = %d
+listen_backlog = 1024
+admin_users = postgres
+log_connections = 0
+log_disconnections = 0
+`, upstream.Host, upstream.Port, port, users, mode, pool, clients)
 	if err := errors.Join(os.WriteFile(users, []byte("\"postgres\" \"\"\n"), 0o644), os.WriteFile(config, []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
 	}

@@ -205,10 +205,12 @@ func TestWaitRights(t *testing.T) {
 	direct := harness.Connect(t, harness.Direct(), database)
 	conn := harness.ConnectAs(t, harness.Proxied(), database, member)
 	poster := harness.Connect(t, harness.Proxied(), database)
-	for _, call := range []string{"consume('q', wait => '1h')", "lease('q', wait => '1h')", "dyn_consume('q', '1=1', wait => '1h')"} {
+	for _, call := range []string{
+		"consume('q', wait => '1h')", "dyn_consume('q', '1=1', wait => '1h')", "take('m', wait => '1h')", "take_from_q_by_default('m', wait => '1h')", "lease('q', wait => '1h')",
+	} {
 		a := ask(t, conn, "select data->'n' from mbus4."+call)
 		awaitWaiting(t, direct, conn)
-		harness.Ask(t, poster, "select mbus4.post('q', 'n=>1')")
+		harness.Ask(t, poster, "select mbus4.post('q', 'n=>1', iid => 'm')")
 		a.want(t, "1")
 	}
 	harness.Refused(t, harness.ConnectAs(t, harness.Proxied(), database, stranger), "42501", "select * from mbus4.consume('q', wait => '1h')")

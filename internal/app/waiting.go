@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/engine/waiting"
@@ -60,11 +61,29 @@ func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values w
 		return sqlfuncs.Fold(*args[name])
 	}
 	probe := p.texts.Await(p.db.Site(), calls.PreludeCall{Func: w.Func, Name: w.Name, Args: args, Number: w.Call, Secret: sc.Secret})
+	key := waiting.Key{Queue: text("qname"), Consumer: text("cname"), Selective: w.Func.Condition != ""}
+	if w.Func.WaitsForOne() {
+		if args["msgid"] == nil {
+			return nil, nil // there is none
+		}
+		if key.Message = *args["msgid"]; !readable(key.Message, sc.Encoding) {
+			return refuse(plan.Refusal{
+				Code:    codeFeatureNotSupported,
+				Message: "a call cannot wait for an iid with such characters in this client_encoding",
+				Hint:    "Set client_encoding to UTF8, or let it wait for an iid of ASCII characters.",
+			})
+		}
+	}
 	return &callWait{
 		probe: wirePlan{Plan: plan.PreludePlan(p.Plan, w.Call, probe), db: p.db},
 		plan:  p, offset: w.Offset, began: time.Now(), text: *args[w.Func.Wait],
-		place: p.db.Join(waiting.Key{Queue: text("qname"), Consumer: text("cname"), Selective: w.Func.Condition != ""}),
+		place: p.db.Join(key),
 	}, nil
+}
+
+// readable reports whether a text that a client has sent is in UTF-8.
+func readable(text, encoding string) bool {
+	return encoding == "UTF8" && utf8.ValidString(text) || !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // callWait is the wait of one run of a statement.

@@ -29,6 +29,7 @@ type Config struct {
 	TLSCert      string            // the server's certificate, a PEM file that is copied in; "": no TLS
 	TLSKey       string            // its key
 	Log          io.Writer         // server's log; nil: the file server.log in Dir
+	Env          []string          // variables of the server's environment, beside ours
 
 	throwAway bool // do not sync to disk
 }

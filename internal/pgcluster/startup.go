@@ -86,7 +86,7 @@ func (c *Cluster) runOnce(ctx context.Context) error {
 		"-c", "unix_socket_directories="+c.socketDir,
 	)
 	cmd.Dir = c.cfg.Dir
-	cmd.Env = serverEnv(c.cfg.Dir)
+	cmd.Env = append(serverEnv(c.cfg.Dir), c.cfg.Env...)
 	proc, err := startProcess(cmd, c.folder.who, c.folder, c.cfg.Log)
 	if err != nil {
 		var told *Error

@@ -108,6 +108,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	if cap(f.requests) > requestsKeep {
 		f.requests = nil
 	}
+	clear(f.requests) // the feed may wait for long, and would keep plans
 	f.requests, f.requestsSize = f.requests[:0], 0
 	f.unsent.keeping = false
 	if f.awaited != nil && !f.await(ctx) || !f.awaitAnswer(ctx) || !f.awaitResend(ctx) {

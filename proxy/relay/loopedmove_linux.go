@@ -155,6 +155,7 @@ func (l *looped) rewrite() {
 			s.Up.Nonblocking = false
 			err = s.Up.Feed(ctx, before, batch, &out)
 			s.Up.Nonblocking = true
+			out.Detach()
 		}()
 		l.loop.post(func() {
 			l.rewriting, l.cancelRewrite = false, nil

@@ -83,7 +83,7 @@ func (s *Sessions) Admit(client *endpoint.Endpoint, replication bool, limit int)
 		return nil, fatal.TooManyClients()
 	}
 	s.lastID++
-	sess := &Session{all: s, client: client, replication: replication, Log: s.log.With(zap.Uint64("session", s.lastID))}
+	sess := &Session{all: s, client: client, replication: replication, Log: s.log.WithLazy(zap.Uint64("session", s.lastID))}
 	sess.seen.id, sess.seen.since, sess.seen.client = s.lastID, time.Now(), client.Remote()
 	s.all[sess] = false
 	s.running.Add(1)

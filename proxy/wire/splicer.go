@@ -41,6 +41,16 @@ func (a *Splicer) Result() []byte {
 	return a.made
 }
 
+// Detach gives pooled memory back and keeps a copy of the Result, for one that is written later: very many may be waiting for that at a time.
+func (a *Splicer) Detach() {
+	if a.made == nil {
+		return
+	}
+	result := append([]byte(nil), a.Result()...)
+	a.Free()
+	a.Begin(result)
+}
+
 // Free gives memory back; a Splicer that waits holds none.
 func (a *Splicer) Free() {
 	a.buf = nil

@@ -218,9 +218,12 @@ func (m *Preparable) prepare(text string, literals []lex.Literal, trace string) 
 // the plan's text.
 func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 	if m == nil || m.base == nil {
-		q := p.Made() // it is going to be asked for
+		q := *p
+		if p.wait == nil { // what waits may be asked for much later
+			q = *p.Made()
+		}
 		q.prepared, q.repeatable = nil, m != nil
-		return q
+		return &q
 	}
 	q := *p
 	q.prepared, q.repeatable = m.prepare(p.client, literals, p.trace), true

@@ -111,11 +111,11 @@ func Start(ctx context.Context, t Tools, opt Options) (s *Stack, err error) {
 			return s, err
 		}
 		flags = append(flags, "--tls-cert", cert, "--tls-key", key)
-		if s.Bouncer, err = s.startBouncer(ctx, t, opt.Dir, cert, key); err != nil {
+		if s.Bouncer, err = s.startBouncer(ctx, t, opt.Dir, pooling{mode: "session", clients: 200, servers: 100, more: fmt.Sprintf(bouncerTLS, cert, key)}); err != nil {
 			return s, err
 		}
 	}
-	s.Proxy, err = s.startProxy(ctx, t, opt.Dir, flags)
+	s.Proxy, err = s.startProxy(ctx, t, opt.Dir, s.Direct, flags)
 	return s, err
 }
 
@@ -125,10 +125,23 @@ func (s *Stack) AnotherProxy(ctx context.Context, t Tools, dir string, flags ...
 	if err != nil {
 		return Path{}, fmt.Errorf("starting another proxy: %w", err)
 	}
-	return s.startProxy(ctx, t, dir, flags)
+	return s.startProxy(ctx, t, dir, s.Direct, flags)
 }
 
-func (s *Stack) startProxy(ctx context.Context, t Tools, dir string, flags []string) (Path, error) {
+// PooledProxy starts a pgbouncer in transaction mode that has so many connections to the server, and one more proxy before it.
+func (s *Stack) PooledProxy(ctx context.Context, t Tools, dir string, clients, servers int) (Path, error) {
+	dir = filepath.Join(dir, "pooled")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return Path{}, fmt.Errorf("starting a proxy before pgbouncer: %w", err)
+	}
+	bouncer, err := s.startBouncer(ctx, t, dir, pooling{mode: "transaction", clients: clients, servers: servers})
+	if err != nil {
+		return Path{}, err
+	}
+	return s.startProxy(ctx, t, dir, bouncer, nil)
+}
+
+func (s *Stack) startProxy(ctx context.Context, t Tools, dir string, upstream Path, flags []string) (Path, error) {
 	port, err := freePort()
 	if err != nil {
 		return Path{}, err
@@ -136,7 +149,7 @@ func (s *Stack) startProxy(ctx context.Context, t Tools, dir string, flags []str
 	args := append([]string{
 		"serve",
 		"--listen", net.JoinHostPort(loopback, strconv.Itoa(port)),
-		"--upstream", fmt.Sprintf("host=%s port=%d sslmode=disable", loopback, s.Direct.Port),
+		"--upstream", fmt.Sprintf("host=%s port=%d sslmode=disable", loopback, upstream.Port),
 		"--admin", s.Direct.DSN(),
 		"--drain-timeout", "2s", "--log-level", "warn",
 	}, flags...)
@@ -158,18 +171,27 @@ listen_port = %d
 unix_socket_dir =
 auth_type = trust
 auth_file = %s
-pool_mode = session
+pool_mode = %s
 max_client_conn = %d
 default_pool_size = %d
 log_connections = 0
 log_disconnections = 0
-client_tls_sslmode = allow
+%s`
+
+const bouncerTLS = `client_tls_sslmode = allow
 client_tls_cert_file = %s
 client_tls_key_file = %s
 `
 
-// startBouncer runs pgbouncer with as many server connections as clients may come.
-func (s *Stack) startBouncer(ctx context.Context, t Tools, dir, cert, key string) (Path, error) {
+// pooling says how pgbouncer runs: more are further lines of its configuration.
+type pooling struct {
+	mode             string
+	clients, servers int // how many it serves, and how many connections it has to the server for each database
+	more             string
+}
+
+// startBouncer runs pgbouncer before the server.
+func (s *Stack) startBouncer(ctx context.Context, t Tools, dir string, how pooling) (Path, error) {
 	who, err := bouncerAccount()
 	if err != nil {
 		return Path{}, err
@@ -179,7 +201,7 @@ func (s *Stack) startBouncer(ctx context.Context, t Tools, dir, cert, key string
 		return Path{}, err
 	}
 	users, config := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
-	text := fmt.Sprintf(bouncerConfig, loopback, s.Direct.Port, loopback, port, users, 200, 100, cert, key)
+	text := fmt.Sprintf(bouncerConfig, loopback, s.Direct.Port, loopback, port, users, how.mode, how.clients, how.servers, how.more)
 	// Readable for whomever it runs as; there is no secret in them.
 	err = errors.Join(os.WriteFile(users, []byte("\"postgres\" \"\"\n"), 0o644), os.WriteFile(config, []byte(text), 0o644))
 	if err != nil {

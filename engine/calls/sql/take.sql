@@ -1,13 +1,15 @@
 -- Removes the message for all its consumers and gives one of the copies. Waits for rows that another
 -- transaction holds. What is looked for comes from subqueries that stand alone, so that a plan made when there was nothing can only go
--- where they say.
+-- where they say. With a wait it takes what can be delivered, see part/free.sql.
 {{- $owner := "(select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0)"}}
+{{- $args := print .Call "_args"}}
+{{- if .GivesWait}}{{$args = print .Call "_free"}}{{template "free" .With "Queue" "null" "Consumer" "null"}}{{end}}
 {{.Call}}_place as materialized (
-    select p.* from {{.Call}}_args a cross join lateral mbus4.places_of_iid(a.msgid) p
+    select p.* from {{$args}} a cross join lateral mbus4.places_of_iid(a.msgid) p
 ),
 {{.Call}}_taken_by_iid as (
     delete from mbus4.message m
-    where m.iid = (select a.msgid from {{.Call}}_args a)
+    where m.iid = (select a.msgid from {{$args}} a)
       and {{$owner}} is not null and {{template "unexpired" .With "Row" "m"}}
     returning {{$owner}} as queue, m.*
 ),

@@ -1,8 +1,9 @@
 -- Receives the message for one consumer. Waits for a row that another transaction holds. What is looked for comes from subqueries that
 -- stand alone, as in take.sql; rows are compared, which only the index of iids serves. The WITH query _enforced
 -- inserts nothing, it only makes sure that the arguments are checked: see part/done.sql.
+{{- if .GivesWait}}{{template "free" .With "Queue" "a.qname" "Consumer" "a.cname"}}{{end}}
 {{.Call}}_consumer as materialized (
-    select a.n, a.msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id
+    select a.n, {{if .GivesWait}}(select f.msgid from {{.Call}}_free f){{else}}a.msgid{{end}} as msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
 ),

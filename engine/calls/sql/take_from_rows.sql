@@ -1,7 +1,8 @@
 -- As take_from.sql, for a call that is evaluated for each row of a set. The WITH query _enforced inserts nothing,
 -- it only makes sure that the arguments are checked: see part/done.sql.
+{{- if .GivesWait}}{{template "free" .With "Queue" "a.qname" "Consumer" "a.cname"}}{{end}}
 {{.Call}}_consumer as materialized (
-    select a.n, a.msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id
+    select a.n, {{if .GivesWait}}(select f.msgid from {{.Call}}_free f where f.n = a.n){{else}}a.msgid{{end}} as msgid, c.qname as queue, {{template "consumer" .With "Args" "a" "ID" "c.id"}} as id
     from {{.Call}}_args a
     left join lateral (
         select * from mbus4.consumer c where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C") offset 0

@@ -13,13 +13,13 @@ import (
 var plainBinary = sync.OnceValues(func() (string, error) { return Build("mbusproxy-plain", proxyProgram) })
 
 // NewPlainProxy is NewProxy with a binary that has no race detector: for tests that measure its memory or its time.
-func NewPlainProxy(t *testing.T) *Proxy {
+func NewPlainProxy(t *testing.T, flags ...string) *Proxy {
 	t.Helper()
 	binary, err := plainBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := startProxy(binary)
+	p, err := startProxy(binary, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,8 @@ import (
 type Proxy struct {
 	Endpoint Endpoint // of its own; flags may give it more
 	cmd      *exec.Cmd
+	binary   string
+	flags    []string
 	log      *os.File      // its stderr and stdout
 	exited   chan struct{} // closed when cmd.Wait has returned
 	exitErr  error         // valid once exited is closed
@@ -112,28 +114,45 @@ func startProxy(binary string, flags ...string) (*Proxy, error) {
 	dsn := Direct().DSN("postgres")
 	p := &Proxy{
 		Endpoint: Endpoint{Name: "proxied", Host: "127.0.0.1", Port: port},
-		log:      log,
-		exited:   make(chan struct{}),
+		binary:   binary, log: log,
 	}
 	// Addresses of flags come first: the port of the first one names unix sockets.
-	flags = append([]string{"serve", "--upstream", dsn, "--admin", dsn}, flags...)
-	flags = append(flags, "--listen", fmt.Sprintf("127.0.0.1:%d", port))
-	p.cmd = exec.Command(binary, flags...)
-	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.flags = append([]string{"serve", "--upstream", dsn, "--admin", dsn}, flags...)
+	p.flags = append(p.flags, "--listen", fmt.Sprintf("127.0.0.1:%d", port))
+	if err := p.run(time.Minute); err != nil {
+		_ = os.Remove(log.Name())
+		return nil, err
+	}
+	return p, nil
+}
+
+// run starts the process and waits, no longer than limit, until a client can get in.
+func (p *Proxy) run(limit time.Duration) error {
+	p.exited, p.exitErr = make(chan struct{}), nil
+	p.cmd = exec.Command(p.binary, p.flags...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.SysProcAttr = ChildAttributes()
 	if err := p.cmd.Start(); err != nil {
-		_ = os.Remove(log.Name())
-		return nil, fmt.Errorf("starting the proxy: %w", err)
+		return fmt.Errorf("starting the proxy: %w", err)
 	}
 	go func() {
 		p.exitErr = p.cmd.Wait()
 		close(p.exited)
 	}()
-	if err := p.awaitReady(60 * time.Second); err != nil {
+	if err := p.awaitReady(limit); err != nil {
 		_ = p.Kill()
-		return nil, fmt.Errorf("%w\n%s", err, p.LogTail())
+		return fmt.Errorf("%w\n%s", err, p.LogTail())
 	}
-	return p, nil
+	return nil
+}
+
+// Crash kills the proxy and starts it anew, at the same address. The one who calls it is the only one who calls methods meanwhile.
+func (p *Proxy) Crash() error {
+	if err := p.cmd.Process.Kill(); err != nil {
+		return fmt.Errorf("killing the proxy: %w", err)
+	}
+	<-p.exited
+	return p.run(5 * time.Minute) // the machine may be at its limits, and the test is not about that
 }
 
 // PID is the number of the proxy's process.

@@ -27,10 +27,7 @@ cross join lateral (
           and (x.available_at, x.id) >= (c.low, 0)
           and x.available_at <= c.now
           and {{template "deliverable" .With "Row" "x" "Now" "c.now"}}
-          and case
-              when x.xmax::text::bigint = 0 or x.xmax::text::bigint >= (c.next & 4294967295) then true
-              else pg_catalog.pg_visible_in_snapshot((c.next - (c.next & 4294967295) + x.xmax::text::bigint)::text::pg_catalog.xid8, c.snapshot)
-          end
+          and {{template "unheld" .With "Row" "x" "Snapshot" "c"}}
         order by x.available_at, x.id
         limit k.n
     ) y
