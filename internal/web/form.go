@@ -60,6 +60,3 @@ func (p *Page) submit(w http.ResponseWriter, r *http.Request, f *form) {
 	l.Tell(told)
 	http.Redirect(w, r, next(to), http.StatusSeeOther)
 }
-
-// back is the page that a form was sent from.
-func (s *submission) back() string { return next(s.value("back")) }

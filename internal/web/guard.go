@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -28,14 +29,7 @@ func (p *Page) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
-		defer func() {
-			if v := recover(); v != nil && v != http.ErrAbortHandler {
-				p.cfg.Log.Error("page: a request ended by a panic", zap.Any("panic", v), zap.Stack("stack"))
-				http.Error(w, "This page has failed; the proxy's log says why.", http.StatusInternalServerError)
-			} else if v != nil {
-				panic(v)
-			}
-		}()
+		defer p.rescue(w)
 		switch {
 		case r.TLS == nil && !p.cfg.Loopback && !p.cfg.Plain:
 			p.insecure(w, r)
@@ -47,6 +41,19 @@ func (p *Page) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// rescue keeps a panic from ending more than its request; net/http's own, which ends a connection, goes on.
+func (p *Page) rescue(w http.ResponseWriter) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, is := v.(error); is && errors.Is(err, http.ErrAbortHandler) {
+		panic(v)
+	}
+	p.cfg.Log.Error("page: a request ended by a panic", zap.Any("panic", v), zap.Stack("stack"))
+	http.Error(w, "This page has failed; the proxy's log says why.", http.StatusInternalServerError)
 }
 
 // insecure is the answer to who comes without TLS from elsewhere.
