@@ -314,7 +314,7 @@ begin
             select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
-            select a.n, a.msgid, c.qname as queue,
+            select a.n, a.msgid as msgid, c.qname as queue,
                 coalesce(
                     c.id,
                     (

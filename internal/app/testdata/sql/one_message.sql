@@ -84,7 +84,7 @@ with mbus4_call1_args(n, "qname", "cname", "msgid") as (
     select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text, ('orders.db.1')::pg_catalog.text
 ),
 mbus4_call1_consumer as materialized (
-    select a.n, a.msgid, c.qname as queue,
+    select a.n, a.msgid as msgid, c.qname as queue,
         coalesce(
             c.id,
             (

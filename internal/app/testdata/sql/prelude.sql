@@ -311,7 +311,7 @@ begin
             select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
-            select a.n, a.msgid, c.qname as queue,
+            select a.n, a.msgid as msgid, c.qname as queue,
                 coalesce(
                     c.id,
                     (
@@ -849,7 +849,7 @@ begin
             select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
-            select a.n, a.msgid, c.qname as queue,
+            select a.n, a.msgid as msgid, c.qname as queue,
                 coalesce(
                     c.id,
                     (
@@ -1840,7 +1840,7 @@ begin
             select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
-            select a.n, a.msgid, c.qname as queue,
+            select a.n, a.msgid as msgid, c.qname as queue,
                 coalesce(
                     c.id,
                     (
@@ -2388,7 +2388,7 @@ begin
             select 1::bigint, 'orders'::text, 'default'::text, mbus4_message.iid
         ),
         mbus4_call_consumer as materialized (
-            select a.n, a.msgid, c.qname as queue,
+            select a.n, a.msgid as msgid, c.qname as queue,
                 coalesce(
                     c.id,
                     (
