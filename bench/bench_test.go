@@ -124,7 +124,11 @@ func TestReportMarksWhatWasMissedAndWhatIsInvalid(t *testing.T) {
 func TestGoalsHaveCells(t *testing.T) {
 	b := &bench{stack: &rig.Stack{Direct: rig.Path{Name: "direct"}, Bouncer: rig.Path{Name: "pgbouncer", PID: 1}, Proxy: rig.Path{Name: "proxy", PID: 1}}}
 	arms := map[string][]string{}
-	for _, c := range b.cells() {
+	cells := b.cells()
+	for _, mode := range tracingModes { // they have proxies of their own
+		cells = append(cells, b.tracedCell(mode, b.stack.Proxy, b.stack.Proxy, b.stack.Proxy))
+	}
+	for _, c := range cells {
 		if arms[c.name] != nil {
 			t.Errorf("two cells are called %s", c.name)
 		}

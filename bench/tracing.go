@@ -35,6 +35,20 @@ func tracingCell(mode string) string {
 	return fmt.Sprintf("%s/%s/%d", tracingName, mode, tracingClients)
 }
 
+// tracedCell compares posts through these proxies.
+func (b *bench) tracedCell(mode string, off, on, again rig.Path) *cell {
+	c := &cell{name: tracingCell(mode), many: true}
+	for _, x := range []struct {
+		name string
+		path rig.Path
+	}{{tracingOff, off}, {tracingOn, on}, {tracingAgain, again}} {
+		c.arms = append(c.arms, arm{name: x.name, run: func(ctx context.Context) (sample, error) {
+			return timed(x.path, func() (sample, error) { return b.tracedPosts(ctx, x.path, mode) })
+		}})
+	}
+	return c
+}
+
 // tracing compares posts through two proxies before one server, one of which exports a span for each to a collector on this machine. Each
 // post has a comment with a context of its own.
 func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) {
@@ -72,15 +86,7 @@ func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) 
 		return err
 	}
 	for _, mode := range wanted {
-		c := &cell{name: tracingCell(mode), many: true}
-		for _, x := range []struct {
-			name string
-			path rig.Path
-		}{{tracingOff, off}, {tracingOn, on}, {tracingAgain, again}} {
-			c.arms = append(c.arms, arm{name: x.name, run: func(ctx context.Context) (sample, error) {
-				return timed(x.path, func() (sample, error) { return b.tracedPosts(ctx, x.path, mode) })
-			}})
-		}
+		c := b.tracedCell(mode, off, on, again)
 		before := exported.Load()
 		result := b.run(ctx, c)
 		if result.err == nil && exported.Load() == before {
