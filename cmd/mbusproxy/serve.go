@@ -12,7 +12,6 @@ import (
 
 	"mbusproxy/internal/app"
 	"mbusproxy/internal/systemd"
-	"mbusproxy/internal/tracing"
 )
 
 const (
@@ -89,7 +88,7 @@ func (f *flagSet) withServe(cfg *app.Config) {
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
 	f.BoolVar(&cfg.HTTPPlain, "http-plain", false, "serve the page without TLS on addresses of --http other than loopback")
-	f.StringVar(&cfg.Trace, "trace", "", "`URL` of an OpenTelemetry collector that gets a span for each call, or "+tracing.FromEnvironment+": the environment says where it is; without it nothing is traced")
+	f.StringVar(&cfg.Trace, "trace", "", "`URL` of an OpenTelemetry collector that gets a span for each call, or otlp: the environment says where it is; without it nothing is traced")
 	f.StringVar(&cfg.ConsoleRole, "console-role", "", "`ROLE` whose members may use the admin console; without it there is none")
 	f.StringVar(&cfg.ConsoleName, "console-database", defaultConsole, "`NAME` of the database that the console is")
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")

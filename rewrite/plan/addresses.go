@@ -79,7 +79,7 @@ func (a *Address) give(place int, given argument) {
 	visible := a.Func.Visible()
 	for i, p := range visible {
 		named := given.name != "" && (given.name == p.Name || given.name == p.Alias)
-		if named || given.name == "" && i == place && !(a.Func.EitherOrder && place < 2) {
+		if named || given.name == "" && i == place && (!a.Func.EitherOrder || place >= 2) {
 			a.set(p, given.Source)
 			return
 		}
@@ -112,10 +112,10 @@ func (p *Plan) arguments(parseable string, call lex.Span, take func(place int, a
 		if t.Kind == lex.Symbol {
 			text = p.client[t.Start:t.End]
 		}
-		switch {
-		case text == "(" || text == "[":
+		switch text {
+		case "(", "[":
 			depth++
-		case text == ")" || text == "]":
+		case ")", "]":
 			depth--
 		}
 		if depth == 0 || depth == 1 && text == "," {
