@@ -3,7 +3,7 @@ package calls
 import "testing"
 
 func TestFunctionTake(t *testing.T) {
-	const signature = "mbus4.take(msgid text) returns mbus4.qt_model"
+	const signature = "mbus4.take(msgid text, wait interval default null) returns mbus4.qt_model"
 	callTable{
 		queues: []string{"q", "r"}, before: threePosted, effect: threeLeft, columns: messageColumns,
 		cases: []callCase{
@@ -15,7 +15,7 @@ func TestFunctionTake(t *testing.T) {
 			gives("∅ > m1m2m3 m1m2m3", "select mbus4.take('none')"),
 			gives("m3|m3\nx|∅\nr1|r1 > m1m2 m1m2", "select i, (mbus4.take(i)).iid from unnest(array['m3', 'x', 'r1']) i"),
 			fails("42883", signature, "select * from mbus4.take()"),
-			fails("42883", signature, "select * from mbus4.take('m1', 'm2')"),
+			fails("42883", signature, "select * from mbus4.take('m1', '1s', 'm2')"),
 			fails("42883", signature, "select * from mbus4.take(iid => 'm1')"),
 			fails("42883", signature, "select * from mbus4.take(1)"),
 		},
@@ -23,7 +23,7 @@ func TestFunctionTake(t *testing.T) {
 }
 
 func TestFunctionTakeFrom(t *testing.T) {
-	const signature = "mbus4.take_from_q_by_c(msgid text) returns mbus4.qt_model"
+	const signature = "mbus4.take_from_q_by_c(msgid text, wait interval default null) returns mbus4.qt_model"
 	callTable{
 		queues: []string{"q", "r"}, before: threePosted, effect: threeLeft, columns: messageColumns,
 		cases: []callCase{
@@ -37,7 +37,7 @@ func TestFunctionTakeFrom(t *testing.T) {
 			fails("42704", `queue "nowhere" does not exist`, "select * from mbus4.take_from_nowhere_by_c('m1')"),
 			fails("42704", `queue "q" has no consumer "nobody"`, "select * from mbus4.take_from_q_by_nobody('m1')"),
 			fails("42883", signature, "select * from mbus4.take_from_q_by_c()"),
-			fails("42883", signature, "select * from mbus4.take_from_q_by_c('m1', 'm2')"),
+			fails("42883", signature, "select * from mbus4.take_from_q_by_c('m1', '1s', 'm2')"),
 			fails("42883", signature, "select * from mbus4.take_from_q_by_c(iid => 'm1')"),
 			fails("42883", signature, "select * from mbus4.take_from_q_by_c(1)"),
 		},

@@ -106,6 +106,8 @@ func TestTwoVersions(t *testing.T) {
 		for what, sql := range map[string]string{"lost": expected + " except all " + got, "come twice or from nowhere": got + " except all " + expected} {
 			if n := harness.Ask(t, direct, fmt.Sprintf(count, sql)); n != "0" {
 				t.Errorf("%s messages of %s have %s", n, side, what)
+				t.Log(harness.Ask(t, direct, fmt.Sprintf("select row(m.*, m.ctid, clock_timestamp()) from mbus4.message m where '%s' || (m.data->'iid') in (%s)", side, sql)))
+				t.Log(harness.Ask(t, direct, "select c.id, c.qname, c.name, c.hint, pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass) from mbus4.consumer c"))
 			}
 		}
 	}
