@@ -51,7 +51,8 @@ where d.dep is not null
 order by d.dep`
 
 // The messages that waited for an iid that is gone: woken when nothing else is left to wait for,
-// else noted under what is. The nextval tells the hinter that a message appears. Rows are found by their
+// else noted under what is, without a lock: consuming steps around locked rows, and would not wake a message whose last dependency it takes
+// meanwhile. The nextval tells the hinter that a message appears. Rows are found by their
 // addresses, or one by one in the order of an index, lest statistics turn the planner to reading whole tables.
 const releaseSQL = `
 with noted as materialized (
@@ -76,11 +77,16 @@ with noted as materialized (
 			limit 1
 		) w))
 	  and m.available_at = 'infinity' and m.after is not null
+), free as materialized (
+	select m.ctid as tid
+	from mbus4.message m
+	where m.ctid = any (array(select p.tid from parked p where p.alive = '{}'))
+	  and m.available_at = 'infinity' and m.after is not null
 	for update skip locked
 ), woken as (
 	update mbus4.message
 	set available_at = case when nextval('mbus4.message_id') > 0 then greatest(delayed_until, clock_timestamp()) end
-	where ctid = any (array(select tid from parked where alive = '{}'))
+	where ctid = any (array(select tid from free))
 	returning 1
 ), renoted as (
 	insert into mbus4.waiting (dep, consumer_id, id)
@@ -91,7 +97,7 @@ with noted as materialized (
 	where w.ctid = any (array(
 		select n.tid
 		from noted n
-		where exists (select from parked p where p.consumer_id = n.consumer_id and p.id = n.id)
+		where exists (select from parked p where p.consumer_id = n.consumer_id and p.id = n.id and (p.alive <> '{}' or p.tid in (select f.tid from free f)))
 		   or (select 1 from mbus4.message m
 		       where m.consumer_id = n.consumer_id and m.available_at = 'infinity' and m.id = n.id
 		       order by m.consumer_id, m.available_at, m.id

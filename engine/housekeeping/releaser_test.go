@@ -89,6 +89,25 @@ func TestReleaseStepsAroundLocks(t *testing.T) {
 	}
 }
 
+// A turn that finds a message waiting for something else does not keep who takes that from waking it: consuming steps around locked rows.
+func TestReleaseLocksNothingThatWaits(t *testing.T) {
+	t.Parallel()
+	name := enginetest.Installed(t)
+	conn, taker := enginetest.Connect(t, name), enginetest.Connect(t, name)
+	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
+	enginetest.Exec(t, conn, enginetest.PostSQL, id, "", "x", "")
+	enginetest.Exec(t, conn, waitSQL, id, "m", []string{"gone", "x"})
+	enginetest.Exec(t, conn, "begin")
+	if got, err := newReleaser().Release(enginetest.Context(t), conn); err != nil || got.Woken != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	enginetest.Exec(t, taker, "begin")
+	enginetest.Exec(t, taker, "delete from mbus4.message where iid = 'x'")
+	if n := enginetest.One[int](t, taker, "select coalesce(array_length(mbus4.wakeable(array['x']), 1), 0)"); n != 1 {
+		t.Errorf("%d messages can be woken by who takes the last that they wait for, want 1", n)
+	}
+}
+
 // More iids than one turn looks at, and more messages behind one than one transaction wakes.
 func TestReleaseMany(t *testing.T) {
 	t.Parallel()
