@@ -25,6 +25,7 @@ type shape struct {
 	json         bool
 	fixesQueue   bool
 	givesAmount  bool
+	givesLease   bool
 	eitherOrder  bool
 }
 
@@ -36,6 +37,7 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 		givesKey: use.Given["unique_key"], givesWindow: use.Given["unique_for"], fixesQueue: use.Fixed["qname"],
 		givesPayload: use.Given["payload"], many: f.Serves == "consumen" || f.Serves == "consume_json", json: f.Result == sqlfuncs.JSONMessage,
 		givesAmount: f.Serves == "lease" && use.Given["amt"],
+		givesLease:  f.Serves == "lease" && use.Given["lease"],
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -50,6 +52,10 @@ func (t *Texts) templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 		}
 		if use.Given["iid"] || use.Given["headers"] {
 			return "post_full"
+		}
+	case "lease":
+		if !use.Rows && !use.Given["amt"] && use.Fixed["qname"] && (use.Fixed["lease"] || !use.Given["lease"]) {
+			return "lease_one"
 		}
 	case "resume_queue":
 		return "pause_queue"
@@ -103,6 +109,10 @@ func newScope(s shape) scope {
 		"Redrive":       helperName(redrive),
 		"AlterConsumer": helperName(alterConsumer),
 		"Purge":         helperName(purge),
+		"NoConsumer":    helperName(noConsumer),
+		"PartsOfLease":  helperName(partsOfLease),
+		"Attempted":     helperName(attempted),
+		"Leasable":      helperName(leasable),
 		"PostUnique":    helperName(postUnique),
 		"PostFull":      helperName(postFull), // serves posts with headers or an iid in place
 
@@ -123,7 +133,8 @@ func newScope(s shape) scope {
 		"JSON":         s.json, // the row has a payload
 		"EitherOrder":  s.eitherOrder,
 		"GivesAmount":  s.givesAmount, // of lease; else it is one message
-		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows
+		"GivesLease":   s.givesLease,
+		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
 
