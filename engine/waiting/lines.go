@@ -26,14 +26,19 @@ type Lines struct {
 	version uint64
 	// changed says that all lines are to be looked at; else those that are fresh.
 	changed bool
+	// posted says that one of those who have changed something is likely to have posted: else the look may come a little later.
+	posted bool
 }
 
 // line are those who wait for the same.
 type line struct {
-	places int      // of all, whether they wait or look
-	idle   []*Place // who waits, who has waited longest first
-	turns  int      // how many of the others have been woken, and have neither left nor come back
-	asked  int      // of how many messages the look wants to know that was begun last
+	places  int      // of all, whether they wait or look
+	idle    []*Place // who waits, who has waited longest first
+	turns   int      // how many of the others have been woken, and have neither left nor come back
+	asked   int      // of how many messages the look wants to know that was begun last
+	looking bool     // that look has not ended
+	// served is how many of turns have left since that look was begun, to take what they have locked: it may count that, so they are turns until it ends.
+	served int
 	// fresh says that it is to be looked at as soon as somebody waits: somebody may have missed something, or nobody knows when its next delay ends.
 	fresh bool
 	// again says that it is to be looked at once more at the next sweep: the last look may have found what fell due meanwhile, for those who were
@@ -178,9 +183,14 @@ func (p *Place) Leave(served bool) {
 	of := l.lines[p.key]
 	if p.woken {
 		p.woken = false
-		of.turns--
-		if !served {
+		switch {
+		case !served:
+			of.turns--
 			l.wake(of, 1)
+		case of.looking:
+			of.served++
+		default:
+			of.turns--
 		}
 	}
 	if of.places--; of.places == 0 {
@@ -213,7 +223,7 @@ func (l *Lines) signal(posted bool) (ring bool) {
 	if l.version++; l.idle == 0 {
 		return false
 	}
-	l.changed = true
+	l.changed, l.posted = true, l.posted || posted
 	if posted && len(l.lines) <= fewLines {
 		l.wakeFirst()
 	}
@@ -226,7 +236,7 @@ const fewLines = 8
 // wakeFirst gives the first of each line a turn where nobody has one. l.mu is held.
 func (l *Lines) wakeFirst() {
 	for key, of := range l.lines {
-		if !key.Selective && of.turns == 0 {
+		if !key.Selective && of.turns == of.served {
 			l.wake(of, 1)
 		}
 	}
@@ -260,10 +270,11 @@ func (l *Lines) ask(all bool) (asked []wanted) {
 		l.version++
 	}
 	all = all || l.changed
-	l.changed = false
+	l.changed, l.posted = false, false
 	for key, of := range l.lines {
+		of.settle()
 		if of.fresh = of.fresh || all; of.fresh && len(of.idle) > 0 {
-			of.fresh, of.again, of.asked = false, false, len(of.idle)+of.turns
+			of.fresh, of.again, of.asked, of.looking = false, false, len(of.idle)+of.turns, true
 			asked = append(asked, wanted{key, of.asked})
 		}
 	}
@@ -279,19 +290,20 @@ func (l *Lines) sweep() {
 	}
 }
 
-// pending reports whether there is something to look at.
-func (l *Lines) pending() bool {
+// pending reports whether there is something to look at, and whether that may come a little later: who has ended was not likely to have posted,
+// and has given something back at most.
+func (l *Lines) pending() (pending, later bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.changed {
-		return true
+	if l.posted {
+		return true, false
 	}
 	for _, of := range l.lines {
 		if of.fresh && len(of.idle) > 0 {
-			return true
+			return true, false
 		}
 	}
-	return false
+	return l.changed, l.changed
 }
 
 // tell ends a look at a line.
@@ -307,8 +319,16 @@ func (l *Lines) tell(key Key, f found) {
 	case f.gone || key.Selective && f.ready > 0:
 		l.wake(of, len(of.idle))
 	default:
+		// What the served have locked may not have been counted: then there is more for those who still wait.
+		of.fresh = of.fresh || min(f.ready-of.turns+of.served, len(of.idle)) > max(f.ready-of.turns, 0)
 		l.wake(of, f.ready-of.turns)
 	}
+	of.settle()
+}
+
+// settle ends a look at a line.
+func (of *line) settle() {
+	of.looking, of.turns, of.served = false, of.turns-of.served, 0
 }
 
 // wakeAll has everybody look for himself.
@@ -316,6 +336,7 @@ func (l *Lines) wakeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, of := range l.lines {
+		of.settle()
 		l.wake(of, len(of.idle))
 	}
 }

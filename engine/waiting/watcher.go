@@ -27,6 +27,7 @@ const (
 	longestDelay   = 24 * time.Hour // that is waited for at once
 	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
+	laterRest      = 10 * time.Millisecond  // after a look, where what has ended has given something back at most
 	channel        = "mbus4_waiting"
 
 	// waitingName is the application_name of the session of a Watcher for which somebody waits: so others know that it wants to be told.
@@ -159,17 +160,36 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 		}
 		worked = true
 		w.Health.Worked()
-		if s.told = admin.Told(conn); s.told || w.Lines.pending() {
-			continue
+		if err := w.await(ctx, s); err != nil {
+			return worked, err
+		}
+	}
+}
+
+// await waits until it is worth while to look, or to tell others.
+func (w *Watcher) await(ctx context.Context, s *watching) error {
+	for later := true; later; {
+		var pending bool
+		pending, later = w.Lines.pending()
+		if s.told = admin.Told(s.conn); s.told || pending && !later {
+			return nil
 		}
 		next := s.sweepAt
 		if !s.delayEnds.IsZero() && s.delayEnds.Before(next) {
 			next = s.delayEnds
 		}
-		if _, err = w.bell.Listen(ctx, conn, max(time.Millisecond, time.Until(next))); err != nil {
-			return worked, fmt.Errorf("waiting for changes: %w", err)
+		if at := s.restsTo.Add(laterRest); later && at.Before(next) {
+			next = at
+		}
+		rest := time.Until(next)
+		if later && (rest <= 0 || w.ended.Load() && w.others.Load()) {
+			return nil
+		}
+		if _, err := w.bell.Listen(ctx, s.conn, max(time.Millisecond, rest)); err != nil {
+			return fmt.Errorf("waiting for changes: %w", err)
 		}
 	}
+	return nil
 }
 
 // watching is what a session knows.
