@@ -41,6 +41,8 @@ type line struct {
 	served int
 	// fresh says that it is to be looked at as soon as somebody waits: somebody may have missed something, or nobody knows when its next delay ends.
 	fresh bool
+	// later says of a fresh line that its look may come a little later: nobody has posted since the last one.
+	later bool
 	// again says that it is to be looked at once more at the next sweep: the last look may have found what fell due meanwhile, for those who were
 	// looking themselves just before, or who came to wait after it had been asked for how many.
 	again bool
@@ -146,7 +148,7 @@ func (l *Lines) enter(p *Place) (ring bool) {
 	}
 	l.queue(of, p)
 	if p.version != l.version {
-		of.fresh = true
+		of.fresh, of.later = true, false
 	}
 	return of.fresh || l.idle == 1
 }
@@ -274,7 +276,7 @@ func (l *Lines) ask(all bool) (asked []wanted) {
 	for key, of := range l.lines {
 		of.settle()
 		if of.fresh = of.fresh || all; of.fresh && len(of.idle) > 0 {
-			of.fresh, of.again, of.asked, of.looking = false, false, len(of.idle)+of.turns, true
+			of.fresh, of.later, of.again, of.asked, of.looking = false, false, false, len(of.idle)+of.turns, true
 			asked = append(asked, wanted{key, of.asked})
 		}
 	}
@@ -295,15 +297,18 @@ func (l *Lines) sweep() {
 func (l *Lines) pending() (pending, later bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	pending = l.changed
 	if l.posted {
 		return true, false
 	}
 	for _, of := range l.lines {
 		if of.fresh && len(of.idle) > 0 {
-			return true, false
+			if pending = true; !of.later {
+				return true, false
+			}
 		}
 	}
-	return l.changed, l.changed
+	return pending, pending
 }
 
 // tell ends a look at a line.
@@ -320,7 +325,9 @@ func (l *Lines) tell(key Key, f found) {
 		l.wake(of, len(of.idle))
 	default:
 		// What the served have locked may not have been counted: then there is more for those who still wait.
-		of.fresh = of.fresh || min(f.ready-of.turns+of.served, len(of.idle)) > max(f.ready-of.turns, 0)
+		if !of.fresh && min(f.ready-of.turns+of.served, len(of.idle)) > max(f.ready-of.turns, 0) {
+			of.fresh, of.later = true, true
+		}
 		l.wake(of, f.ready-of.turns)
 	}
 	of.settle()

@@ -27,7 +27,7 @@ const (
 	longestDelay   = 24 * time.Hour // that is waited for at once
 	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
-	laterRest      = 10 * time.Millisecond  // after a look, where what has ended has given something back at most
+	laterRest      = 20 * time.Millisecond  // after a look, where what has ended has given something back at most
 	channel        = "mbus4_waiting"
 
 	// waitingName is the application_name of the session of a Watcher for which somebody waits: so others know that it wants to be told.
