@@ -32,17 +32,12 @@ type Lines struct {
 
 // line are those who wait for the same.
 type line struct {
-	places  int      // of all, whether they wait or look
-	idle    []*Place // who waits, who has waited longest first
-	turns   int      // how many of the others have been woken, and have neither left nor come back
-	asked   int      // of how many messages the look wants to know that was begun last
-	looking bool     // that look has not ended
-	// served is how many of turns have left since that look was begun, to take what they have locked: it may count that, so they are turns until it ends.
-	served int
+	places int      // of all, whether they wait or look
+	idle   []*Place // who waits, who has waited longest first
+	turns  int      // how many of the others have been woken, and have neither left nor come back
+	asked  int      // of how many messages the look wants to know that was begun last
 	// fresh says that it is to be looked at as soon as somebody waits: somebody may have missed something, or nobody knows when its next delay ends.
 	fresh bool
-	// later says of a fresh line that its look may come a little later: nobody has posted since the last one.
-	later bool
 	// again says that it is to be looked at once more at the next sweep: the last look may have found what fell due meanwhile, for those who were
 	// looking themselves just before, or who came to wait after it had been asked for how many.
 	again bool
@@ -148,7 +143,7 @@ func (l *Lines) enter(p *Place) (ring bool) {
 	}
 	l.queue(of, p)
 	if p.version != l.version {
-		of.fresh, of.later = true, false
+		of.fresh = true
 	}
 	return of.fresh || l.idle == 1
 }
@@ -185,14 +180,9 @@ func (p *Place) Leave(served bool) {
 	of := l.lines[p.key]
 	if p.woken {
 		p.woken = false
-		switch {
-		case !served:
-			of.turns--
+		of.turns--
+		if !served {
 			l.wake(of, 1)
-		case of.looking:
-			of.served++
-		default:
-			of.turns--
 		}
 	}
 	if of.places--; of.places == 0 {
@@ -238,7 +228,7 @@ const fewLines = 8
 // wakeFirst gives the first of each line a turn where nobody has one. l.mu is held.
 func (l *Lines) wakeFirst() {
 	for key, of := range l.lines {
-		if !key.Selective && of.turns == of.served {
+		if !key.Selective && of.turns == 0 {
 			l.wake(of, 1)
 		}
 	}
@@ -274,9 +264,8 @@ func (l *Lines) ask(all bool) (asked []wanted) {
 	all = all || l.changed
 	l.changed, l.posted = false, false
 	for key, of := range l.lines {
-		of.settle()
 		if of.fresh = of.fresh || all; of.fresh && len(of.idle) > 0 {
-			of.fresh, of.later, of.again, of.asked, of.looking = false, false, false, len(of.idle)+of.turns, true
+			of.fresh, of.again, of.asked = false, false, len(of.idle)+of.turns
 			asked = append(asked, wanted{key, of.asked})
 		}
 	}
@@ -297,18 +286,15 @@ func (l *Lines) sweep() {
 func (l *Lines) pending() (pending, later bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pending = l.changed
 	if l.posted {
 		return true, false
 	}
 	for _, of := range l.lines {
 		if of.fresh && len(of.idle) > 0 {
-			if pending = true; !of.later {
-				return true, false
-			}
+			return true, false
 		}
 	}
-	return pending, pending
+	return l.changed, l.changed
 }
 
 // tell ends a look at a line.
@@ -324,18 +310,8 @@ func (l *Lines) tell(key Key, f found) {
 	case f.gone || key.Selective && f.ready > 0:
 		l.wake(of, len(of.idle))
 	default:
-		// What the served have locked may not have been counted: then there is more for those who still wait.
-		if !of.fresh && min(f.ready-of.turns+of.served, len(of.idle)) > max(f.ready-of.turns, 0) {
-			of.fresh, of.later = true, true
-		}
 		l.wake(of, f.ready-of.turns)
 	}
-	of.settle()
-}
-
-// settle ends a look at a line.
-func (of *line) settle() {
-	of.looking, of.turns, of.served = false, of.turns-of.served, 0
 }
 
 // wakeAll has everybody look for himself.
@@ -343,7 +319,6 @@ func (l *Lines) wakeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, of := range l.lines {
-		of.settle()
 		l.wake(of, len(of.idle))
 	}
 }

@@ -85,8 +85,6 @@ type proxyState struct {
 	turns   [mostLines]uint8
 	fresh   [mostLines]bool
 	again   [mostLines]bool
-	served  [mostLines]uint8
-	looking [mostLines]bool
 
 	ended    bool // a transaction has ended, and Watcher.Note comes next
 	phase    watcherPhase
@@ -173,7 +171,6 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 		of := l.lines[key]
 		if of == nil {
 			of = &line{turns: int(p.turns[m.line[i]]), fresh: p.fresh[m.line[i]], again: p.again[m.line[i]], asked: int(p.asked[m.line[i]])}
-			of.served, of.looking = int(p.served[m.line[i]]), p.looking[m.line[i]]
 			l.lines[key] = of
 		}
 		of.places++
@@ -220,10 +217,9 @@ func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls
 	p.rung = p.rung || *rung
 	p.changed = l.changed
 	for i := range mostLines {
-		p.turns[i], p.fresh[i], p.again[i], p.served[i], p.looking[i] = 0, false, false, 0, false
+		p.turns[i], p.fresh[i], p.again[i] = 0, false, false
 		if of := l.lines[keyOf(i, m.selective)]; of != nil {
 			p.turns[i], p.fresh[i], p.again[i] = uint8(of.turns), of.fresh, of.again
-			p.served[i], p.looking[i] = uint8(of.served), of.looking
 		}
 	}
 	for i := range m.calls {
@@ -270,7 +266,7 @@ func (c *callState) before(o *callState) bool {
 // broken says what is wrong with a state.
 func (m *machine) broken(s state) string {
 	for n := range m.proxies {
-		turns := s.proxies[n].served
+		var turns [mostLines]uint8
 		for i := range m.calls {
 			if c := &s.calls[i]; m.proxy[i] == n && c.woken {
 				turns[m.line[i]]++

@@ -2,6 +2,7 @@
 -- such consumer, how many messages could be delivered, up to so many, and in how many seconds the next delayed one is due.
 -- It locks nothing. What a transaction holds that was under way is not counted, for who waits could not take it; but for those that have begun since, and
 -- subtransactions and groups of them, which have numbers of their own: to count too many wakes in vain. A row keeps the number after the transaction's end.
+-- A snapshot ends behind the last number that has ended: who has a later one is under way if the number was given out, which age says.
 select k.i, c.id is null, r.n,
        (
            select pg_catalog.date_part('epoch', m.available_at - c.now)
@@ -28,7 +29,8 @@ cross join lateral (
           and x.available_at <= c.now
           and {{template "deliverable" .With "Row" "x" "Now" "c.now"}}
           and case
-              when x.xmax::text::bigint = 0 or x.xmax::text::bigint >= (c.next & 4294967295) then true
+              when x.xmax::text::bigint = 0 then true
+              when x.xmax::text::bigint >= (c.next & 4294967295) then pg_catalog.age(x.xmax) <= 0
               else pg_catalog.pg_visible_in_snapshot((c.next - (c.next & 4294967295) + x.xmax::text::bigint)::text::pg_catalog.xid8, c.snapshot)
           end
         order by x.available_at, x.id
