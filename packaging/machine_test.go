@@ -45,7 +45,7 @@ func newRoot(t *testing.T, more string) string {
 // newMachine makes one and boots it.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
-	dir := newRoot(t, "systemd,systemd-sysv,dbus,postgresql-client")
+	dir := newRoot(t, "systemd,systemd-sysv,dbus,postgresql-client,curl")
 	m := &machine{t: t, dir: dir, console: &bytes.Buffer{}}
 	cmd := exec.Command("unshare", "--mount", "bash", "-c", boot, dir)
 	cmd.Stdout, cmd.Stderr = m.console, m.console

@@ -247,7 +247,7 @@ func TestFaultsCut(t *testing.T) {
 				}
 			}
 			tried, missed := 0, 0
-			for _, p := range some(plans, 30) {
+			for _, p := range some(plans, 16) {
 				err := b.cut(side, p)
 				switch {
 				case err == nil:
@@ -295,7 +295,7 @@ func TestFaultsDelay(t *testing.T) {
 					splits = append(splits, wiretest.Plan{Direction: wiretest.Direction(d), Split: at, For: 300 * time.Microsecond})
 				}
 			}
-			plans = append(append(plans, some(stalls, 6)...), some(splits, 10)...)
+			plans = append(append(plans, some(stalls, 3)...), some(splits, 6)...)
 			for _, p := range plans {
 				b.use(side, p)
 				if err := b.right(p.Split > 0); err != nil {
@@ -355,7 +355,7 @@ func TestFaultsStartup(t *testing.T) {
 			return ended, m.Struck()
 		}
 		for side, m := range b.sides {
-			plans, missed := some(b.places(side), 5), 0
+			plans, missed := some(b.places(side), 4), 0
 			for _, p := range plans {
 				p.Action, p.For = wiretest.Stall, 3*proxytest.Patience
 				ended, reached := reach(side, p, short)

@@ -48,7 +48,7 @@ type Stats struct {
 	Refused  map[string]uint64 // startups that have failed, by the SQLSTATE that the proxy has given; "server": the server has refused them; "none": nobody has said anything
 	// CancelRequests are those that have come, and Canceled those of them that were for a session.
 	CancelRequests, Canceled uint64
-	FromClients, FromServers uint64 // bytes
+	relay.Traffic
 	Panics, LostSync         uint64
 	LongUsed, LongSize       int // bytes for long messages
 	TextsUsed, TextsSize     int // bytes for the texts of what sessions have prepared
@@ -63,11 +63,10 @@ func (s *Server) Stats() Stats {
 	refused := maps.Clone(s.counts.refusal)
 	s.counts.mu.Unlock()
 	used, size := s.sessions.TextsMemory()
-	fromClients, fromServers := s.sessions.Traffic()
 	return Stats{
 		Admitted: s.sessions.Admitted(), Starting: s.starting.Load(), Refused: refused,
 		CancelRequests: s.counts.cancelRequests.Load(), Canceled: s.counts.cancels.Load(),
-		FromClients: fromClients, FromServers: fromServers,
+		Traffic: s.sessions.Traffic(),
 		Panics: s.panics.Load() + s.sessions.Counts.Panics.Load(), LostSync: s.sessions.Counts.LostSync.Load(),
 		LongUsed: memory.LongMessagesTotal - s.sessions.Long.Unused(), LongSize: memory.LongMessagesTotal,
 		TextsUsed: used, TextsSize: size,

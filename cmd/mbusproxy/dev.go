@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"mbusproxy/internal/app"
 	"mbusproxy/internal/pgcluster"
 )
@@ -27,7 +29,7 @@ const (
 	stopTimeout = 30 * time.Second
 )
 
-func runDev(args []string, std streams) error {
+func devCommand(std streams) *cobra.Command {
 	cfg := app.Config{LogTo: std.err, DrainTimeout: devDrain, StartupTimeout: defaultStartupTimeout}
 	f := newFlagSet("dev", "dev [--data DIR] [--listen ADDR]",
 		"Starts a private Postgres, made with the Postgres found on this machine, and the proxy in front of\nit. Both end with Ctrl-C; the data stays.")
@@ -37,11 +39,15 @@ func runDev(args []string, std streams) error {
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
 	f.StringVar(&cfg.HTTP, "http", "", httpUsage)
 	f.StringVar(&cfg.LogLevel, "log-level", "warn", "`LEVEL` of the log on standard error: debug, info, warn or error")
-	if err := f.parse(args, std); err != nil {
-		return err
-	}
+	f.oneOf("log-level", "debug", "info", "warn", "error")
+	return f.command("starts a private Postgres and the proxy, and says how to connect", func() error {
+		return dev(f, cfg, *data, std)
+	})
+}
+
+func dev(f *flagSet, cfg app.Config, data string, std streams) error {
 	switch {
-	case *data == "":
+	case data == "":
 		return f.missing("data")
 	case cfg.SemaphoreInterval <= 0:
 		return f.misuse("--semaphore-interval must be more than nothing")
@@ -60,7 +66,7 @@ func runDev(args []string, std streams) error {
 	})
 	defer release()
 
-	cluster, err := startCluster(ctx, *data)
+	cluster, err := startCluster(ctx, data)
 	if err != nil {
 		return unlessTold(ctx, err)
 	}

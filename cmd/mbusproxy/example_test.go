@@ -1,13 +1,13 @@
 package main
 
 import (
-	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"mbusproxy/internal/app"
 )
@@ -42,7 +42,7 @@ func TestExampleConfiguration(t *testing.T) {
 			t.Errorf("%s is commented out with %s, and the default is %s", key, got, standard)
 		}
 	}
-	flags.VisitAll(func(fl *flag.Flag) {
+	flags.VisitAll(func(fl *pflag.Flag) {
 		if !seen[fl.Name] {
 			t.Errorf("%s is not in the example", fl.Name)
 		}
@@ -52,10 +52,10 @@ func TestExampleConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	var cfg app.Config
-	if err := parseServe([]string{"--config", all}, streams{out: io.Discard, err: io.Discard}, &cfg); err != nil {
+	if err := parseServe([]string{"--config", all}, &cfg); err != nil {
 		t.Error(err)
 	}
-	if err := parseServe([]string{"--config", "../../packaging/mbusproxy.conf"}, streams{out: io.Discard, err: io.Discard}, &app.Config{}); err == nil || !strings.Contains(err.Error(), "needs --upstream") {
+	if err := parseServe([]string{"--config", "../../packaging/mbusproxy.conf"}, &app.Config{}); err == nil || !strings.Contains(err.Error(), "needs --upstream") {
 		t.Errorf("as installed: %v", err)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"mbusproxy/internal/app"
 )
 
-func runExplain(args []string, std streams) error {
+func explainCommand(std streams) *cobra.Command {
 	cfg := app.ExplainConfig{Out: std.out}
 	f := newFlagSet("explain", "explain [--admin DSN] [--prepared] [STATEMENT | -]",
 		"Prints how a statement with calls of mbus4 is served, and the SQL that the server gets. Nothing is run, and\nnothing is changed. Without an argument, or with -, the text comes from standard input. Ends with 1 where a\nstatement is refused.")
@@ -16,9 +18,10 @@ func runExplain(args []string, std streams) error {
 	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the database in which the statement would run; without it the SQL is that for a database without\n      messages that wait for others, with hstore in public")
 	f.BoolVar(&cfg.Prepared, "prepared", false, "the text comes in a Parse, as that of a prepared statement, and not in a Query")
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
-	if err := f.parse(args, std); err != nil {
-		return err
-	}
+	return f.command("prints how a statement is served, and the SQL that the server gets", func() error { return explain(f, cfg) })
+}
+
+func explain(f *flagSet, cfg app.ExplainConfig) error {
 	if err := app.CheckUnqualified(cfg.Unqualified); err != nil {
 		return f.misuse("--unqualified: " + err.Error())
 	}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 const envPrefix = "MBUS_"
@@ -15,7 +17,7 @@ const envPrefix = "MBUS_"
 // environment variable MBUS_<FLAG> (dashes as underscores), else from the file that --config
 // names, else it is the default.
 type flagSet struct {
-	*flag.FlagSet
+	*pflag.FlagSet
 	synopsis string
 	about    string
 	config   *string // file that --config names; nil: the command has no --config
@@ -23,11 +25,11 @@ type flagSet struct {
 	ofServe bool
 	// takes is how many arguments the command takes besides flags, which may stand before and behind them.
 	takes     int
-	arguments []string // these, after parse
+	arguments []string // these, after parsing
 }
 
 func newFlagSet(command, synopsis, about string) *flagSet {
-	f := &flagSet{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError), synopsis: synopsis, about: about}
+	f := &flagSet{FlagSet: pflag.NewFlagSet(command, pflag.ContinueOnError), synopsis: synopsis, about: about}
 	f.SetOutput(io.Discard) // report prints the errors, and help the help
 	return f
 }
@@ -37,25 +39,30 @@ func (f *flagSet) withConfig() {
 	f.config = f.String("config", "", "`FILE` with lines `key = value`; the keys are the flags' names")
 }
 
-// parse fills the flags in from all sources. It returns flag.ErrHelp after printing the help.
-func (f *flagSet) parse(args []string, std streams) error {
-	for more := true; more; {
-		if err := f.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				f.help(std.out)
-				return err
-			}
-			return f.misuse(wording(err))
-		}
-		if more = f.NArg() > 0; more {
-			if len(f.arguments) == f.takes {
-				return f.misuse(fmt.Sprintf("unexpected argument %q", f.Arg(0)))
-			}
-			f.arguments, args = append(f.arguments, f.Arg(0)), f.Args()[1:]
-		}
+// parse fills the flags in from all sources, where no cobra command has read the command line.
+func (f *flagSet) parse(args []string) error {
+	if err := f.Parse(twoDashes(f.FlagSet, args)); err != nil {
+		return f.misuse(wording(err))
 	}
+	if err := f.take(f.Args()); err != nil {
+		return err
+	}
+	return f.settle()
+}
+
+// take notes the arguments that are no flags.
+func (f *flagSet) take(arguments []string) error {
+	if len(arguments) > f.takes {
+		return f.misuse(fmt.Sprintf("unexpected argument %q", arguments[f.takes]))
+	}
+	f.arguments = arguments
+	return nil
+}
+
+// settle fills in what the command line does not give.
+func (f *flagSet) settle() error {
 	given := map[string]bool{}
-	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
+	f.VisitAll(func(fl *pflag.Flag) { given[fl.Name] = fl.Changed })
 	if err := f.fromEnvironment(given); err != nil {
 		return err
 	}
@@ -67,13 +74,13 @@ func (f *flagSet) parse(args []string, std streams) error {
 
 func (f *flagSet) fromEnvironment(given map[string]bool) error {
 	var failed error
-	f.VisitAll(func(fl *flag.Flag) {
+	f.VisitAll(func(fl *pflag.Flag) {
 		value := os.Getenv(envName(fl.Name))
 		if value == "" || given[fl.Name] || failed != nil {
 			return
 		}
 		if err := f.Set(fl.Name, value); err != nil {
-			failed = f.misuse(fmt.Sprintf("invalid value %q in the environment variable %s: %v", value, envName(fl.Name), err))
+			failed = f.misuse(fmt.Sprintf("invalid value %q in the environment variable %s: %s", value, envName(fl.Name), cause(err)))
 		}
 		given[fl.Name] = true
 	})
@@ -96,7 +103,7 @@ func (f *flagSet) fromFile(path string, given map[string]bool) error {
 			continue
 		}
 		if err := f.Set(s.key, s.value); err != nil {
-			return f.misuse(fmt.Sprintf("invalid value %q for %s in %s: %v", s.value, s.key, where, err))
+			return f.misuse(fmt.Sprintf("invalid value %q for %s in %s: %s", s.value, s.key, where, cause(err)))
 		}
 	}
 	return nil
@@ -115,22 +122,45 @@ func envName(flagName string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flagName, "-", "_"))
 }
 
-// wording turns the flag package's errors into ours, with two dashes.
+// wording turns pflag's errors into ours.
 func wording(err error) string {
-	text := err.Error()
-	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return "unknown flag --" + name
+	var (
+		unknown  *pflag.NotExistError
+		valued   *pflag.ValueRequiredError
+		unusable *pflag.InvalidValueError
+	)
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return "unknown flag -" + unknown.GetSpecifiedShortnames()
+	case errors.As(err, &unknown):
+		return "unknown flag --" + unknown.GetSpecifiedName()
+	case errors.As(err, &valued):
+		return fmt.Sprintf("the flag --%s needs a value", valued.GetSpecifiedName())
+	case errors.As(err, &unusable):
+		return fmt.Sprintf("invalid value %q for flag --%s: %s", unusable.GetValue(), unusable.GetFlag().Name, cause(err))
 	}
-	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		return fmt.Sprintf("the flag --%s needs a value", name)
+	return err.Error()
+}
+
+// cause is why a value cannot be used, without the value and the names of Go's functions.
+func cause(err error) string {
+	var (
+		unusable *pflag.InvalidValueError
+		number   *strconv.NumError
+	)
+	if errors.As(err, &unusable) {
+		err = unusable.Unwrap()
 	}
-	return strings.Replace(text, " for flag -", " for flag --", 1)
+	if errors.As(err, &number) {
+		err = number.Err
+	}
+	return err.Error()
 }
 
 func (f *flagSet) help(w io.Writer) {
 	fmt.Fprintf(w, "Usage: mbusproxy %s\n\n%s\n\n", f.synopsis, f.about)
-	f.VisitAll(func(fl *flag.Flag) {
-		value, text := flag.UnquoteUsage(fl)
+	f.VisitAll(func(fl *pflag.Flag) {
+		value, text := pflag.UnquoteUsage(fl)
 		fmt.Fprintf(w, "  %s\n      %s", strings.TrimSpace("--"+fl.Name+" "+value), text)
 		if fl.DefValue != "" && fl.DefValue != "false" && fl.DefValue != "0" {
 			fmt.Fprintf(w, " (default %s)", fl.DefValue)
@@ -144,6 +174,9 @@ func (f *flagSet) help(w io.Writer) {
 type list []string
 
 func (l *list) String() string { return strings.Join(*l, ",") }
+
+// Type is what a value is called where the usage does not say.
+func (*list) Type() string { return "list" }
 
 func (l *list) Set(value string) error {
 	for _, part := range strings.Split(value, ",") {

@@ -4,13 +4,15 @@ import (
 	"io"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"mbusproxy/internal/app"
 )
 
 // disableBadSelectors explains the flag, which init and serve have.
 const disableBadSelectors = "when upgrading the schema, keep consumers and triggers whose selectors are no longer allowed;\nthey get no more messages (without it the upgrade stops and lists them)"
 
-func runInit(args []string, std streams) error {
+func initCommand(std streams) *cobra.Command {
 	f := newFlagSet("init", "init --admin DSN",
 		"Creates the schema mbus4 in the database that the DSN names, or upgrades it to what this program\nneeds. `mbusproxy serve` does the same by itself unless it is told --no-init.")
 	cfg := app.InitConfig{Out: std.out, Terminal: terminal(std.err)}
@@ -18,15 +20,14 @@ func runInit(args []string, std streams) error {
 	f.BoolVar(&cfg.DisableBadSelectors, "disable-bad-selectors", false, disableBadSelectors)
 	f.BoolVar(&cfg.DryRun, "dry-run", false, "print the SQL that would be run, and run nothing")
 	f.BoolVar(&cfg.Prune, "prune", false, "also drop the functions that other versions of mbusproxy made; none of these may serve the\ndatabase any more")
-	if err := f.parse(args, std); err != nil {
-		return err
-	}
-	if cfg.DSN == "" {
-		return f.missing("admin")
-	}
-	ctx, release := untilSignal(func() {})
-	defer release()
-	return app.Init(ctx, cfg)
+	return f.command("creates or upgrades the schema mbus4 in a database", func() error {
+		if cfg.DSN == "" {
+			return f.missing("admin")
+		}
+		ctx, release := untilSignal(func() {})
+		defer release()
+		return app.Init(ctx, cfg)
+	})
 }
 
 // terminal is w if that is a terminal, else nil.

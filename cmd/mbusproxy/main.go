@@ -1,13 +1,14 @@
 // Command mbusproxy stands between clients and a Postgres server and serves the functions of the
-// schema mbus4. This package holds flags, signals and exit codes; the rest is internal/app's.
+// schema mbus4. This package holds commands, flags, signals and exit codes; the rest is internal/app's.
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // Exit codes.
@@ -15,29 +16,35 @@ const (
 	exitOK      = 0
 	exitFailure = 1 // the program could not do what was asked
 	exitUsage   = 2 // what was asked makes no sense
+	exitNothing = 3 // there was no message
+
+	exitInterrupted = 130 // a signal came first; as shells have it for SIGINT
 )
 
-// streams are where a command writes.
+// streams are what a command gets of its process.
 type streams struct {
-	out io.Writer // results
-	err io.Writer // errors and the log
+	out  io.Writer // results
+	err  io.Writer // errors and the log
+	args []string  // the command line, of which the first is the command
 }
 
-// command is one of the words that may follow mbusproxy.
-type command struct {
-	name, summary string
-	run           func(args []string, std streams) error
-}
-
-func commands() []command {
-	return []command{
-		{"dev", "starts a private Postgres and the proxy, and says how to connect", runDev},
-		{"serve", "starts the proxy in front of a Postgres server of yours", runServe},
-		{"init", "creates or upgrades the schema mbus4 in a database", runInit},
-		{"explain", "prints how a statement is served, and the SQL that the server gets", runExplain},
-		{"healthcheck", "asks a proxy on this machine whether it serves clients", runHealthcheck},
-		{"doctor", "looks at a server and says what is in the way", runDoctor},
-		{"version", "prints the version", runVersion},
+// commands are the words that may follow mbusproxy, in the order of the help.
+func commands(std streams) []*cobra.Command {
+	return []*cobra.Command{
+		devCommand(std),
+		serveCommand(std),
+		initCommand(std),
+		explainCommand(std),
+		healthcheckCommand(std),
+		doctorCommand(std),
+		topCommand(std),
+		queuesCommand(std),
+		peekCommand(std),
+		whyCommand(std),
+		postCommand(std),
+		consumeCommand(std),
+		deadCommand(std),
+		versionCommand(std),
 	}
 }
 
@@ -48,38 +55,98 @@ func main() {
 // run dispatches to a command and turns its error into words and an exit code.
 func run(args []string, std streams) int {
 	if len(args) == 0 {
-		usage(std.err)
+		usage(std.err, commands(std))
 		return exitUsage
 	}
 	switch args[0] {
-	case "-h", "-help", "--help", "help":
-		usage(std.out)
-		return exitOK
+	case "-h", "-help":
+		args[0] = "--help"
 	case "-version", "--version", "-v":
 		args[0] = "version"
 	}
-	for _, c := range commands() {
-		if c.name != args[0] {
-			continue
-		}
-		err := c.run(args[1:], std)
-		switch {
-		case err == nil, errors.Is(err, flag.ErrHelp):
-			return exitOK
-		default:
-			return report(std.err, err)
-		}
+	if strings.HasPrefix(args[0], "-") && args[0] != "--help" {
+		return report(std.err, unknown(args[0], nil))
 	}
-	return report(std.err, &usageError{
-		message: fmt.Sprintf("unknown command %q", args[0]),
-		hint:    "`mbusproxy -h` lists the commands",
-	})
+	std.args = args
+	root := rootCommand(std)
+	root.SetArgs(normalized(root, args))
+	if err := root.Execute(); err != nil {
+		return report(std.err, err)
+	}
+	return exitOK
 }
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, "mbusproxy is a proxy for Postgres that serves message queues as functions of the schema mbus4.\n\nUsage: mbusproxy COMMAND [FLAGS]\n\n")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.summary)
+// rootCommand is mbusproxy, with all its commands.
+func rootCommand(std streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "mbusproxy",
+		Short:         "a proxy for Postgres that serves message queues",
+		Long:          about,
+		SilenceErrors: true, // report prints them
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs, // which are unknown commands, as RunE says
+		RunE: func(root *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return unknown("--", nil) // the only way to come here without any
+			}
+			return unknown(args[0], root.SuggestionsFor(args[0]))
+		},
+		DisableAutoGenTag: true,
 	}
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	all := commands(std)
+	root.AddCommand(all...)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return misuse(c, wording(err)) })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		if c == root {
+			usage(std.out, all)
+			return
+		}
+		helpOf(std.out, c)
+	})
+	return root
+}
+
+const (
+	about         = "mbusproxy is a proxy for Postgres that serves message queues as functions of the schema mbus4."
+	listsCommands = "`mbusproxy -h` lists the commands"
+)
+
+func unknown(name string, like []string) error {
+	hint := listsCommands
+	if len(like) > 0 {
+		hint = fmt.Sprintf("perhaps `mbusproxy %s`; %s", like[0], hint)
+	}
+	return &usageError{message: fmt.Sprintf("unknown command %q", name), hint: hint}
+}
+
+// normalized gives the flags of the command that args names two dashes.
+func normalized(root *cobra.Command, args []string) []string {
+	if args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd {
+		return args // what is to be completed is no command line yet
+	}
+	command, words := root, 0
+	for words < len(args) {
+		var next *cobra.Command
+		for _, c := range command.Commands() {
+			if c.Name() == args[words] {
+				next = c
+			}
+		}
+		if next == nil {
+			break
+		}
+		command, words = next, words+1
+	}
+	return append(args[:words:words], twoDashes(command.Flags(), args[words:])...)
+}
+
+func usage(w io.Writer, commands []*cobra.Command) {
+	fmt.Fprintf(w, "%s\n\nUsage: mbusproxy COMMAND [FLAGS]\n\n", about)
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-11s %s\n", c.Name(), c.Short)
+	}
+	fmt.Fprintf(w, "  %-11s %s\n", "completion", "prints a script by which a shell completes commands and flags")
 	fmt.Fprint(w, "\n`mbusproxy COMMAND -h` tells the flags of a command.\n")
 }

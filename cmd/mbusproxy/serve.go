@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"mbusproxy/internal/app"
 	"mbusproxy/internal/systemd"
 )
@@ -24,7 +26,12 @@ const httpUsage = "`ADDR` host:port for HTTP: /metrics for Prometheus, /healthz 
 
 const semaphoreUsage = "`TIME` between two full passes over the semaphores, which find what was written to their tables directly"
 
-func runServe(args []string, std streams) error {
+func serveCommand(std streams) *cobra.Command {
+	// cobra reads the command line into a Config that nobody uses: serve reads it again itself, as often as it is told to.
+	return serveFlags(&app.Config{}).command("starts the proxy in front of a Postgres server of yours", func() error { return serve(std) })
+}
+
+func serve(std streams) error {
 	manager := systemd.FromEnvironment()
 	sockets, err := systemd.Listeners()
 	if err != nil {
@@ -35,7 +42,7 @@ func runServe(args []string, std streams) error {
 	}
 	read := func() (app.Config, error) {
 		cfg := app.Config{LogTo: std.err, Version: versionString(), Sockets: sockets}
-		err := parseServe(args, std, &cfg)
+		err := parseServe(std.args[1:], &cfg)
 		return cfg, err
 	}
 	cfg, err := read()
@@ -83,6 +90,7 @@ func (f *flagSet) withServe(cfg *app.Config) {
 	f.StringVar(&cfg.ConsoleRole, "console-role", "", "`ROLE` whose members may use the admin console; without it there is none")
 	f.StringVar(&cfg.ConsoleName, "console-database", defaultConsole, "`NAME` of the database that the console is")
 	f.StringVar(&cfg.LogLevel, "log-level", "info", "`LEVEL` of the log on standard error: debug, info, warn or error")
+	f.oneOf("log-level", "debug", "info", "warn", "error")
 	f.withOperations(cfg)
 }
 
@@ -96,9 +104,9 @@ func serveFlags(cfg *app.Config) *flagSet {
 }
 
 // parseServe fills cfg in from flags, environment and configuration file.
-func parseServe(args []string, std streams, cfg *app.Config) error {
+func parseServe(args []string, cfg *app.Config) error {
 	f := serveFlags(cfg)
-	if err := f.parse(args, std); err != nil {
+	if err := f.parse(args); err != nil {
 		return err
 	}
 	switch {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -114,7 +113,7 @@ func TestWhichSourceWins(t *testing.T) {
 	var l list
 	f.Var(&l, "list", "")
 	f.withConfig()
-	if err := f.parse([]string{"--one", "flag"}, streams{out: io.Discard, err: io.Discard}); err != nil {
+	if err := f.parse([]string{"--one", "flag"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join([]string{*one, *two, *three, *four, l.String()}, " "); got != "flag env file d a,b,c" {

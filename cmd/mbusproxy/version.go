@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // release is the version that this source is of, or that it follows. Makefile, packages and CHANGELOG.md take it from the same file.
@@ -23,11 +25,10 @@ func versionString() string {
 	return strings.TrimSpace(release)
 }
 
-func runVersion(args []string, std streams) error {
+func versionCommand(std streams) *cobra.Command {
 	f := newFlagSet("version", "version", "Prints the version.")
-	if err := f.parse(args, std); err != nil {
+	return f.command("prints the version", func() error {
+		_, err := fmt.Fprintf(std.out, "mbusproxy %s (%s, %s/%s)\n", versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
-	}
-	_, err := fmt.Fprintf(std.out, "mbusproxy %s (%s, %s/%s)\n", versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+	})
 }

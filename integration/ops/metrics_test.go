@@ -155,6 +155,11 @@ func TestMetrics(t *testing.T) {
 		if in, out := got[`bytes_total{from="client"}`], got[`bytes_total{from="server"}`]; in < 500 || out < 500 || in > 1e6 || out > 1e6 {
 			wrong = append(wrong, fmt.Sprintf("%v bytes from clients, %v from servers", in, out))
 		}
+		for _, m := range [][2]string{{"client", "Query"}, {"client", "Terminate"}, {"server", "DataRow"}, {"server", "ReadyForQuery"}} {
+			if got[label("protocol_messages_total", "from", m[0], "message", m[1])] < 1 {
+				wrong = append(wrong, fmt.Sprintf("no message %s from a %s", m[1], m[0]))
+			}
+		}
 		if got[label("service_worked_timestamp_seconds", "database", database, "service", "housekeeping")] < float64(time.Now().Add(-time.Hour).Unix()) {
 			wrong = append(wrong, "housekeeping has not worked")
 		}

@@ -84,7 +84,8 @@ func (s *errorScan) sameShape(text, shape string) bool {
 
 // handed are places where an error is made of another's message, which is looked at where it comes from.
 var handed = []string{
-	"cmd/mbusproxy/flags.go",       // what package flag says, in our words
+	"cmd/mbusproxy/flags.go",       // what package pflag says, in our words
+	"cmd/mbusproxy/main.go",        // the same
 	"engine/semaphore/calls.go",    // what a call says
 	"selector/error.go",            // refuse itself
 	"internal/app/errors.go",       // what the engine says

@@ -39,7 +39,7 @@ func Handler(s Source, log *zap.Logger) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&collector{source: s, log: log},
+		&collector{source: s, log: log, looks: looks[engine.Overview]{now: time.Now}},
 	)
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTimeout, ErrorLog: zap.NewStdLog(log)})
 }
@@ -68,6 +68,7 @@ var (
 	refusedTotal   = counter("startups_failed_total", "Connections that got no session, by the SQLSTATE that the proxy gave; server: the server has refused them; none: without a word.", "sqlstate")
 	cancelsTotal   = counter("cancel_requests_total", "Cancel requests; unknown: for no session of this proxy.", "session")
 	bytesTotal     = counter("bytes_total", "Bytes read from clients and from servers.", "from")
+	messagesTotal  = counter("protocol_messages_total", "Messages of the protocol read from clients and from servers, by their names in the Postgres manual; none of startups and replication.", "from", "message")
 	panicsTotal    = counter("panics_total", "Panics, each of which has ended one session or startup.")
 	lostSyncTotal  = counter("lost_synchronization_total", "Sessions that were closed because the server's replies did not fit.")
 	memoryUsed     = gauge("memory_used_bytes", "Of the memory that sessions share for messages under way (long_messages) and for the texts of what they have prepared (statement_texts).", "budget")
@@ -87,21 +88,21 @@ var (
 	asked          = counter("semaphore_release_requests_total", "Tasks that this proxy has asked to leave their slot.", "database")
 	tasks          = gauge("semaphore_tasks", "Tasks of semaphores, waiting or active (with a slot); at most 10000 of each are counted.", "database", "state")
 
-	consumers = gauge("queue_consumers", "Consumers of a queue.", "database", "queue")
-	messages  = gauge("consumer_messages", "Messages that a consumer is still to get: ready, delayed, waiting (for others), leased or held (by an open transaction). Estimates where exact is 0.", "database", "queue", "consumer", "state")
-	oldest    = gauge("consumer_oldest_ready_seconds", "For how long the oldest message has been ready; 0: none is.", "database", "queue", "consumer")
-	dead      = gauge("consumer_dead_messages", "Messages of the consumer that lie in dmq.", "database", "queue", "consumer")
-	errors    = gauge("consumer_selector_errors", "Messages for which the consumer's selector failed.", "database", "queue", "consumer")
-	posted    = counter("database_messages_posted_total", "Rows of messages that have been posted, one for each consumer, by anybody, as the server counts them.", "database")
-	removed   = counter("database_messages_removed_total", "Rows of messages that have been removed.", "database")
-	paused    = gauge("consumer_paused", "1 while the consumer is paused.", "database", "queue", "consumer")
-	exact     = gauge("consumer_messages_exact", "1 where all messages were counted.", "database", "queue", "consumer")
-	hidden    = gauge("consumers_not_shown", "Consumers that are not shown, because there are too many.", "database")
+	consumers      = gauge("queue_consumers", "Consumers of a queue.", "database", "queue")
+	messages       = gauge("consumer_messages", "Messages that a consumer is still to get: ready, delayed, waiting (for others), leased or held (by an open transaction). Estimates where exact is 0.", "database", "queue", "consumer", "state")
+	oldest         = gauge("consumer_oldest_ready_seconds", "For how long the oldest message has been ready; 0: none is.", "database", "queue", "consumer")
+	dead           = gauge("consumer_dead_messages", "Messages of the consumer that lie in dmq.", "database", "queue", "consumer")
+	selectorErrors = gauge("consumer_selector_errors", "Messages for which the consumer's selector failed.", "database", "queue", "consumer")
+	posted         = counter("database_messages_posted_total", "Rows of messages that have been posted, one for each consumer, by anybody, as the server counts them.", "database")
+	removed        = counter("database_messages_removed_total", "Rows of messages that have been removed.", "database")
+	paused         = gauge("consumer_paused", "1 while the consumer is paused.", "database", "queue", "consumer")
+	exact          = gauge("consumer_messages_exact", "1 where all messages were counted.", "database", "queue", "consumer")
+	hidden         = gauge("consumers_not_shown", "Consumers that are not shown, because there are too many.", "database")
 
 	families = []family{
-		info, sessions, sessionsTotal, sessionsMax, startups, refusedTotal, cancelsTotal, bytesTotal, panicsTotal, lostSyncTotal, memoryUsed, memorySize, draining,
+		info, sessions, sessionsTotal, sessionsMax, startups, refusedTotal, cancelsTotal, bytesTotal, messagesTotal, panicsTotal, lostSyncTotal, memoryUsed, memorySize, draining,
 		callsTotal, refusalsTotal, rewritesTotal, parsesTotal, parseTime, databaseUp, waiting, serviceWorked, serviceFailing, serviceFailed, granted, asked, tasks,
-		consumers, messages, oldest, dead, errors, posted, removed, paused, exact, hidden,
+		consumers, messages, oldest, dead, selectorErrors, posted, removed, paused, exact, hidden,
 	}
 )
 
@@ -109,6 +110,7 @@ var (
 type collector struct {
 	source Source
 	log    *zap.Logger
+	looks  looks[engine.Overview]
 }
 
 // Describe tells all metrics.
@@ -155,9 +157,12 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	to.put(parseTime, r.Parser.Time.Seconds())
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
+	served := map[string]bool{}
 	for _, d := range c.source.Databases() {
+		served[d.Name()] = true
 		c.database(ctx, to, d)
 	}
+	c.looks.keep(served)
 }
 
 func (c *collector) proxy(to sink) {
@@ -179,6 +184,8 @@ func (c *collector) proxy(to sink) {
 	to.put(cancelsTotal, float64(s.CancelRequests-s.Canceled), "unknown")
 	to.put(bytesTotal, float64(s.FromClients), "client")
 	to.put(bytesTotal, float64(s.FromServers), "server")
+	s.ClientMessages.Each(false, func(message string, n uint64) { to.put(messagesTotal, float64(n), "client", message) })
+	s.ServerMessages.Each(true, func(message string, n uint64) { to.put(messagesTotal, float64(n), "server", message) })
 	to.put(panicsTotal, float64(s.Panics))
 	to.put(lostSyncTotal, float64(s.LostSync))
 	to.put(memoryUsed, float64(s.LongUsed), "long_messages")
@@ -201,7 +208,7 @@ func (c *collector) database(ctx context.Context, to sink, d *engine.Database) {
 	given, left := d.Grants()
 	to.put(granted, float64(given), name)
 	to.put(asked, float64(left), name)
-	o, err := d.Overview(ctx)
+	o, err := c.looks.get(ctx, name, d.Overview)
 	to.put(databaseUp, number(err == nil), name)
 	if err != nil {
 		c.log.Warn("metrics without what is in a database", zap.Error(err))
@@ -222,7 +229,7 @@ func (c *collector) database(ctx context.Context, to sink, d *engine.Database) {
 		to.put(oldest, k.OldestReady.Seconds(), name, k.Queue, k.Consumer)
 		to.put(dead, float64(k.Dead), name, k.Queue, k.Consumer)
 		if k.SelectorErrors != nil {
-			to.put(errors, float64(*k.SelectorErrors), name, k.Queue, k.Consumer)
+			to.put(selectorErrors, float64(*k.SelectorErrors), name, k.Queue, k.Consumer)
 		}
 		to.put(paused, number(k.Paused), name, k.Queue, k.Consumer)
 		to.put(exact, number(k.Exact), name, k.Queue, k.Consumer)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/wire"
 )
 
 // State is what a session does, as far as its messages tell. The words are those of pg_stat_activity.
@@ -96,16 +97,29 @@ func (s *Sessions) Observe() []Observation {
 	return out
 }
 
-// Traffic is what all sessions that have ended and that run have moved, in bytes.
-func (s *Sessions) Traffic() (fromClients, fromServers uint64) {
+// Traffic is what sessions have moved.
+type Traffic struct {
+	FromClients, FromServers uint64 // bytes
+	// ClientMessages and ServerMessages are those that have been told apart: nothing of a startup, nor of a session of replication.
+	ClientMessages, ServerMessages wire.MessageCounts
+}
+
+func (t *Traffic) add(sess *Session) {
+	t.FromClients += sess.seen.fromClient.Load()
+	t.FromServers += sess.seen.fromServer.Load()
+	sess.Up.Tally.AddTo(&t.ClientMessages)
+	sess.Down.Tally.AddTo(&t.ServerMessages)
+}
+
+// Traffic is what all sessions that have ended and that run have moved.
+func (s *Sessions) Traffic() Traffic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fromClients, fromServers = s.past.fromClients, s.past.fromServers
+	t := s.past
 	for sess := range s.all {
-		fromClients += sess.seen.fromClient.Load()
-		fromServers += sess.seen.fromServer.Load()
+		t.add(sess)
 	}
-	return fromClients, fromServers
+	return t
 }
 
 // Admitted is how many sessions there have been.

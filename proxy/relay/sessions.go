@@ -38,7 +38,7 @@ type Sessions struct {
 	all       map[*Session]bool // true: logged in, and counted in loggedIn
 	loggedIn  int
 	lastID    uint64
-	past      struct{ fromClients, fromServers uint64 } // bytes of sessions that have ended
+	past      Traffic // of sessions that have ended
 	running   sync.WaitGroup
 }
 
@@ -143,8 +143,7 @@ func (s *Sessions) forget(sess *Session) {
 		s.loggedIn--
 	}
 	delete(s.all, sess)
-	s.past.fromClients += sess.seen.fromClient.Load()
-	s.past.fromServers += sess.seen.fromServer.Load()
+	s.past.add(sess)
 	s.mu.Unlock()
 	s.running.Done()
 }

@@ -25,6 +25,8 @@ type Framer struct {
 	size int
 	// Watch sees what passes of the current message; nil nearly always.
 	Watch Watcher
+	// Tally counts the messages. One that is set aside counts when it is walked again.
+	Tally Tally
 }
 
 // Inspector decides which messages a framer gathers.
@@ -81,6 +83,7 @@ func (f *Framer) PassAll() { f.left = math.MaxInt }
 // SetAside takes a message, or the head of one, that next returned with position pos, and all behind it out of the
 // batch: out keeps what comes before. It returns a copy, to be walked again.
 func (f *Framer) SetAside(buf, frame []byte, pos int, out *Splicer) (aside []byte) {
+	f.Tally.add(frame[0], -1)
 	if f.held != nil {
 		out.Truncate(0)
 		aside = append(f.held, buf[pos:]...)
@@ -131,11 +134,13 @@ func (f *Framer) Next(buf []byte, pos int, out *Splicer, in Inspector) (frame []
 			return nil, pos, ErrFull
 		}
 		if need == PassRun {
-			if end := skipRun(buf, pos); end > pos {
+			if end, n := skipRun(buf, pos); end > pos {
+				f.Tally.add(buf[pos], n)
 				pos = end
 				continue
 			}
 		}
+		f.Tally.add(buf[pos], 1)
 		if f.dropping = need == Drop; need <= 0 {
 			f.left = size
 			continue
@@ -151,17 +156,17 @@ func (f *Framer) Next(buf []byte, pos int, out *Splicer, in Inspector) (frame []
 	}
 }
 
-// skipRun returns the position behind the whole messages of buf that begin at pos and have the type of the first.
-func skipRun(buf []byte, pos int) int {
+// skipRun returns the position behind the n whole messages of buf that begin at pos and have the type of the first.
+func skipRun(buf []byte, pos int) (end, n int) {
 	typ := buf[pos]
-	for len(buf)-pos >= HeaderSize && buf[pos] == typ {
+	for ; len(buf)-pos >= HeaderSize && buf[pos] == typ; n++ {
 		size, ok := FrameLen(buf[pos : pos+HeaderSize])
 		if !ok || size > len(buf)-pos {
 			break
 		}
 		pos += size
 	}
-	return pos
+	return pos, n
 }
 
 // gather goes on gathering in held.

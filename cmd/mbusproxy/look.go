@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"mbusproxy/internal/cli"
+)
+
+func queuesCommand(std streams) *cobra.Command {
+	c := newClient(std, "queues", "[QUEUE] [--output FORM]", "Prints how much lies in each queue, or, of one queue, for each of its consumers: the views mbus4.queues and\nmbus4.consumers. Numbers may be estimates where `exact` says no.")
+	c.takes = 1
+	return c.offersQueues(c.client("prints how much lies in the queues", func(ctx context.Context, s *cli.Session, out cli.Out) error {
+		queue := ""
+		if len(c.arguments) > 0 {
+			queue = c.arguments[0]
+		}
+		return s.Queues(ctx, queue, out)
+	}))
+}
+
+func peekCommand(std streams) *cobra.Command {
+	c := newClient(std, "peek", "QUEUE [--consumer NAME] [--state STATE] [--limit N] | --iid IID", "Prints messages of a queue's consumer with their states, or one message, whole. They stay where they are. Ends with 3\nwhere there is no message with that iid.")
+	c.takes = 1
+	consumer := c.String("consumer", "default", "`NAME` of the consumer whose messages are meant")
+	state := c.String("state", "", "only those in this `STATE`: ready, delayed, waiting, leased, held, expired or dead")
+	limit := c.Int("limit", 20, "`NUMBER` of messages at most")
+	iid := c.String("iid", "", "print the message with this `IID`")
+	c.oneOf("state", "ready", "delayed", "waiting", "leased", "held", "expired", "dead")
+	return c.offersQueues(c.client("prints messages and leaves them where they are", func(ctx context.Context, s *cli.Session, out cli.Out) error {
+		switch {
+		case *iid != "" && len(c.arguments) > 0:
+			return c.misuse("--iid and a queue do not go together")
+		case *iid != "":
+			return orMissing(s.PeekOne(ctx, *iid, out), "there is no message with this iid", "it was consumed, has expired or was never committed: docs/where-is-my-message.md")
+		case *limit < 0:
+			return c.misuse("--limit cannot be negative")
+		}
+		queue, err := c.argument("a queue, or --iid")
+		if err != nil {
+			return err
+		}
+		return s.Peek(ctx, queue, *consumer, *state, *limit, out)
+	}))
+}
+
+func whyCommand(std streams) *cobra.Command {
+	c := newClient(std, "why", "IID [--output FORM]", "Says for each consumer that is to get a message still why it has not got it, and who holds it. Ends with 3 where\nnobody is to get it any more.")
+	c.takes = 1
+	return c.client("says why a message was not delivered", func(ctx context.Context, s *cli.Session, out cli.Out) error {
+		iid, err := c.argument("the iid of a message")
+		if err != nil {
+			return err
+		}
+		return orMissing(s.Why(ctx, iid, out), "nobody is to get a message with this iid", "it was consumed, has expired, was never committed, or no consumer wanted it: docs/where-is-my-message.md")
+	})
+}
+
+// orMissing says what is not there where a command has printed nothing.
+func orMissing(err error, message, hint string) error {
+	if errors.Is(err, cli.ErrNothing) {
+		return &missing{message: message, hint: hint}
+	}
+	return err
+}

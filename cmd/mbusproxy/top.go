@@ -1,0 +1,37 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mbusproxy/internal/cli"
+)
+
+const leastInterval = 100 * time.Millisecond // between two looks
+
+func topCommand(std streams) *cobra.Command {
+	c := newClient(std, "top", "[--interval TIME] [--output FORM]", "Shows what is in the queues, how fast it changes, and who is there, until q or Ctrl-C. Where standard output is no terminal,\nor with --output json, it prints that once.")
+	interval := c.Duration("interval", 2*time.Second, "`TIME` between two looks")
+	return c.command("shows the queues live", func() error {
+		out, err := c.out()
+		if err != nil {
+			return err
+		}
+		if *interval < leastInterval {
+			return c.misuse("--interval is 100ms at least")
+		}
+		ctx, release := untilSignal(func() {})
+		defer release()
+		if screen, ok := c.std.out.(*os.File); ok && out.Terminal && out.Format == cli.Table {
+			return unlessTold(ctx, cli.Top(ctx, c.dsn, *interval, os.Stdin, screen))
+		}
+		s, err := cli.Connect(ctx, c.dsn, nil)
+		if err == nil {
+			defer s.Close()
+			err = s.TopOnce(ctx, out)
+		}
+		return interruptedBy(ctx, err)
+	})
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"slices"
+)
+
+// Queues writes the view mbus4.queues, or, of one queue, its consumers.
+func (s *Session) Queues(ctx context.Context, queue string, out Out) error {
+	var r *Result
+	var err error
+	if queue == "" {
+		r, err = s.query(ctx, `select queue, kind, consumers, ready, delayed, waiting, leased, held, dead, selector_errors, oldest_ready, paused, exact
+from mbus4.queues order by ready desc, queue`)
+	} else {
+		r, err = s.query(ctx, `select queue, consumer, ready, delayed, waiting, leased, held, dead, selector_errors, oldest_ready, paused, exact, selector
+from mbus4.consumers where queue operator(pg_catalog.=) pg_catalog.lower($1) order by consumer`, queue)
+	}
+	if err != nil {
+		return err
+	}
+	if queue != "" && len(r.Rows) == 0 {
+		if err := s.mustExist(ctx, queue); err != nil {
+			return err
+		}
+	}
+	return out.write(r)
+}
+
+// mustExist returns an error where there is no such queue.
+func (s *Session) mustExist(ctx context.Context, queue string) error {
+	r, err := s.query(ctx, "select 1 from mbus4.queues where queue operator(pg_catalog.=) pg_catalog.lower($1)", queue)
+	if err == nil && len(r.Rows) == 0 {
+		err = &Error{Message: `42704: there is no queue "` + queue + `"`, SQLState: "42704", Hint: "`mbusproxy queues` lists them"}
+	}
+	return err
+}
+
+// QueueNames are the names of all queues, for shells.
+func (s *Session) QueueNames(ctx context.Context) ([]string, error) {
+	r, err := s.query(ctx, "select queue from mbus4.queues order by queue")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, row := range r.Rows {
+		if row[0] != nil {
+			names = append(names, Visible(*row[0]))
+		}
+	}
+	return names, nil
+}
+
+// Peek writes messages of a consumer, those in a state or all, limit at most. They stay where they are.
+func (s *Session) Peek(ctx context.Context, queue, consumer, state string, limit int, out Out) error {
+	var wanted *string
+	if state != "" {
+		wanted = &state
+	}
+	r, err := s.query(ctx, `select iid, state, since, until, detail, waits_for, attempt, pid, username, application, added, headers, properties, data
+from mbus4.messages_of($1, $2, $3, $4)`, queue, consumer, wanted, limit)
+	if err != nil {
+		return err
+	}
+	return out.write(r)
+}
+
+// PeekOne writes a message, or returns ErrNothing.
+func (s *Session) PeekOne(ctx context.Context, iid string, out Out) error {
+	r, err := s.query(ctx, `select iid, added, delayed_until, expires, headers, properties, data, payload from mbus4.peek_json($1)`, iid)
+	if err != nil {
+		return err
+	}
+	r.Rows = slices.DeleteFunc(r.Rows, func(row []*string) bool { return row[0] == nil }) // a row of nulls is none
+	if err := out.writeOne(r); err != nil {
+		return err
+	}
+	return r.orNothing()
+}
+
+// Why writes why a message was not delivered, a row for each consumer that is to get it still. Where nobody is, it returns ErrNothing.
+func (s *Session) Why(ctx context.Context, iid string, out Out) error {
+	r, err := s.query(ctx, `select queue, consumer, state, until, detail, waits_for, pid, username, application from mbus4.why($1)`, iid)
+	if err != nil {
+		return err
+	}
+	if len(r.Rows) > 0 || out.Format != Table {
+		err = out.write(r)
+	}
+	if err != nil {
+		return err
+	}
+	return r.orNothing()
+}
+
+func (r *Result) orNothing() error {
+	if len(r.Rows) == 0 {
+		return ErrNothing
+	}
+	return nil
+}
