@@ -27,6 +27,7 @@ type shape struct {
 	givesAmount  bool
 	traced       int
 	givesWait    bool
+	givesLease   bool
 	eitherOrder  bool
 }
 
@@ -44,6 +45,7 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 		givesPayload: use.Given["payload"], many: f.Serves == "consumen" || f.Serves == "consume_json", json: f.Result == sqlfuncs.JSONMessage,
 		givesAmount: f.Serves == "lease" && use.Given["amt"],
 		givesWait:   f.WaitsForOne() && use.Given[f.Wait],
+		givesLease:  f.Serves == "lease" && use.Given["lease"],
 		eitherOrder: use.EitherOrder,
 	}
 }
@@ -58,6 +60,10 @@ func (t *Texts) templateOf(f *sqlfuncs.Func, use sqlfuncs.Use) string {
 		}
 		if use.Given["iid"] || use.Given["headers"] {
 			return "post_full"
+		}
+	case "lease":
+		if !use.Rows && !use.Given["amt"] && use.Fixed["qname"] && (use.Fixed["lease"] || !use.Given["lease"]) {
+			return "lease_one"
 		}
 	case "resume_queue":
 		return "pause_queue"
@@ -112,6 +118,10 @@ func newScope(s shape) scope {
 		"Redrive":       helperName(redrive),
 		"AlterConsumer": helperName(alterConsumer),
 		"Purge":         helperName(purge),
+		"NoConsumer":    helperName(noConsumer),
+		"PartsOfLease":  helperName(partsOfLease),
+		"Attempted":     helperName(attempted),
+		"Leasable":      helperName(leasable),
 		"PostUnique":    helperName(postUnique),
 		"AwaitMessage":  helperName(awaitMessage),
 		"PostFull":      helperName(postFull), // serves posts with headers or an iid in place
@@ -134,7 +144,8 @@ func newScope(s shape) scope {
 		"EitherOrder":  s.eitherOrder,
 		"GivesAmount":  s.givesAmount, // of lease; else it is one message
 		"GivesWait":    s.givesWait,   // of take and take_from
-		"FixesQueue":   s.fixesQueue,  // WITH queries may use the argument for the queue, which is the same for all rows
+		"GivesLease":   s.givesLease,
+		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
 

@@ -210,13 +210,17 @@ const (
 	awaitMessage  = "await_message"  // looks for a call that waits for one message
 	postUnique    = "post_once"      // posts a message unless one was posted with its key
 	purge         = "purge"          // removes what is stored for consumers
+	noConsumer    = "no_consumer"    // fails
+	partsOfLease  = "parts_of_lease" // reads a lease's name
+	attempted     = "attempted"      // counts an attempt
+	leasable      = "leasable"       // says whether a message may be leased
 )
 
 // postFull stands for the function that serves posts in place.
 const postFull = "post_full"
 
 // helpers lists them, each behind those that it calls.
-var helpers = []string{subscribers, postGiven, bury, spent, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postUnique} //nolint:gochecknoglobals // constant
+var helpers = []string{noConsumer, partsOfLease, attempted, subscribers, postGiven, bury, spent, leasable, retry, fail, extend, redrive, alterConsumer, await, awaitMessage, purge, postUnique} //nolint:gochecknoglobals // constant
 
 // helperTypes are the parameters of the helpers; %s is the schema of hstore.
 var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
@@ -234,6 +238,11 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	await:         "call text, queue text, consumer text, selector text, wait interval",
 	awaitMessage:  "call text, queue text, consumer text, message text, wait interval",
 	purge:         "call text, qname text, cname text",
+	noConsumer:    "call text, qname text, cname text",
+	partsOfLease:  "call text, lease text",
+	attempted:     "call text, headers %s.hstore",
+	leasable: "call text, consumer_id bigint, available_at timestamptz, id bigint, expires timestamptz, after text[], headers %s.hstore," +
+		" now timestamptz, most int",
 	postUnique: "call text, qname text, data %s.hstore, headers %s.hstore, properties %s.hstore, delayed_until timestamp, expires timestamp, iid text," +
 		" unique_key text, unique_for interval",
 }

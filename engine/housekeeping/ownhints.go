@@ -65,56 +65,71 @@ where hint is not null and pg_catalog.to_regclass('mbus4.hint_' || hint) is null
 
 // giveHints gives hints of their own to consumers that share one: what is live of one of them would keep the others from forgetting
 // what is gone. Such a hint begins where the shared one is, before the consumer has it. The shared one goes on to count the consumer,
-// for transactions whose snapshots are older.
+// for transactions whose snapshots are older. All of a turn is one transaction, so that those who wait for messages are looked for once after it, and
+// not after each hint; the rows of consumers, which calls may want to lock, are written last.
 func (h *hinter) giveHints(ctx context.Context, conn *pgx.Conn) error {
-	var may bool
-	if err := conn.QueryRow(ctx, `select pg_catalog.has_schema_privilege('mbus4', 'create') and pg_catalog.has_table_privilege('mbus4.consumer', 'update')`).Scan(&may); err != nil || !may {
+	given := 0
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
+		given, err = shareOut(ctx, tx)
 		return err
-	}
-	if _, err := conn.Exec(ctx, withoutHintSQL); err != nil {
-		return fmt.Errorf("taking hints back that are not there: %w", err)
-	}
-	rows, err := conn.Query(ctx, sharingSQL, schema.HintSlots, hintsAtOnce)
+	})
 	if err != nil {
-		return fmt.Errorf("looking for shared hints: %w", err)
+		return fmt.Errorf("giving hints to consumers: %w", err)
 	}
-	consumers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil || len(consumers) == 0 {
-		return err
-	}
-	free, next, err := hintNumbers(ctx, conn)
-	if err != nil {
-		return err
-	}
-	for _, consumer := range consumers {
-		number := next
-		switch {
-		case len(free) > 0:
-			number, free = free[0], free[1:]
-		case next < maxHints:
-			if _, err := conn.Exec(ctx, fmt.Sprintf(makeHintSQL, number)); err != nil {
-				return fmt.Errorf("making a hint: %w", err)
-			}
-			next++
-		default:
-			return nil // the others go on to share
-		}
-		if _, err := conn.Exec(ctx, fmt.Sprintf(`select pg_catalog.setval('mbus4.hint_%d', coalesce(pg_catalog.pg_sequence_last_value('mbus4.hint_%d'::regclass), 0))`,
-			number, consumer%schema.HintSlots)); err != nil {
-			return fmt.Errorf("setting a new hint: %w", err)
-		}
-		if _, err := conn.Exec(ctx, `update mbus4.consumer set hint = $2 where id = $1`, consumer, number); err != nil {
-			return fmt.Errorf("giving a hint to a consumer: %w", err)
-		}
-		h.low = time.Time{} // the next turn reads the hints afresh, that of this number as well
+	if given > 0 {
+		h.low = time.Time{} // the next turn reads the hints afresh, those of these numbers as well
 	}
 	return nil
 }
 
+// shareOut is giveHints in its transaction, and returns how many hints it has given.
+func shareOut(ctx context.Context, tx pgx.Tx) (given int, err error) {
+	var may bool
+	if err := tx.QueryRow(ctx, `select pg_catalog.has_schema_privilege('mbus4', 'create') and pg_catalog.has_table_privilege('mbus4.consumer', 'update')`).Scan(&may); err != nil || !may {
+		return 0, err
+	}
+	if _, err := tx.Exec(ctx, withoutHintSQL); err != nil {
+		return 0, fmt.Errorf("taking hints back that are not there: %w", err)
+	}
+	rows, err := tx.Query(ctx, sharingSQL, schema.HintSlots, hintsAtOnce)
+	if err != nil {
+		return 0, fmt.Errorf("looking for shared hints: %w", err)
+	}
+	consumers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil || len(consumers) == 0 {
+		return 0, err
+	}
+	free, next, err := hintNumbers(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	var numbers []int
+	for _, consumer := range consumers {
+		number := next
+		if len(free) > 0 {
+			number, free = free[0], free[1:]
+		} else if next < maxHints {
+			if _, err := tx.Exec(ctx, fmt.Sprintf(makeHintSQL, number)); err != nil {
+				return 0, fmt.Errorf("making a hint: %w", err)
+			}
+			next++
+		} else {
+			break // this one and the others go on to share
+		}
+		if _, err := tx.Exec(ctx, fmt.Sprintf(`select pg_catalog.setval('mbus4.hint_%d', coalesce(pg_catalog.pg_sequence_last_value('mbus4.hint_%d'::regclass), 0))`,
+			number, consumer%schema.HintSlots)); err != nil {
+			return 0, fmt.Errorf("setting a new hint: %w", err)
+		}
+		numbers = append(numbers, number)
+	}
+	_, err = tx.Exec(ctx, `update mbus4.consumer c set hint = n.number from unnest($1::bigint[], $2::int[]) n (id, number) where c.id = n.id`, consumers[:len(numbers)], numbers)
+	return len(numbers), err
+}
+
 // hintNumbers gives the numbers of own hints that nobody has, and the first that there is no sequence for.
-func hintNumbers(ctx context.Context, conn *pgx.Conn) (free []int, next int, err error) {
+func hintNumbers(ctx context.Context, tx pgx.Tx) (free []int, next int, err error) {
 	next = schema.HintSlots
-	rows, err := conn.Query(ctx, numbersSQL, schema.HintSlots)
+	rows, err := tx.Query(ctx, numbersSQL, schema.HintSlots)
 	if err != nil {
 		return nil, 0, fmt.Errorf("looking for free hints: %w", err)
 	}

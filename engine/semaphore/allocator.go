@@ -46,6 +46,7 @@ const (
 type allocator struct {
 	texts    *calls.Texts
 	hstore   string        // the schema, quoted
+	giveSQL  string        // the statement that grants; "": not filled in yet
 	interval time.Duration // between two full passes
 
 	leads *pgx.Conn // the connection that has the lead; compared, never used

@@ -52,8 +52,15 @@ var giveFile string
 // giveTemplate is a text/template.
 var giveTemplate = template.Must(template.New("give.sql").Parse(giveFile))
 
-// giveText is give.sql for the database.
+// giveText is give.sql for the database, which is filled in once.
 func (g *allocator) giveText() string {
+	if g.giveSQL == "" {
+		g.giveSQL = g.fillGive()
+	}
+	return g.giveSQL
+}
+
+func (g *allocator) fillGive() string {
 	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore})
 	var b strings.Builder
 	err := giveTemplate.Execute(&b, map[string]string{

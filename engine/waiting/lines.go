@@ -27,6 +27,8 @@ type Lines struct {
 	version uint64
 	// changed says that all lines are to be looked at; else those that are fresh.
 	changed bool
+	// posted says that one of those who have changed something is likely to have posted: else the look may come a little later.
+	posted bool
 }
 
 // line are those who wait for the same.
@@ -214,7 +216,7 @@ func (l *Lines) signal(posted bool) (ring bool) {
 	if l.version++; l.idle == 0 {
 		return false
 	}
-	l.changed = true
+	l.changed, l.posted = true, l.posted || posted
 	if posted && len(l.lines) <= fewLines {
 		l.wakeFirst()
 	}
@@ -261,7 +263,7 @@ func (l *Lines) ask(all bool) (asked []wanted) {
 		l.version++
 	}
 	all = all || l.changed
-	l.changed = false
+	l.changed, l.posted = false, false
 	for key, of := range l.lines {
 		if of.fresh = of.fresh || all; of.fresh && len(of.idle) > 0 {
 			of.fresh, of.again, of.asked = false, false, len(of.idle)+of.turns
@@ -280,19 +282,20 @@ func (l *Lines) sweep() {
 	}
 }
 
-// pending reports whether there is something to look at.
-func (l *Lines) pending() bool {
+// pending reports whether there is something to look at, and whether that may come a little later: who has ended was not likely to have posted,
+// and has given something back at most.
+func (l *Lines) pending() (pending, later bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.changed {
-		return true
+	if l.posted {
+		return true, false
 	}
 	for _, of := range l.lines {
 		if of.fresh && len(of.idle) > 0 {
-			return true
+			return true, false
 		}
 	}
-	return false
+	return l.changed, l.changed
 }
 
 // tell ends a look at a line.

@@ -80,7 +80,7 @@ func TestNothingIsMissedBetweenLookAndWait(t *testing.T) {
 	l := NewLines(func() { mu.Lock(); rung++; mu.Unlock() })
 	first := startWaiting(t, l, l.Join(key))
 	l.ask(true)
-	if l.pending() {
+	if pending(l) {
 		t.Fatal("something is pending though nothing has changed")
 	}
 	for name, change := range map[string]func(){
@@ -213,7 +213,7 @@ func TestPostWakesTheFirst(t *testing.T) {
 	if two.woken() {
 		t.Error("woken although another has the turn")
 	}
-	if !l.pending() {
+	if !pending(l) {
 		t.Error("no look is to come")
 	}
 	one.Look()

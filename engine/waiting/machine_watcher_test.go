@@ -151,7 +151,8 @@ func (m *machine) ask(s *state, n int, all bool) string {
 func (m *machine) goOn(s *state, n int) {
 	if p := &s.proxies[n]; p.phase == watcherListens {
 		l, _, _ := m.open(s, n)
-		p.rung = p.rung || l.pending()
+		pending, _ := l.pending()
+		p.rung = p.rung || pending
 	}
 }
 

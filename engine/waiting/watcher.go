@@ -30,16 +30,18 @@ const (
 	clockMargin    = 500 * time.Millisecond // by which the server's clock may be off without a look
 	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
+	laterRest      = 20 * time.Millisecond  // after a look, where what has ended has given something back at most
 	channel        = "mbus4_waiting"
 
 	// waitingName is the application_name of the session of a Watcher for which somebody waits: so others know that it wants to be told.
 	waitingName = "mbusproxy waiting"
 )
 
-// othersSQL asks whether another proxy wants to be told when a transaction has ended.
+// othersSQL asks whether another proxy wants to be told when a transaction has ended; $1 is the session of this one's Watcher. Whoever asks may be another
+// session of this proxy.
 const othersSQL = `select exists (
 	select from pg_catalog.pg_stat_get_activity(null) a
-	where a.application_name = '` + waitingName + `' and a.pid <> pg_catalog.pg_backend_pid()
+	where a.application_name = '` + waitingName + `' and a.pid <> $1
 	  and a.usesysid = (select r.oid from pg_catalog.pg_roles r where r.rolname = session_user)
 	  and a.datid = (select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database())
 )`
@@ -59,9 +61,10 @@ type Watcher struct {
 	// Health is how it fares.
 	Health service.Health
 
-	others atomic.Bool // another proxy wants to be told
-	ended  atomic.Bool // a transaction has ended of which none has been told
-	busy   atomic.Bool // one has ended since it was asked whether others want to be told
+	pid    atomic.Int32 // of the server's process for the session that watches; 0: there is none
+	others atomic.Bool  // another proxy wants to be told
+	ended  atomic.Bool  // a transaction has ended of which none has been told
+	busy   atomic.Bool  // one has ended since it was asked whether others want to be told
 }
 
 // Looks are the statements by which a Watcher looks.
@@ -104,7 +107,7 @@ func (w *Watcher) ObserveOthers(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	var others bool
-	if err := conn.QueryRow(ctx, othersSQL).Scan(&others); err != nil {
+	if err := conn.QueryRow(ctx, othersSQL, w.pid.Load()).Scan(&others); err != nil {
 		return fmt.Errorf("looking for calls that wait at other proxies: %w", err)
 	}
 	w.others.Store(others)
@@ -150,6 +153,8 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 	if err := settle(ctx, conn); err != nil {
 		return false, err
 	}
+	w.pid.Store(int32(conn.PgConn().PID()))
+	defer w.pid.Store(0)
 	s := &watching{conn: conn, told: true, began: time.Now()} // what has changed before is seen by the first look
 	for last := time.Now(); ; {
 		if w.wanted() {
@@ -168,17 +173,36 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 		}
 		worked = true
 		w.Health.Worked()
-		if s.told = admin.Told(conn); s.told || w.Lines.pending() {
-			continue
+		if err := w.await(ctx, s); err != nil {
+			return worked, err
+		}
+	}
+}
+
+// await waits until it is worth while to look, or to tell others.
+func (w *Watcher) await(ctx context.Context, s *watching) error {
+	for later := true; later; {
+		var pending bool
+		pending, later = w.Lines.pending()
+		if s.told = admin.Told(s.conn); s.told || pending && !later {
+			return nil
 		}
 		next := s.sweepAt
 		if !s.delayEnds.IsZero() && s.delayEnds.Before(next) {
 			next = s.delayEnds
 		}
-		if _, err = w.bell.Listen(ctx, conn, max(time.Millisecond, time.Until(next))); err != nil {
-			return worked, fmt.Errorf("waiting for changes: %w", err)
+		if at := s.restsTo.Add(laterRest); later && at.Before(next) {
+			next = at
+		}
+		rest := time.Until(next)
+		if later && (rest <= 0 || w.ended.Load() && w.others.Load()) {
+			return nil
+		}
+		if _, err := w.bell.Listen(ctx, s.conn, max(time.Millisecond, rest)); err != nil {
+			return fmt.Errorf("waiting for changes: %w", err)
 		}
 	}
+	return nil
 }
 
 // watching is what a session knows.

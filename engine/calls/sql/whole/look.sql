@@ -2,6 +2,7 @@
 -- such consumer, how many messages could be delivered, up to so many, and in how many seconds the next delayed one is due.
 -- It locks nothing. What a transaction holds that was under way is not counted, for who waits could not take it; but for those that have begun since, and
 -- subtransactions and groups of them, which have numbers of their own: to count too many wakes in vain. A row keeps the number after the transaction's end.
+-- A snapshot ends behind the last number that has ended: who has a later one is under way if the number was given out, which age says.
 select k.i, c.id is null, r.n,
        (
            select pg_catalog.date_part('epoch', m.available_at - c.now)

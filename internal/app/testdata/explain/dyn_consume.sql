@@ -15,7 +15,7 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
@@ -25,19 +25,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        (
-                            case
-                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                    then pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                                    )
-                                else pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                    coalesce('"' || a.qname || '"', 'null')
-                                )
-                            end
-                        )::int
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a

@@ -42,7 +42,7 @@ begin
                     from (
                         select c.id >> 12 as id, c.amt, c.now,
                             pg_catalog.to_timestamp(
-                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                             ) as low
                         from (
                             select coalesce(
@@ -54,19 +54,7 @@ begin
                                     where c.qname = pg_catalog.lower(a.qname collate "C")
                                         and c.name = pg_catalog.lower(a.cname collate "C")
                                 ),
-                                (
-                                    case
-                                        when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                            then pg_catalog.format(
-                                                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                                a.qname, coalesce('"' || a.cname || '"', 'null')
-                                            )
-                                        else pg_catalog.format(
-                                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                            coalesce('"' || a.qname || '"', 'null')
-                                        )
-                                    end
-                                )::int
+                                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                             ) as id,
                                 case
                                     when a.amt < 0
@@ -192,7 +180,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_bf8f4146(
+                    perform mbus4.at_retry_fc712e97(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -315,22 +303,7 @@ begin
         ),
         mbus4_call_consumer as materialized (
             select a.n, a.msgid as msgid, c.qname as queue,
-                coalesce(
-                    c.id,
-                    (
-                        case
-                            when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                then pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                    a.qname, coalesce('"' || a.cname || '"', 'null')
-                                )
-                            else pg_catalog.format(
-                                'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                coalesce('"' || a.qname || '"', 'null')
-                            )
-                        end
-                    )::int
-                ) as id
+                coalesce(c.id, mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)) as id
             from mbus4_call_args a
             left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
                 and c.name = pg_catalog.lower(a.cname collate "C")
@@ -424,7 +397,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_bf8f4146(
+            perform mbus4.at_retry_fc712e97(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else

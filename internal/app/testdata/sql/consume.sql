@@ -10,7 +10,7 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
@@ -20,19 +20,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        (
-                            case
-                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                    then pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                                    )
-                                else pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                    coalesce('"' || a.qname || '"', 'null')
-                                )
-                            end
-                        )::int
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -115,7 +103,21 @@ mbus4_call1 as (
     from mbus4_call1_taken d
 )
 select *
-from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
+from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
 
 # In the target list.
 select mbus4.consume('orders', $1)
@@ -129,7 +131,7 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
@@ -139,19 +141,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        (
-                            case
-                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                    then pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                                    )
-                                else pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                    coalesce('"' || a.qname || '"', 'null')
-                                )
-                            end
-                        )::int
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -233,7 +223,21 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume"
+select pg_catalog.unnest(array(select "consume" from mbus4_call1)) as "consume";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
 
 # Where messages wait for others, taking one wakes what waited for it.
 select * from mbus4.consume('orders')
@@ -247,7 +251,7 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
@@ -257,19 +261,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        (
-                            case
-                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                    then pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                                    )
-                                else pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                    coalesce('"' || a.qname || '"', 'null')
-                                )
-                            end
-                        )::int
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -388,7 +380,21 @@ mbus4_call1 as (
     from mbus4_call1_taken d
 )
 select *
-from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume"
+from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
 
 # At most ten.
 select iid, data from mbus4.consumen_orders_by_audit(10)
@@ -404,7 +410,7 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
@@ -414,19 +420,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        (
-                            case
-                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                    then pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                                    )
-                                else pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                    coalesce('"' || a.qname || '"', 'null')
-                                )
-                            end
-                        )::int
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         case
                             when a.amt < 0
@@ -517,7 +511,21 @@ mbus4_call1 as (
     from (select * from mbus4_call1_taken d order by d.available_at, d.id offset 0) d
 )
 select iid, data
-from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen_orders_by_audit"
+from (select (m.r).* from (select "consumen" as r from mbus4_call1) m) as "consumen_orders_by_audit";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
 
 # For each row of a set.
 select q.name, mbus4.consume(q.name) from queues q
@@ -531,18 +539,7 @@ mbus4_call1_consumer as materialized (
     select a.n, 1 as amt, c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            (
-                case
-                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
+            mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128) as hint
     from mbus4_call1_args a
@@ -555,7 +552,9 @@ mbus4_call1_consumer as materialized (
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.clock_timestamp() as now,
-        pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0) as low
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+        ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.hint
 ),
@@ -652,4 +651,18 @@ mbus4_call1 as (
 select mbus4_rows1.h1 as "name", mbus4_call1."consume" as "consume"
 from mbus4_rows1
 join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
-order by mbus4_rows1.n, mbus4_call1.o
+order by mbus4_rows1.n, mbus4_call1.o;
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$

@@ -12,7 +12,7 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
@@ -22,19 +22,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        (
-                            case
-                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                    then pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                                    )
-                                else pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                    coalesce('"' || a.qname || '"', 'null')
-                                )
-                            end
-                        )::int
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -177,7 +165,21 @@ mbus4_call1 as (
     from mbus4_call1_taken d
 )
 select *
-from (select (m.r).* from (select "dyn_consume" as r from mbus4_call1) m) as "dyn_consume"
+from (select (m.r).* from (select "dyn_consume" as r from mbus4_call1) m) as "dyn_consume";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
 
 # Any other is known to the server only.
 select * from mbus4.dyn_consume('orders', $1)
@@ -193,22 +195,11 @@ mbus4_call1_consumer as materialized (
     from (
         select coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            (
-                case
-                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
+            mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
         ) as id,
             pg_catalog.clock_timestamp() as now,
             pg_catalog.to_timestamp(
-                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0
+                coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8
             ) as low,
             c.qname as queue, a.selector
         from mbus4_call1_args a
@@ -345,7 +336,21 @@ mbus4_call1 as (
     from mbus4_call1_taken d, mbus4_call1_consumer k
 )
 select *
-from (select (m.r).* from (select "dyn_consume" as r from mbus4_call1) m) as "dyn_consume"
+from (select (m.r).* from (select "dyn_consume" as r from mbus4_call1) m) as "dyn_consume";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
 
 # For each row of a set.
 select mbus4.dyn_consume('orders', w.selector) from wishes w
@@ -360,18 +365,7 @@ mbus4_call1_consumer as materialized (
     select a.n, c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            (
-                case
-                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
+            mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128) as hint, coalesce(a.selector, '') as selector
     from mbus4_call1_args a
@@ -384,7 +378,9 @@ mbus4_call1_consumer as materialized (
 ),
 mbus4_call1_wanted as materialized (
     select k.id, k.queue, k.selector, pg_catalog.count(*) as amt, pg_catalog.clock_timestamp() as now,
-        pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0) as low
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+        ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.hint, k.selector
 ),
@@ -515,4 +511,18 @@ mbus4_call1 as (
 )
 select mbus4_call1."dyn_consume" as "dyn_consume"
 from mbus4_call1
-order by mbus4_call1.n, mbus4_call1.o
+order by mbus4_call1.n, mbus4_call1.o;
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$

@@ -80,12 +80,12 @@ select (select iid from mbus4.consume(q.name) limit 1) from queues q
 ----
 select (
     select iid
-    from mbus4.at_consume_waking_5a50b403((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
+    from mbus4.at_consume_waking_af7750f1((q.name)::pg_catalog.text, 'default'::pg_catalog.text, '1 _session_secret_') as "consume"
     limit 1
 )
 from queues q;
 -- where there is in the database:
-create or replace function mbus4.at_consume_waking_5a50b403(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
+create or replace function mbus4.at_consume_waking_af7750f1(pg_catalog.text, pg_catalog.text, pg_catalog.text) returns setof mbus4.qt_model language sql volatile rows 1 as '
     with mbus4_call_args (n, "qname", "cname") as (select 1::bigint, $1, $2),
     mbus4_call_taken as (
         delete from mbus4.message m
@@ -95,7 +95,7 @@ create or replace function mbus4.at_consume_waking_5a50b403(pg_catalog.text, pg_
                 from (
                     select c.id >> 12 as id, c.amt, c.now,
                         pg_catalog.to_timestamp(
-                            coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0
+                            coalesce(pg_catalog.pg_sequence_last_value((''mbus4.hint_'' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                         ) as low
                     from (
                         select coalesce(
@@ -105,18 +105,7 @@ create or replace function mbus4.at_consume_waking_5a50b403(pg_catalog.text, pg_
                                 where c.qname = pg_catalog.lower(a.qname collate "C")
                                     and c.name = pg_catalog.lower(a.cname collate "C")
                             ),
-                            (
-                                case
-                                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                        then pg_catalog.format(
-                                            ''mbus4-error ''||$3||'' 42704 queue "%s" has no consumer %s'',
-                                            a.qname, coalesce(''"'' || a.cname || ''"'', ''null'')
-                                        )
-                                    else pg_catalog.format(
-                                        ''mbus4-error ''||$3||'' 42704 queue %s does not exist'', coalesce(''"'' || a.qname || ''"'', ''null'')
-                                    )
-                                end
-                            )::int
+                            mbus4.at_no_consumer_fdac8ecc(''''||$3||'''', a.qname, a.cname)
                         ) as id,
                             1 as amt, pg_catalog.clock_timestamp() as now
                         from mbus4_call_args a

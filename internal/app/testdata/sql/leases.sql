@@ -4,118 +4,63 @@ select iid, data, lease from mbus4.lease('orders')
 with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
     select 1::bigint, ('orders')::pg_catalog.text, 'default'::pg_catalog.text, '1'::integer, null::pg_catalog.interval
 ),
-mbus4_call1_consumer as materialized (
-    select coalesce(
-        (case when c.paused is null then c.id else -c.id end),
-        (
-            case
-                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                    then pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                    )
-                else pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                )
-            end
-        )::int
-    ) as id,
-        c.qname as queue, coalesce(c.hint, c.id % 128) as hint, 1 as amt,
-        case
-            when a.lease < interval '1 millisecond'
-                or a.lease > interval '365 days'
-                then pg_catalog.make_interval(
-                    secs => pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 22023 a lease lasts between a millisecond and 365 days, and not %s',
-                        a.lease
-                    )::int
-                )
-            else coalesce(a.lease, coalesce(c.lease, interval '30 seconds'))
-        end as lease,
-        coalesce(c.max_attempts, 10) as most, pg_catalog.clock_timestamp() as now,
-        case
-            when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')
-                then pg_catalog.clock_timestamp()::timestamp::text
-            else mbus4.time_text(pg_catalog.clock_timestamp()::timestamp)
-        end as told
-    from mbus4_call1_args a
-    left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
-        and c.name = pg_catalog.lower(a.cname collate "C")
-    offset 0
-),
 mbus4_call1_leased as (
     update mbus4.message m
-    set available_at = (select k.now + k.lease from mbus4_call1_consumer k),
+    set available_at = pg_catalog.clock_timestamp() + (
+        select coalesce(c.lease, interval '30 seconds') from mbus4.consumer c where c.id = m.consumer_id
+    ),
         iid = coalesce(
             m.iid,
-            (select k.queue from mbus4_call1_consumer k) || '.' || pg_catalog.current_database() || '.' || case
-                when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text
-                when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text
-                else ''
-            end || m.id
+            pg_catalog.lower((('orders')::pg_catalog.text) collate "C") || '.' || pg_catalog.current_database() || '.' || (
+                pg_catalog.date_part('epoch', m.available_at) * 1000000
+            )::bigint || m.id
         ),
-        headers = public.hstore('retry.first'::text, (select k.told from mbus4_call1_consumer k))
-            operator(public.||) coalesce(m.headers, '')
-            operator(public.||) public.hstore(
-                array[
-                    'retry.attempt',
-                    (
-                        1 + case
-                            when m.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                then (m.headers operator(public.->) 'retry.attempt'::text)::int
-                            else 0
-                        end
-                    )::text,
-                    'retry.last',
-                    (select k.told from mbus4_call1_consumer k)
-                ]
-            )
-    where m.ctid = any(
-        array(
+        headers = case
+            when m.headers is null
+                then (
+                    select public.hstore(array['retry.first', t.told, 'retry.attempt', '1', 'retry.last', t.told])
+                    from (select pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US') as told offset 0) t
+                )
+            else mbus4.at_attempted_3fbc46e1('', m.headers)
+        end
+    where m.ctid = (
+        select x.ctid
+        from (
+            select coalesce(
+                (case when c.paused is null then c.id else -c.id end),
+                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
+            ) as id,
+                pg_catalog.to_timestamp(
+                    coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8
+                ) as low,
+                coalesce(c.max_attempts, 10) as most, pg_catalog.clock_timestamp() as now
+            from mbus4_call1_args a
+            left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
+                and c.name = pg_catalog.lower(a.cname collate "C")
+            offset 0
+        ) k
+        cross join lateral (
             select x.ctid
-            from (
-                select k.*,
-                    pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0
-                    ) as low
-                from mbus4_call1_consumer k
-                offset 0
-            ) k
-            cross join lateral (
-                select x.ctid
-                from mbus4.message x
-                where x.consumer_id = k.id
-                    and (x.available_at, x.id) >= (k.low, 0)
-                    and x.available_at <= k.now
-                    and (
-                        case
-                            when (
-                                case
-                                    when x.expires <= k.now and x.consumer_id <> 1 then null
-                                    when x.after is not null and mbus4.awaits_delivery(x.after) then null
-                                    else 0
-                                end
-                            ) is not null
-                                then case
-                                    when x.headers is null or x.consumer_id = 1 then 0
-                                    when case
-                                        when x.headers
-                                            operator(public.->) 'retry.attempt'::text
-                                            operator(pg_catalog.~) '^[0-9]{1,8}$'
-                                            then (x.headers operator(public.->) 'retry.attempt'::text)::int
-                                        else 0
-                                    end < k.most
-                                        then 0
-                                    when mbus4.at_spent_6a3e13c1('1 _session_secret_', x.consumer_id, x.available_at, x.id, null)
-                                        then null
-                                end
-                        end
-                    ) is not null
-                order by x.available_at, x.id
-                limit k.amt
-                for update skip locked
-            ) x
-        )
+            from mbus4.message x
+            where x.consumer_id = k.id
+                and (x.available_at, x.id) >= (k.low, 0)
+                and x.available_at <= k.now
+                and (
+                    case
+                        when x.expires is null
+                            and x.after is null
+                            and (x.headers is null or not public.exist(x.headers, 'retry.attempt'))
+                            then 0
+                        else mbus4.at_leasable_64031768(
+                            '1 _session_secret_', x.consumer_id, x.available_at, x.id, x.expires, x.after, x.headers, k.now,
+                            k.most
+                        )
+                    end
+                ) is not null
+            order by x.available_at, x.id
+            limit 1
+            for update skip locked
+        ) x
     )
     returning m.id, m.consumer_id, m.available_at, m.added, m.delayed_until, m.expires, m.received, m.headers, m.properties,
         m.data, m.iid
@@ -129,7 +74,7 @@ mbus4_call1 as (
             public.hstore(
                 array[
                     'source_db', pg_catalog.current_database()::text, 'destination_queue',
-                    (select k.queue from mbus4_call1_consumer k),
+                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C"),
                     'seenby',
                     array[pg_catalog.current_database()::text]::text,
                     'enqueue_time',
@@ -138,10 +83,10 @@ mbus4_call1 as (
                         else mbus4.time_text(d.added::timestamp)
                     end,
                     'destination',
-                    (select k.queue from mbus4_call1_consumer k)
+                    pg_catalog.lower((('orders')::pg_catalog.text) collate "C")
                 ] || case
-                    when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
-                        then array['tempq', (select k.queue from mbus4_call1_consumer k)]
+                    when pg_catalog.starts_with(pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.')
+                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
                 end
             )
                 operator(public.||) coalesce(
@@ -149,9 +94,11 @@ mbus4_call1 as (
                         operator(public.||) case
                             when d.consumer_id = 1 and public.exist(d.headers, 'destination') then ''
                             else public.hstore(
-                                array['destination', (select k.queue from mbus4_call1_consumer k)] || case
-                                    when pg_catalog.starts_with((select k.queue from mbus4_call1_consumer k), 'temp.')
-                                        then array['tempq', (select k.queue from mbus4_call1_consumer k)]
+                                array['destination', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")] || case
+                                    when pg_catalog.starts_with(
+                                        pg_catalog.lower((('orders')::pg_catalog.text) collate "C"), 'temp.'
+                                    )
+                                        then array['tempq', pg_catalog.lower((('orders')::pg_catalog.text) collate "C")]
                                 end
                             )
                         end,
@@ -163,11 +110,11 @@ mbus4_call1 as (
                 else public.hstore_to_jsonb(d.data)
             end,
             (d.headers operator(public.->) 'retry.attempt'::text)::int,
-            d.consumer_id || '.' || d.id || '.' || (d.headers operator(public.->) 'retry.attempt'::text) || '.' || case
-                when d.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
-                else ''
-            end || '',
+            pg_catalog.concat_ws(
+                '.', d.consumer_id, d.id,
+                d.headers operator(public.->) 'retry.attempt'::text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+            ),
             d.available_at
         )::mbus4.leased as lease
     from mbus4_call1_leased d
@@ -175,9 +122,48 @@ mbus4_call1 as (
 select iid, data, lease
 from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease";
 -- where there is in the database:
-create or replace function mbus4.at_spent_6a3e13c1(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_queue text; mbus4_consumer text; mbus4_message mbus4.qt_model; begin select c.qname, c.name into mbus4_queue, mbus4_consumer from mbus4.consumer c where c.id = $2; if mbus4_queue is null then return false; end if; delete from mbus4.message m where m.ctid = (select x.ctid from mbus4.message x where x.consumer_id = $2 and x.available_at = $3 and x.id = $4 for update skip locked) returning m.id, m.added::timestamp, coalesce(m.iid, mbus4_queue || '.' || pg_catalog.current_database() || '.' || case when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text else '' end || m.id) collate pg_catalog."default", coalesce(m.delayed_until, m.added)::timestamp, m.expires::timestamp, coalesce(m.received, '{}'), public.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', mbus4_queue, 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text else mbus4.time_text(m.added::timestamp) end, 'destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) operator(public.||) coalesce(m.headers operator(public.||) case when m.consumer_id = 1 and public.exist(m.headers, 'destination') then '' else public.hstore(array['destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) end, ''), m.properties, m.data into mbus4_message; if not found then return false; end if; perform mbus4.at_bury_f100f9ee($1, mbus4_message, mbus4_consumer, coalesce($5, mbus4_message.headers operator(public.->) 'retry.error'::text, 'lease ended')); return true; end $mbus4$
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_attempted_3fbc46e1(call text, headers public.hstore) returns public.hstore language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ declare mbus4_told constant text := pg_catalog.to_char(pg_catalog.clock_timestamp(), 'YYYY-MM-DD HH24:MI:SS.US'); begin return public.hstore(
+     'retry.first'::text, mbus4_told
+ )
+     operator(public.||) coalesce($2, '')
+     operator(public.||) public.hstore(
+         array[
+             'retry.attempt',
+             (
+                 1 + case
+                     when $2 operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$'
+                         then ($2 operator(public.->) 'retry.attempt'::text)::int
+                     else 0
+                 end
+             )::text,
+             'retry.last', mbus4_told
+         ]
+     ); end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_leasable_64031768(
+    call text, consumer_id bigint, available_at timestamptz, id bigint, expires timestamptz, after text[], headers public.hstore,
+    now timestamptz, most int
+) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_row mbus4.message; begin mbus4_row.consumer_id := $2; mbus4_row.available_at := $3; mbus4_row.id := $4; mbus4_row.expires := $5; mbus4_row.after := $6; mbus4_row.headers := $7; return case when (case when (case when mbus4_row.expires <= $8 and mbus4_row.consumer_id <> 1 then null when mbus4_row.after is not null and mbus4.awaits_delivery(mbus4_row.after) then null else 0 end) is not null then case when mbus4_row.headers is null or mbus4_row.consumer_id = 1 then 0 when case when mbus4_row.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_row.headers operator(public.->) 'retry.attempt'::text)::int else 0 end < $9 then 0 when mbus4.at_spent_6a3e13c1(''||$1||'', mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, null) then null end end) is not null then 0 end; end $mbus4$
 
 select * from mbus4.lease('orders', amt => 10, lease => '5 min')
 ----
@@ -187,18 +173,7 @@ with mbus4_call1_args(n, "qname", "cname", "amt", "lease") as (
 mbus4_call1_consumer as materialized (
     select coalesce(
         (case when c.paused is null then c.id else -c.id end),
-        (
-            case
-                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                    then pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                    )
-                else pg_catalog.format(
-                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                )
-            end
-        )::int
+        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
     ) as id,
         c.qname as queue, coalesce(c.hint, c.id % 128) as hint,
         case
@@ -263,7 +238,7 @@ mbus4_call1_leased as (
             from (
                 select k.*,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
                     ) as low
                 from mbus4_call1_consumer k
                 offset 0
@@ -350,17 +325,31 @@ mbus4_call1 as (
                 else public.hstore_to_jsonb(d.data)
             end,
             (d.headers operator(public.->) 'retry.attempt'::text)::int,
-            d.consumer_id || '.' || d.id || '.' || (d.headers operator(public.->) 'retry.attempt'::text) || '.' || case
-                when d.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
-                else ''
-            end || '',
+            pg_catalog.concat_ws(
+                '.', d.consumer_id, d.id,
+                d.headers operator(public.->) 'retry.attempt'::text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+            ),
             d.available_at
         )::mbus4.leased as lease
     from (select * from mbus4_call1_leased d order by greatest(d.delayed_until, d.added), d.id offset 0) d
 )
 select *
 from (select (m.r).* from (select "lease" as r from mbus4_call1) m) as "lease";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
 -- where there is in the database:
 create or replace function mbus4.at_spent_6a3e13c1(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
@@ -391,18 +380,7 @@ mbus4_call1_consumer as materialized (
         c.qname as queue,
         coalesce(
             (case when c.paused is null then c.id else -c.id end),
-            (
-                case
-                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
+            mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
         ) as id,
         coalesce(c.hint, c.id % 128) as hint,
         case
@@ -433,7 +411,9 @@ mbus4_call1_wanted as materialized (
                 then pg_catalog.clock_timestamp()::timestamp::text
             else mbus4.time_text(pg_catalog.clock_timestamp()::timestamp)
         end as told,
-        pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0) as low
+        pg_catalog.to_timestamp(
+            coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || k.hint)::regclass), 0) / 1000000.0::float8
+        ) as low
     from mbus4_call1_consumer k
     group by k.id, k.queue, k.most, k.hint
 ),
@@ -547,11 +527,11 @@ mbus4_call1 as (
                 else public.hstore_to_jsonb(d.data)
             end,
             (d.headers operator(public.->) 'retry.attempt'::text)::int,
-            d.consumer_id || '.' || d.id || '.' || (d.headers operator(public.->) 'retry.attempt'::text) || '.' || case
-                when d.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint::text
-                when d.available_at < '2200-01-01Z' then (extract(epoch from d.available_at) * 1000000)::bigint::text
-                else ''
-            end || '',
+            pg_catalog.concat_ws(
+                '.', d.consumer_id, d.id,
+                d.headers operator(public.->) 'retry.attempt'::text,
+                (pg_catalog.date_part('epoch', d.available_at) * 1000000)::bigint
+            ),
             d.available_at
         )::mbus4.leased as lease,
         d.place as o
@@ -567,6 +547,20 @@ from mbus4_rows1
 join mbus4_call1 on mbus4_call1.n = mbus4_rows1.n
 order by mbus4_rows1.n, mbus4_call1.o;
 -- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
 create or replace function mbus4.at_spent_6a3e13c1(call text, consumer_id bigint, available_at timestamptz, id bigint, error text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_queue text; mbus4_consumer text; mbus4_message mbus4.qt_model; begin select c.qname, c.name into mbus4_queue, mbus4_consumer from mbus4.consumer c where c.id = $2; if mbus4_queue is null then return false; end if; delete from mbus4.message m where m.ctid = (select x.ctid from mbus4.message x where x.consumer_id = $2 and x.available_at = $3 and x.id = $4 for update skip locked) returning m.id, m.added::timestamp, coalesce(m.iid, mbus4_queue || '.' || pg_catalog.current_database() || '.' || case when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text else '' end || m.id) collate pg_catalog."default", coalesce(m.delayed_until, m.added)::timestamp, m.expires::timestamp, coalesce(m.received, '{}'), public.hstore(array['source_db', pg_catalog.current_database()::text, 'destination_queue', mbus4_queue, 'seenby', array[pg_catalog.current_database()::text]::text, 'enqueue_time', case when pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO') then m.added::timestamp::text else mbus4.time_text(m.added::timestamp) end, 'destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) operator(public.||) coalesce(m.headers operator(public.||) case when m.consumer_id = 1 and public.exist(m.headers, 'destination') then '' else public.hstore(array['destination', mbus4_queue] || case when pg_catalog.starts_with(mbus4_queue, 'temp.') then array['tempq', mbus4_queue] end) end, ''), m.properties, m.data into mbus4_message; if not found then return false; end if; perform mbus4.at_bury_f100f9ee($1, mbus4_message, mbus4_consumer, coalesce($5, mbus4_message.headers operator(public.->) 'retry.error'::text, 'lease ended')); return true; end $mbus4$
@@ -575,63 +569,64 @@ set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_queue text;
 select mbus4.ack($1)
 ----
 with mbus4_call1_args(n, "lease") as (select 1::bigint, ($1)::pg_catalog.text),
-mbus4_call1_key as materialized (
-    select p.part[1]::bigint as consumer_id,
-        p.part[2]::bigint as id, p.part[3] as attempt,
-        timestamptz 'epoch' + (p.part[4])::bigint * interval '1 microsecond' as available_at
-    from (
-        select case
-            when a.lease is null then null
-            when a.lease operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
-                then pg_catalog.string_to_array(a.lease, '.')
-            else pg_catalog.format('mbus4-error 1 _session_secret_ 22023 "%s" is not a lease', a.lease)::int::text::text[]
-        end as part
-        from mbus4_call1_args a
-        offset 0
-    ) p
-),
 mbus4_call1_taken as (
     delete from mbus4.message m
-    where m.consumer_id = (select k.consumer_id from mbus4_call1_key k)
-        and m.available_at = (select k.available_at from mbus4_call1_key k)
-        and m.id = (select k.id from mbus4_call1_key k)
-        and (
-            m.delayed_until is distinct from m.available_at
-                and m.headers operator(public.->) 'retry.attempt'::text = (select k.attempt from mbus4_call1_key k)
-        )
+    where (m.consumer_id, m.available_at, m.id, m.headers operator(public.->) 'retry.attempt'::text) = (
+        select p.part[1]::bigint,
+            timestamptz 'epoch' + (p.part[4])::bigint * interval '1 microsecond',
+            p.part[2]::bigint, p.part[3]
+        from (
+            select case
+                when a.lease is null then null
+                when pg_catalog.octet_length(a.lease) <= 39
+                    and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
+                    and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
+                    then pg_catalog.string_to_array(a.lease, '.')
+                else mbus4.at_parts_of_lease_668d2686('1 _session_secret_', a.lease)
+            end as part
+            from mbus4_call1_args a
+            offset 0
+        ) p
+    )
+        and m.delayed_until is distinct from m.available_at
     returning m.id
 ),
 mbus4_call1 as (select 1::bigint as n, (select 1 from mbus4_call1_taken) is not null as ack)
-select (select "ack" as "ack" from mbus4_call1)
+select (select "ack" as "ack" from mbus4_call1);
+-- where there is in the database:
+create or replace function mbus4.at_parts_of_lease_668d2686(call text, lease text) returns text[] language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.format(
+         'mbus4-error '||$1||' 22023 "%s" is not a lease', $2
+     )::int::text::text[]; end
+$mbus4$
 
 # messages wait
 select mbus4.ack($1)
 ----
 with mbus4_call1_args(n, "lease") as (select 1::bigint, ($1)::pg_catalog.text),
-mbus4_call1_key as materialized (
-    select p.part[1]::bigint as consumer_id,
-        p.part[2]::bigint as id, p.part[3] as attempt,
-        timestamptz 'epoch' + (p.part[4])::bigint * interval '1 microsecond' as available_at
-    from (
-        select case
-            when a.lease is null then null
-            when a.lease operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
-                then pg_catalog.string_to_array(a.lease, '.')
-            else pg_catalog.format('mbus4-error 1 _session_secret_ 22023 "%s" is not a lease', a.lease)::int::text::text[]
-        end as part
-        from mbus4_call1_args a
-        offset 0
-    ) p
-),
 mbus4_call1_taken as (
     delete from mbus4.message m
-    where m.consumer_id = (select k.consumer_id from mbus4_call1_key k)
-        and m.available_at = (select k.available_at from mbus4_call1_key k)
-        and m.id = (select k.id from mbus4_call1_key k)
-        and (
-            m.delayed_until is distinct from m.available_at
-                and m.headers operator(public.->) 'retry.attempt'::text = (select k.attempt from mbus4_call1_key k)
-        )
+    where (m.consumer_id, m.available_at, m.id, m.headers operator(public.->) 'retry.attempt'::text) = (
+        select p.part[1]::bigint,
+            timestamptz 'epoch' + (p.part[4])::bigint * interval '1 microsecond',
+            p.part[2]::bigint, p.part[3]
+        from (
+            select case
+                when a.lease is null then null
+                when pg_catalog.octet_length(a.lease) <= 39
+                    and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
+                    and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
+                    then pg_catalog.string_to_array(a.lease, '.')
+                else mbus4.at_parts_of_lease_668d2686('1 _session_secret_', a.lease)
+            end as part
+            from mbus4_call1_args a
+            offset 0
+        ) p
+    )
+        and m.delayed_until is distinct from m.available_at
     returning m.id,
         case
             when (select 1 from mbus4.waiting g where g.dep = m.iid order by g.dep, g.consumer_id, g.id limit 1) is not null
@@ -639,7 +634,16 @@ mbus4_call1_taken as (
         end as woken
 ),
 mbus4_call1 as (select 1::bigint as n, (select 1 from mbus4_call1_taken) is not null as ack)
-select (select "ack" as "ack" from mbus4_call1)
+select (select "ack" as "ack" from mbus4_call1);
+-- where there is in the database:
+create or replace function mbus4.at_parts_of_lease_668d2686(call text, lease text) returns text[] language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.format(
+         'mbus4-error '||$1||' 22023 "%s" is not a lease', $2
+     )::int::text::text[]; end
+$mbus4$
 
 select mbus4.ack(l) from unnest($1::text[]) l
 ----
@@ -655,9 +659,11 @@ mbus4_call1_key as materialized (
         select a.n,
             case
                 when a.lease is null then null
-                when a.lease operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+                when pg_catalog.octet_length(a.lease) <= 39
+                    and a.lease operator(pg_catalog.~~) '_%._%._%.________________'
+                    and pg_catalog.translate(a.lease, '0123456789', '') operator(pg_catalog.=) '...'
                     then pg_catalog.string_to_array(a.lease, '.')
-                else pg_catalog.format('mbus4-error 1 _session_secret_ 22023 "%s" is not a lease', a.lease)::int::text::text[]
+                else mbus4.at_parts_of_lease_668d2686('1 _session_secret_', a.lease)
             end as part
         from mbus4_call1_args a
         offset 0
@@ -695,28 +701,37 @@ mbus4_call1 as (
 )
 select mbus4_call1."ack" as "ack"
 from mbus4_call1
-order by mbus4_call1.n
+order by mbus4_call1.n;
+-- where there is in the database:
+create or replace function mbus4.at_parts_of_lease_668d2686(call text, lease text) returns text[] language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin if $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$'
+     then return pg_catalog.string_to_array($2, '.'); end if; return pg_catalog.format(
+         'mbus4-error '||$1||' 22023 "%s" is not a lease', $2
+     )::int::text::text[]; end
+$mbus4$
 
 # The rest are functions.
 select mbus4.retry($1, 'no paper'), mbus4.fail($2, 'no printer'), mbus4.extend($3, '5 min')
 ----
-select mbus4.at_retry_bf8f4146(
+select mbus4.at_retry_fc712e97(
     '1 _session_secret_', mbus4.to_retry(($1)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry",
-    mbus4.at_fail_ccc0ef08('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
-    mbus4.at_extend_726d39ea('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
+    mbus4.at_fail_f4c74d77('2 _session_secret_', ($2)::pg_catalog.text, ('no printer')::pg_catalog.text) as "fail",
+    mbus4.at_extend_5a30c020('3 _session_secret_', ($3)::pg_catalog.text, ('5 min')::pg_catalog.interval) as "extend";
 -- where there is in the database:
-create or replace function mbus4.at_retry_bf8f4146(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_retry_fc712e97(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when ($2).lease operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$' then pg_catalog.string_to_array(($2).lease, '.') else pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', ($2).lease)::int::text::text[] end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := mbus4.time_text(pg_catalog.clock_timestamp()::timestamp); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.format('mbus4-error '||$1||' 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is distinct from null then mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(public.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then return false; end if; mbus4_message.headers := public.hstore('retry.first'::text, mbus4_now) operator(public.||) coalesce(mbus4_message.headers, '') operator(public.||) public.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int; else return false; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a delay is between none and 365 days, and not %s', $4)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_6a3e13c1($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_f100f9ee($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := mbus4.time_text(pg_catalog.clock_timestamp()::timestamp); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.format('mbus4-error '||$1||' 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is distinct from null then mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(public.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then return false; end if; mbus4_message.headers := public.hstore('retry.first'::text, mbus4_now) operator(public.||) coalesce(mbus4_message.headers, '') operator(public.||) public.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int; else return false; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a delay is between none and 365 days, and not %s', $4)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_6a3e13c1($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_f100f9ee($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_fail_ccc0ef08(call text, lease text, error text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_fail_f4c74d77(call text, lease text, error text) returns boolean language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$' then pg_catalog.string_to_array($2, '.') else pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2)::int::text::text[] end; mbus4_row mbus4.message; begin select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; return found and mbus4.at_spent_6a3e13c1($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')); end $mbus4$;
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', $2) end; mbus4_row mbus4.message; begin select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; return found and mbus4.at_spent_6a3e13c1($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(pg_catalog.left($3, 2000), 'failed without an error')); end $mbus4$;
 -- where there is in the database:
-create or replace function mbus4.at_extend_726d39ea(call text, lease text, duration interval) returns text language plpgsql volatile
+create or replace function mbus4.at_extend_5a30c020(call text, lease text, duration interval) returns text language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when $2 operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$' then pg_catalog.string_to_array($2, '.') else pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', $2)::int::text::text[] end; mbus4_consumer mbus4.consumer; mbus4_length interval; mbus4_drawn bigint; mbus4_lease text; begin select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_part[1]::bigint; mbus4_length := case when $3 < interval '1 millisecond' or $3 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a lease lasts between a millisecond and 365 days, and not %s', $3)::int) else coalesce($3, coalesce(mbus4_consumer.lease, interval '30 seconds')) end; if mbus4_consumer.id is null then return null; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; update mbus4.message m set available_at = pg_catalog.clock_timestamp() + mbus4_length where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) returning m.consumer_id || '.' || m.id || '.' || (m.headers operator(public.->) 'retry.attempt'::text) || '.' || case when m.available_at < '2038-01-01Z' then (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint::text when m.available_at < '2200-01-01Z' then (extract(epoch from m.available_at) * 1000000)::bigint::text else '' end || '' into mbus4_lease; return mbus4_lease; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part constant text[] := case when $2 is null then null when pg_catalog.octet_length($2) <= 39 and $2 operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate($2, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array($2, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', $2) end; mbus4_consumer mbus4.consumer; mbus4_length interval; mbus4_drawn bigint; mbus4_lease text; begin select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_part[1]::bigint; mbus4_length := case when $3 < interval '1 millisecond' or $3 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a lease lasts between a millisecond and 365 days, and not %s', $3)::int) else coalesce($3, coalesce(mbus4_consumer.lease, interval '30 seconds')) end; if mbus4_consumer.id is null then return null; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; update mbus4.message m set available_at = pg_catalog.clock_timestamp() + mbus4_length where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) returning pg_catalog.concat_ws('.', m.consumer_id, m.id, m.headers operator(public.->) 'retry.attempt'::text, (pg_catalog.date_part('epoch', m.available_at) * 1000000)::bigint) into mbus4_lease; return mbus4_lease; end $mbus4$
 
 select mbus4.retry(m, 'no paper') from mbus4.consume('orders') m
 ----
@@ -729,7 +744,7 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
@@ -739,19 +754,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        (
-                            case
-                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                    then pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                                    )
-                                else pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                    coalesce('"' || a.qname || '"', 'null')
-                                )
-                            end
-                        )::int
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -833,14 +836,28 @@ mbus4_call1 as (
         )::mbus4.qt_model as consume
     from mbus4_call1_taken d
 )
-select mbus4.at_retry_bf8f4146(
+select mbus4.at_retry_fc712e97(
     '2 _session_secret_', mbus4.to_retry((m)), ('no paper')::pg_catalog.text, null::pg_catalog.interval, null::pg_catalog.text
 ) as "retry"
 from pg_catalog.unnest(array(select "consume" from mbus4_call1)) m;
 -- where there is in the database:
-create or replace function mbus4.at_retry_bf8f4146(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
 set plan_cache_mode = force_generic_plan
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when ($2).lease operator(pg_catalog.~) '^[0-9]{1,18}[.][0-9]{1,18}[.][0-9]{1,8}[.][0-9]{16}$' then pg_catalog.string_to_array(($2).lease, '.') else pg_catalog.format('mbus4-error '||$1||' 22023 "%s" is not a lease', ($2).lease)::int::text::text[] end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := mbus4.time_text(pg_catalog.clock_timestamp()::timestamp); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.format('mbus4-error '||$1||' 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is distinct from null then mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(public.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then return false; end if; mbus4_message.headers := public.hstore('retry.first'::text, mbus4_now) operator(public.||) coalesce(mbus4_message.headers, '') operator(public.||) public.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int; else return false; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a delay is between none and 365 days, and not %s', $4)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_6a3e13c1($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_f100f9ee($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$;
+-- where there is in the database:
+create or replace function mbus4.at_retry_fc712e97(call text, target mbus4.retry_target, error text, delay interval, cname text) returns boolean language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_part text[] := case when ($2).lease is null then null when pg_catalog.octet_length(($2).lease) <= 39 and ($2).lease operator(pg_catalog.~~) '_%._%._%.________________' and pg_catalog.translate(($2).lease, '0123456789', '') operator(pg_catalog.=) '...' then pg_catalog.string_to_array(($2).lease, '.') else mbus4.at_parts_of_lease_668d2686(''||$1||'', ($2).lease) end; mbus4_message mbus4.qt_model := ($2).message; mbus4_error constant text := pg_catalog.left($3, 2000); mbus4_consumer mbus4.consumer; mbus4_row mbus4.message; mbus4_queue text; mbus4_attempt int; mbus4_pause interval; mbus4_drawn bigint; mbus4_at timestamptz; mbus4_now text := mbus4.time_text(pg_catalog.clock_timestamp()::timestamp); begin if mbus4_part is not null then if $5 is not null then perform pg_catalog.format('mbus4-error '||$1||' 22023 a lease says itself for which consumer it is, and not %s', pg_catalog.quote_ident($5))::int; end if; select m.* into mbus4_row from mbus4.message m where m.consumer_id = mbus4_part[1]::bigint and m.available_at = timestamptz 'epoch' + (mbus4_part[4])::bigint * interval '1 microsecond' and m.id = mbus4_part[2]::bigint and (m.delayed_until is distinct from m.available_at and m.headers operator(public.->) 'retry.attempt'::text = mbus4_part[3]) for update; if not found then return false; end if; select c.* into mbus4_consumer from mbus4.consumer c where c.id = mbus4_row.consumer_id; if not found then return false; end if; mbus4_attempt := mbus4_part[3]::int; elsif mbus4_message is distinct from null then mbus4_queue := pg_catalog.lower((mbus4_message.headers operator(public.->) 'destination'::text) collate "C"); select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C"); if not found then perform case when exists (select from mbus4.queue q where q.qname = mbus4_queue) then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', mbus4_queue, coalesce($5, 'default')) else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || mbus4_queue || '"', 'null')) end::int; end if; if exists (select from mbus4.message m where m.iid = mbus4_message.iid and m.consumer_id = mbus4_consumer.id) or exists (select from mbus4.places_of_iid(mbus4_message.iid) p join mbus4.message m on m.consumer_id = mbus4_consumer.id and m.available_at = p.available_at and m.id = p.id where p.queue = mbus4_queue and m.iid is null) then return false; end if; mbus4_message.headers := public.hstore('retry.first'::text, mbus4_now) operator(public.||) coalesce(mbus4_message.headers, '') operator(public.||) public.hstore(array['retry.attempt', (1 + case when mbus4_message.headers operator(public.->) 'retry.attempt'::text operator(pg_catalog.~) '^[0-9]{1,8}$' then (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int else 0 end)::text, 'retry.last', mbus4_now]); mbus4_attempt := (mbus4_message.headers operator(public.->) 'retry.attempt'::text)::int; else return false; end if; mbus4_pause := case when $4 < interval '0' or $4 > interval '365 days' then pg_catalog.make_interval(secs => pg_catalog.format('mbus4-error '||$1||' 22023 a delay is between none and 365 days, and not %s', $4)::int) else coalesce($4, pg_catalog.make_interval(secs => least(extract(epoch from coalesce(mbus4_consumer.max_backoff, interval '1 hour'))::float8, extract(epoch from coalesce(mbus4_consumer.backoff, interval '1 second'))::float8 * pg_catalog.power(2, least(mbus4_attempt - 1, 60)::float8)) * (1 - coalesce(mbus4_consumer.jitter, 0.1) * pg_catalog.random()))) end; if mbus4_attempt >= coalesce(mbus4_consumer.max_attempts, 10) and mbus4_consumer.id <> 1 then if mbus4_part is not null then return mbus4.at_spent_6a3e13c1($1, mbus4_row.consumer_id, mbus4_row.available_at, mbus4_row.id, coalesce(mbus4_error, 'retried without an error')); end if; perform mbus4.at_bury_f100f9ee($1, mbus4_message, mbus4_consumer.name, coalesce(mbus4_error, 'retried without an error')); return true; end if; mbus4_drawn := case when pg_catalog.pg_try_advisory_xact_lock_shared(1835169140, pg_catalog.hashtext(mbus4_consumer.qname) & 63) then pg_catalog.nextval('mbus4.post_id') when pg_catalog.nextval('mbus4.message_id') > 0 then pg_catalog.nextval('mbus4.post_id') end; mbus4_at := pg_catalog.clock_timestamp() + mbus4_pause; if mbus4_part is not null then update mbus4.message m set available_at = mbus4_at, delayed_until = mbus4_at, headers = case when mbus4_error is null then m.headers else m.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end where m.consumer_id = mbus4_row.consumer_id and m.available_at = mbus4_row.available_at and m.id = mbus4_row.id; else insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data) values (mbus4_message.id, mbus4_consumer.id, mbus4_at, mbus4_message.added, mbus4_message.iid, mbus4_at, mbus4_message.expires, case when mbus4_error is null then mbus4_message.headers else mbus4_message.headers operator(public.||) public.hstore('retry.error'::text, mbus4_error) end, mbus4_message.properties, mbus4_message.data); end if; return true; end $mbus4$
 
 select mbus4.alter_consumer('orders', max_attempts => 5), mbus4.redrive('orders')
 ----

@@ -85,21 +85,7 @@ with mbus4_call1_args(n, "qname", "cname", "msgid") as (
 ),
 mbus4_call1_consumer as materialized (
     select a.n, a.msgid as msgid, c.qname as queue,
-        coalesce(
-            c.id,
-            (
-                case
-                    when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                        then pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                            a.qname, coalesce('"' || a.cname || '"', 'null')
-                        )
-                    else pg_catalog.format(
-                        'mbus4-error 1 _session_secret_ 42704 queue %s does not exist', coalesce('"' || a.qname || '"', 'null')
-                    )
-                end
-            )::int
-        ) as id
+        coalesce(c.id, mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)) as id
     from mbus4_call1_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C")
         and c.name = pg_catalog.lower(a.cname collate "C")
@@ -188,7 +174,21 @@ mbus4_call1 as (
     left join mbus4_call1_taken d on true
 )
 select *
-from pg_catalog.unnest(array[(select "take_from" as "take_from_orders_by_audit" from mbus4_call1)::mbus4.qt_model]) as "take_from_orders_by_audit"
+from pg_catalog.unnest(array[(select "take_from" as "take_from_orders_by_audit" from mbus4_call1)::mbus4.qt_model]) as "take_from_orders_by_audit";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
 
 # Looked at.
 select mbus4.peek('orders.db.1'), mbus4.is_msg_exists($1)
@@ -270,7 +270,7 @@ select (
                         select pg_catalog.to_timestamp(
                             coalesce(
                                 pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0
-                            ) / 1000000.0
+                            ) / 1000000.0::float8
                         )
                     )
                     and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)

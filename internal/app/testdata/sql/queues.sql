@@ -424,7 +424,7 @@ select mbus4.purge_queue('orders', 'audit')
 ----
 with mbus4_call1_args(n, "qname", "cname") as (select 1::bigint, ('orders')::pg_catalog.text, ('audit')::pg_catalog.text),
 mbus4_call1_checked as materialized (
-    select a.n, mbus4.at_purge_913a6787('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
+    select a.n, mbus4.at_purge_6a77f61c('1 _session_secret_', a.qname, a.cname) as removed from mbus4_call1_args a
 ),
 mbus4_call1_enforced as (
     insert into mbus4.waiting (dep, consumer_id, id)
@@ -435,11 +435,11 @@ mbus4_call1_enforced as (
 mbus4_call1 as (select r.n, r.removed as purge_queue from mbus4_call1_checked r)
 select (select "purge_queue" as "purge_queue" from mbus4_call1);
 -- where there is in the database:
-create or replace function mbus4.at_purge_913a6787(call text, qname text, cname text) returns bigint language plpgsql volatile
+create or replace function mbus4.at_purge_6a77f61c(call text, qname text, cname text) returns bigint language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set enable_bitmapscan = off
-set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_began constant timestamptz := pg_catalog.clock_timestamp(); mbus4_queue constant text := pg_catalog.lower($2 collate "C"); mbus4_name constant text := pg_catalog.lower($3 collate "C"); mbus4_consumers bigint[]; mbus4_lows timestamptz[]; mbus4_at timestamptz; mbus4_id bigint; mbus4_rows bigint; mbus4_removed bigint := 0; begin select pg_catalog.array_agg(c.id), pg_catalog.array_agg(pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0)) into mbus4_consumers, mbus4_lows from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and (mbus4_name is null or c.name = mbus4_name); if mbus4_consumers is null then perform case when (select 1 from mbus4.queue q where q.qname = mbus4_queue) is null then pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int when $3 is not null then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', $2, $3)::int end; return 0; end if; for mbus4_number in 1 .. pg_catalog.cardinality(mbus4_consumers) loop mbus4_at := mbus4_lows[mbus4_number]; mbus4_id := -1; loop with due as materialized ( select m.ctid as tid, m.available_at, m.id from mbus4.message m where m.consumer_id = mbus4_consumers[mbus4_number] and (m.available_at, m.id) > (mbus4_at, mbus4_id) and m.added <= mbus4_began order by m.available_at, m.id limit 1000 for update skip locked ), gone as ( delete from mbus4.message m where m.ctid = any(array(select d.tid from due d)) returning m.id ) select (select pg_catalog.count(*) from gone), d.available_at, d.id into mbus4_rows, mbus4_at, mbus4_id from due d order by d.available_at desc, d.id desc limit 1; exit when not found; mbus4_removed := mbus4_removed + mbus4_rows; end loop; end loop; return mbus4_removed; end $mbus4$
+set jit = off as $mbus4$ #variable_conflict use_column declare mbus4_began constant timestamptz := pg_catalog.clock_timestamp(); mbus4_queue constant text := pg_catalog.lower($2 collate "C"); mbus4_name constant text := pg_catalog.lower($3 collate "C"); mbus4_consumers bigint[]; mbus4_lows timestamptz[]; mbus4_at timestamptz; mbus4_id bigint; mbus4_rows bigint; mbus4_removed bigint := 0; begin select pg_catalog.array_agg(c.id), pg_catalog.array_agg(pg_catalog.to_timestamp(coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || coalesce(c.hint, c.id % 128))::regclass), 0) / 1000000.0::float8)) into mbus4_consumers, mbus4_lows from mbus4.consumer c where c.qname = mbus4_queue and c.target is null and (mbus4_name is null or c.name = mbus4_name); if mbus4_consumers is null then perform case when (select 1 from mbus4.queue q where q.qname = mbus4_queue) is null then pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))::int when $3 is not null then pg_catalog.format('mbus4-error '||$1||' 42704 queue "%s" has no consumer "%s"', $2, $3)::int end; return 0; end if; for mbus4_number in 1 .. pg_catalog.cardinality(mbus4_consumers) loop mbus4_at := mbus4_lows[mbus4_number]; mbus4_id := -1; loop with due as materialized ( select m.ctid as tid, m.available_at, m.id from mbus4.message m where m.consumer_id = mbus4_consumers[mbus4_number] and (m.available_at, m.id) > (mbus4_at, mbus4_id) and m.added <= mbus4_began order by m.available_at, m.id limit 1000 for update skip locked ), gone as ( delete from mbus4.message m where m.ctid = any(array(select d.tid from due d)) returning m.id ) select (select pg_catalog.count(*) from gone), d.available_at, d.id into mbus4_rows, mbus4_at, mbus4_id from due d order by d.available_at desc, d.id desc limit 1; exit when not found; mbus4_removed := mbus4_removed + mbus4_rows; end loop; end loop; return mbus4_removed; end $mbus4$
 
 select mbus4.schedule('report', '@daily', 'orders', 'a=>1')
 ----
@@ -512,19 +512,7 @@ mbus4_call1_checked as materialized (
                     from mbus4.consumer c
                     where c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
                 ),
-                (
-                    case
-                        when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                            then pg_catalog.format(
-                                'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                a.qname, coalesce('"' || a.cname || '"', 'null')
-                            )
-                        else pg_catalog.format(
-                            'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                            coalesce('"' || a.qname || '"', 'null')
-                        )
-                    end
-                )::int
+                mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
             ) is not null
         when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is null
             then pg_catalog.format(
@@ -540,7 +528,21 @@ mbus4_call1_enforced as (
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
 ),
 mbus4_call1 as (select r.n, ''::void as pause_queue from mbus4_call1_checked r)
-select (select "pause_queue" as "pause_queue" from mbus4_call1)
+select (select "pause_queue" as "pause_queue" from mbus4_call1);
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
 
 # The queue's name and the consumer's can be told apart in several ways.
 select * from mbus4.consume_a_by_b_by_c()
@@ -580,7 +582,7 @@ mbus4_call1_taken as (
             from (
                 select c.id >> 12 as id, c.amt, c.now,
                     pg_catalog.to_timestamp(
-                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0
+                        coalesce(pg_catalog.pg_sequence_last_value(('mbus4.hint_' || (c.id & 4095))::regclass), 0) / 1000000.0::float8
                     ) as low
                 from (
                     select coalesce(
@@ -590,19 +592,7 @@ mbus4_call1_taken as (
                             where c.qname = pg_catalog.lower(a.qname collate "C")
                                 and c.name = pg_catalog.lower(a.cname collate "C")
                         ),
-                        (
-                            case
-                                when (select 1 from mbus4.queue q where q.qname = pg_catalog.lower(a.qname collate "C")) is not null
-                                    then pg_catalog.format(
-                                        'mbus4-error 1 _session_secret_ 42704 queue "%s" has no consumer %s',
-                                        a.qname, coalesce('"' || a.cname || '"', 'null')
-                                    )
-                                else pg_catalog.format(
-                                    'mbus4-error 1 _session_secret_ 42704 queue %s does not exist',
-                                    coalesce('"' || a.qname || '"', 'null')
-                                )
-                            end
-                        )::int
+                        mbus4.at_no_consumer_fdac8ecc('1 _session_secret_', a.qname, a.cname)
                     ) as id,
                         1 as amt, pg_catalog.clock_timestamp() as now
                     from mbus4_call1_args a
@@ -687,4 +677,18 @@ mbus4_call1 as (
     from mbus4_call1_taken d
 )
 select *
-from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume_a_by_b_by_c"
+from (select (m.r).* from (select "consume" as r from mbus4_call1) m) as "consume_a_by_b_by_c";
+-- where there is in the database:
+create or replace function mbus4.at_no_consumer_fdac8ecc(call text, qname text, cname text) returns int language plpgsql volatile
+set plan_cache_mode = force_generic_plan
+set jit = off as $mbus4$
+ begin return (
+     case
+         when exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C"))
+             then pg_catalog.format(
+                 'mbus4-error '||$1||' 42704 queue "%s" has no consumer %s', $2, coalesce('"' || $3 || '"', 'null')
+             )
+         else pg_catalog.format('mbus4-error '||$1||' 42704 queue %s does not exist', coalesce('"' || $2 || '"', 'null'))
+     end
+ )::int; end
+$mbus4$
