@@ -1,7 +1,6 @@
 package waiting
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"time"
@@ -33,6 +32,7 @@ type Lines struct {
 
 // line are those who wait for the same.
 type line struct {
+	key    Key
 	places int      // of all, whether they wait or look
 	idle   []*Place // who waits, who has waited longest first
 	turns  int      // how many of the others have been woken, and have neither left nor come back
@@ -44,15 +44,19 @@ type line struct {
 	again bool
 }
 
-// Place is that of one call in its line, from its first look to its end. Its methods are called one after the other.
+// Place is that of one call in its line, from its first look to its end. Its methods are called one after the other. While it sleeps it takes no
+// goroutine: very many may.
 type Place struct {
 	lines   *Lines
-	key     Key
+	line    *line
 	number  uint64
 	version uint64 // before the last look
 	woken   bool   // it has a turn
-	wake    chan struct{}
-	stands  bool // it is among those who wait, and Await comes next; only its call looks at that
+	stands  bool   // it is among those who wait, and Sleep comes next; only its call looks at that
+	over    bool   // the time of its sleep has passed before anybody has woken it
+	sleeps  uint32 // how often it has slept
+	wake    func() // see Sleep; nil where it has been called, or does not sleep
+	timer   *time.Timer
 }
 
 // NewLines has nobody waiting. ring is called, with no lock held, where the Watcher is to look.
@@ -66,25 +70,24 @@ func (l *Lines) Join(key Key) *Place {
 	defer l.mu.Unlock()
 	of := l.lines[key]
 	if of == nil {
-		of = &line{fresh: true}
+		of = &line{key: key, fresh: true}
 		l.lines[key] = of
 	}
 	of.places++
 	l.next++
-	return &Place{lines: l, key: key, number: l.next, version: l.version, wake: make(chan struct{}, 1)}
+	return &Place{lines: l, line: of, number: l.next, version: l.version}
 }
 
-// Stand has the call wait behind others who do, without a look of its own; Await comes next. false: nobody does, or one looks for all.
+// Stand has the call wait behind others who do, without a look of its own; Sleep comes next. false: nobody does, or one looks for all.
 func (p *Place) Stand() bool {
-	l := p.lines
+	l, of := p.lines, p.line
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.lines[p.key]
-	if p.key.Selective || len(of.idle) == 0 {
+	if of.key.Selective || len(of.idle) == 0 {
 		return false
 	}
 	p.version, p.stands = l.version, true
-	l.queue(of, p)
+	l.queue(p)
 	return true
 }
 
@@ -95,90 +98,111 @@ func (p *Place) Look() {
 	p.version = p.lines.version
 }
 
-// Await is called when a look has found nothing. It returns when another is worth while, when limit has passed, which over says, or when
-// ctx ends.
-func (p *Place) Await(ctx context.Context, limit time.Duration) (over bool) {
-	stands := p.stands
-	p.stands = false
-	if limit <= 0 {
-		if stands {
-			p.exit()
-		}
-		return true
+// Sleep is called when a look has found nothing. wake is called, once, when another is worth while or when limit has passed; perhaps before Sleep
+// returns, and with the lock of the Lines held. Awake comes next.
+func (p *Place) Sleep(limit time.Duration, wake func()) {
+	if p.sleep(limit, wake) {
+		p.lines.ring()
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	if !stands {
-		p.enter()
-	}
-	select {
-	case <-p.wake:
-		return false
-	case <-timer.C:
-		over = true
-	case <-ctx.Done():
-	}
-	p.exit()
-	return over
 }
 
-// enter puts p among those who wait.
-func (p *Place) enter() {
+func (p *Place) sleep(limit time.Duration, wake func()) (ring bool) {
 	l := p.lines
-	if l.enter(p) {
-		l.ring()
-	}
-}
-
-func (l *Lines) enter(p *Place) (ring bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.lines[p.key]
+	stands := p.stands
+	p.stands, p.over = false, limit <= 0
+	switch {
+	case p.over:
+		l.leave(p)
+		wake()
+		return false
+	case stands && p.woken:
+		wake()
+		return false
+	}
+	p.wake = wake
+	p.sleeps++
+	n := p.sleeps
+	p.timer = time.AfterFunc(limit, func() { p.timeOut(n) })
+	return !stands && l.enter(p)
+}
+
+// timeOut is called when the time of sleep n has passed, perhaps when that has ended.
+func (p *Place) timeOut(n uint32) {
+	l := p.lines
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.wake != nil && p.sleeps == n && l.leave(p) {
+		p.over = true
+		p.rouse()
+	}
+}
+
+// rouse calls wake where the place sleeps. Lines.mu is held.
+func (p *Place) rouse() {
+	if wake := p.wake; wake != nil {
+		p.wake = nil
+		wake()
+	}
+}
+
+// Awake ends the sleep, also one of which nobody has been woken. over says that its time has passed.
+func (p *Place) Awake() (over bool) {
+	l := p.lines
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.wake, p.timer = nil, nil
+	l.leave(p)
+	return p.over
+}
+
+// enter puts p, which may have had a turn, among those who wait. l.mu is held. ring says that the Watcher is to look.
+func (l *Lines) enter(p *Place) (ring bool) {
+	of := p.line
 	if p.woken {
 		p.woken = false
 		of.turns--
 	}
-	select {
-	case <-p.wake: // from when its time was over at the same moment
-	default:
-	}
-	l.queue(of, p)
+	l.queue(p)
 	if p.version != l.version {
 		of.fresh = true
 	}
 	return of.fresh || l.idle == 1
 }
 
-// queue puts p among those who wait in a line. l.mu is held.
-func (l *Lines) queue(of *line, p *Place) {
+// queue puts p among those who wait in its line. l.mu is held.
+func (l *Lines) queue(p *Place) {
+	of := p.line
 	i, _ := slices.BinarySearchFunc(of.idle, p.number, func(o *Place, n uint64) int { return int(int64(o.number) - int64(n)) })
 	of.idle = slices.Insert(of.idle, i, p)
 	l.idle++
 }
 
-// exit takes p from those who wait, if nobody has woken it meanwhile.
-func (p *Place) exit() {
-	l := p.lines
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	of := l.lines[p.key]
-	if i := slices.Index(of.idle, p); i >= 0 {
-		of.idle = slices.Delete(of.idle, i, i+1)
-		l.idle--
+// leave takes p from those who wait; false: it is not among them, for somebody has woken it. l.mu is held.
+func (l *Lines) leave(p *Place) bool {
+	i := slices.Index(p.line.idle, p)
+	if i < 0 {
+		return false
 	}
+	p.line.idle = slices.Delete(p.line.idle, i, i+1)
+	l.idle--
+	return true
 }
 
-// Leave is called once, when the call is over. served says that it goes on to take what there is: if not, and it has been woken, the next
-// in the line has its turn.
+// Leave is called once, when the call is over, and sleeps no more. served says that it goes on to take what there is: if not, and it has been woken,
+// the next in the line has its turn.
 func (p *Place) Leave(served bool) {
-	l := p.lines
-	if p.stands {
-		p.stands = false
-		p.exit()
-	}
+	l, of := p.lines, p.line
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	of := l.lines[p.key]
+	if p.stands {
+		p.stands = false
+		l.leave(p)
+	}
 	if p.woken {
 		p.woken = false
 		of.turns--
@@ -187,7 +211,7 @@ func (p *Place) Leave(served bool) {
 		}
 	}
 	if of.places--; of.places == 0 {
-		delete(l.lines, p.key)
+		delete(l.lines, of.key)
 	}
 }
 
@@ -198,7 +222,7 @@ func (l *Lines) wake(of *line, n int) {
 		p.woken = true
 		of.turns++
 		l.idle--
-		p.wake <- struct{}{}
+		p.rouse()
 	}
 	of.idle = slices.Delete(of.idle, 0, max(0, n))
 }

@@ -16,6 +16,33 @@ type waiter struct {
 	over chan bool // what Await returned
 }
 
+// Await sleeps until the place is woken, or its time has passed, or ctx ends.
+func (p *Place) Await(ctx context.Context, limit time.Duration) (over bool) {
+	turn := make(chan struct{}, 1)
+	p.Sleep(limit, func() { turn <- struct{}{} })
+	select {
+	case <-turn:
+	case <-ctx.Done():
+	}
+	return p.Awake()
+}
+
+// enter puts a place among those who wait, and exit takes it from them, as Sleep and Awake do.
+func (p *Place) enter() {
+	p.lines.mu.Lock()
+	ring := p.lines.enter(p)
+	p.lines.mu.Unlock()
+	if ring {
+		p.lines.ring()
+	}
+}
+
+func (p *Place) exit() {
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	p.lines.leave(p)
+}
+
 // startWaiting has a place wait, and returns when it does.
 func startWaiting(t *testing.T, l *Lines, p *Place) *waiter {
 	t.Helper()
@@ -139,19 +166,20 @@ func TestLimit(t *testing.T) {
 	if l.Waiting() != 0 {
 		t.Error("it is still among those who wait")
 	}
-	// A turn that comes when the time is over is no token for the next wait.
+	// The time of a sleep that has ended is none of the next.
 	w := startWaiting(t, l, p)
 	l.wakeAll()
 	<-w.over
-	p.wake <- struct{}{}
 	w = startWaiting(t, l, p)
-	select {
-	case <-w.over:
+	p.timeOut(p.sleeps - 1)
+	if l.Waiting() != 1 {
 		t.Error("woken by what was left over")
-	default:
 	}
-	w.stop()
-	<-w.over
+	p.timeOut(p.sleeps)
+	if !<-w.over {
+		t.Error("its time has passed unnoticed")
+	}
+	p.timeOut(p.sleeps)
 	p.Leave(false)
 }
 

@@ -138,7 +138,7 @@ func (m *machine) call(from *state, i int, add adding) {
 		p.Leave(m.mutation == keepsTurn)
 	})
 	look := lines(waitAsked, func(_ *Lines, p *Place) {
-		<-p.wake
+		p.exit()
 		p.Look()
 	})
 	switch c.phase {
@@ -189,16 +189,15 @@ func (m *machine) call(from *state, i int, add adding) {
 			add(false, leave(callOut, false), "call %d is cancelled after its look", i)
 		}
 	case waitIdle:
-		if c.token {
+		if c.woken {
 			add(true, look, "call %d is woken and looks", i)
 		}
 		if m.cancels {
 			add(false, exitAndLeave, "call %d is cancelled", i)
+		}
+		if m.cancels && !c.woken { // Place.timeOut
 			add(false, lines(waitOver, func(_ *Lines, p *Place) { p.exit() }), "the time of call %d is over", i)
-			add(false, lines(waitAsked, func(_ *Lines, p *Place) {
-				p.exit()
-				p.Look()
-			}), "call %d looks so that its session is not idle for too long", i)
+			add(false, look, "call %d looks so that its session is not idle for too long", i)
 		}
 	case waitOver:
 		add(true, leave(callRuns, true), "call %d leaves the line", i)

@@ -26,9 +26,9 @@ const (
 	waitAsked
 	// waitFound: it has locked a message; the answer is under way.
 	waitFound
-	// waitNothing: it has found nothing. The Sync behind it is answered, and Place.Await comes next.
+	// waitNothing: it has found nothing. The Sync behind it is answered, and Place.Sleep comes next.
 	waitNothing
-	// waitIdle: it is in Place.Await.
+	// waitIdle: it is between Place.Sleep and Place.Awake.
 	waitIdle
 	// waitOver: the time is over, and the statement is to run whatever there is.
 	waitOver
@@ -47,7 +47,6 @@ type callState struct {
 	rank    uint8 // in its line, from 0
 	stale   bool  // Place.version is not that of the Lines
 	woken   bool  // Place.woken
-	token   bool  // Place.wake has one
 }
 
 // messageState says where a message is.
@@ -170,16 +169,13 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 		key := keyOf(m.line[i], m.selective)
 		of := l.lines[key]
 		if of == nil {
-			of = &line{turns: int(p.turns[m.line[i]]), fresh: p.fresh[m.line[i]], again: p.again[m.line[i]], asked: int(p.asked[m.line[i]])}
+			of = &line{key: key, turns: int(p.turns[m.line[i]]), fresh: p.fresh[m.line[i]], again: p.again[m.line[i]], asked: int(p.asked[m.line[i]])}
 			l.lines[key] = of
 		}
 		of.places++
-		place := &Place{lines: l, key: key, number: uint64(c.rank), version: 1, woken: c.woken, wake: make(chan struct{}, 1)}
+		place := &Place{lines: l, line: of, number: uint64(c.rank), version: 1, woken: c.woken}
 		if c.stale {
 			place.version = 0
-		}
-		if c.token {
-			place.wake <- struct{}{}
 		}
 		if c.phase == waitIdle && !c.woken {
 			of.idle = append(of.idle, place)
@@ -207,7 +203,7 @@ func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls
 	do(l, &places)
 	for i, p := range places {
 		for j, first := range places {
-			if idle[i] && idle[j] && m.line[i] == m.line[j] && p.woken && !first.woken && first.number < p.number && slices.Contains(l.lines[first.key].idle, first) {
+			if idle[i] && idle[j] && m.line[i] == m.line[j] && p.woken && !first.woken && first.number < p.number && slices.Contains(first.line.idle, first) {
 				wrong = "one was woken before the first of the line"
 			}
 		}
@@ -227,7 +223,7 @@ func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls
 		switch {
 		case m.proxy[i] != proxy:
 		case !c.joined():
-			c.rank, c.stale, c.woken, c.token = 0, false, false, false
+			c.rank, c.stale, c.woken = 0, false, false
 		default:
 			place := places[i]
 			c.rank = 0
@@ -236,7 +232,7 @@ func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls
 					c.rank++
 				}
 			}
-			c.woken, c.token = place.woken, len(place.wake) > 0
+			c.woken = place.woken
 			// What a place remembers counts from its look to its wait.
 			c.stale = (c.phase == waitAsked || c.phase == waitNothing) && place.version != l.version
 		}

@@ -94,11 +94,22 @@ type callWait struct {
 	place  *waiting.Place
 	began  time.Time
 	text   string // of its argument that says how long
+	// ends says what the end of the sleep under way means.
+	ends sleepEnd
 	// stands is how long it stands behind others without having looked; 0: it does not.
 	stands time.Duration
 	// bounds are read from the first answer that has found nothing.
 	bounds *waitBounds
 }
+
+// sleepEnd is what the end of a sleep means that nobody has been woken of.
+type sleepEnd uint8
+
+const (
+	looksAgain sleepEnd = iota
+	waitOver
+	timesOut
+)
 
 // waitBounds say how long a call may wait.
 type waitBounds struct {
@@ -224,30 +235,34 @@ func readBounds(answer string, began time.Time, block bool) *waitBounds {
 	return b
 }
 
-// Await waits for the place's turn.
-func (w *callWait) Await(ctx context.Context) (over bool, refused pipeline.Plan) {
+// Sleep waits for the place's turn.
+func (w *callWait) Sleep(wake func()) {
+	w.ends = looksAgain
 	if w.stands > 0 {
-		w.place.Await(ctx, w.stands)
-		return false, nil
+		w.place.Sleep(w.stands, wake)
+		return
 	}
-	now := time.Now()
 	until := w.bounds.until
-	timesOut := !w.bounds.timeout.IsZero() && w.bounds.timeout.Before(until)
-	if timesOut {
-		until = w.bounds.timeout
+	w.ends = waitOver
+	if !w.bounds.timeout.IsZero() && w.bounds.timeout.Before(until) {
+		until, w.ends = w.bounds.timeout, timesOut
 	}
-	limit := until.Sub(now)
-	refreshes := w.bounds.refresh > 0 && w.bounds.refresh < limit
-	if refreshes {
-		limit = w.bounds.refresh
+	limit := time.Until(until)
+	if w.bounds.refresh > 0 && w.bounds.refresh < limit {
+		limit, w.ends = w.bounds.refresh, looksAgain
 	}
-	switch over = w.place.Await(ctx, limit); {
-	case !over || refreshes:
+	w.place.Sleep(limit, wake)
+}
+
+// Awake ends the sleep.
+func (w *callWait) Awake() (over bool, refused pipeline.Plan) {
+	if !w.place.Awake() {
 		return false, nil
-	case timesOut:
+	}
+	if w.ends == timesOut {
 		return false, w.refuse(plan.Refusal{Code: codeQueryCanceled, Message: "canceling statement due to statement timeout"})
 	}
-	return true, nil
+	return w.ends == waitOver, nil
 }
 
 // Leave leaves the line.

@@ -155,6 +155,12 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 	return nil
 }
 
+// Blocked reports whether the next feed, if it may wait, would wait for a reply of the server's at its beginning.
+func (f *ClientFlow) Blocked() bool {
+	return f.awaited != nil && f.awaited.is() == pending || f.probing.underWay != nil && f.probing.underWay.is() == pending ||
+		f.Awaits() && f.names.prepared.resend.is() != resendOwed
+}
+
 // TakeAside returns what the last feed has not looked at, which is to be fed next; nil for nothing.
 func (f *ClientFlow) TakeAside() (aside []byte) {
 	aside, f.aside = f.aside, nil

@@ -18,9 +18,14 @@ type holding struct {
 	gone func() bool
 
 	mu       sync.Mutex
-	cancel   context.CancelCauseFunc // nil: none is
-	waits    bool                    // what it has is a statement that waits
-	draining bool                    // none may wait any more
+	cancel   context.CancelCauseFunc // of the call of the Rewriter that has a statement; nil: it has none
+	looking  *time.Timer             // of look
+	draining bool                    // no statement may wait any more
+	// asleep says that there is a statement that waits for its turn, awake that it is worth while to see to it, and ended why its wait has ended, if
+	// it was ended from outside. wake is called when awake is set.
+	asleep, awake bool
+	ended         error
+	wake          func()
 	// pending is set from the first look for a statement that waits until it is known that it runs or fails, and canceled where the client has
 	// cancelled it meanwhile. The looks between two waits are part of the statement.
 	pending, canceled bool
@@ -39,39 +44,55 @@ var errCanceled = errors.New("canceling statement due to user request")
 // begin is called before the Rewriter gets a statement; end must be called after it. ctx is for the call.
 func (h *holding) begin(parent context.Context) (ctx context.Context, end func() (canceled bool)) {
 	ctx, cancel := context.WithCancelCause(parent)
-	var looking *time.Timer
-	h.mu.Lock() // the timer's function takes it as well, and so sees looking
+	h.mu.Lock()
 	h.cancel = cancel
-	if h.look != nil {
-		looking = time.AfterFunc(lookEvery, func() {
-			if held, waits := h.held(); held {
-				h.look()
-				every := lookEvery
-				if waits {
-					every = lookWaiting
-				}
-				looking.Reset(every)
-			}
-		})
-	}
+	h.startLooking()
 	h.mu.Unlock()
 	return ctx, func() bool {
-		if looking != nil {
-			looking.Stop()
-		}
 		h.mu.Lock()
 		h.cancel = nil
+		h.stopLooking()
 		h.mu.Unlock()
 		cancel(nil)
 		return errors.Is(context.Cause(ctx), errCanceled)
 	}
 }
 
-// held reports whether the Rewriter has a statement, and whether it waits.
-func (h *holding) held() (is, waits bool) {
+// startLooking has look called from time to time, and stopLooking no more. h.mu is held.
+func (h *holding) startLooking() {
+	if h.look != nil {
+		h.looking = time.AfterFunc(lookEvery, h.lookAgain)
+	}
+}
+
+func (h *holding) stopLooking() {
+	if h.looking != nil {
+		h.looking.Stop()
+		h.looking = nil
+	}
+}
+
+func (h *holding) lookAgain() {
+	if !h.held() {
+		return
+	}
+	h.look()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.cancel != nil, h.waits
+	switch {
+	case h.looking == nil:
+	case h.asleep:
+		h.looking.Reset(lookWaiting)
+	default:
+		h.looking.Reset(lookEvery)
+	}
+}
+
+// held reports whether there is a statement that the Rewriter has, or that waits.
+func (h *holding) held() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cancel != nil || h.asleep
 }
 
 // interrupt cancels the statement that the Rewriter has; false: it has none.
@@ -85,16 +106,64 @@ func (h *holding) interrupt() bool {
 	return true
 }
 
-// setWaiting says whether the statement waits, between begin and its end.
-func (h *holding) setWaiting(is bool) {
+// sleep is called when a statement is to wait for its turn; wake is called when there is something to see to, perhaps before sleep returns.
+func (h *holding) sleep(wake func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch h.waits = is; {
-	case is && h.canceled:
-		h.cancel(errCanceled)
-	case is && h.draining:
-		h.cancel(errDraining)
+	h.asleep, h.awake, h.ended, h.wake = true, false, nil, wake
+	switch {
+	case h.canceled:
+		h.end(errCanceled)
+	case h.draining:
+		h.end(errDraining)
 	}
+	h.startLooking()
+}
+
+// end ends the wait of the statement that is asleep from outside. h.mu is held.
+func (h *holding) end(why error) {
+	if h.ended == nil {
+		h.ended = why
+	}
+	h.rouseLocked()
+}
+
+// rouse wakes the statement that is asleep.
+func (h *holding) rouse() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.asleep {
+		h.rouseLocked()
+	}
+}
+
+func (h *holding) rouseLocked() {
+	if !h.awake {
+		h.awake = true
+		h.wake()
+	}
+}
+
+func (h *holding) isAwake() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.awake
+}
+
+// why is why the wait was ended from outside; nil: it was not.
+func (h *holding) why() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ended
+}
+
+// endSleep is called when the statement has been seen to, and returns why.
+func (h *holding) endSleep() (ended error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopLooking()
+	h.asleep, h.wake = false, nil
+	return h.ended
 }
 
 // beginWait and endWait enclose pending; canceled is what it says at its end.
@@ -120,8 +189,8 @@ func (f *ClientFlow) CancelWait() bool {
 	if !h.pending {
 		return false
 	}
-	if h.canceled = true; h.waits {
-		h.cancel(errCanceled)
+	if h.canceled = true; h.asleep {
+		h.end(errCanceled)
 	}
 	return true
 }
@@ -130,7 +199,7 @@ func (f *ClientFlow) CancelWait() bool {
 func (f *ClientFlow) Waits() bool {
 	f.holding.mu.Lock()
 	defer f.holding.mu.Unlock()
-	return f.holding.waits
+	return f.holding.asleep
 }
 
 // EndWaits has the statement that waits fail, and every later one that would, because the session is to end. It may be called from anywhere.
@@ -138,16 +207,13 @@ func (f *ClientFlow) EndWaits() {
 	h := &f.holding
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.draining = true; h.waits {
-		h.cancel(errDraining)
+	if h.draining = true; h.asleep {
+		h.end(errDraining)
 	}
 }
 
-// WithRewriter reports whether a statement of the session is with the Rewriter.
-func (f *ClientFlow) WithRewriter() bool {
-	is, _ := f.holding.held()
-	return is
-}
+// WithRewriter reports whether a statement of the session is with the Rewriter, or waits.
+func (f *ClientFlow) WithRewriter() bool { return f.holding.held() }
 
 // Interrupt cancels the statement that is with the Rewriter; false: none is.
 func (f *ClientFlow) Interrupt() bool { return f.holding.interrupt() }

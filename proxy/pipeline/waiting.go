@@ -35,11 +35,14 @@ type Wait interface {
 	// Answered gets the answer to the probe query. run says that the statement is to run now, in the same transaction. block says that a
 	// transaction block is open.
 	Answered(answer string, block bool) (run bool, refused Plan)
-	// Await returns when the probe query is to be sent again, or with over when the statement is to run whatever there is.
-	// ctx ends with the session, or when the statement is cancelled.
-	Await(ctx context.Context) (over bool, refused Plan)
-	// Stand reports whether others wait for the same already, so that the statement can wait with them before the first probe query; Await comes
-	// next then, which returns within room. It is called first, if at all.
+	// Sleep is called when the probe query has found nothing. It returns at once, and wake is called, once and from anywhere, when Awake is worth calling;
+	// perhaps before Sleep returns.
+	Sleep(wake func())
+	// Awake ends the sleep, also one of which nobody has been woken. The probe query is to be sent again then, or with over the statement is to run
+	// whatever there is.
+	Awake() (over bool, refused Plan)
+	// Stand reports whether others wait for the same already, so that the statement can wait with them before the first probe query; Sleep comes
+	// next then, for room at most. It is called first, if at all.
 	Stand(room time.Duration) bool
 	// Room returns, once the probe query has been answered, how long a statement of the session may wait without one; 0: it may not.
 	Room() time.Duration
@@ -58,7 +61,7 @@ const (
 	waitOver
 )
 
-// errDraining is the cause with which the context of a wait ends when the session is to end as soon as nothing is outstanding.
+// errDraining is why a wait ends when the session is to end as soon as nothing is outstanding.
 var errDraining = errors.New("the session is to end")
 
 func draining() Plan {
@@ -84,6 +87,8 @@ type waiting struct {
 	behind bool
 	// again says that the probe query is to be sent again at once: the statement prepared for it was gone.
 	again bool
+	// asleep says that Wait.Sleep has been called, and Wait.Awake has not.
+	asleep bool
 	// refused is what the message fails with when the wait is over; nil: it does not.
 	refused Plan
 }
@@ -161,7 +166,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 		}
 		if w.refused == nil {
 			var over bool
-			if over, w.refused = f.awaitTurn(ctx, w.wait); ctx.Err() != nil {
+			if over, w.refused = f.awaitTurn(ctx); ctx.Err() != nil {
 				f.Terminated = true
 				return false, false, nil
 			} else if !over && w.refused == nil {
@@ -180,22 +185,46 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 	return false, false, nil
 }
 
-// awaitTurn waits until the probe query is to be sent again, or the wait is over.
-func (f *ClientFlow) awaitTurn(ctx context.Context, wait Wait) (over bool, refused Plan) {
-	call, end := f.holding.begin(ctx)
-	f.holding.setWaiting(true)
-	over, refused = wait.Await(call)
-	if h := &f.holding; call.Err() == nil && refused == nil && h.gone != nil && h.gone() {
-		h.look() // which ends the session: nothing is to be taken for a client that is gone
-		<-call.Done()
+// Sleeps reports whether the next feed, which would get before, would wait for the turn of the statement at its beginning. If so wake is called, once
+// and from anywhere, when it would not any more: then Sleeps is to be asked again. A caller that does so needs no goroutine for a wait.
+func (f *ClientFlow) Sleeps(before Backlog, wake func()) bool {
+	w := f.waiting
+	if w == nil || w.phase != waitIdle || w.again || w.refused != nil || before.skips {
+		return false
 	}
-	f.holding.setWaiting(false)
-	cause := context.Cause(call)
-	end()
-	switch {
-	case errors.Is(cause, errCanceled):
+	if !w.asleep {
+		f.sleep(wake)
+	}
+	return !f.holding.isAwake()
+}
+
+func (f *ClientFlow) sleep(wake func()) {
+	f.waiting.asleep = true
+	f.holding.sleep(wake)
+	f.waiting.wait.Sleep(f.holding.rouse)
+}
+
+// awaitTurn waits until the probe query is to be sent again, or the wait is over.
+func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused Plan) {
+	w, h := f.waiting, &f.holding
+	if !w.asleep {
+		turn := make(chan struct{}, 1)
+		f.sleep(func() { turn <- struct{}{} })
+		select {
+		case <-turn:
+		case <-ctx.Done():
+		}
+	}
+	w.asleep = false
+	over, refused = w.wait.Awake()
+	if h.why() == nil && refused == nil && h.gone != nil && h.gone() {
+		h.look() // which ends the session: nothing is to be taken for a client that is gone
+		<-ctx.Done()
+	}
+	switch h.endSleep() {
+	case errCanceled:
 		return false, canceled()
-	case errors.Is(cause, errDraining):
+	case errDraining:
 		return false, draining()
 	}
 	return over, refused
@@ -203,6 +232,10 @@ func (f *ClientFlow) awaitTurn(ctx context.Context, wait Wait) (over bool, refus
 
 // endWait ends the wait of the message.
 func (f *ClientFlow) endWait(run bool) {
+	if f.waiting.asleep {
+		f.waiting.wait.Awake()
+		f.holding.endSleep()
+	}
 	f.holding.endWait()
 	f.waiting.wait.Leave(run)
 	f.waiting = nil

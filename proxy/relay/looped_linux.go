@@ -34,8 +34,10 @@ type looped struct {
 	loop    *loop
 	client  loopedEnd
 	server  loopedEnd
-	// rewriting is set while a goroutine owns Session.Up; see rewrite.
+	// rewriting is set while a goroutine owns Session.Up, or parked says that it is to; see rewrite.
 	rewriting bool
+	// parked is what the goroutine is to feed when it need not wait for anything first; nil: nothing.
+	parked *parked
 	// waiting is what the client has sent and is to be fed when there is room in the request queue; nil: nothing.
 	waiting []byte
 	// clientEnded is set where the client's stream has ended, and what it has sent may have to be sent again.
@@ -47,6 +49,12 @@ type looped struct {
 	// started is set by start, asked is what ask has been told before.
 	started bool
 	asked   life.Event
+}
+
+// parked is the rest of a batch, and what the server was known to be doing before it.
+type parked struct {
+	batch  []byte
+	before pipeline.Backlog
 }
 
 // start begins to move bytes; rest is what the server sent already.

@@ -19,8 +19,8 @@ func (l *looped) report(e life.Event) {
 	if do == 0 {
 		return
 	}
-	if do.Has(life.StopRewriter) && l.cancelRewrite != nil {
-		l.cancelRewrite()
+	if do.Has(life.StopRewriter) {
+		l.endRewrite()
 	}
 	if do.Has(life.StartTimer) {
 		l.startTimer()
@@ -105,9 +105,10 @@ func (l *looped) close() {
 		}
 		_ = syscall.Close(e.fd) // leaves the epoll instance with its last descriptor
 	}
-	if !l.rewriting {
+	if !l.rewriting || l.parked != nil {
 		l.session.Up.Leave()
 		l.session.Up.Release()
+		l.parked = nil
 	}
 	l.session.all.forget(l.session)
 }

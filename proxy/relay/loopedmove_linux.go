@@ -134,13 +134,46 @@ func (l *looped) stopBuffering() {
 	})
 }
 
-// rewrite has the rest of a batch, which begins with a statement for the Rewriter, fed by a goroutine, for the
-// Rewriter may take its time. The goroutine ends when the Rewriter has answered; the session may have ended by then.
+// rewrite has the rest of a batch, which begins with a statement for the Rewriter, fed by a goroutine, for the Rewriter may take its time. While the
+// statement waits, for replies or for its turn, there is none: very many may.
 func (l *looped) rewrite() {
+	l.rewriting, l.parked = true, &parked{l.session.Up.TakeAside(), l.session.Down.Backlog()}
+	l.unpark()
+}
+
+// unpark starts the goroutine, unless there is none to be started, or it would have to wait.
+func (l *looped) unpark() {
+	p, up := l.parked, &l.session.Up
+	if p == nil || up.Blocked() || up.Sleeps(p.before, l.woken) {
+		return
+	}
+	l.feedParked()
+}
+
+// woken is called, from anywhere, when the turn of the statement has come.
+func (l *looped) woken() {
+	l.loop.post(func() {
+		defer l.guard()
+		l.unpark()
+	})
+}
+
+// endRewrite ends the context of the Rewriter's calls.
+func (l *looped) endRewrite() {
+	if l.parked != nil {
+		l.feedParked() // which ends what waits
+	}
+	if l.cancelRewrite != nil {
+		l.cancelRewrite()
+	}
+}
+
+// feedParked starts the goroutine. It ends when the Rewriter has answered; the session may have ended by then.
+func (l *looped) feedParked() {
 	s := l.session
 	ctx, cancel := context.WithCancel(context.Background())
-	l.rewriting, l.cancelRewrite = true, cancel
-	batch, before := s.Up.TakeAside(), s.Down.Backlog()
+	batch, before := l.parked.batch, l.parked.before
+	l.parked, l.cancelRewrite = nil, cancel
 	go func() {
 		defer cancel()
 		var failed any
@@ -193,6 +226,9 @@ func (l *looped) fromServer() {
 	l.session.seen.read(&l.session.seen.fromServer, n)
 	l.deliver(buf[:off+n])
 	l.note()
+	if l.parked != nil {
+		l.unpark()
+	}
 	if down.Owes() || l.clientEnded {
 		l.sendAgain()
 	}
