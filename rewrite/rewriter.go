@@ -110,6 +110,8 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 		if !doc.HasCalls() {
 			known = &cached{schema: doc.UsesSchema(), body: plan.ForwardBody(text, session) != nil}
 			r.cache.put(key, known)
+		} else if read := r.cache.get(key); read != nil && read.calls {
+			known = read // many have come with such a text at once: they share the first one's plan
 		}
 	}
 	if known != nil && !known.calls {
@@ -132,7 +134,7 @@ func (r *Rewriter) Rewrite(ctx context.Context, text string, session plan.Sessio
 	}
 	if known != nil {
 		if p := known.planFor(text, literals, e, session.Trace); p != nil {
-			r.counted(true)
+			r.counted(doc == nil)
 			return p
 		}
 	}

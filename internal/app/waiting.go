@@ -75,8 +75,8 @@ func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values w
 		}
 	}
 	return &callWait{
-		probe: wirePlan{Plan: plan.PreludePlan(p.Plan, w.Call, probe), db: p.db},
-		plan:  p, offset: w.Offset, began: time.Now(), text: *args[w.Func.Wait],
+		statement: wirePlan{Plan: p.Waited(), db: p.db, counts: p.counts, statement: p.statement, prepares: p.prepares},
+		probe:     probe, call: w.Call, offset: w.Offset, began: time.Now(), half: plainInterval(*args[w.Func.Wait]) / 2,
 		place: p.db.Join(key),
 	}, nil
 }
@@ -88,18 +88,18 @@ func readable(text, encoding string) bool {
 
 // callWait is the wait of one run of a statement.
 type callWait struct {
-	probe  wirePlan
-	plan   wirePlan
-	offset int
-	place  *waiting.Place
-	began  time.Time
-	text   string // of its argument that says how long
-	// ends says what the end of the sleep under way means.
-	ends sleepEnd
+	statement    pipeline.Plan // a wirePlan
+	probe        string        // the probe query
+	call, offset int           // the call's number, and where it stands
+	place        *waiting.Place
+	began        time.Time
+	half         time.Duration // half of how long it waits at most, where its text says that plainly; else 0
 	// stands is how long it stands behind others without having looked; 0: it does not.
 	stands time.Duration
 	// bounds are read from the first answer that has found nothing.
 	bounds *waitBounds
+	// ends says what the end of the sleep under way means.
+	ends sleepEnd
 }
 
 // sleepEnd is what the end of a sleep means that nobody has been woken of.
@@ -128,7 +128,7 @@ const (
 
 // Stand has the call stand behind others. Its time must be over much later, for the server has not read it.
 func (w *callWait) Stand(room time.Duration) bool {
-	stands := min(room, plainInterval(w.text)/2)
+	stands := min(room, w.half)
 	if stands >= shortestStand && w.place.Stand() {
 		w.stands = stands
 	}
@@ -176,11 +176,12 @@ func (w *callWait) Room() time.Duration {
 func (w *callWait) Probe() pipeline.Plan {
 	w.stands = 0
 	w.place.Look()
-	return w.probe
+	p := w.plan()
+	return wirePlan{Plan: plan.PreludePlan(p.Plan, w.call, w.probe), db: p.db}
 }
 
 // Prepares reports whether the probe query may be prepared in the session.
-func (w *callWait) Prepares() bool { return w.plan.prepares }
+func (w *callWait) Prepares() bool { return w.plan().prepares }
 
 // Answered reads the answer to the probe query.
 func (w *callWait) Answered(answer string, block bool) (run bool, refused pipeline.Plan) {
@@ -204,8 +205,14 @@ func (w *callWait) Answered(answer string, block bool) (run bool, refused pipeli
 }
 
 func (w *callWait) refuse(r plan.Refusal) pipeline.Plan {
-	return wirePlan{Plan: w.plan.Refuse(w.offset, r), db: w.plan.db}
+	p := w.plan()
+	return wirePlan{Plan: p.Refuse(w.offset, r), db: p.db}
 }
+
+func (w *callWait) plan() wirePlan { return w.statement.(wirePlan) }
+
+// Statement returns the plan of the statement.
+func (w *callWait) Statement() pipeline.Plan { return w.statement }
 
 // readBounds reads the answer of the function that calls.Texts.Await calls, which is not empty; nil: it is none.
 func readBounds(answer string, began time.Time, block bool) *waitBounds {

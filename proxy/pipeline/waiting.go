@@ -46,6 +46,8 @@ type Wait interface {
 	Stand(room time.Duration) bool
 	// Room returns, once the probe query has been answered, how long a statement of the session may wait without one; 0: it may not.
 	Room() time.Duration
+	// Statement returns the statement's own Plan, for when its wait is over. It is called for a Query, of which nothing else is kept.
+	Statement() Plan
 	// Leave is called once, last: run says whether the statement runs.
 	Leave(run bool)
 }
@@ -100,7 +102,11 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 	if wait == nil {
 		return false
 	}
-	f.waiting = &waiting{wait: wait, plan: f.recalled, behind: !f.before.block && f.ranSinceSync}
+	f.waiting = &waiting{wait: wait, behind: !f.before.block && f.ranSinceSync}
+	if f.recalled != nil {
+		f.waiting.plan = wait.Statement()
+		f.recalled, f.asked = nil, false
+	}
 	f.traces.since = time.Now()
 	f.holding.beginWait()
 	f.probing.answered = nil
@@ -186,13 +192,15 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 }
 
 // Sleeps reports whether the next feed, which would get before, would wait for the turn of the statement at its beginning. If so wake is called, once
-// and from anywhere, when it would not any more: then Sleeps is to be asked again. A caller that does so needs no goroutine for a wait.
+// and from anywhere, when it would not any more: then Sleeps is to be asked again. A caller that does so needs no goroutine for a wait. It comes where
+// Blocked is false, and the requests of the last feed have been queued.
 func (f *ClientFlow) Sleeps(before Backlog, wake func()) bool {
 	w := f.waiting
 	if w == nil || w.phase != waitIdle || w.again || w.refused != nil || before.skips {
 		return false
 	}
 	if !w.asleep {
+		f.awaited, f.requests = nil, nil // the last feed's, which have been dealt with
 		f.sleep(wake)
 	}
 	return !f.holding.isAwake()

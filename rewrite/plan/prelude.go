@@ -49,6 +49,16 @@ func (p *Plan) Waits() bool { return p.wait != nil }
 // known as if it did.
 func (p *Plan) Wait() Prelude { return p.prepare(p.wait) }
 
+// Waited returns the plan for after the wait, without what had to be known for that: very many may be kept meanwhile.
+func (p *Plan) Waited() *Plan {
+	q := *p
+	q.given, q.selectors, q.pins, q.wait = nil, nil, nil, nil
+	if q.sealed != nil {
+		q.seal()
+	}
+	return &q
+}
+
 func (p *Plan) prepare(s *preludeCall) Prelude {
 	guard := strings.ReplaceAll(s.guard, sqlfuncs.SecretPlace, p.secretOr())
 	out := Prelude{Func: s.fn, Name: s.name, Call: s.call, Guard: guard, Offset: p.calls[s.call-1].Start, Args: make(map[string]Value, len(s.args))}
