@@ -135,7 +135,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 		return nil, nil, nil, err
 	}
 	a := auth.Exchange{
-		Client: l, User: params.User, Verifiers: s.verifiers, Log: sess.Log, Refusable: !wellFormed,
+		Client: l, User: params.User, Verifiers: s.verifiers, Log: sess.Log(), Refusable: !wellFormed,
 		Old: p.Code()>>16 < wire.ProtocolMajor,
 		LoggedIn: func() error {
 			s.logins.Leave(st)

@@ -51,7 +51,7 @@ func (ls *loops) take(s *Session) {
 			continue
 		}
 		if err := l.enter(s); err != nil {
-			s.Log.Debug("session stays with goroutines", zap.Error(err))
+			s.Log().Debug("session stays with goroutines", zap.Error(err))
 		}
 		return
 	}

@@ -20,7 +20,6 @@ import (
 // ends is decided by package life.
 type Session struct {
 	all *Sessions
-	Log *zap.Logger
 	key wire.CancelKey
 
 	client *endpoint.Endpoint // nil in a loop, as server is
@@ -36,10 +35,15 @@ type Session struct {
 	life life.State
 	// provoked is life.Facts.Provoked. It is set before the write to the server.
 	provoked atomic.Bool
+	// running counts the goroutines.
+	running atomic.Int32
 
-	// The rest is for sessions with goroutines.
+	*ofGoroutines // nil before it is launched, and in a loop
+}
 
-	// mu guards life and what follows up to timer. It is never held during input, output or a Rewriter's call.
+// ofGoroutines is what only a session with goroutines has.
+type ofGoroutines struct {
+	// mu guards Session.life, and what follows up to timer. It is never held during input, output or a Rewriter's call.
 	mu    sync.Mutex
 	inbox pipeline.Inbox // filled by clientToServer before it writes, emptied by serverToClient before it reads replies
 	// waits is set while messages of the client wait for the Rewriter, or for room in the request queue.
@@ -52,9 +56,10 @@ type Session struct {
 	cancel context.CancelFunc
 	// asked is the life.Event that Shutdown wants reported by serverToClient; 0: none.
 	asked atomic.Uint32
-	// running counts the goroutines.
-	running atomic.Int32
 }
+
+// Log returns a logger that names the session.
+func (s *Session) Log() *zap.Logger { return s.all.log.WithLazy(zap.Uint64("session", s.seen.id)) }
 
 // graceTime is how long a session that ends waits for its client: first to take what is left for it, then to close.
 const graceTime = time.Second
@@ -76,7 +81,7 @@ func (s *Session) Connected(c *upstream.Connection, key wire.CancelKey, f pipeli
 	if s.all.cancels.add(key, c.At) {
 		s.key = key
 	} else {
-		s.Log.Warn("two servers use the same cancel key; it stays with the older session")
+		s.Log().Warn("two servers use the same cancel key; it stays with the older session")
 	}
 }
 
@@ -96,7 +101,6 @@ func (s *Session) start(ctx context.Context, rest []byte) {
 		s.looped.start(rest)
 		return
 	}
-	s.roomy = make(chan struct{}, 1)
 	go s.run("client to server", func() { s.clientToServer(ctx) })
 	go s.run("server to client", func() { s.serverToClient(rest) })
 }
@@ -119,7 +123,7 @@ func (s *Session) guard(direction string) {
 // panicked logs and counts the panic p; it is called while the stack is still there.
 func (s *Session) panicked(direction string, p any) {
 	s.all.Counts.Panics.Add(1)
-	s.Log.Error("session ended by a panic", zap.String("direction", direction),
+	s.Log().Error("session ended by a panic", zap.String("direction", direction),
 		zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
 }
 
@@ -127,11 +131,11 @@ func (s *Session) panicked(direction string, p any) {
 func (s *Session) explain(direction string, err error) {
 	if pipeline.IsLostSync(err) {
 		s.all.Counts.LostSync.Add(1)
-		s.Log.Error("session closed: lost synchronization with the server",
+		s.Log().Error("session closed: lost synchronization with the server",
 			zap.String("direction", direction), zap.Error(err))
 		return
 	}
-	s.Log.Debug("session ended", zap.String("direction", direction), zap.Error(err))
+	s.Log().Debug("session ended", zap.String("direction", direction), zap.Error(err))
 }
 
 // leave is called by each goroutine at its end.

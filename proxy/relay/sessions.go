@@ -83,7 +83,7 @@ func (s *Sessions) Admit(client *endpoint.Endpoint, replication bool, limit int)
 		return nil, fatal.TooManyClients()
 	}
 	s.lastID++
-	sess := &Session{all: s, client: client, replication: replication, Log: s.log.WithLazy(zap.Uint64("session", s.lastID))}
+	sess := &Session{all: s, client: client, replication: replication}
 	sess.seen.id, sess.seen.since, sess.seen.client = s.lastID, time.Now(), client.Remote()
 	s.all[sess] = false
 	s.running.Add(1)
@@ -108,28 +108,29 @@ func (s *Sessions) isFull(limit int) bool { return limit > 0 && s.loggedIn >= li
 // Launch runs sess, unless the sessions are to end: then nobody would tell this one. rest is what the server sent behind
 // its first ReadyForQuery.
 func (s *Sessions) Launch(sess *Session, rest []byte) bool {
-	ctx, cancel := context.WithCancel(context.Background())
-	if !s.enter(sess, cancel) {
-		cancel()
-		return false
+	ctx, taken := s.enter(sess)
+	if taken {
+		sess.start(ctx, rest)
 	}
-	sess.start(ctx, rest)
-	return true
+	return taken
 }
 
-// enter marks sess as running.
-func (s *Sessions) enter(sess *Session, cancel context.CancelFunc) bool {
+// enter marks sess as running. ctx is for Session.start.
+func (s *Sessions) enter(sess *Session) (ctx context.Context, taken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending {
-		return false
+		return nil, false
 	}
-	sess.cancel = cancel
 	sess.Share(s.Long, s.remembered, sess.stopBuffering, sess.lookForClient, sess.clientGone)
 	s.cancels.serve(sess.key, sess)
 	s.loops.take(sess)
+	if ctx = context.Background(); sess.looped == nil {
+		sess.ofGoroutines = &ofGoroutines{roomy: make(chan struct{}, 1)}
+		ctx, sess.cancel = context.WithCancel(ctx)
+	}
 	sess.running.Store(2)
-	return true
+	return ctx, true
 }
 
 // forget counts a session out.

@@ -57,7 +57,8 @@ func TestStopStays(t *testing.T) {
 		}
 		return l
 	}
-	s := &Session{all: &Sessions{Grace: graceTime}, Log: zap.NewNop(), cancel: func() {}, client: dialled(), server: dialled(), roomy: make(chan struct{}, 1)}
+	s := &Session{all: &Sessions{Grace: graceTime, log: zap.NewNop()}, client: dialled(), server: dialled()}
+	s.ofGoroutines = &ofGoroutines{cancel: func() {}, roomy: make(chan struct{}, 1)}
 	s.Down.Settings = new(atomic.Pointer[wire.Settings])
 	s.Down.Txn = 'T' // busy
 	hooked := &stoppingSocket{Socket: s.server.Socket, session: s}
