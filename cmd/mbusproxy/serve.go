@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -32,14 +31,8 @@ func serveCommand(std streams) *cobra.Command {
 	return serveFlags(&app.Config{}).command("starts the proxy in front of a Postgres server of yours", func() error { return serve(std) })
 }
 
-// heapGrowth is by how much the heap may grow beyond what is in use before it is collected, in percent, where GOGC does not say. What relays does not
-// allocate, so that memory is worth more than collections.
-const heapGrowth = 50
-
 func serve(std streams) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(heapGrowth)
-	}
+	boundHeap()
 	manager := systemd.FromEnvironment()
 	sockets, err := systemd.Listeners()
 	if err != nil {

@@ -49,6 +49,13 @@ func (q *requestQueue) count(r *request, n int) {
 	}
 }
 
+// rest gives the memory of an empty queue back.
+func (q *requestQueue) rest() {
+	if q.n == 0 {
+		q.entries, q.head = nil, 0
+	}
+}
+
 // pop drops the oldest request.
 func (q *requestQueue) pop() {
 	q.count(q.at(0), -1)

@@ -34,6 +34,9 @@ type tracker struct {
 // Expect queues the requests of from's last feed, which are about to be written.
 func (f *serverFlow) Expect(from *ClientFlow) { f.queueUp(from.requests) }
 
+// Rest is called where nothing is going to be sent for long: very many sessions may be like that.
+func (f *serverFlow) Rest() { f.queue.rest() }
+
 // queueUp queues requests, but for those that the server will not reply to.
 func (t *tracker) queueUp(requests []request) {
 	t.owes = t.owes && len(requests) == 0

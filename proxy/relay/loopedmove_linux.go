@@ -144,10 +144,13 @@ func (l *looped) rewrite() {
 // unpark starts the goroutine, unless there is none to be started, or it would have to wait.
 func (l *looped) unpark() {
 	p, up := l.parked, &l.session.Up
-	if p == nil || up.Blocked() || up.Sleeps(p.before, l.woken) {
-		return
+	switch {
+	case p == nil || up.Blocked():
+	case up.Sleeps(p.before, l.woken):
+		l.session.Down.Rest()
+	default:
+		l.feedParked()
 	}
-	l.feedParked()
 }
 
 // woken is called, from anywhere, when the turn of the statement has come.

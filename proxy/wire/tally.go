@@ -2,9 +2,11 @@ package wire
 
 import "sync/atomic"
 
-// Tally counts the messages that a Framer finds, by type. The goroutine that walks counts; any may look meanwhile.
+// Tally counts the messages that a Framer finds, by type. The goroutine that walks counts; any may look meanwhile. Each session has two, so it is small:
+// what does not fit into 32 bits is over.
 type Tally struct {
-	counts [len(messageTypes) + 1]atomic.Uint64
+	counts [len(messageTypes) + 1]atomic.Uint32
+	over   atomic.Pointer[[len(messageTypes) + 1]atomic.Uint64] // nil nearly always
 }
 
 // messageTypes are the types of both directions that are counted one by one; all others count as one.
@@ -23,14 +25,36 @@ var slots = func() (slots [128]uint8) { //nolint:gochecknoglobals // constant
 
 // add counts n messages; -1 takes one back. It is for one goroutine at a time.
 func (t *Tally) add(typ byte, n int) {
-	c := &t.counts[slots[typ&127]]
-	c.Store(c.Load() + uint64(n))
+	i := slots[typ&127]
+	c := &t.counts[i]
+	before := c.Load()
+	after := before + uint32(n)
+	if c.Store(after); (after < before) != (n < 0) {
+		t.carry(i, n)
+	}
+}
+
+// carry notes that a counter has gone round, up or, for n less than 0, down.
+func (t *Tally) carry(i uint8, n int) {
+	if t.over.Load() == nil {
+		t.over.Store(new([len(messageTypes) + 1]atomic.Uint64))
+	}
+	over := &t.over.Load()[i]
+	if n > 0 {
+		over.Store(over.Load() + 1<<32)
+	} else {
+		over.Store(over.Load() - 1<<32)
+	}
 }
 
 // AddTo adds what has been counted so far to sum.
 func (t *Tally) AddTo(sum *MessageCounts) {
+	over := t.over.Load()
 	for i := range t.counts {
-		sum[i] += t.counts[i].Load()
+		sum[i] += uint64(t.counts[i].Load())
+		if over != nil {
+			sum[i] += over[i].Load()
+		}
 	}
 }
 

@@ -78,3 +78,20 @@ func TestTallySetAside(t *testing.T) {
 		t.Fatal(got)
 	}
 }
+
+// A counter goes round, and back.
+func TestTallyGoesRound(t *testing.T) {
+	t.Parallel()
+	var y Tally
+	y.counts[slots['d']].Store(1<<32 - 2)
+	count := func() uint64 {
+		var sum MessageCounts
+		y.AddTo(&sum)
+		return sum[slots['d']]
+	}
+	for i, n := range []int{3, -1, -1, 1, 1} {
+		if y.add('d', n); count() != []uint64{1<<32 + 1, 1 << 32, 1<<32 - 1, 1 << 32, 1<<32 + 1}[i] {
+			t.Errorf("%d after step %d", count(), i)
+		}
+	}
+}
