@@ -48,7 +48,7 @@ func parseFlags(args []string) (options, error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.IntVar(&opt.seconds, "seconds", 1, "length of one run of one arm, in `seconds`, after one to warm up")
 	f.IntVar(&opt.rounds, "rounds", 7, "`number` of runs of each arm; of pass-through twice as many and one")
-	f.DurationVar(&opt.scraping, "scraping", 5*time.Minute, "for how long the metrics are scraped, and not scraped before")
+	f.DurationVar(&opt.scraping, "scraping", 5*time.Minute, "for how `long` the metrics are scraped")
 	opt.scope.Flags(f, "the names of the cells to run, such as ^post/.*/prepared", defaultOut)
 	if err := f.Parse(args); err != nil {
 		return opt, err

@@ -13,18 +13,24 @@ import (
 const (
 	scrapingName   = "scraping"
 	scrapingTarget = 0.01 // of a core of the server
+	// mostQuiet is how long at most the server is watched without scrapes.
+	mostQuiet = 10 * time.Minute
 )
 
 // scrapingResult is what scrapes cost the server.
 type scrapingResult struct {
-	period       time.Duration // of each of the two
-	quiet, asked time.Duration // processor time of the server without scrapes and with them
-	scrapes      int
-	err          error
+	before, during window // without scrapes, and with them
+	scrapes        int
+	err            error
 }
 
+// window is a time and the processor time of the server in it.
+type window struct{ length, used time.Duration }
+
+func (w window) share() float64 { return w.used.Seconds() / w.length.Seconds() }
+
 // share is the part of a core that scrapes took.
-func (r *scrapingResult) share() float64 { return (r.asked - r.quiet).Seconds() / r.period.Seconds() }
+func (r *scrapingResult) share() float64 { return r.during.share() - r.before.share() }
 
 // scraping fills a database and has a proxy's metrics read again and again.
 func (b *bench) scraping(ctx context.Context, dir string, r *report) (err error) {
@@ -42,13 +48,13 @@ func (b *bench) scraping(ctx context.Context, dir string, r *report) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stack.Stop()) }()
-	r.scraping = &scrapingResult{period: b.opt.scraping}
+	r.scraping = &scrapingResult{before: window{length: min(b.opt.scraping, mostQuiet)}, during: window{length: b.opt.scraping}}
 	if r.scraping.err = b.measureScraping(ctx, web, r.scraping); r.scraping.err != nil {
 		fmt.Fprintf(b.say, " FAILED: %v", r.scraping.err)
 		return ctx.Err()
 	}
-	fmt.Fprintf(b.say, "  %.2f %% of a core (%v with %d scrapes, %v without, of %v each)",
-		100*r.scraping.share(), r.scraping.asked, r.scraping.scrapes, r.scraping.quiet, r.scraping.period)
+	fmt.Fprintf(b.say, "  %.2f %% of a core (%v in %v with %d scrapes, %v in %v without)", 100*r.scraping.share(),
+		r.scraping.during.used, r.scraping.during.length, r.scraping.scrapes, r.scraping.before.used, r.scraping.before.length)
 	return nil
 }
 
@@ -66,25 +72,25 @@ func (b *bench) measureScraping(ctx context.Context, web string, r *scrapingResu
 	if err := scrape(ctx, web); err != nil { // so that the pages are in memory
 		return err
 	}
-	measure := func(used *time.Duration, during func(context.Context) error) error {
+	measure := func(w *window, during func(context.Context) error) error {
 		before, err := b.stack.ServerCPU()
 		if err != nil {
 			return err
 		}
-		period, stop := context.WithTimeout(ctx, r.period)
+		period, stop := context.WithTimeout(ctx, w.length)
 		defer stop()
 		if err := during(period); err != nil {
 			return err
 		}
 		<-period.Done()
 		after, err := b.stack.ServerCPU()
-		*used = after - before
+		w.used = after - before
 		return err
 	}
-	if err := measure(&r.quiet, func(context.Context) error { return nil }); err != nil {
+	if err := measure(&r.before, func(context.Context) error { return nil }); err != nil {
 		return err
 	}
-	return measure(&r.asked, func(period context.Context) error {
+	return measure(&r.during, func(period context.Context) error {
 		return each(period, scrapeEach, func() error {
 			r.scrapes++
 			return scrape(period, web)
@@ -102,7 +108,7 @@ func (r *report) scrapingTargets() []target {
 	case r.scraping.err != nil:
 		t.state = "**INVALID**"
 	default:
-		t.figure, t.state = fmt.Sprintf("%.2f %% over %v", 100*r.scraping.share(), r.scraping.period), verdict(r.scraping.share() < scrapingTarget)
+		t.figure, t.state = fmt.Sprintf("%.2f %% over %v", 100*r.scraping.share(), r.scraping.during.length), verdict(r.scraping.share() < scrapingTarget)
 	}
 	return []target{t}
 }
