@@ -52,10 +52,7 @@ func (p *Plan) Wait() Prelude { return p.prepare(p.wait) }
 // Waited returns the plan for after the wait, without what had to be known for that: very many may be kept meanwhile.
 func (p *Plan) Waited() *Plan {
 	q := *p
-	q.given, q.selectors, q.pins, q.wait = nil, nil, nil, nil
-	if q.sealed != nil {
-		q.seal()
-	}
+	q.given, q.selectors, q.pins, q.wait, q.sealed = nil, nil, nil, nil, nil
 	return &q
 }
 

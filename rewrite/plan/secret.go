@@ -14,13 +14,8 @@ func (p *Plan) For(secret string) *Plan {
 	}
 	q := *p
 	q.secret = secret
-	q.seal()
+	q.sealed = sync.OnceValue(func() string { return q.Text().Filled(secret, q.trace) })
 	return &q
-}
-
-// seal has the text with the secret made once. The plan is nobody else's yet.
-func (p *Plan) seal() {
-	p.sealed = sync.OnceValue(func() string { return p.Text().Filled(p.secret, p.trace) })
 }
 
 // Traced returns the plan with the trace context of its text, which is Session.Trace; "" for none.
