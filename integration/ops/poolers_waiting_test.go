@@ -28,7 +28,7 @@ type pooledWaiters struct {
 // Very many calls wait behind the proxy with few connections to the server: while they wait they have none. Each message comes to one of them.
 func TestLongWaitersBeforePgbouncer(t *testing.T) {
 	t.Parallel()
-	w := pooledWaiters{clients: 200, queues: 20, servers: 5, memory: 24 << 20}
+	w := pooledWaiters{clients: 200, queues: 20, servers: 5, memory: 12 << 20}
 	if harness.Long() {
 		// Each session takes the proxy two descriptors. See docs/adr/0018-waiting.md for what they take.
 		w = pooledWaiters{clients: min(10_000, (descriptors(t)-500)/2), queues: 1000, servers: 20, memory: 320 << 20}

@@ -229,10 +229,10 @@ func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused Plan) {
 		h.look() // which ends the session: nothing is to be taken for a client that is gone
 		<-ctx.Done()
 	}
-	switch h.endSleep() {
-	case errCanceled:
+	switch ended := h.endSleep(); {
+	case errors.Is(ended, errCanceled):
 		return false, canceled()
-	case errDraining:
+	case errors.Is(ended, errDraining):
 		return false, draining()
 	}
 	return over, refused
@@ -242,7 +242,7 @@ func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused Plan) {
 func (f *ClientFlow) endWait(run bool) {
 	if f.waiting.asleep {
 		f.waiting.wait.Awake()
-		f.holding.endSleep()
+		_ = f.holding.endSleep()
 	}
 	f.holding.endWait()
 	f.waiting.wait.Leave(run)
