@@ -31,7 +31,7 @@ func TestLongWaitersBeforePgbouncer(t *testing.T) {
 	w := pooledWaiters{clients: 200, queues: 20, servers: 5, memory: 12 << 20}
 	if harness.Long() {
 		// Each session takes the proxy two descriptors. See docs/adr/0018-waiting.md for what they take.
-		w = pooledWaiters{clients: min(10_000, (descriptors(t)-500)/2), queues: 1000, servers: 20, memory: 320 << 20}
+		w = pooledWaiters{clients: min(10_000, (descriptors(t)-500)/2), queues: 1000, servers: 20, memory: 104 << 20}
 	}
 	program := service(t, "pgbouncer")
 	database := harness.NewQueueDatabase(t)
