@@ -79,6 +79,7 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 		task, arrival *int64
 		priority      *float64
 		asked         *bool
+		granted       []int32
 		done          = make(map[int32]map[int64]bool, len(o.semaphores))
 	)
 	rows, err := conn.Query(ctx, g.giveText(), o.semaphores, o.actives, o.of, o.tasks, o.grants)
@@ -96,6 +97,7 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 			} else {
 				out.Granted++
 				g.size++
+				granted = append(granted, id)
 			}
 			done[id][*task] = true
 			return nil
@@ -103,6 +105,12 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 	}
 	if err != nil {
 		return fmt.Errorf("granting slots: %w", err)
+	}
+	now := time.Now()
+	for _, id := range granted {
+		if since, known := g.due[id]; known {
+			out.After = append(out.After, now.Sub(since))
+		}
 	}
 	for i, id := range o.of {
 		f := o.fronts[id]
