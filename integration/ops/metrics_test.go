@@ -201,7 +201,7 @@ func TestMetricsOfGrants(t *testing.T) {
 	database := harness.NewQueueDatabase(t, "q")
 	conn := harness.Connect(t, proxy.Endpoint, database)
 	harness.Ask(t, conn, "select mbus4.semaphore_get_or_create('k'), mbus4.semaphore_get_or_create('l')")
-	harness.Ask(t, conn, "select mbus4.semaphore_update('k', active => 1)")
+	harness.Ask(t, conn, "select mbus4.semaphore_update('k', active => 1, try_release => 0)")
 	granted := func(n int) {
 		t.Helper()
 		var got scraped

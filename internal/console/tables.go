@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"mbusproxy/engine/calls"
 )
@@ -99,6 +100,23 @@ func (s *session) databases(context.Context, string) (*table, error) {
 	for _, d := range s.console.cfg.Databases() {
 		granted, asked := d.Grants()
 		t.add(d.Name(), d.Waiting(), granted, asked)
+	}
+	return t, nil
+}
+
+// waitingCalls shows for each consumer how many calls wait, and for how long the first of them has. Those that wait for one message have neither queue nor consumer.
+func (s *session) waitingCalls(context.Context, string) (*table, error) {
+	t := newTable("database", "queue", "consumer", "calls", "since", "longest_seconds")
+	some := func(v string) any {
+		if v == "" {
+			return nil
+		}
+		return v
+	}
+	for _, d := range s.console.cfg.Databases() {
+		for _, w := range d.WaitingCalls() {
+			t.add(d.Name(), some(w.Queue), some(w.Consumer), w.Waiting, w.Since, int64(time.Since(w.Since).Seconds()))
+		}
 	}
 	return t, nil
 }
