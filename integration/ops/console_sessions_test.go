@@ -43,10 +43,10 @@ func (w watched) want(state, call, held string) {
 }
 
 // watch opens the console and a session that it watches.
-func watch(t *testing.T, queues ...string) (w watched, one *pgconn.PgConn, database string) {
+func watch(t *testing.T, flags []string, queues ...string) (w watched, one *pgconn.PgConn, database string) {
 	t.Helper()
 	roles := newConsoleRoles(t)
-	proxy := harness.NewProxy(t, "--console-role", roles.role)
+	proxy := harness.NewProxy(t, append([]string{"--console-role", roles.role}, flags...)...)
 	database = harness.NewQueueDatabase(t, queues...)
 	one = harness.Connect(t, proxy.Endpoint, database)
 	return watched{t, toConsole(t, proxy.Endpoint, roles.admin, "mbusproxy/"+database), harness.Connect(t, proxy.Endpoint, database), fmt.Sprint(one.PID())}, one, database
@@ -57,7 +57,16 @@ const idleIn = "idle in transaction"
 // What a session holds is what its transaction has taken, also after savepoints and errors.
 func TestConsoleMessagesHeld(t *testing.T) {
 	t.Parallel()
-	w, one, _ := watch(t, "q")
+	for name, flags := range map[string][]string{"prepared": nil, "not prepared": {"--no-prepare"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			holds(t, flags)
+		})
+	}
+}
+
+func holds(t *testing.T, flags []string) {
+	w, one, _ := watch(t, flags, "q")
 	do := func(sql string) {
 		t.Helper()
 		if _, err := one.Exec(harness.Context(t), sql).ReadAll(); err != nil && harness.SQLState(err) != "22012" {
@@ -115,7 +124,7 @@ func TestConsoleMessagesHeld(t *testing.T) {
 // A call that the server runs, or that waits, is shown while it does; in the extended protocol, too, where the statement was prepared long before.
 func TestConsoleCurrentCall(t *testing.T) {
 	t.Parallel()
-	w, one, database := watch(t, "q", "full", "empty")
+	w, one, database := watch(t, nil, "q", "full", "empty")
 	two := harness.Connect(t, harness.Direct(), database)
 	// It hangs in a call: on the lock of a table.
 	hangs := func(call string, run func() error) {

@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-
-	"mbusproxy/proxy/wire"
 )
 
 // What a session does, for people who look at it from outside. The directions note only what costs next to nothing; words are made by who looks.
@@ -165,11 +163,8 @@ func (h *heldMessages) suspended(plan Plan) {
 	}
 }
 
-// completed notes a command with that tag.
+// completed notes a command with that tag, where something is held.
 func (h *heldMessages) completed(tag string) {
-	if !h.any() {
-		return
-	}
 	last := len(h.savepoints) - 1
 	switch tag {
 	case "SAVEPOINT":
@@ -205,13 +200,12 @@ func (h *heldMessages) back() {
 	}
 }
 
-// ready notes the status of a ReadyForQuery. What a transaction has taken since its last savepoint it loses when it fails.
+// ready notes the status of a ReadyForQuery, where something is held. What a transaction has taken since its last savepoint it loses when it fails.
 func (h *heldMessages) ready(status byte) {
-	switch {
-	case !h.any():
-	case status == 'I':
+	switch status {
+	case 'I':
 		h.end()
-	case status == 'E':
+	case 'E':
 		h.back()
 		h.show()
 	}
@@ -229,16 +223,4 @@ func rowsOf(tag string) int64 {
 		return 0
 	}
 	return n
-}
-
-// noteHeld notes what the reply to h says of what the transaction holds.
-func (t *tracker) noteHeld(h *request, typ byte, tag string) {
-	switch typ {
-	case wire.MsgCommandComplete:
-		t.held.completed(tag)
-	case wire.MsgPortalSuspended:
-		if plan, _ := t.names.planOf(h); plan != nil && !h.hidden {
-			t.held.suspended(plan)
-		}
-	}
 }

@@ -30,6 +30,8 @@ type tracker struct {
 	// signals is what the plans executed in this transaction want said at its end, signaler is the last of them.
 	signals  Signals
 	signaler Plan
+	// planned is set by the first request with details: before that there is nothing that Flows.Look could tell.
+	planned bool
 	// current is the request that Flows.Look tells of; nil for none.
 	current atomic.Pointer[details]
 	held    heldMessages
@@ -47,10 +49,12 @@ func (t *tracker) queueUp(requests []request) {
 			o.undo(&t.names)
 			continue
 		}
+		t.planned = t.planned || o.details != nil
 		t.queue.push(*o)
 	}
-	t.skipsOn()
-	t.publish()
+	if t.skipsOn(); t.planned {
+		t.publish()
+	}
 }
 
 // skips reports whether it is certain that the server ignores what it is sent up to the next Sync.
@@ -193,7 +197,7 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 		}
 	}
 	t.trim()
-	if typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse || completes(typ) {
+	if t.planned && (typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse || completes(typ)) {
 		t.publish()
 	}
 	return hide, nil
@@ -206,7 +210,9 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		if h.kind == kindQuery && h.details != nil && h.details.trace != nil {
 			h.details.trace.Ended()
 		}
-		t.held.ready(t.Txn)
+		if t.held.any() {
+			t.held.ready(t.Txn)
+		}
 		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
 		if t.signals != 0 && t.Txn == 'I' {
 			t.signaler.AfterTransaction(t.signals)
@@ -219,9 +225,11 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	}
 	certain := len(t.more) == 0
 	h.answered(typ, certain)
-	t.noteHeld(h, typ, detail)
 	if typ == wire.MsgCommandComplete {
 		t.names.prepared.completed(detail)
+		if t.held.any() {
+			t.held.completed(detail)
+		}
 		t.began = certain && blockAfter(detail, t.began)
 		if !h.hidden && h.details != nil && h.details.trace != nil {
 			h.details.trace.Completed(detail)
@@ -240,6 +248,10 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 				t.held.took(plan, detail)
 			}
 		}
+	}
+	if typ == wire.MsgPortalSuspended && t.planned {
+		plan, _ := t.names.planOf(h)
+		t.held.suspended(plan)
 	}
 	t.names.replied(h, typ, detail, certain)
 }
