@@ -43,6 +43,7 @@ type Granter struct {
 	// Health is how it fares.
 	Health         service.Health
 	granted, asked atomic.Uint64
+	leads          atomic.Bool // see Leads
 
 	exist  atomic.Bool  // there are semaphores
 	noted  atomic.Bool  // a transaction of this proxy that may have changed semaphores has ended since the last turn
@@ -78,6 +79,9 @@ func (s *Granter) Note() {
 	s.noted.Store(true)
 	s.bell.Ring()
 }
+
+// Leads reports whether it is the one that grants, as of its last turn.
+func (s *Granter) Leads() bool { return s.leads.Load() }
 
 // Observe tells whether there are semaphores and whether the database is in use.
 func (s *Granter) Observe(exist, used bool) {
@@ -136,6 +140,7 @@ func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 	for {
 		noted := s.noted.Swap(false)
 		out, err := s.turn(ctx, conn)
+		s.leads.Store(out.Leads && err == nil)
 		if err != nil {
 			return worked, err
 		}
