@@ -19,9 +19,10 @@ const defaultOut = "docs/bench.md"
 
 // options are the flags.
 type options struct {
-	seconds int // of one run of one arm
-	rounds  int // runs of each arm
-	scope   rig.Scope
+	seconds  int // of one run of one arm
+	rounds   int // runs of each arm
+	scraping time.Duration
+	scope    rig.Scope
 }
 
 // bench is one run of the program.
@@ -47,6 +48,7 @@ func parseFlags(args []string) (options, error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.IntVar(&opt.seconds, "seconds", 1, "length of one run of one arm, in `seconds`, after one to warm up")
 	f.IntVar(&opt.rounds, "rounds", 7, "`number` of runs of each arm; of pass-through twice as many and one")
+	f.DurationVar(&opt.scraping, "scraping", 5*time.Minute, "for how `long` the metrics are scraped")
 	opt.scope.Flags(f, "the names of the cells to run, such as ^post/.*/prepared", defaultOut)
 	if err := f.Parse(args); err != nil {
 		return opt, err
@@ -54,8 +56,8 @@ func parseFlags(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return opt, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case opt.seconds < 1 || opt.rounds < 1:
-		return opt, errors.New("-seconds and -rounds are at least 1")
+	case opt.seconds < 1 || opt.rounds < 1 || opt.scraping < time.Second:
+		return opt, errors.New("-seconds and -rounds are at least 1, -scraping at least a second")
 	}
 	err := opt.scope.Read()
 	return opt, err
@@ -86,6 +88,9 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 	if err := b.seeing(ctx, dir, r); err != nil {
 		return false, err
 	}
+	if err := b.scraping(ctx, dir, r); err != nil {
+		return false, err
+	}
 	if err := b.tracing(ctx, dir, r); err != nil {
 		return false, err
 	}
@@ -99,7 +104,7 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 // loaded runs the cells that measure throughput, all on one Postgres.
 func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 	b.stack = &rig.Stack{} // for the names of the cells
-	if !b.wanted(snapshotName) && !slices.ContainsFunc(b.cells(), func(c *cell) bool { return b.wanted(c.name) }) {
+	if !b.wanted(snapshotName) && !slices.ContainsFunc(slices.Concat(b.cells(), b.watchedCells(rig.Path{}, rig.Path{})), func(c *cell) bool { return b.wanted(c.name) }) {
 		return nil
 	}
 	fmt.Fprintln(b.say, "starting Postgres, pgbouncer and mbusproxy")
@@ -118,6 +123,9 @@ func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 				return ctx.Err()
 			}
 		}
+	}
+	if err := b.watched(ctx, dir, r); err != nil {
+		return err
 	}
 	if b.wanted(snapshotName) {
 		r.snapshot = b.snapshot(ctx)

@@ -20,6 +20,7 @@ type report struct {
 	slots    *semaphoreResult // nil: not run
 	waiting  *waitingResult   // nil: not run
 	seeing   *seeingResult    // nil: not run
+	scraping *scrapingResult  // nil: not run
 }
 
 // valid tells whether every cell that was run gave a figure.
@@ -30,7 +31,7 @@ func (r *report) valid() bool {
 		}
 	}
 	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && (r.slots == nil || r.slots.err == nil) &&
-		(r.seeing == nil || r.seeing.err == nil)
+		(r.seeing == nil || r.seeing.err == nil) && (r.scraping == nil || r.scraping.err == nil)
 }
 
 const preamble = `# Benchmark
@@ -74,6 +75,7 @@ func (r *report) markdown() string {
 	r.dynTable(&b)
 	r.cpuTable(&b)
 	r.tracingTable(&b)
+	r.watchedTable(&b)
 	r.snapshotTable(&b)
 	r.idleTable(&b)
 	r.semaphoreTable(&b)

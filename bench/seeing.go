@@ -64,24 +64,8 @@ func (b *bench) seeing(ctx context.Context, dir string, r *report) (err error) {
 
 func (b *bench) measureSeeing(ctx context.Context, r *seeingResult) error {
 	p := b.stack.Proxy
-	for _, sql := range []string{
-		fmt.Sprintf("select mbus4.create_queue('q' || n, 1) from generate_series(1, %d) n", seeingQueues-1),
-		"select mbus4.create_queue('all', 1)",
-		// As posts of a moment ago have stored them.
-		fmt.Sprintf(`insert into mbus4.message (id, consumer_id, available_at, added, data)
-			select w.id, w.consumer, w.at, w.at, 'n=>1'
-			from (
-				select nextval('mbus4.post_id') as id, clock_timestamp() as at,
-				       case when g %% 2 = 0 then (select c.id from mbus4.consumer c where c.qname = 'all')
-				            else (array(select c.id from mbus4.consumer c where c.qname ~ '^q[0-9]' order by c.id))[1 + g / 2 %% %d] end as consumer
-				from generate_series(1, %d) g
-				offset 0
-			) w`, seeingQueues-1, seeingMessages),
-		"checkpoint",
-	} {
-		if _, err := rig.Exec(ctx, p.DSN(), sql); err != nil {
-			return err
-		}
+	if err := fillQueues(ctx, p); err != nil {
+		return err
 	}
 	holder, err := pgconn.Connect(ctx, p.DSN())
 	if err != nil {
@@ -120,6 +104,30 @@ func (b *bench) measureSeeing(ctx context.Context, r *seeingResult) error {
 			return err
 		}
 		r.seen = append(r.seen, s)
+	}
+	return nil
+}
+
+// fillQueues makes the queues with their messages.
+func fillQueues(ctx context.Context, p rig.Path) error {
+	for _, sql := range []string{
+		fmt.Sprintf("select mbus4.create_queue('q' || n, 1) from generate_series(1, %d) n", seeingQueues-1),
+		"select mbus4.create_queue('all', 1)",
+		// As posts of a moment ago have stored them.
+		fmt.Sprintf(`insert into mbus4.message (id, consumer_id, available_at, added, data)
+			select w.id, w.consumer, w.at, w.at, 'n=>1'
+			from (
+				select nextval('mbus4.post_id') as id, clock_timestamp() as at,
+				       case when g %% 2 = 0 then (select c.id from mbus4.consumer c where c.qname = 'all')
+				            else (array(select c.id from mbus4.consumer c where c.qname ~ '^q[0-9]' order by c.id))[1 + g / 2 %% %d] end as consumer
+				from generate_series(1, %d) g
+				offset 0
+			) w`, seeingQueues-1, seeingMessages),
+		"checkpoint",
+	} {
+		if _, err := rig.Exec(ctx, p.DSN(), sql); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -75,6 +75,11 @@ func goals() []goal {
 	for _, mode := range tracingModes {
 		add("tracing, post with a context, "+mode+", 8 clients", tracingCell(mode), tracingOn, tracingOff, 0.95, throughput)
 	}
+	for _, action := range watchedActions {
+		for _, mode := range protocols {
+			add("being looked at, "+action+", "+mode+", 8 clients", watchedCell(action, mode), watchedPath, alonePath, 0.97, surelyAtLeast)
+		}
+	}
 	for _, action := range actions {
 		for _, mode := range protocols {
 			add(fmt.Sprintf("processor time of %s from the cache, %s", action, mode), cpuName(action, mode), servedName, forwardedName, 1.3, processorAtMost)
@@ -101,7 +106,7 @@ func (r *report) targets() []target {
 	for _, g := range goals() {
 		out = append(out, r.reached(g))
 	}
-	return slices.Concat(out, r.idleTargets(), r.semaphoreTargets(), r.waitingTargets(), r.seeingTargets())
+	return slices.Concat(out, r.idleTargets(), r.semaphoreTargets(), r.waitingTargets(), r.seeingTargets(), r.scrapingTargets())
 }
 
 func (r *report) reached(g goal) target {

@@ -59,7 +59,11 @@ func TestNewcomer(t *testing.T) {
 	if !regexp.MustCompile(`consumer_messages\{[^}]*queue="orders"[^}]*state="ready"\} 1$`).MatchString(out) {
 		t.Errorf("no such metric at the end:\n%s", out)
 	}
-	page := lookAtPage(t, fmt.Sprintf("http://127.0.0.1:%d/", http))
+	address := regexp.MustCompile(`so does the page, \[http://127\.0\.0\.1:9187(/[^\]]*)\]`).FindStringSubmatch(section)
+	if address == nil {
+		t.Fatal("the README does not say where the page is")
+	}
+	page := lookAtPage(t, fmt.Sprintf("http://127.0.0.1:%d%s", http, address[1]))
 	if !strings.Contains(page, "orders") {
 		t.Errorf("the page does not show the queue:\n%s", page)
 	}

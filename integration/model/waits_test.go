@@ -46,6 +46,7 @@ type waitRun struct {
 	ends           []harness.Endpoint
 	direct, poster *pgconn.PgConn
 	past           *pgconn.PgConn // direct as well, for what clients do past the proxies
+	held           *pgconn.PgConn // has consumed what there is, in a transaction
 	counts         map[string]int
 	ways           []waitWay
 	longest        time.Duration

@@ -113,14 +113,13 @@ func withLeases(name string, do func(r *waitRun, lease string)) waitWay {
 
 // heldBy is a way by how a transaction ends that has consumed what there is.
 func heldBy(name string, end func(r *waitRun, o *pgconn.PgConn)) waitWay {
-	var held *pgconn.PgConn
 	return waitWay{name, func(r *waitRun, n int) {
 		r.does(r.poster, postSome, n)
-		held = r.other()
-		r.does(held, "begin")
-		r.does(held, "select count(*) from mbus4.consumen('q', amt => 5) m")
+		r.held = r.other()
+		r.does(r.held, "begin")
+		r.does(r.held, "select count(*) from mbus4.consumen('q', amt => 5) m")
 	}, func(r *waitRun, _ int) time.Time {
-		end(r, held)
+		end(r, r.held)
 		return time.Now()
 	}}
 }

@@ -33,7 +33,7 @@ func TestTwoVersions(t *testing.T) {
 	direct := harness.Connect(t, harness.Direct(), database)
 	harness.Ask(t, direct, "create table sent (iid text); create table got (iid text); create extension hstore")
 
-	v := versions{t: t, database: database}
+	v := versions{t: t, database: database, direct: direct}
 	v.use(harness.NewProxyOf(t, old))
 	setUp := harness.Connect(t, v.route()[0].Endpoint, database)
 	harness.Ask(t, setUp, "select mbus4.create_queue('q', 1), mbus4.create_queue('r', 1), mbus4.create_trigger('q', 'r')")
@@ -94,6 +94,9 @@ func TestTwoVersions(t *testing.T) {
 		t.Error(f)
 	}
 
+	// What transactions hold that were broken off is skipped, until the server has rolled them back.
+	harness.Await(t, direct, 30*time.Second, `select not exists (
+		select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and (backend_xid is not null or state like 'idle in transaction%'))`)
 	last := harness.Connect(t, v.route()[0].Endpoint, database)
 	for _, from := range []string{"'q'", "'q', 'picky'", "'r'"} {
 		for harness.Ask(t, last, "with m as (select * from mbus4.consumen("+from+", amt => 1000)), kept as (insert into got select "+sideOf(from)+" || coalesce(m.data->'iid', '') from m returning 1) select count(*) from kept") != "0" {
@@ -130,6 +133,7 @@ func sideOf(from string) string {
 type versions struct {
 	t        *testing.T
 	database string
+	direct   *pgconn.PgConn
 
 	mu       sync.Mutex
 	proxies  []*harness.Proxy
@@ -166,7 +170,9 @@ func (v *versions) work(n int64) {
 	deadline := time.Now().Add(2 * time.Minute)
 	for v.done.Load() < until && !v.t.Failed() {
 		if time.Now().After(deadline) {
-			v.t.Fatalf("%d transactions of %d in two minutes", n-until+v.done.Load(), n)
+			v.t.Fatalf("%d transactions of %d in two minutes\n%s", n-until+v.done.Load(), n, harness.Ask(v.t, v.direct, `
+				select string_agg(concat_ws('  ', pid, application_name, state, now() - xact_start, wait_event_type, wait_event, pg_blocking_pids(pid), left(query, 200)), E'\n')
+				from pg_stat_activity where datname = current_database()`))
 		}
 		time.Sleep(5 * time.Millisecond) // a look at a count, not a wait for time
 	}

@@ -33,7 +33,7 @@ const (
 
 // Tracer makes and exports spans. It is safe for concurrent use.
 type Tracer struct {
-	processor sdktrace.SpanProcessor
+	processor *gatherer
 	sampler   sdktrace.Sampler
 	resource  *resource.Resource
 	scope     instrumentation.Scope
@@ -68,7 +68,7 @@ func Open(ctx context.Context, to, version string, log *zap.Logger) (*Tracer, er
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	return &Tracer{
-		processor: sdktrace.NewBatchSpanProcessor(exporter), sampler: sampler, resource: res,
+		processor: gather(sdktrace.NewBatchSpanProcessor(exporter)), sampler: sampler, resource: res,
 		scope: instrumentation.Scope{Name: scopeName, Version: version},
 	}, nil
 }

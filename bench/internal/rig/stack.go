@@ -262,6 +262,17 @@ func (s *Stack) Stop() error {
 	return errors.Join(append(errs, s.cluster.Stop(ctx))...)
 }
 
+// FreeAddress is an address of loopback that nobody listens on.
+func FreeAddress() (string, error) {
+	port, err := freePort()
+	return net.JoinHostPort(loopback, strconv.Itoa(port)), err
+}
+
+// ServerCPU is the processor time of all processes that the server has and had. Of those that have ended it counts in hundredths of a second, all together.
+func (s *Stack) ServerCPU() (time.Duration, error) {
+	return treeCPU(s.cluster.PID())
+}
+
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 	if err != nil {

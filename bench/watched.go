@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mbusproxy/bench/internal/rig"
+)
+
+const (
+	watchedName = "watched"
+	// Arms: a proxy that nobody looks at, and another before the same server that is looked at.
+	alonePath   = "proxy"
+	watchedPath = "proxy, watched"
+
+	watchedClients = 8
+	scrapeEach     = 5 * time.Second
+	sessionsEach   = 2 * time.Second
+)
+
+func watchedCell(action, mode string) string {
+	return fmt.Sprintf("%s/%s/%s/%d", watchedName, action, mode, watchedClients)
+}
+
+var watchedActions = []string{"select", "post", "consume"} //nolint:gochecknoglobals // constant
+
+// watchedCells compare what goes through a proxy with metrics, page, console and tracing, all of them in use, with what goes through one without.
+func (b *bench) watchedCells(alone, watched rig.Path) []*cell {
+	var cells []*cell
+	for _, action := range watchedActions {
+		for _, mode := range protocols {
+			c := &cell{name: watchedCell(action, mode), many: true}
+			for _, x := range []struct {
+				name string
+				path rig.Path
+			}{{alonePath, alone}, {watchedPath, watched}} {
+				c.arms = append(c.arms, arm{name: x.name, run: b.watchedRun(action, mode, x.name, x.path)})
+			}
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+func (b *bench) watchedRun(action, mode, name string, path rig.Path) func(context.Context) (sample, error) {
+	if action == "select" {
+		return func(ctx context.Context) (sample, error) {
+			return b.pgbench(ctx, path, load{mode: mode, clients: watchedClients, seconds: b.opt.seconds})
+		}
+	}
+	on := side{name: name, path: path.To(plain.ours.database), words: plain.ours}
+	if action == "post" {
+		return func(ctx context.Context) (sample, error) {
+			return b.post(ctx, on, 1, load{mode: mode, clients: watchedClients, seconds: b.opt.seconds})
+		}
+	}
+	x := &consumer{side: on, batch: 1, rate: firstRateOne, script: on.consume(1)}
+	return func(ctx context.Context) (sample, error) {
+		return b.consume(ctx, x, mode, watchedClients, b.opt.seconds)
+	}
+}
+
+// watched starts one more proxy, with all that lets it be looked at, looks at it all the time, and runs the cells.
+func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) {
+	var wanted bool
+	for _, c := range b.watchedCells(rig.Path{}, rig.Path{}) {
+		wanted = wanted || b.wanted(c.name)
+	}
+	if !wanted {
+		return nil
+	}
+	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	defer sink.Close()
+	web, err := rig.FreeAddress()
+	if err != nil {
+		return err
+	}
+	watched, err := b.stack.AnotherProxy(ctx, b.tools, dir, "--http", web, "--console-role", "postgres", "--trace", sink.URL)
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	var looks sync.WaitGroup
+	var failed [2]error
+	looks.Go(func() {
+		failed[0] = each(watching, scrapeEach, func() error { return scrape(watching, web) })
+	})
+	looks.Go(func() {
+		failed[1] = each(watching, sessionsEach, func() error {
+			_, err := rig.Exec(watching, watched.To("mbusproxy").DSN(), "show sessions")
+			return err
+		})
+	})
+	for _, c := range b.watchedCells(b.stack.Proxy, watched) {
+		if b.wanted(c.name) {
+			r.cells = append(r.cells, b.run(ctx, c))
+		}
+	}
+	stop()
+	looks.Wait()
+	return errors.Join(ctx.Err(), failed[0], failed[1])
+}
+
+// each calls a function again and again until ctx ends, or the function fails before.
+func each(ctx context.Context, pause time.Duration, f func() error) error {
+	for {
+		if err := f(); err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// scrape reads the metrics at an address.
+func scrape(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("scraping: %w", err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("scraping: %w", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	n, err := io.Copy(io.Discard, res.Body)
+	if err == nil && (res.StatusCode != http.StatusOK || n == 0) {
+		err = errors.New(res.Status + ", " + strconv.FormatInt(n, 10) + " bytes")
+	}
+	if err != nil {
+		return fmt.Errorf("scraping: %w", err)
+	}
+	return nil
+}
+
+// watchedTable shows what being looked at costs.
+func (r *report) watchedTable(b *strings.Builder) {
+	rows := [][]string{{"What", "Protocol", "Clients", alonePath, watchedPath, "watched / not", "CPU µs", "CPU µs, watched"}}
+	for _, c := range r.group(watchedName) {
+		row := []string{c.part(1), c.part(2), c.part(3)}
+		if c.err != nil {
+			rows = append(rows, append(row, "**"+c.err.Error()+"**"))
+			continue
+		}
+		rows = append(rows, append(row, c.shown(alonePath), c.shown(watchedPath), rig.Spread(c.ratios(watchedPath, alonePath)),
+			fmt.Sprintf("%.1f", c.cpu(alonePath)), fmt.Sprintf("%.1f", c.cpu(watchedPath))))
+	}
+	section(b, "Being looked at", "Two proxies before one Postgres. One has metrics, page, console and tracing; while the cells run it is scraped each five seconds, `SHOW SESSIONS` is asked\n"+
+		"each two, and the spans go to a collector that throws them away, on the same processors.", 3, rows)
+}
