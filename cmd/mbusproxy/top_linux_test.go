@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
 )
 
@@ -92,6 +95,60 @@ func TestTopOnATerminal(t *testing.T) {
 		p.wantStatus(0)
 		p.awaitText(p.out, "\x1b[?25h\x1b[?1049l")
 		do(t, dsn, "select mbus4.clear_queue_orders()")
+	}
+}
+
+// TestTopShowsCallsThatWait: as far as the proxy's console is for whoever asks.
+func TestTopShowsCallsThatWait(t *testing.T) {
+	t.Parallel()
+	do(t, server.DSN("postgres"), "create role top_ops; create role top_stranger login")
+	dsn := served(t, "topwaits", "--console-role", "top_ops")
+	do(t, dsn, "select mbus4.create_consumer('orders', 'billing'); grant mbus4_user to top_stranger")
+	topped := func(dsn string) (waits []map[string]any, known bool) {
+		t.Helper()
+		p := run1(t, []string{"MBUS_DSN=" + dsn}, "top", "--output", "json")
+		p.wantStatus(0)
+		var all map[string][]map[string]any
+		if err := json.Unmarshal([]byte(p.out.String()), &all); err != nil {
+			t.Fatalf("%v in %s", err, p.out)
+		}
+		return all["waiting_calls"], all["waiting_calls"] != nil
+	}
+	if waits, known := topped(dsn); !known || len(waits) != 0 {
+		t.Errorf("%v, %v", waits, known)
+	}
+	p, terminal := onTerminal(t, 80, 24, "top", "--interval", "100ms", "--dsn", dsn)
+	p.awaitText(p.out, "\r\norders ")
+	ended := make(chan error, 3)
+	for _, call := range []string{"consume('orders', wait => '1 h')", "consume('orders', wait => '1 h')", "consume('orders', 'billing', wait => '1 h')"} {
+		conn, err := pgx.Connect(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := conn.Exec(context.Background(), "select * from mbus4."+call)
+			_ = conn.Close(context.Background())
+			ended <- err
+		}()
+	}
+	p.awaitText(p.out, "CALLS WAIT FOR       CALLS LONGEST\x1b[K\r\norders                   2 ")
+	p.awaitText(p.out, "\r\norders by billing        1 ")
+	waits, _ := topped(dsn)
+	if len(waits) != 2 || waits[0]["queue"] != "orders" || waits[0]["consumer"] != "default" || waits[0]["calls"] != 2.0 || waits[1]["consumer"] != "billing" || waits[1]["calls"] != 1.0 {
+		t.Errorf("%v", waits)
+	}
+	if waits, known := topped(strings.Replace(dsn, "user=postgres", "user=top_stranger", 1)); known {
+		t.Errorf("who is no member sees %v", waits)
+	}
+	if _, err := terminal.WriteString("q"); err != nil {
+		t.Fatal(err)
+	}
+	p.wantStatus(0)
+	do(t, dsn, "select mbus4.post('orders', 'a=>1') from generate_series(1, 2)")
+	for range 3 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -61,6 +61,11 @@ type allocator struct {
 	changed map[int32]struct{}  // semaphores to look at
 	busy    map[int32]time.Time // those with locked rows, and when to look again
 
+	// For how long grants take: due is since when a semaphore may have something to grant that the log has told of and that has not been granted.
+	due        map[int32]time.Time
+	followedAt time.Time // before the log was last read
+	notedAt    time.Time // when the first transaction of this proxy has ended that the log was not read after; zero: none is known
+
 	passing   bool // a full pass is under way
 	passFrom  int32
 	passSize  int
@@ -86,10 +91,11 @@ type turned struct {
 	Changes int  // entries of the log read
 	Granted int
 	Asked   int
-	More    bool          // there is more to do at once
-	Passed  int           // semaphores of the full pass that has ended; 0: none has
-	Took    time.Duration // of that pass, other work included
-	Busy    bool          // locked rows are to be tried again
+	After   []time.Duration // how long grants have taken, as far as that is known
+	More    bool            // there is more to do at once
+	Passed  int             // semaphores of the full pass that has ended; 0: none has
+	Took    time.Duration   // of that pass, other work included
+	Busy    bool            // locked rows are to be tried again
 }
 
 // Turn takes one turn, which is short: several may be needed, see turned.More. It does nothing while
@@ -189,6 +195,7 @@ func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out 
 	for _, f := range fronts {
 		g.settleFront(f)
 	}
+	g.settleDue(ids)
 	return nil
 }
 
@@ -218,7 +225,8 @@ func (g *allocator) settleFront(f *front) {
 // forget makes everything that is remembered void.
 func (g *allocator) forget() {
 	g.leads, g.term, g.seen, g.size = nil, 0, "", 0
-	g.known, g.changed, g.busy = map[int32]*slots{}, map[int32]struct{}{}, map[int32]time.Time{}
+	g.known, g.changed, g.busy, g.due = map[int32]*slots{}, map[int32]struct{}{}, map[int32]time.Time{}, map[int32]time.Time{}
+	g.followedAt = time.Time{}
 	g.passing, g.passedAt, g.passRest = false, time.Time{}, time.Time{}
 	g.countedAt = time.Time{}
 }

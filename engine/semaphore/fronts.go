@@ -193,6 +193,7 @@ func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32, out
 	if err != nil {
 		return nil, fmt.Errorf("reading waiting tasks, and granting slots: %w", err)
 	}
+	now := time.Now()
 	fronts := make([]*front, 0, len(found))
 	for _, id := range ids {
 		f := found[id]
@@ -203,6 +204,9 @@ func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32, out
 		f.whole = len(f.scanned) < min(max(f.active-len(f.slots.running), 0), args.most)+len(f.slots.busy)+1
 		g.settleGrants(f, granted[f], locked[id])
 		out.Granted += f.granted
+		for range f.granted {
+			g.noteGrant(id, now, out)
+		}
 		f.arrange()
 		fronts = append(fronts, f)
 	}

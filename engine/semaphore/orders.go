@@ -91,6 +91,7 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 		task, arrival *int64
 		priority      *float64
 		asked         *bool
+		granted       []int32
 		done          = make(map[int32]map[int64]bool, len(o.semaphores))
 	)
 	_, giveSQL := g.statements()
@@ -109,6 +110,7 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 			} else {
 				out.Granted++
 				g.size++
+				granted = append(granted, id)
 			}
 			done[id][*task] = true
 			return nil
@@ -116,6 +118,10 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 	}
 	if err != nil {
 		return fmt.Errorf("granting slots: %w", err)
+	}
+	now := time.Now()
+	for _, id := range granted {
+		g.noteGrant(id, now, out)
 	}
 	for i, id := range o.of {
 		f := o.fronts[id]

@@ -49,6 +49,7 @@ type Place struct {
 	lines   *Lines
 	key     Key
 	number  uint64
+	joined  time.Time
 	version uint64 // before the last look
 	woken   bool   // it has a turn
 	wake    chan struct{}
@@ -71,7 +72,7 @@ func (l *Lines) Join(key Key) *Place {
 	}
 	of.places++
 	l.next++
-	return &Place{lines: l, key: key, number: l.next, version: l.version, wake: make(chan struct{}, 1)}
+	return &Place{lines: l, key: key, number: l.next, joined: time.Now(), version: l.version, wake: make(chan struct{}, 1)}
 }
 
 // Stand has the call wait behind others who do, without a look of its own; Await comes next. false: nobody does, or one looks for all.

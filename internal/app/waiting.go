@@ -250,5 +250,8 @@ func (w *callWait) Await(ctx context.Context) (over bool, refused pipeline.Plan)
 	return true, nil
 }
 
+// Label says what waits.
+func (w *callWait) Label() string { return w.plan.Label() }
+
 // Leave leaves the line.
 func (w *callWait) Leave(run bool) { w.place.Leave(run) }

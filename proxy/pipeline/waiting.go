@@ -96,6 +96,7 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 		return false
 	}
 	f.waiting = &waiting{wait: wait, plan: f.recalled, behind: !f.before.block && f.ranSinceSync}
+	f.waits.Store(f.waiting)
 	f.traces.since = time.Now()
 	f.holding.beginWait()
 	f.probing.answered = nil
@@ -206,6 +207,7 @@ func (f *ClientFlow) endWait(run bool) {
 	f.holding.endWait()
 	f.waiting.wait.Leave(run)
 	f.waiting = nil
+	f.waits.Store(nil)
 }
 
 // Leave ends the wait that a feed has left under way, at the end of the session or where the server skips the message.

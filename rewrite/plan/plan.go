@@ -44,6 +44,7 @@ type Plan struct {
 	trace      string    // see Traced
 	prepared   *Prepared // see Prepared
 	repeatable bool      // see Repeatable
+	alone      bool      // see Alone
 }
 
 // Piece is where a statement of the client's stands.
