@@ -46,7 +46,8 @@ const (
 type allocator struct {
 	texts    *calls.Texts
 	hstore   string        // the schema, quoted
-	giveSQL  string        // the statement that grants; "": not filled in yet
+	frontSQL string        // the statement that looks and grants; "": not filled in yet
+	giveSQL  string        // the statement that carries out orders
 	interval time.Duration // between two full passes
 
 	leads *pgx.Conn // the connection that has the lead; compared, never used
@@ -166,7 +167,7 @@ func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out 
 	if err := g.load(ctx, conn, ids); err != nil {
 		return err
 	}
-	fronts, err := g.fronts(ctx, conn, ids)
+	fronts, err := g.fronts(ctx, conn, ids, out)
 	if err != nil {
 		return err
 	}
@@ -175,6 +176,9 @@ func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out 
 	}
 	var o orders
 	for _, f := range fronts {
+		if f.skipped {
+			continue
+		}
 		grant, ask := decide(f.active, f.tryRelease, f.slots.running, f.waiting, f.slots.busy)
 		if room := turnGrants - o.size(); len(grant)+len(ask) > room {
 			grant, ask = grant[:min(len(grant), room)], ask[:min(len(ask), room)]
@@ -202,11 +206,12 @@ func (g *allocator) settleFront(f *front) {
 	if f.skipped || len(f.refused) > 0 {
 		g.busy[f.id] = time.Now().Add(busyInterval)
 	}
-	if len(f.refused) > 0 && f.given > 0 {
+	if len(f.refused) > 0 && f.given+len(f.chosen) > 0 {
 		g.changed[f.id] = struct{}{} // the slot is for the next one, then
 	}
 	s.floor = f.nextFloor()
-	if f.given > 0 && (f.given == len(f.waiting) && !f.whole || f.given < len(f.waiting) && f.displaces(f.given)) {
+	more := f.given+f.granted > 0 && f.given == len(f.waiting) && !f.whole
+	if more || f.given > 0 && f.given < len(f.waiting) && f.displaces(f.given) {
 		g.changed[f.id] = struct{}{}
 	}
 	if len(s.running) == 0 && s.floor == lastPlace && len(s.fresh) == 0 || g.size > mostRemembered {

@@ -43,6 +43,7 @@ type Granter struct {
 	// Health is how it fares.
 	Health         service.Health
 	granted, asked atomic.Uint64
+	leads          atomic.Bool // see Leads
 	latencies      latencies
 
 	exist atomic.Bool // there are semaphores
@@ -86,6 +87,9 @@ func (s *Granter) Note() {
 	s.noted.Store(true)
 	s.bell.Ring()
 }
+
+// Leads reports whether it is the one that grants, as of its last turn.
+func (s *Granter) Leads() bool { return s.leads.Load() }
 
 // Observe tells whether there are semaphores and whether the database is in use.
 func (s *Granter) Observe(exist, used bool) {
@@ -147,6 +151,7 @@ func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 			s.allocator.notedAt = time.Unix(0, at)
 		}
 		out, err := s.turn(ctx, conn)
+		s.leads.Store(out.Leads && err == nil)
 		if err != nil {
 			return worked, err
 		}

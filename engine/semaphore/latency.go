@@ -72,6 +72,13 @@ func (g *allocator) noteDue(id int32, since time.Time) {
 	}
 }
 
+// noteGrant notes how long a grant has taken, if that is known.
+func (g *allocator) noteGrant(id int32, now time.Time, out *turned) {
+	if since, known := g.due[id]; known {
+		out.After = append(out.After, now.Sub(since))
+	}
+}
+
 // settleDue forgets it for the semaphores in which all that could be granted has been.
 func (g *allocator) settleDue(ids []int32) {
 	for _, id := range ids {
