@@ -324,6 +324,11 @@ func (b *bench) followEvents(ctx context.Context) (*grantEvents, error) {
 		g.close()
 		return nil, fmt.Errorf("reading running tasks: %w", err)
 	}
+	const text = "select data->'semaphore_key', data->'task_id' from mbus4.consumen('semaphore_events', amt => 100, wait => '1min') where data->'event' = 'Acquired'"
+	if _, err := g.client.Prepare(ctx, "events", text, nil); err != nil {
+		g.close()
+		return nil, fmt.Errorf("preparing: %w", err)
+	}
 	e := &grantEvents{granted: map[string]chan string{}, ended: make(chan struct{})}
 	for _, row := range running[0].Rows {
 		c := make(chan string, 1)
@@ -333,9 +338,8 @@ func (b *bench) followEvents(ctx context.Context) (*grantEvents, error) {
 	go func() {
 		defer close(e.ended)
 		defer g.close()
-		const text = "select data->'semaphore_key', data->'task_id' from mbus4.consumen('semaphore_events', amt => 100, wait => '1min') where data->'event' = 'Acquired'"
 		for ctx.Err() == nil {
-			res := g.client.ExecParams(ctx, text, nil, nil, nil, nil).Read()
+			res := g.client.ExecPrepared(ctx, "events", nil, nil, nil).Read()
 			if res.Err != nil {
 				return // the clients that wait say so when ctx ends
 			}

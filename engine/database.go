@@ -36,7 +36,12 @@ func (d *Database) NoteOrder() { d.features.NoteOrdered() }
 
 // NoteSemaphores tells that a transaction that called functions of semaphores has ended, committed or not: what it
 // may have made possible is granted at once. It does not wait.
-func (d *Database) NoteSemaphores() { d.granter.Note() }
+func (d *Database) NoteSemaphores() {
+	d.granter.Note()
+	if !d.granter.Leads() {
+		d.watcher.Note(false) // the events are posted by another proxy, which may not know yet that somebody waits here
+	}
+}
 
 // NoteMessages tells that a transaction that may have posted messages or given some back has ended, posted that it has called functions that
 // post. It does not wait.

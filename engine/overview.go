@@ -11,6 +11,8 @@ import (
 
 	"mbusproxy/engine/admin"
 	"mbusproxy/engine/internal/service"
+	"mbusproxy/engine/semaphore"
+	"mbusproxy/engine/waiting"
 )
 
 // Overview is what there is in a database.
@@ -114,6 +116,12 @@ func (d *Database) Waiting() int { return d.watcher.Lines.Waiting() }
 
 // Grants is how many slots of semaphores this proxy has given, and how many tasks it has asked to leave theirs.
 func (d *Database) Grants() (granted, asked uint64) { return d.granter.Counts() }
+
+// GrantLatencies is how long these grants have taken, see semaphore.Granter.Latencies.
+func (d *Database) GrantLatencies() semaphore.Latencies { return d.granter.Latencies() }
+
+// WaitingCalls are the calls that wait here for messages, by what they wait for.
+func (d *Database) WaitingCalls() []waiting.Calls { return d.watcher.Lines.Calls() }
 
 // Databases are those that are served now, by name.
 func (e *Engine) Databases() (out []*Database) {

@@ -184,6 +184,23 @@ func TestBodies(t *testing.T) {
 	}
 }
 
+// What the engine is told of when a transaction ends: calls of semaphores change no messages.
+func TestWhatAPlanTellsOf(t *testing.T) {
+	const release, post, consume = "select mbus4.semaphore_release('s', 1)", "select mbus4.post('q', '')", "select mbus4.consume('q')"
+	for sql, want := range map[string][3]bool{
+		release:                 {true, false, false},
+		post:                    {false, true, true},
+		consume:                 {false, true, false},
+		release + "; " + post:   {true, true, true},
+		consume + ";" + release: {true, true, false},
+	} {
+		p := newRewriter(shortFragments{}).Rewrite(t.Context(), sql, utf8Session, testEnv)
+		if got := [3]bool{p.Signals(), p.Writes(), p.Posts()}; got != want {
+			t.Errorf("%s: semaphores, messages, posts: %v; want %v", sql, got, want)
+		}
+	}
+}
+
 // The secret stands in the text that is sent where the plan has room for it, and nowhere else.
 func TestSecretOfAPlan(t *testing.T) {
 	r := newRewriter(shortFragments{})

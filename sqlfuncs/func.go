@@ -89,6 +89,15 @@ func (f *Func) WaitsForOne() bool {
 	return f.Wait != "" && (f.Serves == "take" || f.Serves == "take_from")
 }
 
+// Takes reports whether calls take messages, so that the transaction holds them until it ends. A function that returns no set takes one at most.
+func (f *Func) Takes() bool {
+	switch f.Serves {
+	case "consume", "consumen", "consume_json", "dyn_consume", "take", "take_from", "lease", "get_next_message":
+		return true
+	}
+	return false
+}
+
 // Arguments returns the parameters that the SQL of calls is given: without those that are Rare and not given.
 func (f *Func) Arguments(given map[string]bool) []Param {
 	return slices.DeleteFunc(slices.Clone(f.Params), func(p Param) bool { return p.Rare && !given[p.Name] })

@@ -15,10 +15,10 @@ import (
 )
 
 // served starts a proxy, makes a database with a queue, and returns its DSN through the proxy.
-func served(t *testing.T, database string) string {
+func served(t *testing.T, database string, flags ...string) string {
 	t.Helper()
 	do(t, server.DSN("postgres"), "create database "+database)
-	_, dsn := startServe(t)
+	_, dsn := startServe(t, flags...)
 	dsn = strings.Replace(dsn, "dbname=postgres", "dbname="+database, 1)
 	do(t, dsn, "select mbus4.create_queue('orders', 1)")
 	return dsn

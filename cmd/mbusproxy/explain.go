@@ -12,13 +12,20 @@ import (
 
 func explainCommand(std streams) *cobra.Command {
 	cfg := app.ExplainConfig{Out: std.out}
-	f := newFlagSet("explain", "explain [--admin DSN] [--prepared] [STATEMENT | -]",
+	f := newFlagSet("explain", "explain [--admin DSN] [--prepared] [--output json] [STATEMENT | -]",
 		"Prints how a statement with calls of mbus4 is served, and the SQL that the server gets. Nothing is run, and\nnothing is changed. Without an argument, or with -, the text comes from standard input. Ends with 1 where a\nstatement is refused.")
 	f.takes = 1
 	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the database in which the statement would run; without it the SQL is that for a database without\n      messages that wait for others, with hstore in public")
 	f.BoolVar(&cfg.Prepared, "prepared", false, "the text comes in a Parse, as that of a prepared statement, and not in a Query")
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
-	return f.command("prints how a statement is served, and the SQL that the server gets", func() error { return explain(f, cfg) })
+	output := f.String("output", "text", "`FORM` of what is printed: text, which is SQL with comments, or json, an array with an object for each statement")
+	f.oneOf("output", "text", "json")
+	return f.command("prints how a statement is served, and the SQL that the server gets", func() error {
+		if cfg.JSON = *output == "json"; !cfg.JSON && *output != "text" {
+			return f.misuse("--output is text or json, not " + *output)
+		}
+		return explain(f, cfg)
+	})
 }
 
 func explain(f *flagSet, cfg app.ExplainConfig) error {

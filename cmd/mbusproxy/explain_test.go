@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +79,59 @@ func TestExplainRefusal(t *testing.T) {
 		t.Errorf("got %s", p.log)
 	}
 	run1(t, nil, "explain", "select mbus4.post(").wantFailure(1, "the text cannot be read: syntax error", "Postgres 17")
+}
+
+// TestExplainJSON: what the text says is there as JSON, for each statement.
+func TestExplainJSON(t *testing.T) {
+	t.Parallel()
+	explained := func(status int, args ...string) (list []map[string]any) {
+		t.Helper()
+		p := run1(t, nil, append([]string{"explain", "--output", "json"}, args...)...)
+		p.wantStatus(status)
+		if err := json.Unmarshal([]byte(p.out.String()), &list); err != nil {
+			t.Fatalf("%v in %s", err, p.out)
+		}
+		return list
+	}
+	const several = "begin;\nselect mbus4.post('q', 'a=>1');\nselect mbus4.post();\ncommit"
+	list := explained(1, several)
+	if len(list) != 4 {
+		t.Fatalf("%d statements", len(list))
+	}
+	outcomes := []string{"forwarded", "served", "refused", "forwarded"}
+	for i, s := range list {
+		if s["statement"] != float64(i+1) || s["outcome"] != outcomes[i] || !strings.HasPrefix(s["for"].(string), "for a database without messages") {
+			t.Errorf("%v", s)
+		}
+	}
+	call := list[1]["calls"].([]any)[0].(map[string]any)
+	if call["line"] != 2.0 || call["column"] != 8.0 || !strings.HasPrefix(call["function"].(string), "mbus4.post(qname text") || call["served"] != "inline, by WITH queries" {
+		t.Errorf("%v", call)
+	}
+	if sql := list[1]["sql"].(string); !strings.HasPrefix(sql, "with mbus4_call1_args(n, ") || !strings.HasSuffix(sql, ";\n") {
+		t.Errorf("%s", sql)
+	}
+	refusal := list[2]["refusals"].([]any)[0].(map[string]any)
+	if refusal["sqlstate"] != "42883" || refusal["line"] != 3.0 || refusal["message"] != "function mbus4.post() does not exist" || refusal["hint"] == nil {
+		t.Errorf("%v", refusal)
+	}
+	one := explained(0, "select * from mbus4.consume('q', wait => '1 s')")[0]
+	if one["waits"] != true || !slices.Equal(one["prepared_parameters"].([]any), []any{"q", "1 s"}) && !slices.Equal(one["prepared_parameters"].([]any), []any{"q"}) {
+		t.Errorf("%v", one)
+	}
+	if one := explained(0, "select 1")[0]; one["outcome"] != "forwarded" || one["sql"] != "select 1;\n" || one["prepared_parameters"] != nil {
+		t.Errorf("%v", one)
+	}
+	if one := explained(0, "--unqualified", "all", "select post('q', '')")[0]; one["outcome"] != "served" || !strings.Contains(one["asked_first"].(string), "post") {
+		t.Errorf("%v", one)
+	}
+	if one := explained(0, "--prepared", "select mbus4.run_on_q('select 1')")[0]; !strings.HasPrefix(one["before"].(string), "do ") {
+		t.Errorf("%v", one)
+	}
+	if one := explained(1, "select mbus4.post(")[0]; one["outcome"] != "unread" {
+		t.Errorf("%v", one)
+	}
+	run1(t, nil, "explain", "--output", "csv", "select 1").wantFailure(2, "--output is text or json, not csv", "mbusproxy explain -h")
 }
 
 func TestExplainLooksAtTheDatabase(t *testing.T) {

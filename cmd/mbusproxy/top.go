@@ -12,8 +12,9 @@ import (
 const leastInterval = 100 * time.Millisecond // between two looks
 
 func topCommand(std streams) *cobra.Command {
-	c := newClient(std, "top", "[--interval TIME] [--output FORM]", "Shows what is in the queues, how fast it changes, and who is there, until q or Ctrl-C. Where standard output is no terminal,\nor with --output json, it prints that once.")
+	c := newClient(std, "top", "[--interval TIME] [--output FORM]", "Shows what is in the queues, how fast it changes, who is there, and which calls wait, until q or Ctrl-C. Where standard output is no terminal,\nor with --output json, it prints that once.")
 	interval := c.Duration("interval", 2*time.Second, "`TIME` between two looks")
+	console := c.String("console-database", defaultConsole, "`NAME` of the proxy's console, which knows the calls that wait; where it is not for you they are not shown")
 	return c.command("shows the queues live", func() error {
 		out, err := c.out()
 		if err != nil {
@@ -25,12 +26,12 @@ func topCommand(std streams) *cobra.Command {
 		ctx, release := untilSignal(func() {})
 		defer release()
 		if screen, ok := c.std.out.(*os.File); ok && out.Terminal && out.Format == cli.Table {
-			return unlessTold(ctx, cli.Top(ctx, c.dsn, *interval, os.Stdin, screen))
+			return unlessTold(ctx, cli.Top(ctx, c.dsn, *console, *interval, os.Stdin, screen))
 		}
 		s, err := cli.Connect(ctx, c.dsn, nil)
 		if err == nil {
 			defer s.Close()
-			err = s.TopOnce(ctx, out)
+			err = s.TopOnce(ctx, *console, out)
 		}
 		return interruptedBy(ctx, err)
 	})

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +39,16 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s: %s", arg, p.out)
 		}
 	}
+	var all []map[string]string
+	p := run1(t, nil, "version", "--output", "json")
+	if err := json.Unmarshal([]byte(p.out.String()), &all); err != nil || len(all) != 1 || all[0]["version"] != strings.TrimSpace(release) || all[0]["os"] != runtime.GOOS {
+		t.Errorf("%v in %s", err, p.out)
+	}
+	p = run1(t, nil, "version", "--output", "csv")
+	if got, want := p.out.String(), "version,go,os,arch\n"+strings.TrimSpace(release)+","; !strings.HasPrefix(got, want) {
+		t.Errorf("%s", got)
+	}
+	run1(t, nil, "version", "--output", "table").wantFailure(2, "--output is text, json or csv, not table", "mbusproxy version -h")
 	changes, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)

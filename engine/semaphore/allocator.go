@@ -46,7 +46,8 @@ const (
 type allocator struct {
 	texts    *calls.Texts
 	hstore   string        // the schema, quoted
-	giveSQL  string        // the statement that grants; "": not filled in yet
+	frontSQL string        // the statement that looks and grants; "": not filled in yet
+	giveSQL  string        // the statement that carries out orders
 	interval time.Duration // between two full passes
 
 	leads *pgx.Conn // the connection that has the lead; compared, never used
@@ -59,6 +60,11 @@ type allocator struct {
 	size    int                 // running tasks in known, about
 	changed map[int32]struct{}  // semaphores to look at
 	busy    map[int32]time.Time // those with locked rows, and when to look again
+
+	// For how long grants take: due is since when a semaphore may have something to grant that the log has told of and that has not been granted.
+	due        map[int32]time.Time
+	followedAt time.Time // before the log was last read
+	notedAt    time.Time // when the first transaction of this proxy has ended that the log was not read after; zero: none is known
 
 	passing   bool // a full pass is under way
 	passFrom  int32
@@ -85,10 +91,11 @@ type turned struct {
 	Changes int  // entries of the log read
 	Granted int
 	Asked   int
-	More    bool          // there is more to do at once
-	Passed  int           // semaphores of the full pass that has ended; 0: none has
-	Took    time.Duration // of that pass, other work included
-	Busy    bool          // locked rows are to be tried again
+	After   []time.Duration // how long grants have taken, as far as that is known
+	More    bool            // there is more to do at once
+	Passed  int             // semaphores of the full pass that has ended; 0: none has
+	Took    time.Duration   // of that pass, other work included
+	Busy    bool            // locked rows are to be tried again
 }
 
 // Turn takes one turn, which is short: several may be needed, see turned.More. It does nothing while
@@ -160,7 +167,7 @@ func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out 
 	if err := g.load(ctx, conn, ids); err != nil {
 		return err
 	}
-	fronts, err := g.fronts(ctx, conn, ids)
+	fronts, err := g.fronts(ctx, conn, ids, out)
 	if err != nil {
 		return err
 	}
@@ -169,6 +176,9 @@ func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out 
 	}
 	var o orders
 	for _, f := range fronts {
+		if f.skipped {
+			continue
+		}
 		grant, ask := decide(f.active, f.tryRelease, f.slots.running, f.waiting, f.slots.busy)
 		if room := turnGrants - o.size(); len(grant)+len(ask) > room {
 			grant, ask = grant[:min(len(grant), room)], ask[:min(len(ask), room)]
@@ -185,6 +195,7 @@ func (g *allocator) serve(ctx context.Context, conn *pgx.Conn, ids []int32, out 
 	for _, f := range fronts {
 		g.settleFront(f)
 	}
+	g.settleDue(ids)
 	return nil
 }
 
@@ -195,11 +206,12 @@ func (g *allocator) settleFront(f *front) {
 	if f.skipped || len(f.refused) > 0 {
 		g.busy[f.id] = time.Now().Add(busyInterval)
 	}
-	if len(f.refused) > 0 && f.given > 0 {
+	if len(f.refused) > 0 && f.given+len(f.chosen) > 0 {
 		g.changed[f.id] = struct{}{} // the slot is for the next one, then
 	}
 	s.floor = f.nextFloor()
-	if f.given > 0 && (f.given == len(f.waiting) && !f.whole || f.given < len(f.waiting) && f.displaces(f.given)) {
+	more := f.given+f.granted > 0 && f.given == len(f.waiting) && !f.whole
+	if more || f.given > 0 && f.given < len(f.waiting) && f.displaces(f.given) {
 		g.changed[f.id] = struct{}{}
 	}
 	if len(s.running) == 0 && s.floor == lastPlace && len(s.fresh) == 0 || g.size > mostRemembered {
@@ -213,7 +225,8 @@ func (g *allocator) settleFront(f *front) {
 // forget makes everything that is remembered void.
 func (g *allocator) forget() {
 	g.leads, g.term, g.seen, g.size = nil, 0, "", 0
-	g.known, g.changed, g.busy = map[int32]*slots{}, map[int32]struct{}{}, map[int32]time.Time{}
+	g.known, g.changed, g.busy, g.due = map[int32]*slots{}, map[int32]struct{}{}, map[int32]time.Time{}, map[int32]time.Time{}
+	g.followedAt = time.Time{}
 	g.passing, g.passedAt, g.passRest = false, time.Time{}, time.Time{}
 	g.countedAt = time.Time{}
 }

@@ -42,6 +42,8 @@ func (g *allocator) follow(ctx context.Context, conn *pgx.Conn) (entries int, er
 		arrival, nowArrival   *int64
 		runs, asked           *bool
 	)
+	since := g.since()
+	g.followedAt, g.notedAt = time.Now(), time.Time{}
 	rows, err := conn.Query(ctx, followSQL, g.seen)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&g.seen, &semaphore, &priority, &arrival, &task, &nowPriority, &nowArrival, &runs, &asked}, func() error {
@@ -51,6 +53,7 @@ func (g *allocator) follow(ctx context.Context, conn *pgx.Conn) (entries int, er
 			entries++
 			id := int32(*semaphore)
 			g.changed[id] = struct{}{}
+			g.noteDue(id, since)
 			s := g.known[id]
 			if s == nil {
 				return nil

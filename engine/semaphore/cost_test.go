@@ -59,7 +59,9 @@ func (s *semaphoreTest) frontPages(key string) (remembered, afresh int) {
 		s.Fatalf("nothing is known of semaphore %s", key)
 	}
 	pages := func(from place) int {
-		return s.touched(s.grants, frontsSQL, []int32{id}, []float64{from.priority}, []int64{from.arrival}, []int32{int32(len(known.running))}, []int32{1}, 10, []int32{}, []int64{})
+		front, _ := s.granter.statements()
+		args := frontArgs{ids: []int32{id}, priorities: []float64{from.priority}, arrivals: []int64{from.arrival}, running: []int32{int32(len(known.running))}, more: []int32{1}, room: []int32{0}, most: 10}
+		return s.touched(s.grants, front, args.list()...)
 	}
 	return pages(known.floor), pages(firstPlace)
 }
@@ -132,15 +134,16 @@ func TestSemaphorePlans(t *testing.T) {
 	s.turn()
 	check := func(when string) {
 		t.Helper()
+		front, give := s.granter.statements()
 		for what, c := range map[string]struct {
 			sql  string
 			args []any
 		}{
 			"changes": {followSQL, []any{s.granter.seen}},
 			"running": {loadRunningSQL, []any{[]int32{1}}},
-			"front":   {frontsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, 10, []int32{1}, []int64{5}}},
+			"front":   {front, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, []int32{1}, 10, []int32{1}, []int64{5}, []int32{0}, []int32{1}}},
 			"rivals":  {rivalsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []float64{-1}, []int32{5}}},
-			"give":    {s.granter.giveText(), []any{[]int32{1}, []int32{10}, []int32{1}, []int64{77}, []bool{true}}},
+			"give":    {give, []any{[]int32{1}, []int32{10}, []int32{1}, []int64{77}, []bool{true}}},
 		} {
 			if n := s.touched(s.grants, c.sql, c.args...); n > 60 {
 				t.Errorf("%s: %s touches %d pages", when, what, n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -16,20 +17,33 @@ type front struct {
 	tryRelease int
 	scanned    []slotTask     // the first tasks that wait from the floor on, in order
 	fresh      []slotTask     // waiting tasks before the floor
-	waiting    []slotTask     // fresh and scanned in order, without those whose rows were locked in the last turn
+	waiting    []slotTask     // fresh and scanned in order, without those that have a slot now and those whose rows were locked in this turn or the last one
 	whole      bool           // scanned holds all waiting tasks from the floor on
-	given      int            // how many of waiting get a slot
+	chosen     []int64        // tasks that were first in the order where a slot was free, when the front was read
+	granted    int            // how many of those have got it
+	given      int            // how many of waiting get a slot beyond those
 	refused    map[int64]bool // tasks whose rows were locked, or gone, in this turn
 	skipped    bool           // the semaphore's own row was locked or has changed, so nothing was done
 }
 
-// arrange puts the waiting tasks together and takes out those that were locked.
+// refuse notes that a task's row was locked, or gone.
+func (f *front) refuse(task int64) {
+	if f.refused == nil {
+		f.refused = map[int64]bool{}
+	}
+	f.refused[task] = true
+}
+
+// arrange puts the waiting tasks together and takes out those that were locked, and those that have a slot.
 func (f *front) arrange() {
 	slices.SortFunc(f.scanned, slotTask.compare)
 	f.waiting = append(slices.Clone(f.fresh), f.scanned...)
 	slices.SortFunc(f.waiting, slotTask.compare)
 	f.waiting = slices.Compact(f.waiting) // a fresh one may have moved behind the floor
-	f.waiting = slices.DeleteFunc(f.waiting, func(t slotTask) bool { return f.slots.busy[t.id] })
+	f.waiting = slices.DeleteFunc(f.waiting, func(t slotTask) bool {
+		_, runs := f.slots.places[t.id]
+		return runs || f.slots.busy[t.id] || f.refused[t.id]
+	})
 }
 
 // nextFloor is the place of the first scanned task that still waits.
@@ -58,7 +72,7 @@ func (f *front) displaces(next int) bool {
 	return f.waiting[next].priority > last.priority
 }
 
-// Here, in frontsSQL and in rivalsSQL semaphore_id is compared negated, as it stands in the indexes semaphore_task_running and
+// Here, in give.sql and in rivalsSQL semaphore_id is compared negated, as it stands in the indexes semaphore_task_running and
 // semaphore_task_wait: so the planner cannot choose the primary key, by which it would read all tasks of a semaphore.
 const loadRunningSQL = `
 select q.id, t.task_id, t.priority, t.arrival, t.status = 'TRY_RELEASE'
@@ -101,81 +115,85 @@ func (g *allocator) load(ctx context.Context, conn *pgx.Conn, ids []int32) error
 	return nil
 }
 
-// The limits of semaphores, and as many of their first waiting tasks as there are slots free, and some
-// more. The scan begins at the floor. Of fresh tasks, which are named, those that do wait.
-const frontsSQL = `
-select s.id, s.active, s.try_release, w.task_id, w.priority, w.arrival, false
-from unnest($1::int[], $2::float8[], $3::bigint[], $4::int[], $5::int[]) q (id, priority, arrival, running, more)
-join mbus4.semaphore s on s.id = q.id
-left join lateral (
-	select t.task_id, t.priority, t.arrival
-	from mbus4.semaphore_task t
-	where -t.semaphore_id = -q.id and t.status = 'WAIT' and (-t.priority, t.arrival) >= (-q.priority, q.arrival)
-	order by -t.priority, t.arrival
-	limit least(greatest(s.active - q.running, 0), $6) + q.more
-) w on true
-union all
-select q.id, 0, 0, t.task_id, t.priority, t.arrival, true
-from unnest($7::int[], $8::bigint[]) q (id, task_id)
-cross join lateral (
-	select t.task_id, t.priority, t.arrival, t.status
-	from mbus4.semaphore_task t
-	where t.semaphore_id = q.id and t.task_id = q.task_id
-	offset 0 -- one probe for each
-) t
-where t.status = 'WAIT'`
+// frontArgs are the parameters of the statement front.
+type frontArgs struct {
+	ids                 []int32
+	priorities          []float64
+	arrivals            []int64
+	running, more, room []int32
+	most                int
 
-// fronts reads the limits and the first waiting tasks of semaphores that are loaded.
-func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32) ([]*front, error) {
-	var (
-		priorities        []float64
-		arrivals          []int64
-		running, more, of []int32
-		fresh             []int64
-		found             = make(map[int32]*front, len(ids))
-		id, active, leave int32
-		task, arrival     *int64
-		priority          *float64
-		isFresh           bool
-	)
-	most := max(10, 2*turnGrants/len(ids))
+	freshOf, freshRunning, freshRoom []int32
+	fresh                            []int64
+}
+
+func (a *frontArgs) list() []any {
+	return []any{a.ids, a.priorities, a.arrivals, a.running, a.more, a.room, a.most, a.freshOf, a.fresh, a.freshRunning, a.freshRoom}
+}
+
+// add has the statement look at a semaphore, and grant room slots at most.
+func (a *frontArgs) add(id int32, s *slots, room int) {
+	if len(s.busy) > 0 {
+		room = 0 // who was locked is left out
+	}
+	running := int32(len(s.running))
+	a.ids = append(a.ids, id)
+	a.priorities = append(a.priorities, s.floor.priority)
+	a.arrivals = append(a.arrivals, s.floor.arrival)
+	a.running = append(a.running, running)
+	a.more = append(a.more, int32(len(s.busy)+1))
+	a.room = append(a.room, int32(room))
+	for task := range s.fresh {
+		a.freshOf, a.fresh = append(a.freshOf, id), append(a.fresh, task)
+		a.freshRunning, a.freshRoom = append(a.freshRunning, running), append(a.freshRoom, int32(room))
+	}
+}
+
+// fronts reads the limits and the first waiting tasks of semaphores that are loaded, and grants what is free.
+func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32, out *turned) ([]*front, error) {
+	args := frontArgs{most: max(10, 2*turnGrants/len(ids))}
 	for _, id := range ids {
 		s := g.known[id]
-		priorities = append(priorities, s.floor.priority)
-		arrivals = append(arrivals, s.floor.arrival)
-		running = append(running, int32(len(s.running)))
-		more = append(more, int32(len(s.busy)+1))
-		for task := range s.fresh {
-			of, fresh = append(of, id), append(fresh, task)
-		}
+		args.add(id, s, max(turnGrants/len(ids), 1))
 		clear(s.fresh) // until they are found again
 	}
-	rows, err := conn.Query(ctx, frontsSQL, ids, priorities, arrivals, running, more, most, of, fresh)
+	found := make(map[int32]*front, len(ids))
+	granted := map[*front][]slotTask{}
+	locked := map[int32]bool{}
+	var kind int
+	var id, active, leave int32
+	var t slotTask
+	frontSQL, _ := g.statements()
+	rows, err := conn.Query(ctx, frontSQL, args.list()...)
 	if err == nil {
-		_, err = pgx.ForEachRow(rows, []any{&id, &active, &leave, &task, &priority, &arrival, &isFresh}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&kind, &id, &active, &leave, &t.id, &t.priority, &t.arrival}, func() error {
 			f := found[id]
-			if f == nil {
+			if f == nil && kind != rowPosted {
 				f = &front{id: id, slots: g.known[id]}
 				found[id] = f
 			}
-			if !isFresh {
+			switch kind {
+			case rowLimit:
 				f.active, f.tryRelease = int(active), int(leave)
-			}
-			switch {
-			case task == nil:
-			case isFresh:
-				t := slotTask{id: *task, place: place{*priority, *arrival}}
+			case rowScanned:
+				f.scanned = append(f.scanned, t)
+			case rowFresh:
 				f.fresh = append(f.fresh, t)
 				f.slots.wait(t.id, t.place)
-			default:
-				f.scanned = append(f.scanned, slotTask{id: *task, place: place{*priority, *arrival}})
+			case rowChosen:
+				f.chosen = append(f.chosen, t.id)
+			case rowLocked:
+				locked[id] = true
+			case rowGranted:
+				granted[f] = append(granted[f], t)
 			}
 			return nil
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading waiting tasks: %w", err)
+		return nil, fmt.Errorf("reading waiting tasks, and granting slots: %w", err)
 	}
+	now := time.Now()
 	fronts := make([]*front, 0, len(found))
 	for _, id := range ids {
 		f := found[id]
@@ -183,11 +201,34 @@ func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32) ([]
 			delete(g.known, id) // the semaphore was deleted
 			continue
 		}
-		f.whole = len(f.scanned) < min(max(f.active-len(f.slots.running), 0), most)+len(f.slots.busy)+1
+		f.whole = len(f.scanned) < min(max(f.active-len(f.slots.running), 0), args.most)+len(f.slots.busy)+1
+		g.settleGrants(f, granted[f], locked[id])
+		out.Granted += f.granted
+		for range f.granted {
+			g.noteGrant(id, now, out)
+		}
 		f.arrange()
 		fronts = append(fronts, f)
 	}
 	return fronts, nil
+}
+
+// settleGrants notes who of those that were chosen has got a slot.
+func (g *allocator) settleGrants(f *front, granted []slotTask, locked bool) {
+	for _, t := range granted {
+		f.slots.put(t)
+	}
+	f.granted = len(granted)
+	g.size += f.granted
+	f.skipped = len(f.chosen) > 0 && !locked
+	for _, task := range f.chosen {
+		if _, runs := f.slots.places[task]; !runs && !f.skipped {
+			f.refuse(task)
+		}
+	}
+	if f.granted > 0 {
+		g.quietFrom = time.Now()
+	}
 }
 
 const rivalsSQL = `
@@ -211,7 +252,7 @@ func (g *allocator) addRivals(ctx context.Context, conn *pgx.Conn, fronts []*fro
 		byID             = map[int32]*front{}
 	)
 	for _, f := range fronts {
-		if len(f.slots.running) < f.active || f.whole || len(f.waiting) == 0 || !f.displaces(len(f.waiting)-1) {
+		if f.skipped || len(f.slots.running) < f.active || f.whole || len(f.waiting) == 0 || !f.displaces(len(f.waiting)-1) {
 			continue
 		}
 		byID[f.id] = f
@@ -219,7 +260,7 @@ func (g *allocator) addRivals(ctx context.Context, conn *pgx.Conn, fronts []*fro
 		priorities = append(priorities, f.slots.floor.priority)
 		arrivals = append(arrivals, f.slots.floor.arrival)
 		last = append(last, f.slots.running[f.active-1].priority)
-		most = append(most, int32(min(f.tryRelease, len(f.slots.running))+len(f.slots.busy)))
+		most = append(most, int32(min(f.tryRelease, len(f.slots.running))+len(f.slots.busy)+len(f.refused)))
 	}
 	if len(ids) == 0 {
 		return nil

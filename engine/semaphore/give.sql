@@ -1,16 +1,87 @@
--- What the orders $1 to $5 change, with an event for each. Nobody is granted anything while the limits of the
--- semaphore change, or have changed: the row is locked, so a new limit comes after what was granted under
--- the old one. Rows that others hold are passed over. The columns are the parameters of the function post, see
--- calls.Texts.Posting.
-with mbus4_locked as materialized (
+{{- define "front"}}
+-- The first waiting tasks of semaphores, and a grant with its event for those that get a slot: the first ones, as many as are free. Nobody is granted
+-- anything while the limits of the semaphore change, or have changed, and rows that others hold are passed over; who was chosen and is not granted is so.
+-- Of each semaphore $1 the scan begins at the floor ($2, $3), $4 tasks run, $5 rows are read beyond those that may get a slot, of which at most $7 are read,
+-- and at most $6 are granted. The tasks $9 of semaphores $8 are fresh, with $10 running and $11 granted at most.
+with mbus4_limits as materialized (
+    select s.id, s.key, s.active, s.try_release, q.priority, q.arrival,
+           least(greatest(s.active - q.running, 0), q.room) as free,
+           least(greatest(s.active - q.running, 0), $7::int) + q.more as most
+    from unnest($1::int[], $2::float8[], $3::bigint[], $4::int[], $5::int[], $6::int[]) q (id, priority, arrival, running, more, room)
+    join mbus4.semaphore s on s.id = q.id
+),
+mbus4_waiting as materialized (
+    select l.id, l.active, l.free, w.task_id, w.priority, w.arrival, false as fresh
+    from mbus4_limits l
+    cross join lateral (
+        select t.task_id, t.priority, t.arrival
+        from mbus4.semaphore_task t
+        where -t.semaphore_id = -l.id and t.status = 'WAIT' and (-t.priority, t.arrival) >= (-l.priority, l.arrival)
+        order by -t.priority, t.arrival
+        limit l.most
+    ) w
+    union all
+    select s.id, s.active, least(greatest(s.active - q.running, 0), q.room), t.task_id, t.priority, t.arrival, true
+    from unnest($8::int[], $9::bigint[], $10::int[], $11::int[]) q (id, task_id, running, room)
+    join mbus4.semaphore s on s.id = q.id
+    cross join lateral (
+        select t.task_id, t.priority, t.arrival, t.status
+        from mbus4.semaphore_task t
+        where t.semaphore_id = q.id and t.task_id = q.task_id
+        offset 0 -- one probe for each
+    ) t
+    where t.status = 'WAIT'
+),
+mbus4_order as materialized (
+    select w.n, w.id, w.active, w.task_id, true as granted
+    from (
+        select d.*, row_number() over (order by d.id, -d.priority, d.arrival, d.task_id) as n,
+               row_number() over (partition by d.id order by -d.priority, d.arrival, d.task_id) as place
+        from (select distinct w.id, w.active, w.free, w.task_id, w.priority, w.arrival from mbus4_waiting w where w.free > 0) d
+    ) w
+    where w.place <= w.free
+),
+{{template "carried out" .}}
+select {{.Limit}}, l.id, l.active, l.try_release, 0::bigint, 0::float8, 0::bigint from mbus4_limits l
+union all
+select case when w.fresh then {{.Fresh}} else {{.Scanned}} end, w.id, 0, 0, w.task_id, w.priority, w.arrival from mbus4_waiting w
+union all
+select {{.Chosen}}, o.id, 0, 0, o.task_id, 0, 0 from mbus4_order o
+union all
+select {{.Locked}}, s.id, 0, 0, 0, 0, 0 from mbus4_locked s
+union all
+select {{.Granted}}, t.semaphore_id, 0, 0, t.task_id, t.priority, t.arrival from mbus4_changed t
+union all
+select {{.Posted}}, 0, 0, 0, count(p.post), 0, 0 from mbus4_call p
+{{- end}}
+
+{{- define "give"}}
+-- What the orders $1 to $5 change, with an event for each: semaphores and the limits on which the orders rest; semaphore, task, and whether it is a grant.
+with mbus4_order as materialized (
+    select q.n, q.id, l.active, q.task_id, q.granted
+    from unnest($3::int[], $4::bigint[], $5::boolean[]) with ordinality q (id, task_id, granted, n)
+    join unnest($1::int[], $2::int[]) l (id, active) on l.id = q.id
+),
+{{template "carried out" .}}
+select s.id, t.task_id, t.priority, t.arrival, t.asked, (select count(p.post) from mbus4_call p)
+from mbus4_locked s
+left join mbus4_changed t on t.semaphore_id = s.id
+order by t.n
+{{- end}}
+
+{{- define "carried out"}}
+-- Nobody is granted anything while the limits of the semaphore change, or have changed: the row is locked, so a new limit comes after what was granted
+-- under the old one. Rows that others hold are passed over. The columns are the parameters of the function post, see calls.Texts.Posting.
+mbus4_locked as materialized (
     select s.id, s.key
-    from unnest($1::int[], $2::int[]) q (id, active)
-    join mbus4.semaphore s on s.id = q.id and s.active = q.active
-    for share of s skip locked
+    from (select distinct o.id, o.active from mbus4_order o) q
+    cross join lateral (
+        select s.id, s.key from mbus4.semaphore s where s.id = q.id and s.active = q.active for share skip locked
+    ) s
 ),
 mbus4_chosen as materialized (
     select t.tid, q.n, s.key
-    from unnest($3::int[], $4::bigint[], $5::boolean[]) with ordinality q (id, task_id, granted, n)
+    from mbus4_order q
     join mbus4_locked s on s.id = q.id
     cross join lateral (
         select t.ctid as tid
@@ -34,7 +105,4 @@ mbus4_call_args ({{.Columns}}) as (
     from (select * from mbus4_changed order by n) t
 ),
 {{.Post}}
-select s.id, t.task_id, t.priority, t.arrival, t.asked, (select count(p.post) from mbus4_call p)
-from mbus4_locked s
-left join mbus4_changed t on t.semaphore_id = s.id
-order by t.n
+{{- end}}

@@ -43,11 +43,15 @@ type Granter struct {
 	// Health is how it fares.
 	Health         service.Health
 	granted, asked atomic.Uint64
+	leads          atomic.Bool // see Leads
+	latencies      latencies
 
-	exist  atomic.Bool  // there are semaphores
-	noted  atomic.Bool  // a transaction of this proxy that may have changed semaphores has ended since the last turn
-	usedAt atomic.Int64 // when the keeper last found the database in use, in nanoseconds since 1970
-	busyAt time.Time    // when something last happened; of run
+	exist atomic.Bool // there are semaphores
+	noted atomic.Bool // a transaction of this proxy that may have changed semaphores has ended since the last turn
+	// notedAt is when the first such transaction has ended, in nanoseconds since 1970; 0: none has.
+	notedAt atomic.Int64
+	usedAt  atomic.Int64 // when the keeper last found the database in use, in nanoseconds since 1970
+	busyAt  time.Time    // when something last happened; of run
 }
 
 // NewGranter makes a Granter for a database that was prepared. interval is the time between two full passes. posted is called when events have been
@@ -71,13 +75,21 @@ func (s *Granter) Done() <-chan struct{} { return s.service.Done() }
 // Counts is how many slots it has given, and how many tasks it has asked to leave theirs.
 func (s *Granter) Counts() (granted, asked uint64) { return s.granted.Load(), s.asked.Load() }
 
+// Latencies is how long its grants have taken: from the end of the transaction that released a slot, or that enqueued the task where a slot was free, to the grant. Of a
+// transaction that another proxy, or none, has seen it counts from the last look before. What a full pass has found is not in it.
+func (s *Granter) Latencies() Latencies { return s.latencies.read() }
+
 // Note tells that a transaction that called functions of semaphores has ended, committed or not: what it may have made
 // possible is granted at once. It does not wait.
 func (s *Granter) Note() {
 	s.exist.Store(true)
+	s.notedAt.CompareAndSwap(0, time.Now().UnixNano())
 	s.noted.Store(true)
 	s.bell.Ring()
 }
+
+// Leads reports whether it is the one that grants, as of its last turn.
+func (s *Granter) Leads() bool { return s.leads.Load() }
 
 // Observe tells whether there are semaphores and whether the database is in use.
 func (s *Granter) Observe(exist, used bool) {
@@ -135,7 +147,11 @@ func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 	}
 	for {
 		noted := s.noted.Swap(false)
+		if at := s.notedAt.Swap(0); at != 0 {
+			s.allocator.notedAt = time.Unix(0, at)
+		}
 		out, err := s.turn(ctx, conn)
+		s.leads.Store(out.Leads && err == nil)
 		if err != nil {
 			return worked, err
 		}
@@ -144,6 +160,7 @@ func (s *Granter) session(ctx context.Context) (worked bool, err error) {
 		if out.Granted+out.Asked > 0 {
 			s.granted.Add(uint64(out.Granted))
 			s.asked.Add(uint64(out.Asked))
+			s.latencies.add(out.After)
 			s.posted()
 		}
 		if noted && !out.Leads {

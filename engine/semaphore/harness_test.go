@@ -89,6 +89,7 @@ func (s *semaphoreTest) turn() turned {
 		all.Granted += out.Granted
 		all.Asked += out.Asked
 		all.Changes += out.Changes
+		all.After = append(all.After, out.After...)
 		return out
 	}
 	var out turned

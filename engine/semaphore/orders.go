@@ -49,22 +49,34 @@ func (o *orders) add(f *front, grant, ask []slotTask) {
 //go:embed give.sql
 var giveFile string
 
-// giveTemplate is a text/template.
+// giveTemplate is a text/template with the statements front and give.
 var giveTemplate = template.Must(template.New("give.sql").Parse(giveFile))
 
-// giveText is give.sql for the database, which is filled in once.
-func (g *allocator) giveText() string {
+// What a row of the answer to the statement front tells of.
+const (
+	rowLimit   = iota // a semaphore and its limits
+	rowScanned        // a task that waits, from the floor on
+	rowFresh          // a task that waits, before the floor
+	rowChosen         // a task that is first in the order where a slot is free
+	rowLocked         // a semaphore whose limits hold
+	rowGranted        // a task that has got a slot
+	rowPosted         // how many events
+)
+
+// statements are those of the database, which are filled in once.
+func (g *allocator) statements() (front, give string) {
 	if g.giveSQL == "" {
-		g.giveSQL = g.fillGive()
+		g.frontSQL, g.giveSQL = g.fill("front"), g.fill("give")
 	}
-	return g.giveSQL
+	return g.frontSQL, g.giveSQL
 }
 
-func (g *allocator) fillGive() string {
+func (g *allocator) fill(name string) string {
 	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore})
 	var b strings.Builder
-	err := giveTemplate.Execute(&b, map[string]string{
+	err := giveTemplate.ExecuteTemplate(&b, name, map[string]any{
 		"Columns": columns, "Hstore": g.hstore, "Post": post, "Events": sqlfuncs.QuoteLiteral(Events),
+		"Limit": rowLimit, "Scanned": rowScanned, "Fresh": rowFresh, "Chosen": rowChosen, "Locked": rowLocked, "Granted": rowGranted, "Posted": rowPosted,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("filling in give.sql: %v", err)) // a broken build
@@ -79,9 +91,11 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 		task, arrival *int64
 		priority      *float64
 		asked         *bool
+		granted       []int32
 		done          = make(map[int32]map[int64]bool, len(o.semaphores))
 	)
-	rows, err := conn.Query(ctx, g.giveText(), o.semaphores, o.actives, o.of, o.tasks, o.grants)
+	_, giveSQL := g.statements()
+	rows, err := conn.Query(ctx, giveSQL, o.semaphores, o.actives, o.of, o.tasks, o.grants)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&id, &task, &priority, &arrival, &asked, nil}, func() error {
 			if done[id] == nil {
@@ -96,6 +110,7 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 			} else {
 				out.Granted++
 				g.size++
+				granted = append(granted, id)
 			}
 			done[id][*task] = true
 			return nil
@@ -104,16 +119,17 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 	if err != nil {
 		return fmt.Errorf("granting slots: %w", err)
 	}
+	now := time.Now()
+	for _, id := range granted {
+		g.noteGrant(id, now, out)
+	}
 	for i, id := range o.of {
 		f := o.fronts[id]
 		switch {
 		case done[id] == nil:
 			f.skipped = true
 		case !done[id][o.tasks[i]]:
-			if f.refused == nil {
-				f.refused = map[int64]bool{}
-			}
-			f.refused[o.tasks[i]] = true
+			f.refuse(o.tasks[i])
 		}
 	}
 	g.quietFrom = time.Now()

@@ -3,10 +3,10 @@ package semaphore
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"mbusproxy/engine/internal/enginetest"
+	"mbusproxy/sqlfuncs"
 )
 
 // After any calls the Granter, who remembers, has left nothing to do that one who reads all would do; and
@@ -57,13 +57,12 @@ func TestSemaphoreRemembersRightly(t *testing.T) {
 
 // many enqueues 150 tasks to semaphore $1, whose last ones have that priority.
 func (s *semaphoreTest) many(priority int) string {
-	args := fmt.Sprintf("select n, $1::text, 1000 + n, (-n %% 3 + %d)::float8 from generate_series(1::bigint, 150) n", priority)
-	text := s.calls.texts.Statement("semaphore_enqueue", "1", "")
-	const single = "select 1::bigint, $1::pg_catalog.text, $2::bigint, $3::double precision"
-	if strings.Count(text, single) != 1 {
-		s.Fatalf("the text of the call has changed: %s", text)
-	}
-	return strings.Replace(text, single, args, 1)
+	names := sqlfuncs.Names{Call: "mbus4_call", Number: "0", Mark: "0"}
+	match, _ := sqlfuncs.Lookup("semaphore_enqueue")
+	call := s.calls.texts.Fragment(match.Func, sqlfuncs.Use{Rows: true}, names).CTEs
+	return fmt.Sprintf(`with mbus4_call_args (n, key, task_id, priority) as (
+		select n, $1::text, 1000 + n, (-n %% 3 + %d)::float8 from generate_series(1::bigint, 150) n
+	), %s select count(*) from mbus4_call`, priority, call)
 }
 
 func (s *semaphoreTest) checkOracle(key string, before map[string]bool) {

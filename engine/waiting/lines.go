@@ -50,6 +50,7 @@ type Place struct {
 	lines   *Lines
 	line    *line
 	number  uint64
+	joined  time.Time
 	version uint64 // before the last look
 	woken   bool   // it has a turn
 	stands  bool   // it is among those who wait, and Sleep comes next; only its call looks at that
@@ -75,7 +76,7 @@ func (l *Lines) Join(key Key) *Place {
 	}
 	of.places++
 	l.next++
-	return &Place{lines: l, line: of, number: l.next, version: l.version}
+	return &Place{lines: l, line: of, number: l.next, joined: time.Now(), version: l.version}
 }
 
 // Stand has the call wait behind others who do, without a look of its own; Sleep comes next. false: nobody does, or one looks for all.

@@ -194,6 +194,44 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// How long grants take is counted for each, a series for each database.
+func TestMetricsOfGrants(t *testing.T) {
+	t.Parallel()
+	proxy, address := proxyWithHTTP(t)
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, proxy.Endpoint, database)
+	harness.Ask(t, conn, "select mbus4.semaphore_get_or_create('k'), mbus4.semaphore_get_or_create('l')")
+	harness.Ask(t, conn, "select mbus4.semaphore_update('k', active => 1, try_release => 0)")
+	granted := func(n int) {
+		t.Helper()
+		var got scraped
+		for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+			if got = scrape(t, address); got[fmt.Sprintf("semaphore_grants_total{database=%q}", database)] == float64(n) {
+				break
+			}
+		}
+		count, sum := got[fmt.Sprintf("semaphore_grant_seconds_count{database=%q}", database)], got[fmt.Sprintf("semaphore_grant_seconds_sum{database=%q}", database)]
+		if count < float64(n-1) || count > float64(n) || sum <= 0 || sum > 60 { // of what the first look finds it is not known
+			t.Errorf("%v grants of %d in %v s", count, n, sum)
+		}
+		if all := got[fmt.Sprintf("semaphore_grant_seconds_bucket{database=%q,le=\"+Inf\"}", database)]; all != count {
+			t.Errorf("%v in all classes, %v in all", all, count)
+		}
+	}
+	harness.Ask(t, conn, "select mbus4.semaphore_enqueue('l', 1, 1)")
+	for until := time.Now().Add(30 * time.Second); harness.Ask(t, conn, "select count(*) from mbus4.semaphore_task where status = 'ACQUIRED'") != "1"; {
+		if time.Now().After(until) {
+			t.Fatal("it is not granted")
+		}
+	}
+	harness.Ask(t, conn, "select mbus4.semaphore_enqueue('k', n, 1) from generate_series(1, 3) n")
+	granted(2)
+	harness.Ask(t, conn, "select mbus4.semaphore_release('k', 1)")
+	granted(3)
+	harness.Ask(t, conn, "select mbus4.semaphore_release('k', 2)")
+	granted(4)
+}
+
 // promtool agrees with names and types, the alert rules do what they say, and rules and dashboard name only what there is.
 func TestMetricsWithPromtool(t *testing.T) {
 	t.Parallel()
@@ -225,7 +263,8 @@ func TestMetricsWithPromtool(t *testing.T) {
 			t.Errorf("%s names %d metrics", file, len(names))
 		}
 		for _, name := range names {
-			if !strings.Contains(metrics, "# TYPE "+name+" ") {
+			of, _ := strings.CutSuffix(name, "_bucket")
+			if !strings.Contains(metrics, "# TYPE "+name+" ") && !strings.Contains(metrics, "# TYPE "+of+" histogram") {
 				t.Errorf("%s: there is no %s", file, name)
 			}
 		}

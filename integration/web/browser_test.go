@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -35,10 +37,43 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		return nil, errors.New("there is no chromium: scripts/setup.sh test installs it")
 	}
 	ctx, _ := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU,
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("disable-dev-shm-usage", true)) // it ends with the process
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("disable-dev-shm-usage", true)) // closeBrowser ends it
 	ctx, _ = chromedp.NewContext(ctx)
-	return ctx, chromedp.Do(ctx)
+	if err := chromedp.Do(ctx); err != nil {
+		return nil, err
+	}
+	opened = ctx
+	return ctx, nil
 })
+
+// opened is the context of the browser, once chromium has returned it.
+var opened context.Context
+
+// closeBrowser closes the browser, if there is one, and looks whether it has left its folder behind.
+func closeBrowser() error {
+	if opened == nil {
+		return nil
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", chromedp.FromContext(opened).Browser.Process().Pid))
+	if err != nil {
+		return fmt.Errorf("the browser has ended before: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(opened, 20*time.Second)
+	defer cancel()
+	if err := chromedp.Cancel(ctx); err != nil {
+		return fmt.Errorf("closing the browser: %w", err)
+	}
+	chromedp.FromContext(opened).Allocator.Wait()
+	for argument := range strings.SplitSeq(string(line), "\x00") {
+		if folder, is := strings.CutPrefix(argument, "--user-data-dir="); is {
+			if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("the browser has left %s behind", folder)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("the browser has no folder: %q", line)
+}
 
 // browser is a window of its own, which remembers what should not happen in it.
 type browser struct {

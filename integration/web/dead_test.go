@@ -59,6 +59,26 @@ func TestDeadRedriveAndUndo(t *testing.T) {
 	b.has("begin redrive", "undo", s.admin, "mbusproxy page", `t.headers->'colour' = 'red'`)
 }
 
+// The number of dead messages in the overview leads to those of that queue.
+func TestOverviewLeadsToTheDead(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "orders", "other")
+	s.die(t, 3)
+	s.ask(t, `select mbus4.post('dmq', 'n=>other', 'destination=>"other",dmq.consumer=>default')`)
+	b := newBrowser(t, desk)
+	b.logIn(s.user, password, s.database)
+	b.has("orders", "other")
+	b.press("3")
+	b.has("Dead messages of orders", "3 messages", "n=1", "n=3")
+	b.hasNot("n=other")
+	b.open("")
+	b.press("1")
+	b.has("Dead messages of other", "1 message", "n=other")
+	if asked := evaluate[string](b, `document.querySelector("#queue").value`); asked != "other" {
+		t.Errorf("it asks for %q", asked)
+	}
+}
+
 // A move and a purge, without a script: the page is asked for again until it is done.
 func TestDeadMoveAndPurgeWithoutScript(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ package web
 import (
 	"flag"
 	"fmt"
+	"os"
 	"testing"
 
 	"mbusproxy/integration/internal/harness"
@@ -19,6 +20,19 @@ var base string
 
 const consoleRole = "page_operators"
 
+// tests are those of the room. The browser is closed behind them: chromedp removes its folder only then.
+type tests struct{ *testing.M }
+
+// Run runs them.
+func (t tests) Run() int {
+	code := t.M.Run()
+	if err := closeBrowser(); err != nil {
+		fmt.Fprintln(os.Stderr, "integration:", err)
+		return 1
+	}
+	return code
+}
+
 // The cluster asks for passwords, so that the page lets somebody in; the role postgres of the harness needs none. What the page does not take is there, too:
 // a password in clear text, as with LDAP, and none at all.
 func TestMain(m *testing.M) {
@@ -27,7 +41,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	base = fmt.Sprintf("http://127.0.0.1:%d/page/", port)
-	harness.MainWith(m, []string{"--http", fmt.Sprintf("127.0.0.1:%d", port), "--console-role", consoleRole},
+	harness.MainWith(tests{m}, []string{"--http", fmt.Sprintf("127.0.0.1:%d", port), "--console-role", consoleRole},
 		"local all all trust",
 		"host all postgres 127.0.0.1/32 trust",
 		"host all cleartext 127.0.0.1/32 password",

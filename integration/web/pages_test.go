@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/url"
 	"testing"
 
@@ -58,6 +59,27 @@ func TestPages(t *testing.T) {
 			t.Fatalf("at %s", path)
 		}
 	}
+}
+
+// To members of the console's role the page of sessions says what a session calls, and how many messages it holds.
+func TestSessionsSayWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "orders")
+	s.ask(t, "select mbus4.post('orders', hstore('n', n::text)) from generate_series(1, 9) n")
+	s.ask(t, "begin")
+	s.ask(t, "select iid from mbus4.consumen('orders', amt => 4)")
+	other := harness.Connect(t, harness.Proxied(), s.database)
+	harness.Ask(t, other, "begin")
+	harness.Ask(t, other, "select count(*) from mbus4.consumen('orders', amt => 2)")
+	b := newBrowser(t, desk)
+	b.logIn(s.operator, password, s.database)
+	b.open("sessions")
+	row := func(cell string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll("[data-part=proxy] tbody tr")].some((tr) => { const of = (l) => tr.querySelector("[data-label=" + l + "]").innerText;
+			return of("database") == %q && of("state") == "idle in transaction" && of("call") == "consumen('orders')" && of("held") == %q })`, s.database, cell)
+	}
+	b.await(row("4"))
+	b.await(row("?"))
 }
 
 // A search goes on from page to page, and finds each message once.

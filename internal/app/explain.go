@@ -22,6 +22,7 @@ type ExplainConfig struct {
 	Admin       string
 	Prepared    bool     // the text comes in a Parse and not in a Query
 	Unqualified []string // as in Config
+	JSON        bool     // an array with an object for each statement, instead of SQL with comments
 	Out         io.Writer
 }
 
@@ -48,7 +49,13 @@ func Explain(ctx context.Context, cfg ExplainConfig) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if _, err := io.WriteString(cfg.Out, e.out.String()); err != nil {
+	shown := []byte(e.out.String())
+	if cfg.JSON {
+		if shown, err = e.document(); err != nil {
+			return fmt.Errorf("writing the explanation: %w", err)
+		}
+	}
+	if _, err := cfg.Out.Write(shown); err != nil {
 		return fmt.Errorf("writing the explanation: %w", err)
 	}
 	return outcome
@@ -66,6 +73,8 @@ type explainer struct {
 	statements  []int // where the statements of the text begin, in bytes; the whole text is one where it cannot be parsed
 	unread      error // why it cannot be parsed; nil: it can
 	out         strings.Builder
+	asked       *string               // the query about names without the schema; nil: there is none
+	told        []*explainedStatement // the same as out, for JSON
 }
 
 func newExplainer(cfg ExplainConfig, unqualified *detect.Unqualified) *explainer {
@@ -102,6 +111,9 @@ func (e *explainer) statementAt(offset int) int {
 	return i
 }
 
+// noCall is why most texts are forwarded.
+const noCall = "no call that is served"
+
 // explain writes everything about the text. The error is that of a text that cannot be read or of the first refusal.
 func (e *explainer) explain(ctx context.Context) error {
 	e.settleNames(ctx)
@@ -109,16 +121,20 @@ func (e *explainer) explain(ctx context.Context) error {
 	switch {
 	case p == nil && e.unread != nil && detect.Holds(e.text, false, e.unqualified).Calls > 0:
 		e.remark("forwarded as it is, and its calls are not served: mbusproxy cannot read it, %s", e.unread)
+		e.addWhole(outcomeUnread, e.unread.Error())
 		return &Error{
 			Message: "the text cannot be read: " + e.unread.Error(),
 			Hint:    "texts are read with the grammar of Postgres 17; the proxy forwards what it cannot read, and the server says what is wrong",
 			Err:     e.unread,
 		}
 	case p == nil:
-		e.remark("forwarded as it is: no call that is served")
+		e.remark("forwarded as it is: %s", noCall)
+		e.addWhole(outcomeForwarded, noCall)
 		return nil
 	case p.IsForwarded():
-		e.remark("forwarded as it is: it creates a function or a procedure, in which no calls are served")
+		const why = "it creates a function or a procedure, in which no calls are served"
+		e.remark("forwarded as it is: %s", why)
+		e.addWhole(outcomeForwarded, why)
 		return nil
 	case p.ClientText() == "": // refused as a whole
 		e.statements = []int{0}
@@ -137,7 +153,10 @@ func (e *explainer) settleNames(ctx context.Context) {
 		asked[i] = calls.Unqualified(c)
 	}
 	e.remark("names without the schema: the session is asked first whether they mean functions of mbus4,")
-	e.sql(e.texts.ProbeQuery(asked))
+	query := e.texts.ProbeQuery(asked)
+	e.sql(query)
+	query = laidOut(query)
+	e.asked = &query
 	e.remark("and if they do:")
 	e.session.Answer = strings.Repeat("1", len(candidates))
 }

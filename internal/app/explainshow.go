@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/internal/layout"
@@ -24,11 +23,16 @@ func (e *explainer) remark(format string, args ...any) {
 }
 
 // sql writes statements, laid out.
-func (e *explainer) sql(text string) {
+func (e *explainer) sql(text string) { e.out.WriteString(laidOut(text)) }
+
+// laidOut returns the statements of a text, each of which ends with a semicolon and the end of a line.
+func laidOut(text string) string {
+	var b strings.Builder
 	for _, statement := range splitStatements(text) {
 		laidOut, _ := layout.SQL(statement)
-		e.out.WriteString(laidOut + ";\n")
+		b.WriteString(laidOut + ";\n")
 	}
+	return b.String()
 }
 
 // splitStatements returns the statements of a text without the semicolons.
@@ -59,9 +63,8 @@ func splitStatements(text string) (out []string) {
 
 // place names a byte of the text.
 func (e *explainer) place(offset int) string {
-	before := e.text[:min(offset, len(e.text))]
-	line := strings.LastIndexByte(before, '\n') + 1
-	return fmt.Sprintf("line %d, column %d", strings.Count(before, "\n")+1, utf8.RuneCountInString(before[line:])+1)
+	line, column := e.lineOf(offset)
+	return fmt.Sprintf("line %d, column %d", line, column)
 }
 
 // explained is what is known of one statement.
@@ -145,55 +148,65 @@ func (e *explainer) pieces(text splice.Text) []lex.Span {
 
 // showStatement writes everything about one statement. What is to be told of a statement as a whole has its line here.
 func (e *explainer) showStatement(s explained, made preludes, waits bool) {
+	told := e.add(outcomeServed)
+	told.SQL = laidOut(s.sql)
 	if len(s.refusals) > 0 {
 		for _, r := range s.refusals {
 			e.showRefusal(r)
+			told.refuse(e, r)
 		}
 		e.remark("the server gets:")
 		e.sql(s.sql)
 		return
 	}
 	if len(s.calls) == 0 {
-		e.remark("forwarded as it is: no call that is served")
+		e.remark("forwarded as it is: %s", noCall)
+		told.Outcome = outcomeForwarded
 		return
 	}
 	functions := functionsIn(s.inline, s.from, s.to)
 	for _, c := range s.calls {
 		e.remark("%s: %s", e.place(c.Start), c.Func.Signature(c.Name))
 		e.remark("  %s", served(c, functions))
+		line, column := e.lineOf(c.Start)
+		told.Calls = append(told.Calls, explainedCall{line, column, c.Func.Signature(c.Name), served(c, functions)})
 	}
 	if len(functions) > 0 {
 		e.remark("in place, since where a call stands only the server knows whether and how often it runs, or no query may stand;")
 		e.remark("with one such call all of the statement that change something are served so: docs/interception.md")
 	}
 	for _, v := range s.selectors {
-		what := cmp.Or(v.Checked, "selector")
+		what, when := cmp.Or(v.Checked, "selector"), "before the statement runs"
 		if len(v.Parameters()) > 0 {
-			e.remark("%s: the %s is checked whenever the statement is bound", e.place(v.Offset), what)
-		} else {
-			e.remark("%s: the %s is checked before the statement runs", e.place(v.Offset), what)
+			when = "whenever the statement is bound"
 		}
+		e.remark("%s: the %s is checked %s", e.place(v.Offset), what, when)
+		line, column := e.lineOf(v.Offset)
+		told.Checked = append(told.Checked, explainedSelector{line, column, what, when})
 	}
 	if !e.session.Prepared && takesParameters(e.text) {
-		e.remark("a Query can have no parameters: with --prepared the text is one of a Parse")
+		const hint = "a Query can have no parameters: with --prepared the text is one of a Parse"
+		e.remark("%s", hint)
+		told.Remarks = append(told.Remarks, hint)
 	}
 	if s.prelude && e.session.Prepared {
-		e.showPreludes(made)
+		e.showPreludes(made, told)
 	}
-	if waits {
+	if told.Waits = waits; waits {
 		e.remark("the call waits: the proxy holds the statement back, and looks with a query of its own whether there is a message, as often as there may be one.")
 		e.remark("What it finds it locks, and in the same transaction")
 	}
-	e.showPrepared(s)
+	e.showPrepared(s, told)
 	e.remark("the server gets:")
 	e.sql(s.sql)
 }
 
 // showPrepared writes by which statement the text is run once it has been sent again and again.
-func (e *explainer) showPrepared(s explained) {
+func (e *explainer) showPrepared(s explained, told *explainedStatement) {
 	if s.prepared == nil || e.session.Prepared {
 		return
 	}
+	told.Parameters = append([]string{}, s.prepared.Values()...)
 	parameters := "without parameters"
 	for i, v := range s.prepared.Values() {
 		if i == 0 {
@@ -207,17 +220,21 @@ func (e *explainer) showPrepared(s explained) {
 }
 
 // showPreludes writes the prelude statement of a text that comes in a Parse.
-func (e *explainer) showPreludes(made preludes) {
+func (e *explainer) showPreludes(made preludes, told *explainedStatement) {
 	if len(made.parameters) == 0 {
 		e.remark("whenever it is bound, before it is executed:")
 		e.sql(calls.DoBlock(made.codes...))
+		before := laidOut(calls.DoBlock(made.codes...))
+		told.Before = &before
 		return
 	}
 	names := make([]string, len(made.parameters))
 	for i, n := range made.parameters {
 		names[i] = fmt.Sprintf("$%d", n)
 	}
-	e.remark("whenever it is bound, before it is executed, the server gets a statement made with the values of %s", strings.Join(names, ", "))
+	what := "whenever it is bound, before it is executed, the server gets a statement made with the values of " + strings.Join(names, ", ")
+	e.remark("%s", what)
+	told.Remarks = append(told.Remarks, what)
 }
 
 // showRefusal writes the error that the client gets.

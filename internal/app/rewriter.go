@@ -181,6 +181,20 @@ type wirePlan struct {
 // Ran counts the statement's calls.
 func (p wirePlan) Ran(ok bool) { p.counts.count(p.Plan, ok) }
 
+// Takes says what a statement of the plan takes.
+func (p wirePlan) Takes() pipeline.Takes {
+	for f := range p.Functions() {
+		if !f.Takes() {
+			continue
+		}
+		if p.Alone() {
+			return pipeline.TakesRows
+		}
+		return pipeline.TakesSome
+	}
+	return pipeline.TakesNothing
+}
+
 // EditReport edits a report about the plan's text.
 func (p wirePlan) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, p.Plan.EditReport)

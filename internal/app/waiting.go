@@ -272,5 +272,8 @@ func (w *callWait) Awake() (over bool, refused pipeline.Plan) {
 	return w.ends == waitOver, nil
 }
 
+// Label says what waits.
+func (w *callWait) Label() string { return w.plan().Label() }
+
 // Leave leaves the line.
 func (w *callWait) Leave(run bool) { w.place.Leave(run) }

@@ -15,6 +15,9 @@ type Session struct {
 	conn  *pgx.Conn
 	dsn   string
 	types map[uint32]string // names of types that no client knows by their OID
+	// console is a session of the proxy's console; nil: none is open. refused: none is to be had.
+	console *pgx.Conn
+	refused bool
 }
 
 // Connect opens a session. An empty dsn means that PGHOST and its like say where. notice is told what the server says beside the
@@ -31,9 +34,17 @@ func Connect(ctx context.Context, dsn string, notice func(string)) (*Session, er
 func Open(ctx context.Context, dsn, name string) (*pgx.Conn, error) { return open(ctx, dsn, name, nil) }
 
 func open(ctx context.Context, dsn, name string, notice func(string)) (*pgx.Conn, error) {
+	return openAt(ctx, dsn, "", name, notice)
+}
+
+// openAt is open for another database than that of the DSN, unless it is "".
+func openAt(ctx context.Context, dsn, database, name string, notice func(string)) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, connectError(err)
+	}
+	if database != "" {
+		cfg.Database = database
 	}
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
@@ -59,4 +70,7 @@ func (s *Session) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_ = s.conn.Close(ctx)
+	if s.console != nil {
+		_ = s.console.Close(ctx)
+	}
 }

@@ -149,7 +149,29 @@ func TestFrame(t *testing.T) {
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s", got)
 	}
-	for _, line := range frame(shot(at, "1"), nil, 80, 0) {
+	waits := NewResult([]string{"queue", "consumer"}, "calls", "longest_seconds")
+	for _, row := range [][]string{{"orders", "default", "120", "300"}, {"a\x1b[2J", "billing", "3", "7"}, {"", "", "2", "1"}, {"last", "default", "1", "0"}} {
+		waits.Append(row...)
+	}
+	waiting := shot(at, "1")
+	waiting.waits = waits
+	want = []string{
+		"CALLS WAIT FOR       CALLS LONGEST",
+		"orders                 120 5m",
+		`a\x1b[2J by bill…        3 7s`,
+		"… and 2 more",
+		"",
+	}
+	if got := frame(waiting, nil, 80, 12)[4:9]; strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	if got := strings.Join(frame(waiting, nil, 80, 0), "\n"); !strings.Contains(got, "(a message each)         2 1s\nlast                     1 0s\n\nQUEUE") {
+		t.Errorf("got\n%s", got)
+	}
+	if got := frame(waiting, nil, 80, 2); len(got) < 9 || got[6] != "… and 3 more" {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	for _, line := range append(frame(shot(at, "1"), nil, 80, 0), frame(waiting, nil, 80, 0)...) {
 		if utf8.RuneCountInString(line) > 80 || obeyed(line) != nil {
 			t.Errorf("%q", line)
 		}

@@ -27,13 +27,13 @@ const interrupt = 3
 
 // Top draws the table anew at each interval, when the terminal's size changes, and when a key is pressed, until that key is q or Ctrl-C, or ctx ends. A
 // connection that is lost is opened again.
-func Top(ctx context.Context, dsn string, interval time.Duration, in, out *os.File) error {
+func Top(ctx context.Context, dsn, console string, interval time.Duration, in, out *os.File) error {
 	s, err := Connect(ctx, dsn, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { s.Close() }()
-	now, err := s.look(ctx)
+	now, err := s.look(ctx, console)
 	if err != nil {
 		return err
 	}
@@ -78,9 +78,10 @@ func Top(ctx context.Context, dsn string, interval time.Duration, in, out *os.Fi
 				trouble = err.Error()
 				continue
 			}
+			s.Close()
 			s = again
 		}
-		next, err := s.look(ctx)
+		next, err := s.look(ctx, console)
 		if err != nil {
 			trouble = err.Error()
 			continue

@@ -13,10 +13,11 @@ import (
 type snapshot struct {
 	at                      time.Time // by the clock here
 	rates, sessions, queues *Result
+	waits                   *Result // nil: not known
 }
 
-// look asks for a snapshot.
-func (s *Session) look(ctx context.Context) (*snapshot, error) {
+// look asks for a snapshot; the proxy's console has that name.
+func (s *Session) look(ctx context.Context, console string) (*snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	shot := &snapshot{at: time.Now()}
@@ -38,12 +39,13 @@ from pg_catalog.pg_stat_activity where datname operator(pg_catalog.=) pg_catalog
 		}
 		*part.into = r
 	}
+	shot.waits = s.waits(ctx, console, shot.sessions.cell(0, "database"))
 	return shot, nil
 }
 
-// TopOnce writes one snapshot: lines, or a document of three arrays.
-func (s *Session) TopOnce(ctx context.Context, out Out) error {
-	shot, err := s.look(ctx)
+// TopOnce writes one snapshot: lines, or a document of four arrays, of which that of the calls that wait is null where they are not known.
+func (s *Session) TopOnce(ctx context.Context, console string, out Out) error {
+	shot, err := s.look(ctx, console)
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,14 @@ func (s *Session) TopOnce(ctx context.Context, out Out) error {
 			part.r.toJSON(&b)
 			b.Truncate(b.Len() - 1) // its end of line
 		}
-		b.WriteString("}\n")
+		b.WriteString(`, "waiting_calls": `)
+		if shot.waits == nil {
+			b.WriteString("null}\n")
+		} else {
+			shot.waits.toJSON(&b)
+			b.Truncate(b.Len() - 1)
+			b.WriteString("}\n")
+		}
 	} else {
 		if out.Format == CSV {
 			return out.write(shot.queues)
@@ -98,6 +107,13 @@ func frame(now, before *snapshot, width, height int) []string {
 	names := 32 // columns, as many as a name can have; what the others leave of width where there are fewer
 	if width > 0 {
 		names = min(names, max(width-63, 17))
+	}
+	most := 0 // lines for the calls that wait
+	if height > 0 {
+		most = max(height/3, 3)
+	}
+	for _, line := range waitLines(now.waits, names, most) {
+		add("%s", line)
 	}
 	add("%-*s %8s %8s %7s %7s %6s %5s %5s %s", names, "QUEUE", "READY", "+-/S", "DELAYED", "WAITING", "LEASED", "HELD", "DEAD", "OLDEST")
 	old := map[string]int{}

@@ -37,6 +37,7 @@ func commands() []command {
 		{"SHOW SERVICES", "how what runs in the background fares", (*session).services, noArgument},
 		{"SHOW QUEUES", "the view mbus4.queues", view("select * from mbus4.queues order by queue"), noArgument},
 		{"SHOW CONSUMERS", "the view mbus4.consumers", view("select * from mbus4.consumers order by queue, consumer"), noArgument},
+		{"SHOW WAITING CALLS", "calls that wait for messages at this proxy", (*session).waitingCalls, noArgument},
 		{"SHOW WAITING", "messages that wait for one another", view("select * from mbus4.waiting_in_circle"), noArgument},
 		{"SHOW DEAD", "dead messages, a hundred at most", view("select iid, headers->'destination' as queue, headers->'dmq.consumer' as consumer, headers->'dmq.error' as error, headers->'dmq.added' as added, data from mbus4.dmq limit 100"), noArgument},
 		{"SHOW SEMAPHORES", "semaphores with tasks, a thousand at most", view(semaphoresSQL), noArgument},

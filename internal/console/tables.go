@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"mbusproxy/engine/calls"
 )
@@ -32,13 +33,13 @@ func (s *session) activities() (map[uint32][]*string, error) {
 }
 
 // sessions shows a row for each session. What its server does is the server's word, pins_horizon how many transactions old the oldest
-// snapshot is that it holds: nothing that has died since is cleaned up.
+// snapshot is that it holds: nothing that has died since is cleaned up. What it calls and holds is the proxy's, see pipeline.Session.
 func (s *session) sessions(context.Context, string) (*table, error) {
 	known, err := s.activities()
 	if err != nil {
 		return nil, err
 	}
-	t := newTable("session", "client", "user", "database", "state", "connected", "state_since", "transaction_since", "server_pid", "wait", "pins_horizon", "application_name", "bytes_from_client", "bytes_from_server")
+	t := newTable("session", "client", "user", "database", "state", "connected", "state_since", "transaction_since", "server_pid", "wait", "pins_horizon", "application_name", "bytes_from_client", "bytes_from_server", "current_call", "messages_held")
 	for _, o := range s.console.cfg.Proxy().Sessions {
 		a := known[o.ServerPID]
 		if a == nil {
@@ -48,7 +49,11 @@ func (s *session) sessions(context.Context, string) (*table, error) {
 		if o.ServerPID != 0 {
 			pid = o.ServerPID
 		}
-		t.add(o.ID, o.Client, o.User, o.Database, o.State, o.Since, a[4], a[3], pid, a[2], a[5], a[7], o.FromClient, o.FromServer)
+		var held any // null: it is not known
+		if o.Held >= 0 {
+			held = o.Held
+		}
+		t.add(o.ID, o.Client, o.User, o.Database, o.State, o.Since, a[4], a[3], pid, a[2], a[5], a[7], o.FromClient, o.FromServer, o.Call, held)
 	}
 	return t, nil
 }
@@ -95,6 +100,23 @@ func (s *session) databases(context.Context, string) (*table, error) {
 	for _, d := range s.console.cfg.Databases() {
 		granted, asked := d.Grants()
 		t.add(d.Name(), d.Waiting(), granted, asked)
+	}
+	return t, nil
+}
+
+// waitingCalls shows for each consumer how many calls wait, and for how long the first of them has. Those that wait for one message have neither queue nor consumer.
+func (s *session) waitingCalls(context.Context, string) (*table, error) {
+	t := newTable("database", "queue", "consumer", "calls", "since", "longest_seconds")
+	some := func(v string) any {
+		if v == "" {
+			return nil
+		}
+		return v
+	}
+	for _, d := range s.console.cfg.Databases() {
+		for _, w := range d.WaitingCalls() {
+			t.add(d.Name(), some(w.Queue), some(w.Consumer), w.Waiting, w.Since, int64(time.Since(w.Since).Seconds()))
+		}
 	}
 	return t, nil
 }

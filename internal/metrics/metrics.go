@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
+	"mbusproxy/engine/semaphore"
 	"mbusproxy/proxy"
 	"mbusproxy/proxy/relay"
 	"mbusproxy/rewrite"
@@ -58,6 +59,10 @@ func gauge(name, help string, labels ...string) family {
 	return family{prometheus.NewDesc("mbusproxy_"+name, help, labels, nil), prometheus.GaugeValue}
 }
 
+func histogram(name, help string, labels ...string) family {
+	return family{prometheus.NewDesc("mbusproxy_"+name, help, labels, nil), prometheus.UntypedValue}
+}
+
 var (
 	info = gauge("build_info", "1, with the program's version.", "version")
 
@@ -85,6 +90,7 @@ var (
 	serviceFailing = gauge("service_failing", "1 from an interruption of a service until it works again.", "database", "service")
 	serviceFailed  = counter("service_failures_total", "Interruptions of a service.", "database", "service")
 	granted        = counter("semaphore_grants_total", "Slots of semaphores that this proxy has given.", "database")
+	grantLatency   = histogram("semaphore_grant_seconds", "From the end of the transaction that released a slot, or that enqueued the task where a slot was free, to the grant by this proxy; where it did not see that transaction end, from its last look before.", "database")
 	asked          = counter("semaphore_release_requests_total", "Tasks that this proxy has asked to leave their slot.", "database")
 	tasks          = gauge("semaphore_tasks", "Tasks of semaphores, waiting or active (with a slot); at most 10000 of each are counted.", "database", "state")
 
@@ -101,7 +107,7 @@ var (
 
 	families = []family{
 		info, sessions, sessionsTotal, sessionsMax, startups, refusedTotal, cancelsTotal, bytesTotal, messagesTotal, panicsTotal, lostSyncTotal, memoryUsed, memorySize, draining,
-		callsTotal, refusalsTotal, rewritesTotal, parsesTotal, parseTime, databaseUp, waiting, serviceWorked, serviceFailing, serviceFailed, granted, asked, tasks,
+		callsTotal, refusalsTotal, rewritesTotal, parsesTotal, parseTime, databaseUp, waiting, serviceWorked, serviceFailing, serviceFailed, granted, grantLatency, asked, tasks,
 		consumers, messages, oldest, dead, selectorErrors, posted, removed, paused, exact, hidden,
 	}
 )
@@ -126,6 +132,19 @@ type sink chan<- prometheus.Metric
 func (to sink) put(f family, v float64, labels ...string) {
 	m, err := prometheus.NewConstMetric(f.desc, f.kind, v, labels...)
 	if err != nil { // a label that is no UTF-8: a queue's name is never
+		m = prometheus.NewInvalidMetric(f.desc, err)
+	}
+	to <- m
+}
+
+// putLatencies puts a histogram.
+func (to sink) putLatencies(f family, v semaphore.Latencies, labels ...string) {
+	within := make(map[float64]uint64, len(v.Within))
+	for i, bound := range semaphore.LatencyBounds() {
+		within[bound.Seconds()] = v.Within[i]
+	}
+	m, err := prometheus.NewConstHistogram(f.desc, v.Count, v.Sum.Seconds(), within, labels...)
+	if err != nil {
 		m = prometheus.NewInvalidMetric(f.desc, err)
 	}
 	to <- m
@@ -208,6 +227,7 @@ func (c *collector) database(ctx context.Context, to sink, d *engine.Database) {
 	given, left := d.Grants()
 	to.put(granted, float64(given), name)
 	to.put(asked, float64(left), name)
+	to.putLatencies(grantLatency, d.GrantLatencies(), name)
 	o, err := c.looks.get(ctx, name, d.Overview)
 	to.put(databaseUp, number(err == nil), name)
 	if err != nil {

@@ -32,6 +32,7 @@ type sessionsSheet struct {
 type proxySession struct {
 	relay.Observation
 	User, Database, Client Text
+	Call                   Text
 	State                  string
 	Age                    float64
 	Server                 *serverSession // nil: the server does not know it, or not to this role
@@ -75,7 +76,7 @@ func loadSessions(c *call) (*shown, error) {
 		}
 		for _, o := range all {
 			s.Proxy = append(s.Proxy, proxySession{
-				Observation: o, User: Text(o.User), Database: Text(o.Database), Client: Text(o.Client), State: o.State.String(), Age: time.Since(o.Since).Seconds(), Server: known[o.ServerPID],
+				Observation: o, User: Text(o.User), Database: Text(o.Database), Client: Text(o.Client), Call: Text(o.Call), State: o.State.String(), Age: time.Since(o.Since).Seconds(), Server: known[o.ServerPID],
 			})
 		}
 	}

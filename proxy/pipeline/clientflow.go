@@ -63,6 +63,8 @@ type ClientFlow struct {
 	awaitedQuery bool
 	// waiting is the wait of the message set aside; nil nearly always.
 	waiting *waiting
+	// waits is waiting, for Flows.Look.
+	waits atomic.Pointer[waiting]
 	// room is Wait.Room as the last probe query of a wait has said; 0 if the client has sent something since that may change it. A function may
 	// change it unseen.
 	room time.Duration

@@ -33,7 +33,7 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 
 // execute notes an Execute and returns it with the messages of a prelude statement before it; nil where it needs none.
 func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
-	a := new(details)
+	a := &details{ofPortal: true}
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {
 		a.portal = nameKey(portal)
 		a.trace = f.traces.portals[a.portal]

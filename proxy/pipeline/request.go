@@ -140,7 +140,7 @@ type details struct {
 	tag        string // Plan.Tag of a Query
 	statement  string // Parse, Bind, Describe and Close of a statement
 	portal     string // Bind, Execute, Describe and Close of a portal
-	ofPortal   bool   // Describe and Close: of a portal, not of a statement
+	ofPortal   bool   // Execute, Describe and Close: of a portal, not of a statement
 	// text is what is to be remembered of the text of a Parse. Of a Query it is used only to say that it was not read.
 	text     *text
 	unread   bool        // Query and Parse: the text was too long to be looked at

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"mbusproxy/proxy/wire"
 )
@@ -29,6 +30,11 @@ type tracker struct {
 	// signals is what the plans executed in this transaction want said at its end, signaler is the last of them.
 	signals  Signals
 	signaler Plan
+	// planned is set by the first request with details: before that there is nothing that Flows.Look could tell.
+	planned bool
+	// current is the request that Flows.Look tells of; nil for none.
+	current atomic.Pointer[details]
+	held    heldMessages
 }
 
 // Expect queues the requests of from's last feed, which are about to be written.
@@ -46,9 +52,12 @@ func (t *tracker) queueUp(requests []request) {
 			o.undo(&t.names)
 			continue
 		}
+		t.planned = t.planned || o.details != nil
 		t.queue.push(*o)
 	}
-	t.skipsOn()
+	if t.skipsOn(); t.planned {
+		t.publish()
+	}
 }
 
 // skips reports whether it is certain that the server ignores what it is sent up to the next Sync.
@@ -117,14 +126,14 @@ func (t *tracker) takesRows() bool {
 
 // wantsTag reports whether the tag of a CommandComplete coming now matters.
 func (t *tracker) wantsTag() bool {
-	if t.names.inUse() || t.names.prepared.some.Load() || len(t.more) > 0 {
+	if t.names.inUse() || t.names.prepared.some.Load() || len(t.more) > 0 || t.held.any() {
 		return true
 	}
 	h := t.upcoming()
 	if h != nil && h.kind == kindExecute && t.Txn == 'I' && !t.syncFollows() {
 		return true // it may begin a block
 	}
-	return h != nil && h.details != nil && (h.details.trace != nil || h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
+	return h != nil && h.details != nil && (h.details.plan != nil || h.details.trace != nil || h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
 }
 
 // Idle reports whether no request is outstanding and no transaction is open.
@@ -191,6 +200,9 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 		}
 	}
 	t.trim()
+	if t.planned && (typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse || completes(typ)) {
+		t.publish()
+	}
 	return hide, nil
 }
 
@@ -200,6 +212,9 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		t.Txn, t.began = detail[0], false
 		if h.kind == kindQuery && h.details != nil && h.details.trace != nil {
 			h.details.trace.Ended()
+		}
+		if t.held.any() {
+			t.held.ready(t.Txn)
 		}
 		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
 		if t.signals != 0 && t.Txn == 'I' {
@@ -215,6 +230,9 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	h.answered(typ, certain)
 	if typ == wire.MsgCommandComplete {
 		t.names.prepared.completed(detail)
+		if t.held.any() {
+			t.held.completed(detail)
+		}
 		t.began = certain && blockAfter(detail, t.began)
 		if !h.hidden && h.details != nil && h.details.trace != nil {
 			h.details.trace.Completed(detail)
@@ -229,7 +247,14 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgCommandComplete || typ == wire.MsgErrorResponse {
 		if plan, _ := t.names.planOf(h); plan != nil {
 			t.ran(h, plan, typ == wire.MsgCommandComplete)
+			if typ == wire.MsgCommandComplete {
+				t.held.took(plan, detail)
+			}
 		}
+	}
+	if typ == wire.MsgPortalSuspended && t.planned {
+		plan, _ := t.names.planOf(h)
+		t.held.suspended(plan)
 	}
 	t.names.replied(h, typ, detail, certain)
 }

@@ -107,6 +107,7 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 		f.waiting.plan = wait.Statement()
 		f.recalled, f.asked = nil, false
 	}
+	f.waits.Store(f.waiting)
 	f.traces.since = time.Now()
 	f.holding.beginWait()
 	f.probing.answered = nil
@@ -247,6 +248,7 @@ func (f *ClientFlow) endWait(run bool) {
 	f.holding.endWait()
 	f.waiting.wait.Leave(run)
 	f.waiting = nil
+	f.waits.Store(nil)
 }
 
 // Leave ends the wait that a feed has left under way, at the end of the session or where the server skips the message.

@@ -71,6 +71,9 @@ type Observation struct {
 	Since                  time.Time
 	State                  State
 	FromClient, FromServer uint64 // bytes
+	// Call and Held are those of pipeline.Session.
+	Call string
+	Held int64
 }
 
 // Observe looks at all sessions, which go on meanwhile, in the order in which they came.
@@ -86,6 +89,8 @@ func (s *Sessions) Observe() []Observation {
 			if sess.Up.Waits() {
 				o.State = Waiting
 			}
+			look := sess.Look()
+			o.Call, o.Held = look.Call, look.Held
 			o.FromClient, o.FromServer = sess.seen.fromClient.Load(), sess.seen.fromServer.Load()
 			if len(sess.key) >= 4 {
 				o.ServerPID = binary.BigEndian.Uint32([]byte(sess.key))

@@ -159,10 +159,10 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 			continue
 		}
 		for _, c := range d.calls[i] {
-			if c.match.Func.Signals {
+			switch {
+			case c.match.Func.Signals: // it changes no message: whoever is told of it may post
 				p.UseSignals()
-			}
-			if c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Effect == sqlfuncs.Native {
+			case c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Effect == sqlfuncs.Native:
 				p.UseWrites()
 			}
 			if c.match.Func.Serves == "post" {

@@ -46,7 +46,7 @@ func (p *Plan) Addresses() (addresses []Address, alone bool) {
 		}
 		addresses = append(addresses, a)
 	}
-	return addresses, p.repeatable // it is so of plain calls alone
+	return addresses, p.alone
 }
 
 // lastWanted returns the place of the last argument that matters, where all are given by position; -1: the name of the function says it all.

@@ -44,6 +44,7 @@ type Plan struct {
 	trace      string    // see Traced
 	prepared   *Prepared // see Prepared
 	repeatable bool      // see Repeatable
+	alone      bool      // see Alone
 }
 
 // Piece is where a statement of the client's stands.
@@ -73,7 +74,7 @@ func (p *Plan) Functions() iter.Seq[*sqlfuncs.Func] {
 // Signals reports whether the engine wants to know when a transaction that runs the plan has ended.
 func (p *Plan) Signals() bool { return p.signals }
 
-// Writes reports whether a call changes something.
+// Writes reports whether a call changes something, beyond what Signals tells of.
 func (p *Plan) Writes() bool { return p.writes }
 
 // Posts reports whether a call posts messages.

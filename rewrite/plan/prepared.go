@@ -222,13 +222,16 @@ func (p *Plan) WithPreparable(m *Preparable, literals []lex.Literal) *Plan {
 		if p.wait == nil { // what waits may be asked for much later
 			q = *p.Made()
 		}
-		q.prepared, q.repeatable = nil, m != nil
+		q.prepared, q.repeatable, q.alone = nil, m != nil, p.alone || m != nil
 		return &q
 	}
 	q := *p
-	q.prepared, q.repeatable = m.prepare(p.client, literals, p.trace), true
+	q.prepared, q.repeatable, q.alone = m.prepare(p.client, literals, p.trace), true, true
 	return &q
 }
+
+// Alone reports whether the text is one call and nothing else, so that the rows of the reply are what the call gives.
+func (p *Plan) Alone() bool { return p.alone }
 
 // Repeatable reports whether a statement may be prepared from the text once for all times that it comes in a Parse.
 func (p *Plan) Repeatable() bool { return p.repeatable }

@@ -11,6 +11,17 @@
     from {{.Call}}_args a
     left join mbus4.semaphore s on s.key = a.key
 ),
+{{- if not .Rows}}
+{{.Call}}_tasks as (
+    insert into mbus4.semaphore_task as t (semaphore_id, task_id, priority, arrival)
+    select v.id, v.task_id, v.priority, pg_catalog.nextval('mbus4.semaphore_arrival') from {{.Call}}_asked v where v.ok is null
+    on conflict (semaphore_id, task_id) do update set priority = excluded.priority
+    returning t.semaphore_id, t.task_id
+),
+{{.Call}}_told as (
+    insert into mbus4.semaphore_change (semaphore_id, tasks) select t.semaphore_id, array[t.task_id] from {{.Call}}_tasks t
+),
+{{- else}}
 {{.Call}}_arrived as materialized (
     select x.*, pg_catalog.nextval('mbus4.semaphore_arrival') as arrival
     from (
@@ -36,6 +47,7 @@
     from (select t.*, pg_catalog.count(*) over (partition by t.semaphore_id) <= 100 as few from {{.Call}}_tasks t) t
     group by t.semaphore_id
 ),
+{{- end}}
 {{.Call}} as (
     select v.n, ''::void as semaphore_enqueue from {{.Call}}_asked v where v.ok is null
 )

@@ -41,8 +41,11 @@ func Long() bool { return os.Getenv("MBUS_LONG") != "" }
 // loopback.
 func Main(m *testing.M, hba ...string) { MainWith(m, nil, hba...) }
 
+// Tests is a testing.M, or one that does something before and after.
+type Tests interface{ Run() (code int) }
+
 // MainWith is Main with more flags for the room's proxy.
-func MainWith(m *testing.M, flags []string, hba ...string) {
+func MainWith(m Tests, flags []string, hba ...string) {
 	// A child with Pdeathsig dies with the thread that started it, so that thread must last.
 	runtime.LockOSThread()
 	flag.Parse()
@@ -58,7 +61,7 @@ func MainWith(m *testing.M, flags []string, hba ...string) {
 }
 
 // runAll starts what the tests need, runs them, and stops it again in every case.
-func runAll(m *testing.M, flags, hba []string) (code int, err error) {
+func runAll(m Tests, flags, hba []string) (code int, err error) {
 	if folder, err = os.MkdirTemp("", "mbus-integration"); err != nil {
 		return 1, err
 	}

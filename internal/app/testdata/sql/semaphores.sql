@@ -112,35 +112,17 @@ mbus4_call1_asked as materialized (
     from mbus4_call1_args a
     left join mbus4.semaphore s on s.key = a.key
 ),
-mbus4_call1_arrived as materialized (
-    select x.*, pg_catalog.nextval('mbus4.semaphore_arrival') as arrival
-    from (
-        select distinct on (v.id, v.task_id) v.id,
-            v.task_id, v.priority,
-            pg_catalog.min(v.n) over (partition by v.id, v.task_id) as n
-        from mbus4_call1_asked v
-        where v.ok is null
-        order by v.id, v.task_id, v.n desc
-    ) x
-    order by x.n
-),
 mbus4_call1_tasks as (
     insert into mbus4.semaphore_task as t (semaphore_id, task_id, priority, arrival)
-    select m.id, m.task_id, m.priority, m.arrival
-    from mbus4_call1_arrived m
-    order by m.id, m.task_id
+    select v.id, v.task_id, v.priority, pg_catalog.nextval('mbus4.semaphore_arrival')
+    from mbus4_call1_asked v
+    where v.ok is null
     on conflict (semaphore_id, task_id) do update
     set priority = excluded.priority
-    returning t.semaphore_id, t.task_id, t.priority, t.arrival, t.status
+    returning t.semaphore_id, t.task_id
 ),
 mbus4_call1_told as (
-    insert into mbus4.semaphore_change (semaphore_id, tasks, priority, arrival)
-    select t.semaphore_id,
-        pg_catalog.array_agg(t.task_id) filter (where t.few or t.status <> 'WAIT'),
-        (pg_catalog.array_agg(t.priority order by -t.priority, t.arrival) filter (where not t.few and t.status = 'WAIT'))[1],
-        (pg_catalog.array_agg(t.arrival order by -t.priority, t.arrival) filter (where not t.few and t.status = 'WAIT'))[1]
-    from (select t.*, pg_catalog.count(*) over (partition by t.semaphore_id) <= 100 as few from mbus4_call1_tasks t) t
-    group by t.semaphore_id
+    insert into mbus4.semaphore_change (semaphore_id, tasks) select t.semaphore_id, array[t.task_id] from mbus4_call1_tasks t
 ),
 mbus4_call1 as (select v.n, ''::void as semaphore_enqueue from mbus4_call1_asked v where v.ok is null)
 select (select "semaphore_enqueue" as "semaphore_enqueue" from mbus4_call1)
@@ -171,10 +153,9 @@ mbus4_call1_released as (
 ),
 mbus4_call1_told as (
     insert into mbus4.semaphore_change (semaphore_id, tasks)
-    select d.semaphore_id, pg_catalog.array_agg(d.task_id)
+    select d.semaphore_id, array[d.task_id]
     from mbus4_call1_released d
     where d.status <> 'WAIT'
-    group by d.semaphore_id
     union all select null, null
     from mbus4_call1_checked
     where pg_catalog.num_nulls(mbus4_call1_checked.n) > 0
