@@ -159,10 +159,10 @@ func TestWaitEnds(t *testing.T) {
 	})
 	t.Run("idle timeouts do not", func(t *testing.T) {
 		conn := harness.Connect(t, harness.Proxied(), database)
-		harness.Ask(t, conn, "set idle_session_timeout = '3s'; set idle_in_transaction_session_timeout = '3s'")
-		ask(t, conn, `select 1 from mbus4.consume('q', wait => '4s')`).want(t, "")
+		harness.Ask(t, conn, "set idle_session_timeout = '6s'; set idle_in_transaction_session_timeout = '6s'")
+		ask(t, conn, `select 1 from mbus4.consume('q', wait => '7s')`).want(t, "")
 		harness.Ask(t, conn, "begin")
-		ask(t, conn, `select 1 from mbus4.consume('q', wait => '4s')`).want(t, "")
+		ask(t, conn, `select 1 from mbus4.consume('q', wait => '7s')`).want(t, "")
 		harness.Ask(t, conn, "commit")
 	})
 	t.Run("client gone", func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestWaitBehindOthers(t *testing.T) {
 	awaitWaiting(t, direct, first)
 	harness.Ask(t, second, "set statement_timeout = '300ms'")
 	began := time.Now()
-	if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 800*time.Millisecond {
+	if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 3*time.Second { // nothing else would end it
 		t.Errorf("%v after %v, want 57014 after 300 ms", err, time.Since(began))
 	}
 	harness.Ask(t, second, "reset statement_timeout")
@@ -257,7 +257,7 @@ func TestWaitBehindOthers(t *testing.T) {
 	harness.Ask(t, second, "set statement_timeout = '3s'")
 	for range 2 { // the second time it knows that
 		began := time.Now()
-		if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 4*time.Second {
+		if _, err := ask(t, second, waitForOne).answer(t); harness.SQLState(err) != "57014" || time.Since(began) > 8*time.Second {
 			t.Errorf("%v after %v, want 57014 after 3 s", err, time.Since(began))
 		}
 	}
