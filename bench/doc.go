@@ -22,7 +22,7 @@
 //	^tracing                    posts with a context in their comment, with tracing off and on
 //	^watched                    a proxy whose metrics, console, page and tracing are in use, against one without
 //	^seeing                     looking at 1,000 queues with 10,000,000 messages
-//	^scraping                   the server's processor time for scrapes of the same; -scraping 1h for an hour
+//	^scraping                   the processor time of the server whose metrics are scraped; -scraping 1h for an hour
 //
 // With the default flags the whole takes about an hour on a machine that does nothing else. One cell takes about a minute, a section
 // with -rounds 1 one to five. On a busy machine the ratios favour whoever has more threads.

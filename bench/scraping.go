@@ -13,24 +13,18 @@ import (
 const (
 	scrapingName   = "scraping"
 	scrapingTarget = 0.01 // of a core of the server
-	// mostQuiet is how long at most the server is watched without scrapes.
-	mostQuiet = 10 * time.Minute
 )
 
 // scrapingResult is what scrapes cost the server.
 type scrapingResult struct {
-	before, during window // without scrapes, and with them
-	scrapes        int
-	err            error
+	length  time.Duration
+	used    time.Duration // processor time of the whole server meanwhile
+	scrapes int
+	err     error
 }
 
-// window is a time and the processor time of the server in it.
-type window struct{ length, used time.Duration }
-
-func (w window) share() float64 { return w.used.Seconds() / w.length.Seconds() }
-
-// share is the part of a core that scrapes took.
-func (r *scrapingResult) share() float64 { return r.during.share() - r.before.share() }
+// share is the part of a core that the server used, with all that it does by itself.
+func (r *scrapingResult) share() float64 { return r.used.Seconds() / r.length.Seconds() }
 
 // scraping fills a database and has a proxy's metrics read again and again.
 func (b *bench) scraping(ctx context.Context, dir string, r *report) (err error) {
@@ -48,13 +42,12 @@ func (b *bench) scraping(ctx context.Context, dir string, r *report) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, b.stack.Stop()) }()
-	r.scraping = &scrapingResult{before: window{length: min(b.opt.scraping, mostQuiet)}, during: window{length: b.opt.scraping}}
+	r.scraping = &scrapingResult{length: b.opt.scraping}
 	if r.scraping.err = b.measureScraping(ctx, web, r.scraping); r.scraping.err != nil {
 		fmt.Fprintf(b.say, " FAILED: %v", r.scraping.err)
 		return ctx.Err()
 	}
-	fmt.Fprintf(b.say, "  %.2f %% of a core (%v in %v with %d scrapes, %v in %v without)", 100*r.scraping.share(),
-		r.scraping.during.used, r.scraping.during.length, r.scraping.scrapes, r.scraping.before.used, r.scraping.before.length)
+	fmt.Fprintf(b.say, "  %.2f %% of a core (%v in %v with %d scrapes)", 100*r.scraping.share(), r.scraping.used, r.scraping.length, r.scraping.scrapes)
 	return nil
 }
 
@@ -62,7 +55,7 @@ func (b *bench) measureScraping(ctx context.Context, web string, r *scrapingResu
 	if err := fillQueues(ctx, b.stack.Proxy); err != nil {
 		return err
 	}
-	// Else the server does it some time later, in one of the periods.
+	// Else the server does it some time later.
 	if _, err := rig.Exec(ctx, b.stack.Direct.DSN(), "vacuum (freeze, analyze) mbus4.message"); err != nil {
 		return err
 	}
@@ -72,35 +65,27 @@ func (b *bench) measureScraping(ctx context.Context, web string, r *scrapingResu
 	if err := scrape(ctx, web); err != nil { // so that the pages are in memory
 		return err
 	}
-	measure := func(w *window, during func(context.Context) error) error {
-		before, err := b.stack.ServerCPU()
-		if err != nil {
-			return err
-		}
-		period, stop := context.WithTimeout(ctx, w.length)
-		defer stop()
-		if err := during(period); err != nil {
-			return err
-		}
-		<-period.Done()
-		after, err := b.stack.ServerCPU()
-		w.used = after - before
+	before, err := b.stack.ServerCPU()
+	if err != nil {
 		return err
 	}
-	if err := measure(&r.before, func(context.Context) error { return nil }); err != nil {
-		return err
-	}
-	return measure(&r.during, func(period context.Context) error {
-		return each(period, scrapeEach, func() error {
-			r.scrapes++
-			return scrape(period, web)
-		})
+	period, stop := context.WithTimeout(ctx, r.length)
+	defer stop()
+	err = each(period, scrapeEach, func() error {
+		r.scrapes++
+		return scrape(period, web)
 	})
+	if err != nil {
+		return err
+	}
+	after, err := b.stack.ServerCPU()
+	r.used = after - before
+	return err
 }
 
 func (r *report) scrapingTargets() []target {
 	t := target{
-		what:   fmt.Sprintf("processor of the server for a scrape every %v, %d queues with 10 million messages", scrapeEach, seeingQueues),
+		what:   fmt.Sprintf("processor of the whole server while the metrics are scraped every %v, %d queues with 10 million messages", scrapeEach, seeingQueues),
 		wanted: fmt.Sprintf("less than %.0f %% of a core", 100*scrapingTarget), figure: "-", state: "not measured",
 	}
 	switch {
@@ -108,7 +93,7 @@ func (r *report) scrapingTargets() []target {
 	case r.scraping.err != nil:
 		t.state = "**INVALID**"
 	default:
-		t.figure, t.state = fmt.Sprintf("%.2f %% over %v", 100*r.scraping.share(), r.scraping.during.length), verdict(r.scraping.share() < scrapingTarget)
+		t.figure, t.state = fmt.Sprintf("%.2f %% over %v", 100*r.scraping.share(), r.scraping.length), verdict(r.scraping.share() < scrapingTarget)
 	}
 	return []target{t}
 }
