@@ -17,9 +17,10 @@ import (
 
 const (
 	watchedName = "watched"
-	// Arms: a proxy that nobody looks at, and another before the same server that is looked at.
+	// Arms: a proxy that nobody looks at, one before the same server that is looked at, and one that traces besides.
 	alonePath   = "proxy"
 	watchedPath = "proxy, watched"
+	tracedPath  = "proxy, watched and traced"
 
 	watchedClients = 8
 	scrapeEach     = 5 * time.Second
@@ -32,8 +33,9 @@ func watchedCell(action, mode string) string {
 
 var watchedActions = []string{"select", "post", "consume"} //nolint:gochecknoglobals // constant
 
-// watchedCells compare what goes through a proxy with metrics, page, console and tracing, all of them in use, with what goes through one without.
-func (b *bench) watchedCells(alone, watched rig.Path) []*cell {
+// watchedCells compare what goes through a proxy with metrics, page and console in use, and through one with tracing as well, with what goes through one
+// without.
+func (b *bench) watchedCells(alone, watched, traced rig.Path) []*cell {
 	var cells []*cell
 	for _, action := range watchedActions {
 		for _, mode := range protocols {
@@ -41,7 +43,7 @@ func (b *bench) watchedCells(alone, watched rig.Path) []*cell {
 			for _, x := range []struct {
 				name string
 				path rig.Path
-			}{{alonePath, alone}, {watchedPath, watched}} {
+			}{{alonePath, alone}, {watchedPath, watched}, {tracedPath, traced}} {
 				c.arms = append(c.arms, arm{name: x.name, run: b.watchedRun(action, mode, x.name, x.path)})
 			}
 			cells = append(cells, c)
@@ -68,10 +70,10 @@ func (b *bench) watchedRun(action, mode, name string, path rig.Path) func(contex
 	}
 }
 
-// watched starts one more proxy, with all that lets it be looked at, looks at it all the time, and runs the cells.
+// watched starts two more proxies, with all that lets them be looked at, looks at them all the time, and runs the cells.
 func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) {
 	var wanted bool
-	for _, c := range b.watchedCells(rig.Path{}, rig.Path{}) {
+	for _, c := range b.watchedCells(rig.Path{}, rig.Path{}, rig.Path{}) {
 		wanted = wanted || b.wanted(c.name)
 	}
 	if !wanted {
@@ -79,34 +81,37 @@ func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) 
 	}
 	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	defer sink.Close()
-	web, err := rig.FreeAddress()
-	if err != nil {
-		return err
-	}
-	watched, err := b.stack.AnotherProxy(ctx, b.tools, dir, "--http", web, "--console-role", "postgres", "--trace", sink.URL)
-	if err != nil {
-		return err
-	}
 	watching, stop := context.WithCancel(ctx)
+	defer stop()
 	var looks sync.WaitGroup
-	var failed [2]error
-	looks.Go(func() {
-		failed[0] = each(watching, scrapeEach, func() error { return scrape(watching, web) })
-	})
-	looks.Go(func() {
-		failed[1] = each(watching, sessionsEach, func() error {
-			_, err := rig.Exec(watching, watched.To("mbusproxy").DSN(), "show sessions")
+	var paths [2]rig.Path
+	var failed [4]error
+	for i, flags := range [][]string{nil, {"--trace", sink.URL}} {
+		web, err := rig.FreeAddress()
+		if err != nil {
 			return err
+		}
+		if paths[i], err = b.stack.AnotherProxy(ctx, b.tools, dir, append(flags, "--http", web, "--console-role", "postgres")...); err != nil {
+			return err
+		}
+		looks.Go(func() {
+			failed[2*i] = each(watching, scrapeEach, func() error { return scrape(watching, web) })
 		})
-	})
-	for _, c := range b.watchedCells(b.stack.Proxy, watched) {
+		looks.Go(func() {
+			failed[2*i+1] = each(watching, sessionsEach, func() error {
+				_, err := rig.Exec(watching, paths[i].To("mbusproxy").DSN(), "show sessions")
+				return err
+			})
+		})
+	}
+	for _, c := range b.watchedCells(b.stack.Proxy, paths[0], paths[1]) {
 		if b.wanted(c.name) {
 			r.cells = append(r.cells, b.run(ctx, c))
 		}
 	}
 	stop()
 	looks.Wait()
-	return errors.Join(ctx.Err(), failed[0], failed[1])
+	return errors.Join(append(failed[:], ctx.Err())...)
 }
 
 // each calls a function again and again until ctx ends, or the function fails before.
@@ -146,16 +151,17 @@ func scrape(ctx context.Context, address string) error {
 
 // watchedTable shows what being looked at costs.
 func (r *report) watchedTable(b *strings.Builder) {
-	rows := [][]string{{"What", "Protocol", "Clients", alonePath, watchedPath, "watched / not", "CPU µs", "CPU µs, watched"}}
+	rows := [][]string{{"What", "Protocol", "Clients", alonePath, watchedPath, tracedPath, "watched / not", "traced / not", "CPU µs", "CPU µs, watched", "CPU µs, traced"}}
 	for _, c := range r.group(watchedName) {
 		row := []string{c.part(1), c.part(2), c.part(3)}
 		if c.err != nil {
 			rows = append(rows, append(row, "**"+c.err.Error()+"**"))
 			continue
 		}
-		rows = append(rows, append(row, c.shown(alonePath), c.shown(watchedPath), rig.Spread(c.ratios(watchedPath, alonePath)),
-			fmt.Sprintf("%.1f", c.cpu(alonePath)), fmt.Sprintf("%.1f", c.cpu(watchedPath))))
+		rows = append(rows, append(row, c.shown(alonePath), c.shown(watchedPath), c.shown(tracedPath),
+			rig.Spread(c.ratios(watchedPath, alonePath)), rig.Spread(c.ratios(tracedPath, alonePath)),
+			fmt.Sprintf("%.1f", c.cpu(alonePath)), fmt.Sprintf("%.1f", c.cpu(watchedPath)), fmt.Sprintf("%.1f", c.cpu(tracedPath))))
 	}
-	section(b, "Being looked at", "Two proxies before one Postgres. One has metrics, page, console and tracing; while the cells run it is scraped each five seconds, `SHOW SESSIONS` is asked\n"+
-		"each two, and the spans go to a collector that throws them away, on the same processors.", 3, rows)
+	section(b, "Being looked at", "Three proxies before one Postgres. Two have metrics, page and console; while the cells run they are scraped each five seconds, and `SHOW SESSIONS` is asked\n"+
+		"each two. The third traces all calls besides; the spans go to a collector that throws them away, on the same processors.", 3, rows)
 }
