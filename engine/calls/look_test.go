@@ -13,10 +13,9 @@ func TestLookLeavesOutWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	name := enginetest.Installed(t)
 	conn := enginetest.Connect(t, name)
-	enginetest.Exec(t, conn, "insert into mbus4.queue (qname, consumers_cnt, kind) values ('q', 1, 'plain')")
-	enginetest.Exec(t, conn, "insert into mbus4.consumer (queue_id, qname, name) select id, qname, 'default' from mbus4.queue where qname = 'q'")
+	consumer := enginetest.One[int64](t, conn, enginetest.NewConsumer, "q")
 	enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added)
-		select n, (select id from mbus4.consumer where qname = 'q'), now(), now() from generate_series(1, 4) n`)
+		select n, $1, now(), now() from generate_series(1, 4) n`, consumer)
 	ready := func(want int) {
 		t.Helper()
 		rows, err := conn.Query(enginetest.Context(t), calls.New().Look(), []string{"q"}, []string{"default"}, []int{9})
