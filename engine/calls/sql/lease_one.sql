@@ -1,10 +1,9 @@
 -- As lease.sql, for one message of a queue that is the same for all rows of the statement, and as few expressions as will do: the server sets up each of them
 -- at every call, which costs more than to evaluate them (docs/adr/0019-leases.md). What few messages need is done by functions.
 {{- $queue := print "pg_catalog.lower((" (.Arg "qname") ") collate \"C\")"}}
-{{- $policy := print "(select coalesce(c.lease, interval '30 seconds') from mbus4.consumer c where c.id = m.consumer_id)"}}
 {{.Call}}_leased as (
     update mbus4.message m
-    set available_at = pg_catalog.clock_timestamp() + {{if .GivesLease}}{{template "lease_given" .With "Given" (print "(" (.Arg "lease") ")") "Policy" $policy}}{{else}}{{$policy}}{{end}},
+    set available_at = pg_catalog.clock_timestamp() + {{if .GivesLease}}{{template "lease_length" .With "Given" (print "(" (.Arg "lease") ")") "Args" "" "Row" "" "ID" "m.consumer_id"}}{{else}}{{template "lease_usual" .With "ID" "m.consumer_id"}}{{end}},
         iid = coalesce(m.iid, {{$queue}} || '.' || pg_catalog.current_database() || '.' || {{template "near_place" .With "At" "m.available_at"}} || m.id),
         headers = case when m.headers is null then (select {{template "first_attempt" .With "Time" "t.told"}} from (select {{template "told" .}} as told offset 0) t)
                        else {{.Attempted}}('', m.headers) end
