@@ -104,7 +104,7 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 // loaded runs the cells that measure throughput, all on one Postgres.
 func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 	b.stack = &rig.Stack{} // for the names of the cells
-	if !b.wanted(snapshotName) && !slices.ContainsFunc(slices.Concat(b.cells(), b.watchedCells(rig.Path{}, rig.Path{}, rig.Path{})), func(c *cell) bool { return b.wanted(c.name) }) {
+	if !b.wanted(snapshotName) && len(b.wantedOf(b.cells())) == 0 && len(b.wantedOf(b.watchedCells(rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
 		return nil
 	}
 	fmt.Fprintln(b.say, "starting Postgres, pgbouncer and mbusproxy")
@@ -116,12 +116,10 @@ func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 	if err := b.fixtures(ctx); err != nil {
 		return err
 	}
-	for _, c := range b.cells() {
-		if b.wanted(c.name) {
-			r.cells = append(r.cells, b.run(ctx, c))
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
+	for _, c := range b.wantedOf(b.cells()) {
+		r.cells = append(r.cells, b.run(ctx, c))
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	if err := b.watched(ctx, dir, r); err != nil {
@@ -135,6 +133,11 @@ func (b *bench) loaded(ctx context.Context, dir string, r *report) (err error) {
 
 func (b *bench) wanted(name string) bool {
 	return b.opt.scope.Wants(name)
+}
+
+// wantedOf returns those of the cells that are wanted.
+func (b *bench) wantedOf(cells []*cell) []*cell {
+	return slices.DeleteFunc(cells, func(c *cell) bool { return !b.wanted(c.name) })
 }
 
 func (b *bench) cells() []*cell {

@@ -61,11 +61,7 @@ func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) 
 	if len(wanted) == 0 {
 		return nil
 	}
-	var exported atomic.Int64 // bytes
-	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		n, _ := io.Copy(io.Discard, r.Body)
-		exported.Add(n)
-	}))
+	sink, exported := collector()
 	defer sink.Close()
 	dir = filepath.Join(dir, tracingName)
 	b.stack, err = rig.Start(ctx, b.tools, rig.Options{Dir: dir, Databases: databases, Connections: 100})
@@ -98,6 +94,15 @@ func (b *bench) tracing(ctx context.Context, dir string, r *report) (err error) 
 		}
 	}
 	return nil
+}
+
+// collector takes spans, throws them away, and counts their bytes.
+func collector() (sink *httptest.Server, exported *atomic.Int64) {
+	exported = new(atomic.Int64)
+	return httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		exported.Add(n)
+	})), exported
 }
 
 // tracedPosts posts for a while by some clients.

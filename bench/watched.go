@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,14 +71,10 @@ func (b *bench) watchedRun(action, mode, name string, path rig.Path) func(contex
 
 // watched starts two more proxies, with all that lets them be looked at, looks at them all the time, and runs the cells.
 func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) {
-	var wanted bool
-	for _, c := range b.watchedCells(rig.Path{}, rig.Path{}, rig.Path{}) {
-		wanted = wanted || b.wanted(c.name)
-	}
-	if !wanted {
+	if len(b.wantedOf(b.watchedCells(rig.Path{}, rig.Path{}, rig.Path{}))) == 0 {
 		return nil
 	}
-	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	sink, _ := collector()
 	defer sink.Close()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -104,10 +99,8 @@ func (b *bench) watched(ctx context.Context, dir string, r *report) (err error) 
 			})
 		})
 	}
-	for _, c := range b.watchedCells(b.stack.Proxy, paths[0], paths[1]) {
-		if b.wanted(c.name) {
-			r.cells = append(r.cells, b.run(ctx, c))
-		}
+	for _, c := range b.wantedOf(b.watchedCells(b.stack.Proxy, paths[0], paths[1])) {
+		r.cells = append(r.cells, b.run(ctx, c))
 	}
 	stop()
 	looks.Wait()
