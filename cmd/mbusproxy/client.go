@@ -18,9 +18,8 @@ import (
 // client is what the commands have in common that talk to a database through the proxy.
 type client struct {
 	*flagSet
-	std    streams
-	dsn    string
-	output string
+	std streams
+	dsn string
 }
 
 const clientAbout = "\n\nIt goes through the proxy: --dsn, or else PGHOST, PGPORT, PGDATABASE and their like, as psql reads them, name where `mbusproxy serve`\nlistens."
@@ -28,7 +27,7 @@ const clientAbout = "\n\nIt goes through the proxy: --dsn, or else PGHOST, PGPOR
 func newClient(std streams, command, arguments, about string) *client {
 	c := &client{flagSet: newFlagSet(command, strings.TrimSpace(command+" "+arguments), about+clientAbout), std: std}
 	c.StringVar(&c.dsn, "dsn", "", "`DSN` of the proxy and the database, host=… port=… or postgresql://…; without it the variables of libpq")
-	c.StringVar(&c.output, "output", string(cli.Table), "`FORM` of what is printed: table, json or csv")
+	c.String("output", string(cli.Table), "`FORM` of what is printed: table, json or csv")
 	c.oneOf("output", cli.Formats()...)
 	return c
 }
@@ -63,13 +62,11 @@ func interruptedBy(ctx context.Context, err error) error {
 
 // out is where the results of --output go.
 func (c *client) out() (cli.Out, error) {
-	format := cli.Format(c.output)
-	switch format {
-	case cli.Table, cli.JSON, cli.CSV:
-	default:
-		return cli.Out{}, c.misuse("--output is table, json or csv, not " + c.output)
+	format, err := c.outputOf()
+	if err != nil {
+		return cli.Out{}, err
 	}
-	out := cli.Out{W: c.std.out, Format: format}
+	out := cli.Out{W: c.std.out, Format: cli.Format(format)}
 	if file, ok := terminal(c.std.out).(*os.File); ok {
 		out.Terminal = true
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil {

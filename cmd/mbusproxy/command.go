@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,17 @@ const completes = "mbusproxy_values"
 // oneOf says which values a flag has.
 func (f *flagSet) oneOf(name string, values ...string) {
 	f.Lookup(name).Annotations = map[string][]string{completes: values}
+}
+
+// outputOf returns the value of --output, which is to be one of those that oneOf has said.
+func (f *flagSet) outputOf() (string, error) {
+	fl := f.Lookup("output")
+	value, values := fl.Value.String(), fl.Annotations[completes]
+	if !slices.Contains(values, value) {
+		last := len(values) - 1
+		return "", f.misuse("--output is " + strings.Join(values[:last], ", ") + " or " + values[last] + ", not " + value)
+	}
+	return value, nil
 }
 
 // misuse is an error in the command line of c.

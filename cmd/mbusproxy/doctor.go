@@ -11,7 +11,7 @@ func doctorCommand(std streams) *cobra.Command {
 		"Looks at the server and says what keeps mbusproxy from working well with it, and what to do. It changes\nnothing. Status 1 means that something does not work. It reads environment and --config as serve does.")
 	var cfg app.Config
 	f.withServe(&cfg)
-	output := f.String("output", "text", "`FORM` of what is printed: text or json")
+	f.String("output", "text", "`FORM` of what is printed: text or json")
 	f.oneOf("output", "text", "json")
 	f.withConfig()
 	return f.command("looks at a server and says what is in the way", func() error {
@@ -20,11 +20,13 @@ func doctorCommand(std streams) *cobra.Command {
 			return f.missing("upstream")
 		case cfg.Admin == "":
 			return f.missing("admin")
-		case *output != "text" && *output != "json":
-			return f.misuse("--output is text or json, not " + *output)
+		}
+		output, err := f.outputOf()
+		if err != nil {
+			return err
 		}
 		ctx, release := untilSignal(func() {})
 		defer release()
-		return app.Doctor(ctx, cfg, *output == "json", std.out)
+		return app.Doctor(ctx, cfg, output == "json", std.out)
 	})
 }

@@ -18,12 +18,14 @@ func explainCommand(std streams) *cobra.Command {
 	f.StringVar(&cfg.Admin, "admin", "", "`DSN` of the database in which the statement would run; without it the SQL is that for a database without\n      messages that wait for others, with hstore in public")
 	f.BoolVar(&cfg.Prepared, "prepared", false, "the text comes in a Parse, as that of a prepared statement, and not in a Query")
 	f.Var((*list)(&cfg.Unqualified), "unqualified", unqualifiedUsage)
-	output := f.String("output", "text", "`FORM` of what is printed: text, which is SQL with comments, or json, an array with an object for each statement")
+	f.String("output", "text", "`FORM` of what is printed: text, which is SQL with comments, or json, an array with an object for each statement")
 	f.oneOf("output", "text", "json")
 	return f.command("prints how a statement is served, and the SQL that the server gets", func() error {
-		if cfg.JSON = *output == "json"; !cfg.JSON && *output != "text" {
-			return f.misuse("--output is text or json, not " + *output)
+		output, err := f.outputOf()
+		if err != nil {
+			return err
 		}
+		cfg.JSON = output == "json"
 		return explain(f, cfg)
 	})
 }

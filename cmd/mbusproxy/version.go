@@ -29,19 +29,19 @@ func versionString() string {
 
 func versionCommand(std streams) *cobra.Command {
 	f := newFlagSet("version", "version [--output FORM]", "Prints the version, that of Go, and for which system the program was built.")
-	output := f.String("output", "text", "`FORM` of what is printed: text, json or csv")
+	f.String("output", "text", "`FORM` of what is printed: text, json or csv")
 	f.oneOf("output", "text", "json", "csv")
 	return f.command("prints the version", func() error {
-		switch *output {
-		case "json", "csv":
+		output, err := f.outputOf()
+		if err != nil {
+			return err
+		}
+		if output != "text" {
 			r := cli.NewResult([]string{"version", "go", "os", "arch"})
 			r.Append(versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return cli.Out{W: std.out, Format: cli.Format(*output)}.Write(r)
-		case "text":
-		default:
-			return f.misuse("--output is text, json or csv, not " + *output)
+			return cli.Out{W: std.out, Format: cli.Format(output)}.Write(r)
 		}
-		_, err := fmt.Fprintf(std.out, "mbusproxy %s (%s, %s/%s)\n", versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		_, err = fmt.Fprintf(std.out, "mbusproxy %s (%s, %s/%s)\n", versionString(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		return err
 	})
 }

@@ -153,9 +153,7 @@ func (e *explainer) settleNames(ctx context.Context) {
 		asked[i] = calls.Unqualified(c)
 	}
 	e.remark("names without the schema: the session is asked first whether they mean functions of mbus4,")
-	query := e.texts.ProbeQuery(asked)
-	e.sql(query)
-	query = laidOut(query)
+	query := e.sql(e.texts.ProbeQuery(asked))
 	e.asked = &query
 	e.remark("and if they do:")
 	e.session.Answer = strings.Repeat("1", len(candidates))

@@ -22,8 +22,12 @@ func (e *explainer) remark(format string, args ...any) {
 	}
 }
 
-// sql writes statements, laid out.
-func (e *explainer) sql(text string) { e.out.WriteString(laidOut(text)) }
+// sql writes statements, laid out, and returns what it has written.
+func (e *explainer) sql(text string) (shown string) {
+	shown = laidOut(text)
+	e.out.WriteString(shown)
+	return shown
+}
 
 // laidOut returns the statements of a text, each of which ends with a semicolon and the end of a line.
 func laidOut(text string) string {
@@ -149,27 +153,27 @@ func (e *explainer) pieces(text splice.Text) []lex.Span {
 // showStatement writes everything about one statement. What is to be told of a statement as a whole has its line here.
 func (e *explainer) showStatement(s explained, made preludes, waits bool) {
 	told := e.add(outcomeServed)
-	told.SQL = laidOut(s.sql)
 	if len(s.refusals) > 0 {
 		for _, r := range s.refusals {
 			e.showRefusal(r)
 			told.refuse(e, r)
 		}
 		e.remark("the server gets:")
-		e.sql(s.sql)
+		told.SQL = e.sql(s.sql)
 		return
 	}
 	if len(s.calls) == 0 {
 		e.remark("forwarded as it is: %s", noCall)
-		told.Outcome = outcomeForwarded
+		told.Outcome, told.SQL = outcomeForwarded, laidOut(s.sql)
 		return
 	}
 	functions := functionsIn(s.inline, s.from, s.to)
 	for _, c := range s.calls {
-		e.remark("%s: %s", e.place(c.Start), c.Func.Signature(c.Name))
-		e.remark("  %s", served(c, functions))
+		signature, how := c.Func.Signature(c.Name), served(c, functions)
+		e.remark("%s: %s", e.place(c.Start), signature)
+		e.remark("  %s", how)
 		line, column := e.lineOf(c.Start)
-		told.Calls = append(told.Calls, explainedCall{line, column, c.Func.Signature(c.Name), served(c, functions)})
+		told.Calls = append(told.Calls, explainedCall{line, column, signature, how})
 	}
 	if len(functions) > 0 {
 		e.remark("in place, since where a call stands only the server knows whether and how often it runs, or no query may stand;")
@@ -198,7 +202,7 @@ func (e *explainer) showStatement(s explained, made preludes, waits bool) {
 	}
 	e.showPrepared(s, told)
 	e.remark("the server gets:")
-	e.sql(s.sql)
+	told.SQL = e.sql(s.sql)
 }
 
 // showPrepared writes by which statement the text is run once it has been sent again and again.
@@ -223,8 +227,7 @@ func (e *explainer) showPrepared(s explained, told *explainedStatement) {
 func (e *explainer) showPreludes(made preludes, told *explainedStatement) {
 	if len(made.parameters) == 0 {
 		e.remark("whenever it is bound, before it is executed:")
-		e.sql(calls.DoBlock(made.codes...))
-		before := laidOut(calls.DoBlock(made.codes...))
+		before := e.sql(calls.DoBlock(made.codes...))
 		told.Before = &before
 		return
 	}

@@ -54,19 +54,16 @@ func (s *Session) TopOnce(ctx context.Context, console string, out Out) error {
 		for i, part := range []struct {
 			name string
 			r    *Result
-		}{{"queues", shot.queues}, {"rates", shot.rates}, {"sessions", shot.sessions}} {
+		}{{"queues", shot.queues}, {"rates", shot.rates}, {"sessions", shot.sessions}, {"waiting_calls", shot.waits}} {
 			b.WriteString([]string{`{"`, `, "`}[min(i, 1)] + part.name + `": `)
+			if part.r == nil {
+				b.WriteString("null")
+				continue
+			}
 			part.r.toJSON(&b)
 			b.Truncate(b.Len() - 1) // its end of line
 		}
-		b.WriteString(`, "waiting_calls": `)
-		if shot.waits == nil {
-			b.WriteString("null}\n")
-		} else {
-			shot.waits.toJSON(&b)
-			b.Truncate(b.Len() - 1)
-			b.WriteString("}\n")
-		}
+		b.WriteString("}\n")
 	} else {
 		if out.Format == CSV {
 			return out.write(shot.queues)
