@@ -8,7 +8,7 @@ export GOFLAGS := $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false
 export CGO_ENABLED := 1
 
 VERSION  ?= $(shell scripts/version.sh)
-FUZZTIME ?= 5s
+FUZZTIME ?= 4s
 LONGTIME ?= 10m
 LDFLAGS  := -X main.version=$(VERSION)
 
@@ -83,7 +83,7 @@ test-versions: setup ## the tests that need a server, against Postgres 15, 16, 1
 	scripts/versions.sh
 
 .PHONY: fuzz
-fuzz: ## every fuzzer for FUZZTIME each (default 5s)
+fuzz: ## every fuzzer for FUZZTIME each (default 4s)
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench

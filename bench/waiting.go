@@ -23,7 +23,9 @@ const (
 	manyWaiting    = 1000
 	waitingRate    = 2000 // posts a second to one queue
 	waitingWindow  = 10 * time.Second
-	idleSettle     = 20 * time.Second // by then housekeeping and autovacuum have done what there was to do
+	idleSettle     = 30 * time.Second // by then housekeeping has done what there was to do
+	quietWindow    = time.Minute      // in which each proxy's housekeeping looks at an idle database once
+	countsSettle   = 11 * time.Second // sessions tell of their transactions once a second, and of the last ones ten seconds later
 )
 
 // waitingResult is what calls that wait get and cost.
@@ -36,11 +38,11 @@ type waitingResult struct {
 	err          error
 }
 
-// quiet is what sessions cost while nothing happens, in cpuWindow.
+// quiet is what sessions cost while nothing happens: processor time in cpuWindow, transactions in quietWindow.
 type quiet struct {
 	proxyCPU  time.Duration
 	serverCPU time.Duration // of the proxy's own sessions
-	queries   float64       // transactions a second of the whole server
+	queries   float64       // transactions a second of the whole server, without autovacuum
 }
 
 // share is the share of a processor.
@@ -78,13 +80,17 @@ func (b *bench) waiting(ctx context.Context, dir string, r *report) (err error) 
 
 func (b *bench) measureWaiting(ctx context.Context, other rig.Path, r *waitingResult) (err error) {
 	p := b.stack.Proxy
-	if _, err := rig.Exec(ctx, p.DSN(), fmt.Sprintf("select mbus4.create_queue('w' || n, 1) from generate_series(0, %d) n", manyWaiting)); err != nil {
+	if _, err := rig.Exec(ctx, p.DSN(), "select mbus4.create_queue('w0', 1)"); err != nil {
 		return err
 	}
 	if r.same, err = timeWaits(ctx, p, p); err != nil {
 		return err
 	}
 	if r.across, err = timeWaits(ctx, p, other); err != nil {
+		return err
+	}
+	// After the times, for housekeeping is busy with the consumers of so many queues for a while.
+	if _, err := rig.Exec(ctx, p.DSN(), fmt.Sprintf("select mbus4.create_queue('w' || n, 1) from generate_series(1, %d) n", manyWaiting)); err != nil {
 		return err
 	}
 	if err := b.idleWaits(ctx, r); err != nil {
@@ -186,6 +192,7 @@ func (c *crew) await(ctx context.Context, n int64) error {
 	return nil
 }
 
+// stop closes the sessions and waits until their calls have ended. It may be called more than once.
 func (c *crew) stop() {
 	for _, conn := range c.conns {
 		_ = conn.Conn().Close()
@@ -195,7 +202,7 @@ func (c *crew) stop() {
 
 // transactions are those that the server has ended in the database, as far as it has counted them.
 func (b *bench) transactions(ctx context.Context) (int64, error) {
-	if err := rest(ctx, 1500*time.Millisecond); err != nil { // sessions tell once a second
+	if err := rest(ctx, countsSettle); err != nil {
 		return 0, err
 	}
 	return rig.Count(ctx, b.stack.Direct.DSN(), "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()")
@@ -222,16 +229,17 @@ func (b *bench) ownCPU(ctx context.Context) (sum time.Duration, err error) {
 }
 
 // idleWaits measures what calls that wait cost while nothing happens, and what as many sessions cost that do not.
-func (b *bench) idleWaits(ctx context.Context, r *waitingResult) error {
+func (b *bench) idleWaits(ctx context.Context, r *waitingResult) (err error) {
+	if err := b.autovacuum(ctx, "off"); err != nil { // which comes once a minute, for whatever has happened before
+		return err
+	}
+	defer func() { err = errors.Join(err, b.autovacuum(ctx, "on")) }()
 	c, err := connectCrew(ctx, b.stack.Proxy, manyWaiting)
 	if err != nil {
 		return err
 	}
 	defer c.stop()
 	c.start(ctx, func(i int) string { return fmt.Sprint("w", i) })
-	if err := rest(ctx, 2*idleSettle); err != nil { // after a thousand queues were made
-		return err
-	}
 	if r.waits, err = b.quiet(ctx); err != nil {
 		return err
 	}
@@ -245,7 +253,17 @@ func (b *bench) idleWaits(ctx context.Context, r *waitingResult) error {
 	return err
 }
 
-// quiet measures what the sessions cost, once housekeeping and autovacuum rest.
+// autovacuum turns it on or off for the whole server.
+func (b *bench) autovacuum(ctx context.Context, to string) error {
+	for _, sql := range []string{"alter system set autovacuum = " + to, "select pg_reload_conf()"} {
+		if _, err := rig.Exec(ctx, b.stack.Direct.DSN(), sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quiet measures what the sessions cost, once housekeeping rests.
 func (b *bench) quiet(ctx context.Context) (q quiet, err error) {
 	if err := rest(ctx, idleSettle); err != nil {
 		return q, err
@@ -267,6 +285,9 @@ func (b *bench) quiet(ctx context.Context) (q quiet, err error) {
 		return q, err
 	}
 	q.serverCPU = after - server
+	if err := rest(ctx, quietWindow-time.Since(began)); err != nil {
+		return q, err
+	}
 	n, err := b.transactions(ctx)
 	const ours = 3 // of the measurement: twice ownCPU, and the count before
 	q.queries = float64(n-before-ours) / time.Since(began).Seconds()
@@ -318,6 +339,9 @@ func (b *bench) crowd(ctx context.Context, r *waitingResult) error {
 		return err
 	}
 	r.got = c.got.Load() - first
+	// The calls end before their transactions are counted: one that has waited behind others for ten seconds looks for itself, once, and while messages
+	// come none waits for so long. The end of each is a transaction, too.
+	c.stop()
 	after, err := b.transactions(ctx)
 	if err != nil {
 		return err
@@ -325,7 +349,7 @@ func (b *bench) crowd(ctx context.Context, r *waitingResult) error {
 	if r.got != r.posted {
 		return fmt.Errorf("INVALID: %d messages posted, %d got", r.posted, r.got)
 	}
-	r.queries = float64(after-before-posts) / float64(r.got)
+	r.queries = float64(after-before-posts-manyWaiting) / float64(r.got)
 	return nil
 }
 

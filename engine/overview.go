@@ -46,11 +46,12 @@ type TaskCount struct{ Waiting, Active int64 }
 // mostCounted is where counting ends for which nothing is estimated.
 const mostCounted = 10000
 
-// What clients make names of is not listed: temporary queues, of which each session may have some.
+// What clients make names of is not listed: temporary queues, of which each session may have some. A time that is none, or thousands of years ago, somebody has
+// written past the functions; a difference to it is an error of the server's, or none that a Duration holds.
 const (
 	queuesSQL    = `select q.qname, q.kind, (select count(*) from mbus4.consumer c where c.qname = q.qname and c.target is null) from mbus4.queue q where q.kind <> 'temp'`
 	consumersSQL = `select c.queue, c.consumer, c.ready, c.delayed, c.waiting, c.leased, c.held, c.dead, c.selector_errors,
-	coalesce(extract(epoch from pg_catalog.clock_timestamp() - c.oldest_ready), 0)::float8, c.paused, c.exact
+	least(coalesce(extract(epoch from pg_catalog.clock_timestamp() - case when pg_catalog.isfinite(c.oldest_ready) then c.oldest_ready end), 0), 1e9)::float8, c.paused, c.exact
 from mbus4.consumers c
 where (select q.kind from mbus4.queue q where q.qname = c.queue) <> 'temp'
 order by c.ready + c.delayed + c.waiting + c.leased desc, c.queue, c.consumer`

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"mbusproxy/proxy/upstream"
 	"mbusproxy/proxy/wire"
 )
 
@@ -36,9 +37,17 @@ func (s *Server) cancel(ctx context.Context, p wire.StartupPacket) {
 	if !ok {
 		return
 	}
-	if s.sessions.CancelHeld(ctx, key) {
-		return
+	request := s.sessions.Cancel(key)
+	for send, again := request.Next(ctx); send; send, again = request.Next(ctx) {
+		s.sendCancel(ctx, at, p)
+		if !again {
+			return
+		}
 	}
+}
+
+// sendCancel sends a CancelRequest to the server, and returns when that has closed the connection.
+func (s *Server) sendCancel(ctx context.Context, at upstream.Target, p wire.StartupPacket) {
 	c, err := at.Dial(ctx, 0, s.pool, false)
 	if err != nil {
 		s.log.Warn("cancel request could not be forwarded", zap.Error(err))

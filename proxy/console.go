@@ -3,8 +3,10 @@ package proxy
 import (
 	"context"
 	"io"
+	"time"
 
 	"mbusproxy/proxy/endpoint"
+	"mbusproxy/proxy/fatal"
 	"mbusproxy/proxy/upstream"
 )
 
@@ -13,8 +15,9 @@ type Console interface {
 	// Login returns, for the name of a database that is a console, the database in which the server is to check who logs in. It may take its
 	// time; ctx ends with the startup.
 	Login(ctx context.Context, database string) (instead string, ok bool)
-	// Serve talks to a client that has logged in, from its first message on, until it leaves, the connection breaks or ctx ends, which closes both
-	// connections. server is its session at the server, which is idle.
+	// Serve talks to a client that has logged in, from its first message on, until it leaves, the connection breaks or ctx ends. server is its
+	// session at the server, which is idle. When ctx ends, nothing can be read any more; what is under way may be answered within
+	// endpoint.GoodbyeTime, and the client is told why it loses the connection once Serve has returned.
 	Serve(ctx context.Context, client, server io.ReadWriter, user, database string)
 }
 
@@ -28,10 +31,16 @@ type consoleLogin struct {
 func (s *Server) serveConsole(l *endpoint.Endpoint, login *consoleLogin) {
 	ctx, cancel := context.WithCancel(s.startupContext()) // which Shutdown ends
 	defer cancel()
-	defer context.AfterFunc(ctx, func() {
-		l.Close()
-		login.server.Endpoint.Close()
-	})()
+	stop := context.AfterFunc(ctx, func() {
+		login.server.Endpoint.Interrupt()
+		_ = l.Socket.SetReadDeadline(time.Unix(1, 0))
+		_ = l.Socket.SetWriteDeadline(time.Now().Add(endpoint.GoodbyeTime))
+	})
 	defer login.server.Endpoint.Close()
 	s.cfg.Console.Serve(ctx, l.Conn, login.server.Endpoint.Conn, login.user, login.database)
+	if stop() {
+		return
+	}
+	_ = l.Write(fatal.Shutdown().Encode(nil))
+	l.CloseWrite()
 }

@@ -131,6 +131,19 @@ func TestCancelWhileHeld(t *testing.T) {
 	})
 }
 
+// cancelSleep cancels the pg_sleep(60) that w has sent, when it sleeps. other asks whether it does.
+func cancelSleep(t *testing.T, addr string, w, other *wireClient) {
+	t.Helper()
+	sleeps := "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and query like 'select pg_sleep(60)%' and pid = "
+	proxytest.Eventually(t, "it sleeps", func() bool { return strings.Contains(other.query(sleeps+pid(w)), `["1"]`) })
+	if err := sendCancel(addr, cancelOf(w)); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.until('Z'); !strings.Contains(got, "57014") {
+		t.Error(got)
+	}
+}
+
 // TestCancelBeforeHeld: what runs is cancelled, not what comes after it.
 func TestCancelBeforeHeld(t *testing.T) {
 	eachWay(t, func(t *testing.T, way how) {
@@ -139,14 +152,7 @@ func TestCancelBeforeHeld(t *testing.T) {
 		w, other := login(t, p.addr), login(t, p.addr)
 		w.send(proxytest.Query("select pg_sleep(60)"), proxytest.Query("select 'reached' /*mbus4*/"))
 		<-r.entered
-		sleeps := "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and query like 'select pg_sleep(60)%' and pid = "
-		proxytest.Eventually(t, "it sleeps", func() bool { return strings.Contains(other.query(sleeps+pid(w)), `["1"]`) })
-		if err := sendCancel(p.addr, cancelOf(w)); err != nil {
-			t.Fatal(err)
-		}
-		if got := w.until('Z'); !strings.Contains(got, "57014") {
-			t.Error(got)
-		}
+		cancelSleep(t, p.addr, w, other)
 		r.proceed <- struct{}{}
 		if got := w.until('Z'); !strings.Contains(got, "reached") {
 			t.Error(got)

@@ -24,7 +24,7 @@ func TestManyCallsAreLinear(t *testing.T) {
 	} {
 		timed := func(n int) time.Duration {
 			text, best := form(n), time.Hour
-			for range 8 {
+			for range 5 {
 				r := newRewriter(shortFragments{})
 				began := time.Now()
 				p := r.Rewrite(t.Context(), text, utf8Session, testEnv)

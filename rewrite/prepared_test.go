@@ -107,6 +107,18 @@ func TestPreparedReport(t *testing.T) {
 			t.Errorf("%s: at %d of %q, want %d", where, rep.Position, rep.Where, at)
 		}
 	}
+	// Of JSON the server says where in it the mistake is; a dollar in it is no parameter.
+	for where, at := range map[string]int{
+		"JSON data, line 1: {$1...\nunnamed portal parameter $2 = '...'": strings.Index(text, "'a='") + 1,
+		"JSON data, line 1: {$1...":                                      0,
+		"JSON data, line 1: $2\nSQL statement \"select $1\"":             0,
+	} {
+		own, _, _ := strings.Cut(where, "\n")
+		rep := plan.Report{Severity: "ERROR", Code: "22P02", File: "jsonfuncs.c", Message: "invalid input syntax for type json", Where: where}
+		if p.EditReport(&rep); rep.Position != at || at > 0 && rep.Where != own {
+			t.Errorf("%s: at %d of %q, want %d", where, rep.Position, rep.Where, at)
+		}
+	}
 	rep := plan.Report{Severity: "ERROR", Code: "42P01", Message: `relation "mbus4.queue" does not exist`, Position: strings.Index(p.SQL(), "select * from served") + 1}
 	if p.EditReport(&rep); rep.Position != strings.Index(text, "mbus4")+1 {
 		t.Errorf("an error about the statement is at %d", rep.Position)

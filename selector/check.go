@@ -132,7 +132,11 @@ func (c *compiler) checkIndirection(n *pg_query.A_Indirection, at int) (*expr, *
 		return nil, err
 	}
 	if !a.typ.isArray() {
-		return nil, refuse(at, codeMismatch, "Write t.data->'key' for a value of a hstore.", "%s has no elements to take with []", a.typ)
+		hint := "Write t.data->'key' for a value of a hstore."
+		if a.typ == jsonb {
+			hint = "Write t.payload->'key' for a value, and t.payload->0 for an element."
+		}
+		return nil, refuse(at, codeMismatch, hint, "%s has no elements to take with []", a.typ)
 	}
 	k, err := c.check(i.Uidx)
 	if err != nil {

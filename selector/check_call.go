@@ -12,6 +12,9 @@ func (c *compiler) checkCall(n *pg_query.FuncCall) (*expr, *Error) {
 	at := offset(n.Location)
 	parts := nameList(n.Funcname)
 	name, shown := parts[len(parts)-1], strings.Join(parts, ".")
+	if shown == "mbus4.payload" && len(n.Args) == 1 && columnName(n.Args[0]) == "t" && len(n.Args[0].GetColumnRef().GetFields()) == 1 {
+		return c.columnNamed("payload", at) // as it is written elsewhere, in dyn_consume for example
+	}
 	switch {
 	case n.Over != nil || windows[name]:
 		return nil, refuse(at, codeWindowing, hintLanguage, "the window function %s is not allowed in a selector", shown)

@@ -18,6 +18,8 @@ type Use struct {
 	Condition string
 	// Numbered is set, with Rows, where each row of the arguments is a call of its own and n its number in the text.
 	Numbered bool
+	// Reads holds the names of the columns of the result that the statement reads, in alphabetical order; nil where it may read all.
+	Reads []string
 	// Traced is the width of the statement's trace context, which is kept with what the call posts; 0: it has none. See TracePlace.
 	Traced int
 	// InPlace asks for an expression that the server evaluates where it stands, as often as it does

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +31,11 @@ func postCommand(std streams) *cobra.Command {
 		if m.Queue, err = c.argument("a queue"); err != nil {
 			return err
 		}
+		for _, name := range []string{"iid", "unique-key", "unique-for"} {
+			if f := c.Lookup(name); f.Changed && f.Value.String() == "" {
+				return c.misuse("--" + name + " is empty: leave it out where there is none")
+			}
+		}
 		payload := len(c.arguments) > 1
 		switch {
 		case *lines && (payload || m.Data != "" || m.IID != "" || m.UniqueKey != ""):
@@ -48,6 +54,9 @@ func postCommand(std streams) *cobra.Command {
 			m.Payload = string(text)
 		case payload:
 			m.Payload = c.arguments[1]
+		}
+		if payload && strings.TrimSpace(m.Payload) == "" {
+			return c.misuse("the payload is empty, which is no JSON")
 		}
 		return s.Post(ctx, m, out)
 	}))

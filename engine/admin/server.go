@@ -57,6 +57,16 @@ func pinned() map[string]string {
 	}
 }
 
+// beYourself has a session go on as the role that has logged in, before anything else: the owner of a database may have chosen another one for all sessions in
+// it (ALTER DATABASE … SET role), would own what the engine makes there, and be taken for the engine. It is no parameter of the startup, of which poolers
+// know few.
+func beYourself(ctx context.Context, conn *pgconn.PgConn) error {
+	if _, err := conn.Exec(ctx, "set role none").ReadAll(); err != nil {
+		return fmt.Errorf("taking no other role: %w", err)
+	}
+	return nil
+}
+
 // Parse reads the DSN of the admin role. It opens no connection. A refusal is a *refusal.Error.
 func Parse(dsn string) (*Server, error) {
 	cfg, err := pgx.ParseConfig(dsn) // its errors hide the password
@@ -73,6 +83,7 @@ func Parse(dsn string) (*Server, error) {
 	}
 	cfg.RuntimeParams["client_encoding"] = "UTF8" // what is sent is, and the server's default is the database's encoding
 	maps.Copy(cfg.RuntimeParams, pinned())
+	cfg.AfterConnect = beYourself
 	// Without a handler pgx keeps all notifications, and any role may send them.
 	cfg.OnNotification = func(c *pgconn.PgConn, n *pgconn.Notification) {
 		if n.PID != c.PID() {

@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"slices"
 	"strings"
 
 	"mbusproxy/sqlfuncs"
@@ -29,6 +30,7 @@ type shape struct {
 	givesWait    bool
 	givesLease   bool
 	eitherOrder  bool
+	reads        string // Use.Reads with a comma before and behind each; "" for all
 }
 
 func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
@@ -36,9 +38,13 @@ func (t *Texts) shapeOf(f *sqlfuncs.Func, use sqlfuncs.Use) shape {
 	if f.Serves == "post" {
 		traced = use.Traced
 	}
+	template, reads := t.templateOf(f, use), ""
+	if template == "lease_one" {
+		reads = leasedColumns(use.Reads)
+	}
 	return shape{
 		traced:   traced,
-		template: t.templateOf(f, use), result: f.Serves,
+		template: template, reads: reads, result: f.Serves,
 		rows: use.Rows, ordered: use.Ordered, numbered: use.Numbered,
 		conditional: use.Condition != "", givesIID: use.Given["iid"], givesHeaders: use.Given["headers"], givesDelay: use.Given["delayed_until"],
 		givesKey: use.Given["unique_key"], givesWindow: use.Given["unique_for"], fixesQueue: use.Fixed["qname"],
@@ -145,6 +151,7 @@ func newScope(s shape) scope {
 		"GivesAmount":  s.givesAmount, // of lease; else it is one message
 		"GivesWait":    s.givesWait,   // of take and take_from
 		"GivesLease":   s.givesLease,
+		"Columns":      s.reads,      // see Reads
 		"FixesQueue":   s.fixesQueue, // WITH queries may use the argument for the queue, which is the same for all rows
 	}
 }
@@ -154,7 +161,7 @@ func (s shape) trace() string {
 	if s.traced == 0 {
 		return ""
 	}
-	return "(" + sqlfuncs.TracePlace(s.traced) + ")::pg_catalog.text::" + zero + hstorePlace + zero + ".hstore"
+	return "(" + sqlfuncs.TracePlace(s.traced) + ")::" + zero + hstorePlace + zero + ".hstore"
 }
 
 // helperName is the place of the name of a helper.
@@ -182,6 +189,64 @@ func (s scope) With(given ...string) scope {
 // Arg is the argument for a parameter, an expression of its type.
 func (s scope) Arg(param string) string { return sqlfuncs.ArgPlace(param) }
 
+// Reads reports whether a column of the result may be read.
+func (s scope) Reads(column string) bool {
+	columns := s["Columns"].(string)
+	return columns == "" || strings.Contains(columns, ","+column+",")
+}
+
+// Read is the expression for a column of the result, or null where nobody reads it.
+func (s scope) Read(column, expression string) string {
+	if s.Reads(column) {
+		return expression
+	}
+	return "null"
+}
+
+// leasedFrom has the columns of mbus4.message, each with those of a leased row that are made of it: see sql/part/leased_row.sql.
+var leasedFrom = [][]string{ //nolint:gochecknoglobals // constant
+	{"id", "id", "lease"},
+	{"consumer_id", "headers", "lease"},
+	{"available_at", "lease", "leased_until"},
+	{"added", "added", "delayed_until", "headers"},
+	{"delayed_until", "delayed_until"},
+	{"expires", "expires"},
+	{"received", "received"},
+	{"headers", "headers", "payload", "attempt", "lease"},
+	{"properties", "properties"},
+	{"data", "data", "payload"},
+	{"iid", "iid"},
+}
+
+// Kept lists the columns of mbus4.message that a leased row is made of, as far as it is read: at least one.
+func (s scope) Kept(row string) string {
+	var kept []string
+	for _, c := range leasedFrom {
+		if slices.ContainsFunc(c[1:], s.Reads) {
+			kept = append(kept, row+"."+c[0])
+		}
+	}
+	if kept == nil {
+		return row + ".id"
+	}
+	return strings.Join(kept, ", ")
+}
+
+// leasedColumns is shape.reads for the columns of a leased row that are read: "" for all, and where one is unknown.
+func leasedColumns(read []string) string {
+	columns := ","
+	for _, c := range read {
+		if !slices.ContainsFunc(leasedFrom, func(from []string) bool { return slices.Contains(from[1:], c) }) {
+			return ""
+		}
+		columns += c + ","
+	}
+	if read == nil {
+		return ""
+	}
+	return columns
+}
+
 // MarkOf is Mark for an error of the call that a row is for: where there are several, its column n is the call's number.
 func (s scope) MarkOf(row string) string {
 	if s["Numbered"] == true {
@@ -193,13 +258,18 @@ func (s scope) MarkOf(row string) string {
 // pieces is a text cut at its places: every other one is a place's name.
 type pieces []string
 
+// mostNarrow bounds how many texts are kept that are for some columns only: clients choose which.
+const mostNarrow = 256
+
 // pieces returns the text for a shape.
 func (t *Texts) pieces(s shape) pieces {
 	if p, ok := t.filled.Load(s); ok {
 		return p.(pieces)
 	}
 	p := pieces(strings.Split(t.fill(s.template, newScope(s)), zero))
-	t.filled.Store(s, p)
+	if s.reads == "" || t.narrow.Add(1) <= mostNarrow {
+		t.filled.Store(s, p)
+	}
 	return p
 }
 

@@ -241,8 +241,7 @@ var helperTypes = map[string]string{ //nolint:gochecknoglobals // constant
 	noConsumer:    "call text, qname text, cname text",
 	partsOfLease:  "call text, lease text",
 	attempted:     "call text, headers %s.hstore",
-	leasable: "call text, consumer_id bigint, available_at timestamptz, id bigint, expires timestamptz, after text[], headers %s.hstore," +
-		" now timestamptz, most int",
+	leasable:      "call text, message mbus4.message, now timestamptz",
 	postUnique: "call text, qname text, data %s.hstore, headers %s.hstore, properties %s.hstore, delayed_until timestamp, expires timestamp, iid text," +
 		" unique_key text, unique_for interval",
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"text/template"
 
 	"mbusproxy/sqlfuncs"
@@ -18,8 +19,9 @@ var readme string
 // Texts holds the SQL that serves each function of the catalogue. It is safe for concurrent use.
 type Texts struct {
 	templates *template.Template
-	filled    sync.Map // pieces by shape; a few MiB at most
-	hashes    sync.Map // of the definitions of functions, by the first halves of their names
+	filled    sync.Map     // pieces by shape; a few MiB at most
+	narrow    atomic.Int64 // how many of them are, or were to be, for some columns only
+	hashes    sync.Map     // of the definitions of functions, by the first halves of their names
 }
 
 // New returns the SQL of all calls. It panics when a file is missing from the program, which
@@ -33,7 +35,7 @@ func New() *Texts {
 // Shape says what the SQL of such a call is like.
 func (t *Texts) Shape(f *sqlfuncs.Func, use sqlfuncs.Use) sqlfuncs.Shape {
 	s := t.shapeOf(f, use)
-	return sqlfuncs.Shape{OneCall: use.Numbered && t.pieces(s).has(markPlace), InOrder: s.template == "post"}
+	return sqlfuncs.Shape{OneCall: use.Numbered && t.pieces(s).has(markPlace), InOrder: s.template == "post" || s.template == "ack"}
 }
 
 // wakes reports whether the SQL of a function's calls wakes messages that wait for others.
@@ -108,12 +110,14 @@ func OwnError(message string) (code, text string, ok bool) {
 
 var ownMarker = regexp.MustCompile(`"mbus4-error ` + storedMark + ` ([0-9A-Z]{5}) (.*)"$`)
 
-// Posting returns the WITH queries of a statement of the engine's own that posts, with one call for each row of
+// Posting returns the WITH queries of a statement of the engine's own that posts to a queue, with one call for each row of
 // mbus4_call_args, and the columns of that WITH query, which is the statement's own to write before them.
-func (t *Texts) Posting(site Site) (columns, ctes string) {
+func (t *Texts) Posting(site Site, queue string) (columns, ctes string) {
 	f := funcNamed("post")
-	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered}
-	return argColumns(f.Arguments(nil)), t.Fragment(f, use, ownNames(storedMark, site.HstoreSchema)).CTEs
+	use := sqlfuncs.Use{Rows: true, Ordered: site.Ordered, Fixed: map[string]bool{"qname": true}}
+	names := ownNames(storedMark, site.HstoreSchema)
+	names.Arg = func(string) string { return sqlfuncs.QuoteLiteral(queue) + "::pg_catalog.text" }
+	return argColumns(f.Arguments(nil)), t.Fragment(f, use, names).CTEs
 }
 
 // whole is a whole statement around a call: a query for columns of names.Call. args selects the arguments, n first.

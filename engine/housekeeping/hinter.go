@@ -55,6 +55,8 @@ type hinter struct {
 
 	posters
 	work workHint
+	// more says that the last turn has given hints out, and the next one may have more to give.
+	more bool
 	// vain is how long the last turn searched without raising a hint, so that the next one is going to take as long.
 	vain time.Duration
 }
@@ -64,6 +66,7 @@ func newHinter() *hinter { return &hinter{margin: hintMargin, leastRise: leastRi
 // Tick raises the hints to what is safe, and lowers them where they are wrong. It does nothing while
 // another hinter leads; once leading, it does so until conn is closed.
 func (h *hinter) Tick(ctx context.Context, conn *pgx.Conn) error {
+	h.more = false
 	if leads, err := h.lead(ctx, conn); err != nil || !leads {
 		return err
 	}

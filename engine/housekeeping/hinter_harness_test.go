@@ -1,7 +1,6 @@
 package housekeeping
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -109,29 +108,8 @@ func (q *queue) busy(t *testing.T, round string) {
 	}
 }
 
-// buffers gives how many pages one look at the range touches: the least of some, as one after which a
-// neighbour's DROP DATABASE emptied the server's caches touches the catalogs too.
+// buffers is how many pages one look at the range touches.
 func (q *queue) buffers(t *testing.T) int {
 	t.Helper()
-	least := q.buffersOnce(t)
-	for range 2 {
-		least = min(least, q.buffersOnce(t))
-	}
-	return least
-}
-
-func (q *queue) buffersOnce(t *testing.T) int {
-	t.Helper()
-	var out []struct {
-		Plan struct {
-			Hit  int `json:"Shared Hit Blocks"`
-			Read int `json:"Shared Read Blocks"`
-		}
-	}
-	text := enginetest.One[string](t, q.conn, "explain (analyze, buffers, format json) "+
-		fmt.Sprintf(rangeSQL, q.number(t, q.conn)), q.consumer)
-	if err := json.Unmarshal([]byte(text), &out); err != nil || len(out) != 1 {
-		t.Fatalf("reading the plan: %v\n%s", err, text)
-	}
-	return out[0].Plan.Hit + out[0].Plan.Read
+	return enginetest.Pages(t, q.conn, fmt.Sprintf(rangeSQL, q.number(t, q.conn)), q.consumer)
 }

@@ -263,14 +263,15 @@ func ended(err error) bool {
 	return !errors.As(err, &failed) || refusal.SQLState(err) == refusal.AdminShutdown
 }
 
-// serve runs rounds on the open connection until the database has been idle for a while.
+// serve runs rounds on the open connection until the database has been idle for a while, and all consumers have their hints: what is given at each
+// look at an idle database would have those who wait looked for once more each time.
 func (k *Keeper) serve(ctx context.Context, idle *time.Duration) error {
 	for {
 		if err := k.round(ctx); err != nil {
 			return err
 		}
 		k.Health.Worked()
-		if time.Since(k.usedAt) >= idleAfter && !k.scheduler.soon() {
+		if time.Since(k.usedAt) >= idleAfter && !k.scheduler.soon() && !k.hinter.more {
 			return nil
 		}
 		*idle = k.config.Interval

@@ -71,6 +71,24 @@ func TestHinterRuns(t *testing.T) {
 	})
 }
 
+// After many queues were made all their consumers get their hints, also where nobody uses them and the next look at the database is an hour away.
+func TestHintsAreGivenOnce(t *testing.T) {
+	t.Parallel()
+	name := enginetest.Installed(t)
+	conn := enginetest.Connect(t, name)
+	const consumers = 3 * schema.HintSlots
+	for i := range consumers {
+		enginetest.One[int](t, conn, enginetest.NewConsumer, fmt.Sprint("q", i))
+	}
+	e := served.Open(t, engine.Options{SweepInterval: time.Hour})
+	if _, err := e.Database(enginetest.Context(t), name); err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Eventually(t, "all have hints of their own", func() bool {
+		return enginetest.One[int](t, conn, "select count(*) from mbus4.consumer where hint is not null") == consumers
+	})
+}
+
 func TestSweepOnce(t *testing.T) {
 	t.Parallel()
 	name := enginetest.NewDatabase(t)

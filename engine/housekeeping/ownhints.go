@@ -76,7 +76,7 @@ func (h *hinter) giveHints(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return fmt.Errorf("giving hints to consumers: %w", err)
 	}
-	if given > 0 {
+	if h.more = given > 0; h.more {
 		h.low = time.Time{} // the next turn reads the hints afresh, those of these numbers as well
 	}
 	return nil

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	releaseScan  = 5000 // iids looked at in one turn
-	releaseBatch = 1000 // waiting messages woken in one transaction
+	releaseScan  = 5000    // iids looked at in one turn
+	releaseBytes = 8 << 20 // of iids looked at in one turn, and one iid: clients choose them, of any length
+	releaseBatch = 1000    // waiting messages woken in one transaction
 )
 
 // releaser wakes the messages that wait for others (consume_after) when those are gone.
@@ -38,14 +39,14 @@ type released struct {
 // For each iid that is waited for (one index probe each): whether it is gone, that is, nobody is still to get it. (Why not
 // simply EXISTS of undelivered: see is_msg_exists.sql.)
 const waitedForSQL = `
-with recursive d (dep, n) as (
-	(select dep, 1 from mbus4.waiting where dep > $1 order by dep limit 1)
+with recursive d (dep, n, bytes) as (
+	(select dep, 1, 0::bigint from mbus4.waiting where dep > $1 order by dep limit 1)
 	union all
-	select (select w.dep from mbus4.waiting w where w.dep > d.dep order by w.dep limit 1), d.n + 1
+	select (select w.dep from mbus4.waiting w where w.dep > d.dep order by w.dep limit 1), d.n + 1, d.bytes + octet_length(d.dep)
 	from d
-	where d.dep is not null and d.n < $2
+	where d.dep is not null and d.n < $2 and d.bytes + octet_length(d.dep) < $3
 )
-select d.dep, not exists (select from unnest(array[d.dep]) i (iid) cross join lateral mbus4.undelivered(i.iid))
+select d.dep, d.n = $2 or d.bytes + octet_length(d.dep) >= $3, not exists (select from unnest(array[d.dep]) i (iid) cross join lateral mbus4.undelivered(i.iid))
 from d
 where d.dep is not null
 order by d.dep`
@@ -110,15 +111,15 @@ select (select count(*) from woken), (select count(*) from done)`
 // are gone.
 func (r *releaser) Release(ctx context.Context, conn *pgx.Conn) (released, error) {
 	var out released
-	rows, err := conn.Query(ctx, waitedForSQL, r.from, releaseScan)
+	rows, err := conn.Query(ctx, waitedForSQL, r.from, releaseScan, releaseBytes)
 	if err != nil {
 		return out, fmt.Errorf("looking for iids waited for: %w", err)
 	}
 	var dep string
-	var isGone bool
+	var isGone, isLast bool // isLast: there was room for no more
 	var gone []string
 	n := 0
-	_, err = pgx.ForEachRow(rows, []any{&dep, &isGone}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&dep, &isLast, &isGone}, func() error {
 		n++
 		if isGone {
 			gone = append(gone, dep)
@@ -130,7 +131,7 @@ func (r *releaser) Release(ctx context.Context, conn *pgx.Conn) (released, error
 	}
 	out.Waiting = n > 0 || r.from != ""
 	r.from = ""
-	if n == releaseScan {
+	if isLast {
 		r.from = dep
 	}
 	for _, dep := range gone {

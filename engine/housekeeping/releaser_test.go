@@ -145,7 +145,7 @@ func TestReleaserPlans(t *testing.T) {
 	id := enginetest.One[int](t, conn, enginetest.NewConsumer, "q")
 	explain := func(state string) {
 		t.Helper()
-		for sql, args := range map[string]string{waitedForSQL: "('', 5000)", releaseSQL: "('gone', 1000)"} {
+		for sql, args := range map[string]string{waitedForSQL: "('', 5000, 8388608)", releaseSQL: "('gone', 1000)"} {
 			for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 				enginetest.Exec(t, conn, "set plan_cache_mode = "+mode)
 				enginetest.Exec(t, conn, "prepare p as "+sql)

@@ -20,6 +20,8 @@ const (
 	ticksAtOnce = 500                    // schedules that are dealt with in one turn
 	stayFor     = 2 * time.Second        // a tick that is nearer is worth keeping the connection
 	tickPast    = 500 * time.Microsecond // how much later than it is due a tick is looked for, against rounding
+	postLimit   = 5 * time.Second        // that one post may take
+	mostFailing = 5                      // how often in a row one post may fail because of the server
 )
 
 // scheduler posts what schedules (mbus4.schedule) have due. Any number of schedulers may work at once: a tick belongs to who has the row's lock, and
@@ -27,18 +29,37 @@ const (
 // due. So a tick is posted once, whichever proxy does it and whatever becomes of it meanwhile.
 //
 // Of ticks that have passed, because no proxy was there or the schedule's row was locked, the latest is posted; the others are counted as missed,
-// and so are those whose post fails. A tick is never tried twice, but for what passes by itself: locks, and the end of the session.
+// and so are those whose post fails. A tick is never tried twice, but for what passes by itself: locks, and the end of the session. What a client has
+// made so large that it takes long, or takes the server's memory, does not pass: the schedules behind it would wait for ever.
 //
 // The time is the server's. A clock set back makes schedules wait until it is again where it was.
 type scheduler struct {
 	post string    // the statement that posts a tick
 	due  time.Time // by the proxy's clock, when the next tick is looked for; zero: there are no schedules
 	held time.Time // until then nothing is looked for: what is due somebody has locked
+
+	limit   time.Duration // of one post
+	failing failingTick   // the last one that has failed because of the server
+}
+
+// failingTick says how often in a row a schedule was tried in vain.
+type failingTick struct {
+	name  string
+	times int
+	said  string // what the last try failed with
+}
+
+func (f *failingTick) add(name, said string) {
+	if f.name != name {
+		*f = failingTick{name: name}
+	}
+	f.times++
+	f.said = said
 }
 
 func newScheduler(hstoreSchema string) *scheduler {
 	// Messages that wait for others are woken by their deliverers; for a post it makes no difference whether there are any.
-	return &scheduler{post: calls.New().ScheduledPost(calls.Site{HstoreSchema: hstoreSchema})}
+	return &scheduler{post: calls.New().ScheduledPost(calls.Site{HstoreSchema: hstoreSchema}), limit: postLimit}
 }
 
 // dueSQL is an expression: in how many seconds a schedule is due next, null where there are none. An infinite time is too large a number.
@@ -105,9 +126,10 @@ type claimed struct {
 	may                     bool // its owner may post
 }
 
-// The schedule that is due longest, locked. It is read again once it is locked, so one that was moved on meanwhile is left out.
+// The schedule that is due longest, locked. It is read again once it is locked, so one that was moved on meanwhile is left out. Clients may write the table
+// themselves: of texts that no schedule has only so much is read that they are refused.
 const claimSQL = `
-select s.name, s.cron, s.timezone, s.owner::text, s.changed, pg_catalog.clock_timestamp(), s.next_at,
+select s.name, pg_catalog.left(s.cron, 300), pg_catalog.left(s.timezone, 100), s.owner::text, s.changed, pg_catalog.clock_timestamp(), s.next_at,
        exists (select from pg_catalog.pg_roles r where r.rolname = s.owner and pg_catalog.has_schema_privilege(r.oid, 'mbus4', 'usage')
                                                      and pg_catalog.has_table_privilege(r.oid, 'mbus4.message', 'insert'))
 from mbus4.schedule s
@@ -157,6 +179,9 @@ func (s *scheduler) tickOne(ctx context.Context, tx pgx.Tx) (found, posted bool,
 	if _, err := tx.Exec(ctx, moveOnSQL, c.name, next, last, missed, failed); err != nil {
 		return true, false, fmt.Errorf("moving schedule %q on: %w", c.name, err)
 	}
+	if s.failing.name == c.name {
+		s.failing = failingTick{}
+	}
 	return true, posted, nil
 }
 
@@ -173,21 +198,39 @@ func (s *scheduler) postTick(ctx context.Context, tx pgx.Tx, c claimed, tick tim
 	if !c.may {
 		return text(fmt.Sprintf("role %q may not post", c.owner)), nil
 	}
+	if s.failing.name == c.name && s.failing.times >= mostFailing {
+		return text(s.failing.said), nil
+	}
+	began := time.Now()
+	if _, err := tx.Exec(ctx, fmt.Sprintf("set local statement_timeout = %d", s.limit.Milliseconds())); err != nil {
+		return nil, fmt.Errorf("posting schedule %q: %w", c.name, err)
+	}
 	err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error { // a savepoint
 		var iid string
 		return tx.QueryRow(ctx, s.post, c.name, tick.Format("2006-01-02T15:04:05Z")).Scan(&iid)
 	})
 	var report *pgconn.PgError
 	if !errors.As(err, &report) {
+		if err != nil && ctx.Err() == nil && tx.Conn().IsClosed() {
+			s.failing.add(c.name, "the server ended the session: "+err.Error())
+		}
 		return nil, err
 	}
-	if report.Code == refusal.LockNotAvailable || slices.Contains([]string{"40", "53", "57", "58"}, report.Code[:2]) { // rollback, resources, operator, system
+	said := report.Code + ": " + report.Message
+	tooLong := report.Code == refusal.QueryCanceled && time.Since(began) >= s.limit
+	switch {
+	case tooLong:
+	case report.Code == refusal.QueryCanceled, report.Code == refusal.LockNotAvailable, strings.HasPrefix(report.Code, "40"): // rollback
 		return nil, err
+	case slices.Contains([]string{"53", "57", "58"}, report.Code[:2]): // resources, operator, system
+		if s.failing.add(c.name, said); s.failing.times < mostFailing || tx.Conn().IsClosed() {
+			return nil, err
+		}
 	}
-	if code, said, ok := calls.OwnError(report.Message); ok {
-		return text(code + ": " + said), nil
+	if code, own, ok := calls.OwnError(report.Message); ok {
+		said = code + ": " + own
 	}
-	return text(report.Code + ": " + report.Message), nil
+	return text(said), nil
 }
 
 // text is a message as it is kept: not longer than a line or two.

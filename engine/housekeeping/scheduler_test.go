@@ -210,3 +210,33 @@ func TestScheduleOwners(t *testing.T) {
 	may("maker", true, put, "@hourly")
 	may("member", true, "delete from mbus4.schedule")
 }
+
+// A post that takes too long, or that the server has no room for, is missed, and the schedules behind it are not. What is that large a client may choose.
+func TestSchedulerGoesOn(t *testing.T) {
+	s := newScheduling(t)
+	enginetest.Exec(t, s.conn, `create function public.hinder() returns trigger language plpgsql as $$ begin
+		if new.headers operator(public.->) 'schedule' = 'slow' then perform pg_sleep(600); end if;
+		if new.headers operator(public.->) 'schedule' = 'large' then raise exception using errcode = '53200', message = 'out of memory'; end if;
+		return new;
+	end $$;
+	create trigger hinder before insert on mbus4.message for each row execute function public.hinder()`)
+	for i, name := range []string{"slow", "large", "good"} {
+		s.add(name, "0 0 1 1 *", fmt.Sprintf("timestamptz '2020-01-01 00:00Z' + interval '%d s'", i))
+	}
+	one := newScheduler("public")
+	one.limit = 50 * time.Millisecond
+	failures := 0
+	for range mostFailing {
+		one.due = time.Now()
+		if _, err := one.Tick(enginetest.Context(t), s.conn); err != nil {
+			failures++
+		}
+	}
+	if failures != mostFailing-1 {
+		t.Errorf("%d turns failed", failures)
+	}
+	s.want("large 53200: out of memory, slow 57014: canceling statement due to statement timeout",
+		"select string_agg(name || ' ' || last_error, ', ' order by name) from mbus4.schedule where last_error is not null")
+	s.want("good", "select headers operator(public.->) 'schedule' from mbus4.message")
+	s.want("0", "select current_setting('statement_timeout')")
+}

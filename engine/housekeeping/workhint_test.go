@@ -1,7 +1,6 @@
 package housekeeping
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -10,35 +9,6 @@ import (
 
 	"mbusproxy/engine/internal/enginetest"
 )
-
-// pages gives how many pages a statement touches; what it changes is undone.
-func pages(t *testing.T, conn *pgx.Conn, sql string) int {
-	t.Helper()
-	least := 0
-	for n := range 3 {
-		tx, err := conn.Begin(enginetest.Context(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out []struct {
-			Plan struct {
-				Hit  int `json:"Shared Hit Blocks"`
-				Read int `json:"Shared Read Blocks"`
-			}
-		}
-		text := enginetest.One[string](t, conn, "explain (analyze, buffers, format json) "+sql)
-		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			t.Fatal(err)
-		}
-		if err := tx.Rollback(enginetest.Context(t)); err != nil {
-			t.Fatal(err)
-		}
-		if touched := out[0].Plan.Hit + out[0].Plan.Read; n == 0 || touched < least {
-			least = touched
-		}
-	}
-	return least
-}
 
 func claim(t *testing.T, conn *pgx.Conn, process int) int64 {
 	t.Helper()
@@ -77,10 +47,10 @@ func TestWorkQueueUnderOldSnapshot(t *testing.T) {
 	q.work(t, 7, 40000)
 	add(t, q.conn)
 	q.tick(t)
-	if n := pages(t, q.conn, "select mbus4.at_get_next_message(7, '1')"); n > 60 {
+	if n := enginetest.Pages(t, q.conn, "select mbus4.at_get_next_message(7, '1')"); n > 60 {
 		t.Errorf("claiming the next message touches %d pages", n)
 	}
-	if n := pages(t, q.conn, "select mbus4.at_complete_message(1000000, '1')"); n > 60 {
+	if n := enginetest.Pages(t, q.conn, "select mbus4.at_complete_message(1000000, '1')"); n > 60 {
 		t.Errorf("completing touches %d pages", n)
 	}
 }

@@ -18,6 +18,7 @@ const (
 	NotInRequiredState = "55000" // object_not_in_prerequisite_state
 	LockNotAvailable   = "55P03"
 	DeadlockDetected   = "40P01"
+	QueryCanceled      = "57014" // also of a statement that was longer under way than its statement_timeout
 	AdminShutdown      = "57P01" // of a call after the engine was closed; and of a session that the server ends, as when its database is dropped
 )
 

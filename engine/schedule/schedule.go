@@ -57,6 +57,19 @@ func Parse(text, zone string) (Schedule, error) {
 	return Schedule{ticks}, nil
 }
 
+// Check is as Parse, for a new schedule: it also refuses an @every whose time is not in whole seconds. Those that there are keep the pace that they have.
+func Check(text, zone string) error {
+	if _, err := Parse(text, zone); err != nil {
+		return err
+	}
+	if span, ok := strings.CutPrefix(text, "@every "); ok {
+		if every, err := time.ParseDuration(span); err != nil || every < time.Second || every%time.Second != 0 {
+			return &refusal.Error{Code: codeInvalidValue, Message: fmt.Sprintf("the schedule %q is refused: @every takes whole seconds, one at least", text), Hint: cronHint}
+		}
+	}
+	return nil
+}
+
 func readZone(name string) (*time.Location, error) {
 	var location *time.Location
 	var err error

@@ -77,6 +77,17 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A new schedule does not get another pace than it says.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for cron, says := range map[string]string{"@every 0s": "whole seconds", "@every 500ms": "whole seconds", "@every -1h": "whole seconds", "@every 1.5s": "whole seconds", "@every 90s": "", "@every 1h30m": "", "@daily": "", "0 0 * * x": "x"} {
+		var e *refusal.Error
+		if err := schedule.Check(cron, "UTC"); (err != nil) != (says != "") || err != nil && (!errors.As(err, &e) || e.Code != "22023" || !strings.Contains(e.Message, says)) {
+			t.Errorf("%s: %v", cron, err)
+		}
+	}
+}
+
 // Of the ticks that have passed the last is found, however many there are.
 func TestLatest(t *testing.T) {
 	t.Parallel()

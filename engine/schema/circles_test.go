@@ -94,7 +94,7 @@ func TestCirclesAreLinear(t *testing.T) {
 	}
 	touched := func() int {
 		t.Helper()
-		return pagesOf(t, conn, "select * from mbus4.waiting_in_circle")
+		return enginetest.Pages(t, conn, "select * from mbus4.waiting_in_circle")
 	}
 	chain(1, 500)
 	few := touched()
@@ -107,7 +107,7 @@ func TestCirclesAreLinear(t *testing.T) {
 		t.Fatalf("%d pages for 500 in a chain, %d for 1,000", few, twice)
 	}
 	chain(1001, 50000)
-	many := pagesOnce(t, conn, "select * from mbus4.waiting_in_circle")
+	many := enginetest.PagesOnce(t, conn, "select * from mbus4.waiting_in_circle")
 	t.Logf("%d for 50,000", many)
 	if many > 50*3*few {
 		t.Errorf("%d pages for 500 in a chain, %d for 50,000", few, many)

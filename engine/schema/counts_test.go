@@ -53,7 +53,7 @@ func TestCountsAreBounded(t *testing.T) {
 	enginetest.Exec(t, conn, postKinds, big, kinds, []int{200_000, 100_000, 50_000, 0})
 	check := func(when string) {
 		t.Helper()
-		if pages := pagesOf(t, conn, "select * from mbus4.consumers"); pages > 2500 {
+		if pages := enginetest.Pages(t, conn, "select * from mbus4.consumers"); pages > 2500 {
 			t.Errorf("%s: %d pages", when, pages)
 		}
 		if got := enginetest.One[string](t, conn, told+"consumers where queue = 'small'"); got != "30 20 10 t t" {
@@ -70,10 +70,10 @@ func TestCountsAreBounded(t *testing.T) {
 	// A thousand queues with little in each.
 	enginetest.Exec(t, conn, `with q as (insert into mbus4.queue (qname, consumers_cnt) select 'q' || n, 1 from generate_series(1, 1000) n returning id, qname)
 		insert into mbus4.consumer (queue_id, qname, name) select id, qname, 'default' from q`)
-	few := pagesOf(t, conn, "select * from mbus4.queues")
+	few := enginetest.Pages(t, conn, "select * from mbus4.queues")
 	enginetest.Exec(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added)
 		select nextval('mbus4.post_id'), c.id, clock_timestamp(), now() from mbus4.consumer c cross join generate_series(1, 150) where c.qname ~ '^q[0-9]'`)
-	many := pagesOf(t, conn, "select * from mbus4.queues")
+	many := enginetest.Pages(t, conn, "select * from mbus4.queues")
 	t.Logf("pages: %d for a thousand empty queues, %d with 150 messages in each", few, many)
 	if many > few+1000*(101+10) {
 		t.Errorf("%d pages for a thousand empty queues, %d with 150 messages in each", few, many)
@@ -95,7 +95,7 @@ func TestCountsUnderOldSnapshot(t *testing.T) {
 	enginetest.One[int](t, old, "select count(*) from mbus4.message")
 	enginetest.Exec(t, conn, "delete from mbus4.message")
 	enginetest.Exec(t, conn, "select setval(('mbus4.hint_' || $1::int % 128)::regclass, (extract(epoch from clock_timestamp()) * 1000000)::bigint)", q)
-	if pages := pagesOf(t, conn, "select * from mbus4.consumers"); pages > 2500 {
+	if pages := enginetest.Pages(t, conn, "select * from mbus4.consumers"); pages > 2500 {
 		t.Errorf("%d pages", pages)
 	}
 	if got := enginetest.One[string](t, conn, told+"consumers where queue = 'q'"); got != "0 0 0 t f" {

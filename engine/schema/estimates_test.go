@@ -2,7 +2,6 @@ package schema_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -10,32 +9,6 @@ import (
 
 	"mbusproxy/engine/internal/enginetest"
 )
-
-// pagesOf gives how many pages a statement touches: the least of some runs, as one after which a neighbour's DROP DATABASE emptied
-// the server's caches touches the catalogs too.
-func pagesOf(t *testing.T, conn *pgx.Conn, sql string, args ...any) int {
-	t.Helper()
-	least := pagesOnce(t, conn, sql, args...)
-	for range 2 {
-		least = min(least, pagesOnce(t, conn, sql, args...))
-	}
-	return least
-}
-
-func pagesOnce(t *testing.T, conn *pgx.Conn, sql string, args ...any) (pages int) {
-	t.Helper()
-	var plans []struct {
-		Plan map[string]any
-	}
-	text := enginetest.One[string](t, conn, "explain (analyze, buffers, format json) "+sql, args...)
-	if err := json.Unmarshal([]byte(text), &plans); err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range []string{"Shared Hit", "Shared Read", "Temp Read", "Temp Written"} {
-		pages += int(plans[0].Plan[kind+" Blocks"].(float64))
-	}
-	return pages
-}
 
 // An estimate touches as many pages for any backlog, whatever ANALYZE has seen of it.
 func TestEstimatesAreBounded(t *testing.T) {
@@ -51,7 +24,7 @@ func TestEstimatesAreBounded(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		for _, queue := range []string{"q", "other", "dmq"} {
-			if n := pagesOf(t, conn, fmt.Sprintf("select mbus4.estimated_messages_of('%s', 1)", queue)); n > 400 {
+			if n := enginetest.Pages(t, conn, fmt.Sprintf("select mbus4.estimated_messages_of('%s', 1)", queue)); n > 400 {
 				t.Errorf("%s: %d pages for queue %s", when, n, queue)
 			}
 		}
@@ -83,7 +56,7 @@ func TestEstimatesUnderOldSnapshot(t *testing.T) {
 	enginetest.One[int](t, old, "select count(*) from mbus4.message")
 	enginetest.Exec(t, conn, "delete from mbus4.message")
 	enginetest.Exec(t, conn, fmt.Sprintf("select setval('mbus4.hint_%d', (extract(epoch from clock_timestamp()) * 1000000)::bigint)", q%128))
-	if n := pagesOf(t, conn, "select mbus4.estimated_messages_of('q', 1)"); n > 40 {
+	if n := enginetest.Pages(t, conn, "select mbus4.estimated_messages_of('q', 1)"); n > 40 {
 		t.Errorf("%d pages", n)
 	}
 }

@@ -33,6 +33,9 @@ func TestReasons(t *testing.T) {
 	want("parked", "q default ready 1 before it")
 	enginetest.Exec(t, conn, "update mbus4.message set available_at = 'infinity' where iid = 'parked'")
 	want("parked", "q default waiting it is about to be woken {}")
+	store(q, "forever", ", delayed_until", ", 'infinity'")
+	enginetest.Exec(t, conn, "update mbus4.message set available_at = 'infinity' where iid = 'forever'")
+	want("forever", "q default delayed")
 
 	store(q, "prepared", "", "")
 	enginetest.Exec(t, conn, "begin")

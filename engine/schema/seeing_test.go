@@ -58,7 +58,7 @@ func TestDead(t *testing.T) {
 		from mbus4.consumers c join mbus4.queues q on q.queue = c.queue where c.consumer = 'second'`); got != "t t f" {
 		t.Errorf("many: %s", got)
 	}
-	if pages := pagesOf(t, conn, "select * from mbus4.queues"); pages > 2500 {
+	if pages := enginetest.Pages(t, conn, "select * from mbus4.queues"); pages > 2500 {
 		t.Errorf("%d pages", pages)
 	}
 }
@@ -143,7 +143,7 @@ func TestMessagesOfIsBounded(t *testing.T) {
 			{"messages_of('q', state => 'held', amt => 1)", 15_000, 0, "after 10001 messages that are not held the search was given up: there may be more\n"},
 			{"messages_of('q', state => 'dead')", 15_000, 0, "after 10100 messages that are not dead the search was given up: there may be more\n"},
 		} {
-			if pages := pagesOf(t, conn, "select * from mbus4."+c.call); pages > c.pages {
+			if pages := enginetest.Pages(t, conn, "select * from mbus4."+c.call); pages > c.pages {
 				t.Errorf("%s, %s: %d pages", when, c.call, pages)
 			}
 			notices.Reset()
@@ -182,7 +182,7 @@ func TestSeeingKeepsItsPlan(t *testing.T) {
 				enginetest.Exec(t, holder, "begin; delete from mbus4.message where available_at < clock_timestamp() - interval '59 minutes' and consumer_id % 2 = 0")
 			}
 			for i, most := range []int{300, 1000 * 30, 1000 * 30} { // ten of each consumer's, and what it takes to find them
-				if pages := pagesOf(t, early, asked[i]); pages > most {
+				if pages := enginetest.Pages(t, early, asked[i]); pages > most {
 					t.Errorf("%s, open %t: %s: %d pages", when, open, asked[i], pages)
 				}
 			}

@@ -46,8 +46,7 @@ const (
 type allocator struct {
 	texts    *calls.Texts
 	hstore   string        // the schema, quoted
-	frontSQL string        // the statement that looks and grants; "": not filled in yet
-	giveSQL  string        // the statement that carries out orders
+	sql      statements    // empty: not filled in yet
 	interval time.Duration // between two full passes
 
 	leads *pgx.Conn // the connection that has the lead; compared, never used

@@ -1,7 +1,6 @@
 package semaphore
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -19,38 +18,6 @@ func (s *semaphoreTest) fill(key string, from, to int) {
 		select id, 1e9, 0 from mbus4.semaphore where key = $1`, key)
 }
 
-// touched is how many pages a statement of the granter touches: the least of some runs, as one after which the
-// server's caches were emptied, which a neighbour's DROP DATABASE does, touches the catalogs too.
-func (s *semaphoreTest) touched(conn *pgx.Conn, sql string, args ...any) int {
-	s.Helper()
-	least := s.touchedOnce(conn, sql, args...)
-	for range 2 {
-		least = min(least, s.touchedOnce(conn, sql, args...))
-	}
-	return least
-}
-
-func (s *semaphoreTest) touchedOnce(conn *pgx.Conn, sql string, args ...any) int {
-	s.Helper()
-	var text string
-	var plan []struct {
-		Plan struct {
-			Hit  int `json:"Shared Hit Blocks"`
-			Read int `json:"Shared Read Blocks"`
-		}
-	}
-	tx, err := conn.Begin(enginetest.Context(s.T))
-	s.do(err)
-	defer tx.Rollback(enginetest.Context(s.T))
-	s.do(tx.QueryRow(enginetest.Context(s.T), "explain (analyze, buffers, format json) "+sql, args...).Scan(&text))
-	s.do(json.Unmarshal([]byte(text), &plan))
-	pages := plan[0].Plan.Hit + plan[0].Plan.Read
-	if pages > 50 {
-		s.Log(text)
-	}
-	return pages
-}
-
 func (s *semaphoreTest) frontPages(key string) (remembered, afresh int) {
 	s.Helper()
 	id := enginetest.One[int32](s.T, s.conn, "select id from mbus4.semaphore where key = $1", key)
@@ -59,9 +26,9 @@ func (s *semaphoreTest) frontPages(key string) (remembered, afresh int) {
 		s.Fatalf("nothing is known of semaphore %s", key)
 	}
 	pages := func(from place) int {
-		front, _ := s.granter.statements()
 		args := frontArgs{ids: []int32{id}, priorities: []float64{from.priority}, arrivals: []int64{from.arrival}, running: []int32{int32(len(known.running))}, more: []int32{1}, room: []int32{0}, most: 10}
-		return s.touched(s.grants, front, args.list()...)
+		sql, values := args.of(s.granter.filled())
+		return enginetest.Pages(s.T, s.grants, sql, values...)
 	}
 	return pages(known.floor), pages(firstPlace)
 }
@@ -97,7 +64,7 @@ func TestSemaphoreCost(t *testing.T) {
 		}
 	}
 	held, afresh := s.frontPages("large")
-	log := s.touched(s.grants, followSQL, s.granter.seen)
+	log := enginetest.Pages(s.T, s.grants, followSQL, s.granter.seen)
 	t.Logf("under an old snapshot, after 20,000 grants: %d pages from where the granter remembers, %d from the beginning; %d for the log", held, afresh, log)
 	if held > small+5 || log > 10 {
 		t.Errorf("an old snapshot makes it dearer: %d pages, %d for the log", held, log)
@@ -134,18 +101,20 @@ func TestSemaphorePlans(t *testing.T) {
 	s.turn()
 	check := func(when string) {
 		t.Helper()
-		front, give := s.granter.statements()
+		sql := s.granter.filled()
+		look := []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, []int32{1}, 10}
 		for what, c := range map[string]struct {
 			sql  string
 			args []any
 		}{
 			"changes": {followSQL, []any{s.granter.seen}},
 			"running": {loadRunningSQL, []any{[]int32{1}}},
-			"front":   {front, []any{[]int32{1}, []float64{1}, []int64{1}, []int32{0}, []int32{1}, []int32{1}, 10, []int32{1}, []int64{5}, []int32{0}, []int32{1}}},
+			"front":   {sql.front, look},
+			"fresh":   {sql.fresh, append(look, []int32{1}, []int64{5}, []int32{0}, []int32{1})},
 			"rivals":  {rivalsSQL, []any{[]int32{1}, []float64{1}, []int64{1}, []float64{-1}, []int32{5}}},
-			"give":    {give, []any{[]int32{1}, []int32{10}, []int32{1}, []int64{77}, []bool{true}}},
+			"give":    {sql.give, []any{[]int32{1}, []int32{10}, []int32{1}, []int64{77}, []bool{true}}},
 		} {
-			if n := s.touched(s.grants, c.sql, c.args...); n > 60 {
+			if n := enginetest.Pages(s.T, s.grants, c.sql, c.args...); n > 60 {
 				t.Errorf("%s: %s touches %d pages", when, what, n)
 			}
 		}
@@ -168,12 +137,12 @@ func TestSemaphorePlans(t *testing.T) {
 		{"semaphore_update", []any{"k", 5, 1}},
 		{"semaphore_get_or_create", []any{"k"}},
 	} {
-		if n := s.touched(s.conn, s.calls.texts.Statement(c.function, "1", ""), c.args...); n > 40 {
+		if n := enginetest.Pages(s.T, s.conn, s.calls.texts.Statement(c.function, "1", ""), c.args...); n > 40 {
 			t.Errorf("%s touches %d pages", c.function, n)
 		}
 	}
 	enginetest.Exec(t, s.conn, "insert into mbus4.semaphore (key) select 'x' || n from generate_series(1, 5000) n")
-	if n := s.touched(s.conn, s.calls.texts.Statement("semaphore_enqueue", "1", ""), "x77", 5, 1); n > 40 {
+	if n := enginetest.Pages(s.T, s.conn, s.calls.texts.Statement("semaphore_enqueue", "1", ""), "x77", 5, 1); n > 40 {
 		t.Errorf("enqueuing with 5,000 semaphores touches %d pages", n)
 	}
 }

@@ -115,7 +115,7 @@ func (g *allocator) load(ctx context.Context, conn *pgx.Conn, ids []int32) error
 	return nil
 }
 
-// frontArgs are the parameters of the statement front.
+// frontArgs are the parameters of the statements front and fresh.
 type frontArgs struct {
 	ids                 []int32
 	priorities          []float64
@@ -127,8 +127,13 @@ type frontArgs struct {
 	fresh                            []int64
 }
 
-func (a *frontArgs) list() []any {
-	return []any{a.ids, a.priorities, a.arrivals, a.running, a.more, a.room, a.most, a.freshOf, a.fresh, a.freshRunning, a.freshRoom}
+// of gives the one of the two statements that there is something to do for, with its parameters.
+func (a *frontArgs) of(sql statements) (text string, args []any) {
+	args = []any{a.ids, a.priorities, a.arrivals, a.running, a.more, a.room, a.most}
+	if len(a.fresh) == 0 {
+		return sql.front, args
+	}
+	return sql.fresh, append(args, a.freshOf, a.fresh, a.freshRunning, a.freshRoom)
 }
 
 // add has the statement look at a semaphore, and grant room slots at most.
@@ -163,12 +168,12 @@ func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32, out
 	var kind int
 	var id, active, leave int32
 	var t slotTask
-	frontSQL, _ := g.statements()
-	rows, err := conn.Query(ctx, frontSQL, args.list()...)
+	sql, values := args.of(g.filled())
+	rows, err := conn.Query(ctx, sql, values...)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&kind, &id, &active, &leave, &t.id, &t.priority, &t.arrival}, func() error {
 			f := found[id]
-			if f == nil && kind != rowPosted {
+			if f == nil {
 				f = &front{id: id, slots: g.known[id]}
 				found[id] = f
 			}
@@ -183,6 +188,7 @@ func (g *allocator) fronts(ctx context.Context, conn *pgx.Conn, ids []int32, out
 			case rowChosen:
 				f.chosen = append(f.chosen, t.id)
 			case rowLocked:
+				f.chosen = append(f.chosen, t.id)
 				locked[id] = true
 			case rowGranted:
 				granted[f] = append(granted[f], t)

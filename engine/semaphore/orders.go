@@ -57,26 +57,32 @@ const (
 	rowLimit   = iota // a semaphore and its limits
 	rowScanned        // a task that waits, from the floor on
 	rowFresh          // a task that waits, before the floor
-	rowChosen         // a task that is first in the order where a slot is free
-	rowLocked         // a semaphore whose limits hold
+	rowChosen         // a task that is first in the order where a slot is free, but the limits of the semaphore do not hold
+	rowLocked         // the same where they do
 	rowGranted        // a task that has got a slot
-	rowPosted         // how many events
 )
 
-// statements are those of the database, which are filled in once.
-func (g *allocator) statements() (front, give string) {
-	if g.giveSQL == "" {
-		g.frontSQL, g.giveSQL = g.fill("front"), g.fill("give")
-	}
-	return g.frontSQL, g.giveSQL
+// statements are those of a database.
+type statements struct {
+	front string // looks and grants
+	fresh string // does so where there are fresh tasks
+	give  string // carries out orders
 }
 
-func (g *allocator) fill(name string) string {
-	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore})
+// filled gives the statements, which are filled in once.
+func (g *allocator) filled() statements {
+	if g.sql.give == "" {
+		g.sql = statements{front: g.fill("front", false), fresh: g.fill("front", true), give: g.fill("give", false)}
+	}
+	return g.sql
+}
+
+func (g *allocator) fill(name string, fresh bool) string {
+	columns, post := g.texts.Posting(calls.Site{HstoreSchema: g.hstore}, Events)
 	var b strings.Builder
 	err := giveTemplate.ExecuteTemplate(&b, name, map[string]any{
 		"Columns": columns, "Hstore": g.hstore, "Post": post, "Events": sqlfuncs.QuoteLiteral(Events),
-		"Limit": rowLimit, "Scanned": rowScanned, "Fresh": rowFresh, "Chosen": rowChosen, "Locked": rowLocked, "Granted": rowGranted, "Posted": rowPosted,
+		"Limit": rowLimit, "Scanned": rowScanned, "Fresh": rowFresh, "Chosen": rowChosen, "Locked": rowLocked, "Granted": rowGranted, "WithFresh": fresh,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("filling in give.sql: %v", err)) // a broken build
@@ -94,8 +100,7 @@ func (g *allocator) give(ctx context.Context, conn *pgx.Conn, o *orders, out *tu
 		granted       []int32
 		done          = make(map[int32]map[int64]bool, len(o.semaphores))
 	)
-	_, giveSQL := g.statements()
-	rows, err := conn.Query(ctx, giveSQL, o.semaphores, o.actives, o.of, o.tasks, o.grants)
+	rows, err := conn.Query(ctx, g.filled().give, o.semaphores, o.actives, o.of, o.tasks, o.grants)
 	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&id, &task, &priority, &arrival, &asked, nil}, func() error {
 			if done[id] == nil {

@@ -24,10 +24,9 @@ type Lines struct {
 	next  uint64
 	// version counts what may have changed what there is: signals, and looks of the Watcher at all lines.
 	version uint64
-	// changed says that all lines are to be looked at; else those that are fresh.
-	changed bool
-	// posted says that one of those who have changed something is likely to have posted: else the look may come a little later.
-	posted bool
+	// changed says that all lines are to be looked at, and how soon; else those that are fresh.
+	changed urgency
+	since   time.Time // when it became lookSoon
 }
 
 // line are those who wait for the same.
@@ -36,7 +35,11 @@ type line struct {
 	places int      // of all, whether they wait or look
 	idle   []*Place // who waits, who has waited longest first
 	turns  int      // how many of the others have been woken, and have neither left nor come back
-	asked  int      // of how many messages the look wants to know that was begun last
+	asked  int      // of how many messages the look under way wants to know; 0: there is none
+	// served counts those who have left with a message since that look was asked for, up to asked: it may have counted theirs, or not.
+	served int
+	// owed says that somebody has posted while one of the others had his turn: when he leaves with a message, the next has his at once.
+	owed bool
 	// fresh says that it is to be looked at as soon as somebody waits: somebody may have missed something, or nobody knows when its next delay ends.
 	fresh bool
 	// again says that it is to be looked at once more at the next sweep: the last look may have found what fell due meanwhile, for those who were
@@ -204,10 +207,14 @@ func (p *Place) Leave(served bool) {
 		p.stands = false
 		l.leave(p)
 	}
+	if served && of.served < of.asked {
+		of.served++
+	}
 	if p.woken {
 		p.woken = false
 		of.turns--
-		if !served {
+		if !served || of.owed {
+			of.owed = of.owed && !served
 			l.wake(of, 1)
 		}
 	}
@@ -226,38 +233,6 @@ func (l *Lines) wake(of *line, n int) {
 		p.rouse()
 	}
 	of.idle = slices.Delete(of.idle, 0, max(0, n))
-}
-
-// Signal tells that something may have changed what there is, posted that it is likely that there is more.
-func (l *Lines) Signal(posted bool) {
-	if l.signal(posted) {
-		l.ring()
-	}
-}
-
-func (l *Lines) signal(posted bool) (ring bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.version++; l.idle == 0 {
-		return false
-	}
-	l.changed, l.posted = true, l.posted || posted
-	if posted && len(l.lines) <= fewLines {
-		l.wakeFirst()
-	}
-	return true
-}
-
-// fewLines is in how many lines the first is woken at once by a transaction that may have posted, without a look of the Watcher.
-const fewLines = 8
-
-// wakeFirst gives the first of each line a turn where nobody has one. l.mu is held.
-func (l *Lines) wakeFirst() {
-	for key, of := range l.lines {
-		if !key.Selective && of.turns == 0 {
-			l.wake(of, 1)
-		}
-	}
 }
 
 // Waiting is how many wait.
@@ -287,11 +262,11 @@ func (l *Lines) ask(all bool) (asked []wanted) {
 	if all {
 		l.version++
 	}
-	all = all || l.changed
-	l.changed, l.posted = false, false
+	all = all || l.changed != lookNever
+	l.changed = lookNever
 	for key, of := range l.lines {
 		if of.fresh = of.fresh || all; of.fresh && len(of.idle) > 0 {
-			of.fresh, of.again, of.asked = false, false, len(of.idle)+of.turns
+			of.fresh, of.again, of.asked, of.served, of.owed = false, false, len(of.idle)+of.turns, 0, false
 			asked = append(asked, wanted{key, of.asked})
 		}
 	}
@@ -307,22 +282,6 @@ func (l *Lines) sweep() {
 	}
 }
 
-// pending reports whether there is something to look at, and whether that may come a little later: who has ended was not likely to have posted,
-// and has given something back at most.
-func (l *Lines) pending() (pending, later bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.posted {
-		return true, false
-	}
-	for _, of := range l.lines {
-		if of.fresh && len(of.idle) > 0 {
-			return true, false
-		}
-	}
-	return l.changed, l.changed
-}
-
 // tell ends a look at a line.
 func (l *Lines) tell(key Key, f found) {
 	l.mu.Lock()
@@ -336,8 +295,13 @@ func (l *Lines) tell(key Key, f found) {
 	case f.gone || key.Selective && f.ready > 0:
 		l.wake(of, len(of.idle))
 	default:
-		l.wake(of, f.ready-of.turns)
+		more := f.ready - of.turns
+		l.wake(of, more-of.served)
+		if more > 0 && of.served > 0 && len(of.idle) > 0 {
+			l.hurry(lookLater) // where it has counted none of those messages, there is more
+		}
 	}
+	of.asked, of.served = 0, 0
 }
 
 // wakeAll has everybody look for himself.
@@ -345,6 +309,7 @@ func (l *Lines) wakeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, of := range l.lines {
+		of.asked, of.served = 0, 0
 		l.wake(of, len(of.idle))
 	}
 }

@@ -80,8 +80,10 @@ const (
 // proxyState is a proxy: its Lines without their places, and its Watcher.
 type proxyState struct {
 	down    bool
-	changed bool // Lines.changed
+	changed bool // Lines.changed: how soon does not matter
 	turns   [mostLines]uint8
+	served  [mostLines]uint8
+	owed    [mostLines]bool
 	fresh   [mostLines]bool
 	again   [mostLines]bool
 
@@ -147,6 +149,7 @@ const (
 	forgetsNew              // a new line is not looked at for its delays
 	forgetsUnasked          // a line in which nobody waited is not looked at later
 	forgetsAgain            // what falls due during a look is not looked at again
+	forgetsServed           // who has left with a message during a look is taken for one whom it has counted
 	silent                  // the end of a transaction is not noted
 	wakesLast               // who has come last is woken first
 )
@@ -160,7 +163,10 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 	rung = new(bool)
 	l = NewLines(func() { *rung = true })
 	p := &s.proxies[proxy]
-	l.changed, l.version, l.next = p.changed, 1, mostCalls
+	l.version, l.next = 1, mostCalls
+	if p.changed {
+		l.changed = lookNow // a signal that hurries the Watcher rings its bell once more, and is not needed
+	}
 	for i := range m.calls {
 		c := &s.calls[i]
 		if m.proxy[i] != proxy || !c.joined() {
@@ -169,7 +175,11 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 		key := keyOf(m.line[i], m.selective)
 		of := l.lines[key]
 		if of == nil {
-			of = &line{key: key, turns: int(p.turns[m.line[i]]), fresh: p.fresh[m.line[i]], again: p.again[m.line[i]], asked: int(p.asked[m.line[i]])}
+			n := m.line[i]
+			of = &line{
+				key: key, turns: int(p.turns[n]), fresh: p.fresh[n], again: p.again[n],
+				asked: int(p.asked[n]), served: int(p.served[n]), owed: p.owed[n],
+			}
 			l.lines[key] = of
 		}
 		of.places++
@@ -211,11 +221,11 @@ func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls
 	to()
 	p := &s.proxies[proxy]
 	p.rung = p.rung || *rung
-	p.changed = l.changed
+	p.changed = l.changed != lookNever
 	for i := range mostLines {
-		p.turns[i], p.fresh[i], p.again[i] = 0, false, false
+		p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i] = 0, false, false, 0, false
 		if of := l.lines[keyOf(i, m.selective)]; of != nil {
-			p.turns[i], p.fresh[i], p.again[i] = uint8(of.turns), of.fresh, of.again
+			p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i] = uint8(of.turns), of.fresh, of.again, uint8(of.served), of.owed
 		}
 	}
 	for i := range m.calls {

@@ -151,8 +151,7 @@ func (m *machine) ask(s *state, n int, all bool) string {
 func (m *machine) goOn(s *state, n int) {
 	if p := &s.proxies[n]; p.phase == watcherListens {
 		l, _, _ := m.open(s, n)
-		pending, _ := l.pending()
-		p.rung = p.rung || pending
+		p.rung = p.rung || pending(l)
 	}
 }
 
@@ -193,8 +192,12 @@ func (m *machine) tell(s *state, n int) string {
 			if m.mutation == wakesLast {
 				slices.Reverse(of.idle)
 			}
+			changed := l.changed
 			l.tell(keyOf(i, m.selective), found{ready: int(ready[i])})
 			of.again = of.again && m.mutation != forgetsAgain
+			if m.mutation == forgetsServed {
+				l.changed = changed
+			}
 		}
 	}, func() { p.phase, p.asked = watcherListens, [mostLines]uint8{} })
 	m.goOn(s, n)

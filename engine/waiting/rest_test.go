@@ -28,8 +28,8 @@ func TestLineIsAskedForItsDelays(t *testing.T) {
 
 // pending reports whether there is something to look at.
 func pending(l *Lines) bool {
-	pending, _ := l.pending()
-	return pending
+	how, _ := l.pending()
+	return how != lookNever
 }
 
 // A message that somebody holds wakes one, who finds nothing, and then nobody.

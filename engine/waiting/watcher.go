@@ -30,6 +30,8 @@ const (
 	clockMargin    = 500 * time.Millisecond // by which the server's clock may be off without a look
 	leastRest      = time.Millisecond
 	longestRest    = 100 * time.Millisecond // after a look at many lines
+	soonRest       = 2 * time.Millisecond   // after a post that has woken the first of each line: by then he has locked what he takes, and is out of the count
+	crowdRest      = 10 * time.Millisecond  // after a look, where each post wakes the first of each line
 	laterRest      = 20 * time.Millisecond  // after a look, where what has ended has given something back at most
 	channel        = "mbus4_waiting"
 
@@ -181,28 +183,47 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 
 // await waits until it is worth while to look, or to tell others.
 func (w *Watcher) await(ctx context.Context, s *watching) error {
-	for later := true; later; {
-		var pending bool
-		pending, later = w.Lines.pending()
-		if s.told = admin.Told(s.conn); s.told || pending && !later {
+	for {
+		how, since := w.Lines.pending()
+		if s.told = admin.Told(s.conn); s.told || how == lookNow {
 			return nil
 		}
 		next := s.sweepAt
-		if !s.delayEnds.IsZero() && s.delayEnds.Before(next) {
-			next = s.delayEnds
+		sooner := func(at time.Time) {
+			if at.Before(next) {
+				next = at
+			}
 		}
-		if at := s.restsTo.Add(laterRest); later && at.Before(next) {
-			next = at
+		if !s.delayEnds.IsZero() {
+			sooner(s.delayEnds)
+		}
+		switch how {
+		case lookSoon:
+			sooner(latest(since.Add(soonRest), s.restsTo.Add(crowdRest)))
+		case lookLater:
+			sooner(s.restsTo.Add(laterRest))
 		}
 		rest := time.Until(next)
-		if later && (rest <= 0 || w.ended.Load() && w.others.Load()) {
+		if rest <= 0 || how != lookNever && w.ended.Load() && w.others.Load() {
 			return nil
 		}
 		if _, err := w.bell.Listen(ctx, s.conn, max(time.Millisecond, rest)); err != nil {
 			return fmt.Errorf("waiting for changes: %w", err)
 		}
+		if how != lookNever {
+			continue
+		}
+		if how, _ := w.Lines.pending(); how == lookNever || how == lookNow {
+			return nil
+		}
 	}
-	return nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // watching is what a session knows.

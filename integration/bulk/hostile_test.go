@@ -36,7 +36,7 @@ func TestHostileTexts(t *testing.T) {
 		}
 		wantCounts(t, run(t, conn, begin(t, conn, bulk.Request{Kind: bulk.Purge, Selection: s})), 0, 0, 0)
 	}
-	messages, next, err := bulk.List(ctx, conn, bulk.Selection{Selector: fmt.Sprintf("t.iid = $x$%s$x$", nasty)}, nil, 10)
+	messages, next, err := bulk.List(ctx, conn, bulk.Selection{Selector: fmt.Sprintf("t.iid = $x$%s$x$", nasty)}, nil, 10, 0)
 	if err != nil || next != nil || len(messages) != 1 {
 		t.Fatalf("%d messages, %v, %v", len(messages), next, err)
 	}

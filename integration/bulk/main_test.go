@@ -85,7 +85,7 @@ func wantCounts(t *testing.T, o bulk.Operation, done, refused, held int64) {
 
 func look(t *testing.T, conn *pgx.Conn, s bulk.Selection, samples int) bulk.Preview {
 	t.Helper()
-	p, err := bulk.Look(context.Background(), conn, s, samples, time.Minute)
+	p, err := bulk.Look(context.Background(), conn, s, samples, 0, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

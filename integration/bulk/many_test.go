@@ -34,7 +34,7 @@ func TestMany(t *testing.T) {
 
 	began := time.Now()
 	rare := bulk.Selection{Selector: `t.headers->'rare' = 'true'`}
-	p, err := bulk.Look(ctx, conn, rare, 5, 2*time.Second)
+	p, err := bulk.Look(ctx, conn, rare, 5, 0, 2*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,9 @@ func TestWithoutRights(t *testing.T) {
 	nobody := connect(t, database, harness.NewRole(t))
 	ctx := harness.Context(t)
 	ways := map[string]func(db bulk.Querier) error{
-		"list": func(db bulk.Querier) error { _, _, err := bulk.List(ctx, db, bulk.Selection{}, nil, 10); return err },
+		"list": func(db bulk.Querier) error { _, _, err := bulk.List(ctx, db, bulk.Selection{}, nil, 10, 0); return err },
 		"look": func(db bulk.Querier) error {
-			_, err := bulk.Look(ctx, db, bulk.Selection{}, 0, time.Second)
+			_, err := bulk.Look(ctx, db, bulk.Selection{}, 0, 0, time.Second)
 			return err
 		},
 		"operations": func(db bulk.Querier) error { _, err := bulk.Operations(ctx, db, 0, 10); return err },

@@ -192,6 +192,17 @@ func TestErrorsOfHeaders(t *testing.T) {
 	})
 }
 
+// Two calls of one statement that change the same row; a column that other selectors have.
+func TestErrorsOfTwoCalls(t *testing.T) {
+	t.Parallel()
+	const way = "Send each in a statement of its own."
+	inTransactions(t, []string{"q"}, "select mbus4.semaphore_get_or_create('s'); select mbus4.post('q', '', iid => 'm')", []wrong{
+		in("27000", "already modified", way, "select mbus4.purge_queue('q'), mbus4.take('m')"),
+		in("42703", "payload", "mbus4.payload(t)", "select * from mbus4.dyn_consume('q', $$ t.payload->>'n' = '1' $$)"),
+		in("21000", "a second time", way, "select mbus4.semaphore_enqueue('s', 1, 1), mbus4.semaphore_enqueue('s', 1, 2)"),
+	})
+}
+
 // Spans of time where points in time belong.
 func TestErrorsOfTimes(t *testing.T) {
 	t.Parallel()

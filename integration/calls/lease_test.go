@@ -43,6 +43,10 @@ func TestFunctionLease(t *testing.T) {
 			fails("22023", "a lease lasts between a millisecond and 365 days, and not 00:00:00", "select * from mbus4.lease('q', lease => '0')"),
 			fails("22023", "null is what mbus4.alter_consumer has set", "select * from mbus4.lease('q', lease => $1)", "-00:00:01"),
 			fails("22023", "and not 366 days", "select * from t, mbus4.lease(t.q, lease => '366 days')"),
+			fails("22023", "a lease lasts between", "select * from mbus4.lease('r', lease => '-1 s')"),
+			fails("22023", "a lease lasts between", "select * from mbus4.lease('r', lease => $1)", "00:00:00"),
+			fails("22023", "a lease lasts between", "select * from mbus4.lease('r', amt => 2, lease => '366 days')"),
+			fails("22023", "a lease lasts between", "select * from mbus4.lease('r', lease => '366 days', wait => '1 ms')"),
 			fails("42883", signature, "select * from mbus4.lease()"),
 			fails("42883", signature, "select * from mbus4.lease('q', 'default', 1, 30)"),
 			fails("42883", signature, "select * from mbus4.lease('q', waits => '1 s')"),
@@ -101,6 +105,10 @@ func TestFunctionRetry(t *testing.T) {
 			fails("22023", "a delay is between none and 365 days, and not -00:00:01", "select mbus4.retry("+token+", delay => '-1 s')", "m1"),
 			fails("22023", "a lease says itself for which consumer it is", "select mbus4.retry("+token+", cname => 'c')", "m1"),
 			fails("22023", `"m1" is not a lease`, "select mbus4.retry('m1', 'x')"),
+			gives("f > m1:1:00:59:00", "select mbus4.retry(m, 'bad') from mbus4.take('nothing') m"),
+			gives("f > m1:1:00:59:00", "select mbus4.retry(m, 'bad') from mbus4.peek('m1') m"),
+			gives("f > m1:1:00:59:00", "select mbus4.retry(null::mbus4.qt_model, 'bad')"),
+			fails("22004", "a message to be retried has an id", "select mbus4.retry(row(null, null, 'i', null, null, null, 'destination=>q', null, null)::mbus4.qt_model)"),
 			fails("42704", `queue "q" has no consumer "nobody"`, "select mbus4.retry(m, cname => 'nobody') from mbus4.take('m1') m"),
 			fails("42883", signature, "select mbus4.retry()"),
 			fails("42883", signature, "select mbus4.retry(7)"),
@@ -176,7 +184,9 @@ func TestFunctionRedrive(t *testing.T) {
 			gives("1 > dmq:q2 dmq:r1 dmq:r2 q:q1", "select mbus4.redrive('q', 't.data->''n'' = ''1''')"),
 			gives("2 > dmq:q1 dmq:r1 q:q2 r:r2", "select mbus4.redrive(selector => $1)", "t.data->'n' = '2'"),
 			gives("0 > dmq:q1 dmq:q2 dmq:r1 dmq:r2", "select mbus4.redrive(amt => $1)", 0),
-			gives("0 > dmq:q1 dmq:q2 dmq:r1 dmq:r2", "select mbus4.redrive('nowhere')"),
+			gives("0 > dmq:q1 dmq:q2 dmq:r1 dmq:r2", "select mbus4.redrive('Q', selector => $1)", "false"),
+			fails("42704", `queue "nowhere" does not exist`, "select mbus4.redrive('nowhere')"),
+			fails("42704", `queue "nowhere" does not exist`, "select mbus4.redrive($1, amt => 0)", "nowhere"),
 			gives("1|1 > dmq:q2 dmq:r2 q:q1 r:r1", "select mbus4.redrive('q', amt => 1), mbus4.redrive('r', amt => 1)"),
 			fails("2201W", "must not be negative", "select mbus4.redrive(amt => -1)"),
 			fails("42601", "one SQL expression", "select mbus4.redrive(selector => $1)", "true, true"),
@@ -185,6 +195,30 @@ func TestFunctionRedrive(t *testing.T) {
 			fails("42883", signature, "select mbus4.redrive(7)"),
 		},
 	}.run(t)
+}
+
+// A redrive says what keeps messages in dmq.
+func TestRedriveNotice(t *testing.T) {
+	t.Parallel()
+	database := harness.NewDatabase(t)
+	conn, notices := harness.ConnectNotices(t, database)
+	harness.Ask(t, conn, "select mbus4.create_queue(q, 1) from unnest(array['q', 'gone', 'picky']) q")
+	harness.Ask(t, conn, `
+		select mbus4.post('q', '', iid => 'taken'), mbus4.post('gone', '', iid => 'gone'), mbus4.post('q', '', expires => '2001-01-01', iid => 'old');
+		select mbus4.fail(lease) from mbus4.lease('q', amt => 2); select mbus4.fail(lease) from mbus4.lease('gone');
+		select mbus4.post_dmq('', 'destination=>picky', iid => 'unwanted'), mbus4.post_dmq('', 'destination=>q', expires => '2001-01-01', iid => 'late');
+		select mbus4.post('q', '', iid => 'taken'); select mbus4.drop_queue('gone'); select mbus4.drop_consumer('picky', 'default')`)
+	*notices = nil
+	harness.Want(t, conn, "0", "select mbus4.redrive()")
+	const want = "messages that stay in dmq: 1 whose queue or consumer is gone, 1 that expired, 1 that no consumer selects, 1 whose iid the consumer has again or whose headers cannot be read"
+	if len(*notices) != 1 || (*notices)[0].Message != want {
+		t.Errorf("%v", *notices)
+	}
+	*notices = nil
+	harness.Want(t, conn, "0", "select mbus4.redrive('gone')")
+	if len(*notices) != 1 || (*notices)[0].Message != "messages that stay in dmq: 1 whose queue or consumer is gone" {
+		t.Errorf("%v", *notices)
+	}
 }
 
 // What has expired is nobody's, but who has a lease on it keeps it until that ends.
@@ -196,7 +230,27 @@ func TestLeaseExpires(t *testing.T) {
 		harness.Await(t, s.Conn, 20*time.Second, "select expires < clock_timestamp() from mbus4.message where iid = 'old'")
 		s.Want(t, "", "select mbus4.clear_queue_q()")
 		s.Want(t, "leased", "select state from mbus4.why('old')")
+		s.Want(t, "t|t|t|old", "select mbus4.is_msg_exists('old'), mbus4.peek_q('old'), mbus4.peek_q(), iid from mbus4.peek('old')")
+		// Who comes later waits for it; a post under its iid does not put itself in its place, nor does what triggers or headers make slower.
+		s.Want(t, "next", "select mbus4.post('q', '', 'consume_after=>{old}', iid => 'next')")
+		s.Want(t, "", "select iid from mbus4.consume('q')")
+		s.Want(t, "waiting|{old}", "select state, waits_for from mbus4.why('next')")
+		s.Refused(t, "23505", "select mbus4.post('q', '', iid => 'old')")
+		s.Refused(t, "23505", "select mbus4.post('q', '', 'seenby=>{x}', iid => 'old')")
 		s.Want(t, "t", "select mbus4.ack($1)", lease)
+		s.Want(t, "next", "select iid from mbus4.consume('q', wait => '20 s')")
+
+		// It ends a lease to take it, and when a lease ends it has expired.
+		for _, take := range []string{"select iid from mbus4.take('old')", "select iid from mbus4.take_from_q_by_default('old')"} {
+			s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '100 ms')::timestamp, iid => 'old')")
+			s.Want(t, "old", "select iid from mbus4.lease('q', lease => '1 hour')")
+			harness.Await(t, s.Conn, 20*time.Second, "select expires < clock_timestamp() from mbus4.message where iid = 'old'")
+			s.Want(t, "old", take)
+		}
+		s.Want(t, "old", "select mbus4.post('q', '', expires => (clock_timestamp() + '100 ms')::timestamp, iid => 'old')")
+		s.Want(t, "old", "select iid from mbus4.lease('q', lease => '200 ms')")
+		harness.Await(t, s.Conn, 20*time.Second, "select not mbus4.is_msg_exists('old')")
+		s.Want(t, "∅", "select iid from mbus4.take('old')")
 	})
 }
 

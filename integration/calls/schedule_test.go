@@ -33,6 +33,7 @@ func TestFunctionSchedule(t *testing.T) {
 			fails("22023", "Write minute hour day month weekday", "select mbus4.schedule('s', $1, 'q')", "61 * * * *"),
 			fails("22023", "names a time zone", "select mbus4.schedule('s', 'TZ=UTC * * * * *', 'q')"),
 			fails("22023", "no day is like that", "select mbus4.schedule('s', $1, 'q')", "0 0 31 2 *"),
+			fails("22023", "@every takes whole seconds", "select mbus4.schedule('s', '@every 500ms', 'q')"),
 			fails("22023", `the time zone "Mars" is not known`, "select mbus4.schedule('s', '@daily', 'q', timezone => 'Mars')"),
 			fails("22023", "Europe/Berlin", "select mbus4.schedule('s', '@daily', 'q', timezone => $1)", "Local"),
 			fails("22023", "1 to 200 characters", "select mbus4.schedule($1, '@daily', 'q')", ""),

@@ -166,6 +166,17 @@ func TestSemaphoreRights(t *testing.T) {
 	}
 }
 
+// Several calls of a statement arrive in the order in which they stand there.
+func TestSemaphoreArrivalInOneStatement(t *testing.T) {
+	t.Parallel()
+	forms.ForEach(t, nil, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "k", "select (mbus4.semaphore_get_or_create('k')).key")
+		s.Want(t, "||", "select mbus4.semaphore_enqueue('k', 1, 5), mbus4.semaphore_enqueue('k', 2, 5), mbus4.semaphore_enqueue('k', $1, 5)", 3)
+		s.Want(t, "", "select mbus4.semaphore_enqueue('k', 2, 5)")
+		s.Want(t, "1,2,3", "select string_agg(task_id::text, ',' order by arrival) from mbus4.semaphore_task")
+	})
+}
+
 const semaphoreOne = `select string_agg(status::text, ' ' order by arrival) from mbus4.semaphore_task`
 
 // Two proxies, and a client that has neither between it and the server: slots are granted once, whoever

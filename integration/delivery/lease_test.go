@@ -297,3 +297,86 @@ func TestLeaseWorkers(t *testing.T) {
 	wg.Wait()
 	harness.Want(t, conn, fmt.Sprint(messages), "select count(*) from done")
 }
+
+// A lease makes the columns that its statement reads: each of them by itself is what it is in the row as a whole.
+func TestLeaseColumns(t *testing.T) {
+	t.Parallel()
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "m", "select mbus4.post('q', 'n=>1', 'own=>h', 'p=>2', expires => (now() + interval '1 day')::timestamp, iid => 'm')")
+		ask := func(query string) string {
+			harness.Ask(t, s.Conn, "begin")
+			defer harness.Ask(t, s.Conn, "rollback")
+			return harness.Ask(t, s.Conn, query)
+		}
+		for _, c := range []string{"id", "added", "iid", "delayed_until", "expires", "received", "headers", "properties", "data", "payload", "attempt", "lease", "leased_until"} {
+			alone, whole := ask("select "+c+" from mbus4.lease('q')"), ask("select (mbus4.lease('q'))."+c)
+			if changes := c == "headers" || c == "lease" || c == "leased_until"; alone == "" || whole == "" || !changes && alone != whole {
+				t.Errorf("%s: %q alone, %q in the row", c, alone, whole)
+			}
+		}
+		for query, want := range map[string]string{
+			"select concat(iid, data, attempt) from (select l.attempt, iid, l.data from mbus4.lease('q') l) r": "m\"n\"=>\"1\"1",
+			"select c from mbus4.lease('q') as l (a, b, c)":                                                    "m",
+			"select count(*) from (select expires from mbus4.lease('q')) r":                                    "1",
+			"select headers->'own' from mbus4.lease('q')":                                                      "h",
+		} {
+			if got := ask(query); got != want {
+				t.Errorf("%s: %q, not %q", query, got, want)
+			}
+		}
+	})
+}
+
+// The times of attempts have one form, whichever statement counts them, and whatever the session's DateStyle is. One in ten ends with a zero, so each is
+// written often.
+func TestAttemptTimes(t *testing.T) {
+	t.Parallel()
+	const often = 40
+	database := harness.NewQueueDatabase(t, "q")
+	conn := harness.Connect(t, harness.Proxied(), database)
+	harness.Ask(t, conn, "select mbus4.post('q', 'n=>1') from generate_series(1, 1000)")
+	for _, style := range []string{"iso, dmy", "german"} {
+		harness.Ask(t, conn, "set datestyle = '"+style+"'")
+		for name, statement := range map[string]string{
+			"one":       "select iid from mbus4.lease('q')",
+			"amount":    "select iid from mbus4.lease('q', amt => 2)",
+			"in place":  "select (mbus4.lease(q)).iid from (values ('q'), ('q')) v (q)",
+			"put back":  "select mbus4.retry(m, 'x') from mbus4.consume('q') m",
+			"and again": "with l as materialized (select lease from mbus4.lease('q')) select mbus4.retry(lease, 'x') from l",
+		} {
+			before := harness.Ask(t, conn, "select clock_timestamp()")
+			for range often {
+				harness.Ask(t, conn, statement)
+			}
+			got := harness.Ask(t, conn, `select count(*) filter (where s.told ~ '^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}$'
+					and s.told::timestamp between $1::timestamptz::timestamp and clock_timestamp()::timestamp) >= 2 * $2::int, count(*) - count(*) filter (where s.told ~ '\.\d{6}$')
+				from mbus4.message m, unnest(array[m.headers->'retry.first', m.headers->'retry.last']) s (told) where m.headers ? 'retry.attempt'`, before, often)
+			if got != "t|0" {
+				t.Errorf("%s, %s: %s, want t|0", name, style, got)
+			}
+			harness.Ask(t, conn, "delete from mbus4.message where headers ? 'retry.attempt'")
+		}
+	}
+}
+
+// A lease of a queue or consumer that has been dropped holds nothing, before its messages have been swept, too.
+func TestLeaseOfDropped(t *testing.T) {
+	t.Parallel()
+	forms.ForEach(t, []string{"q"}, func(t *testing.T, s *forms.Session) {
+		s.Want(t, "", "select mbus4.create_consumer('q', 'c')")
+		s.Want(t, "9", "select count(mbus4.post('q', 'n=>1')) from generate_series(1, 9)")
+		for _, drop := range []string{"select mbus4.drop_consumer('q', 'c')", "select mbus4.drop_queue('q')"} {
+			harness.Ask(t, s.Conn, "begin")
+			harness.Ask(t, s.Conn, "create temporary table l on commit drop as select array_agg(lease order by id) as l from mbus4.lease('q', 'c', 9)")
+			s.Want(t, "t", "select mbus4.ack($1)", harness.Ask(t, s.Conn, "select l[1] from l"))
+			s.Want(t, "t|t", "select mbus4.ack(l[2]), mbus4.ack(l[3]) from l")
+			harness.Ask(t, s.Conn, drop)
+			s.Want(t, "f", "select mbus4.ack($1)", harness.Ask(t, s.Conn, "select l[4] from l"))
+			s.Want(t, "f|f", "select mbus4.ack(l[5]), mbus4.ack(l[6]) from l")
+			s.Want(t, "∅", "select mbus4.extend($1, '1 hour')", harness.Ask(t, s.Conn, "select l[7] from l"))
+			s.Want(t, "f", "select mbus4.retry($1, 'x')", harness.Ask(t, s.Conn, "select l[8] from l"))
+			s.Want(t, "f", "select mbus4.fail($1, 'x')", harness.Ask(t, s.Conn, "select l[9] from l"))
+			harness.Ask(t, s.Conn, "rollback")
+		}
+	})
+}

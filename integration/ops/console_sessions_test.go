@@ -109,6 +109,7 @@ func holds(t *testing.T, flags []string) {
 		{"begin", idleIn, "", "0"},
 		{three, idleIn, "consumen('q')", "3"},
 		{"commit and chain", idleIn, "", "0"},
+		{"select * from mbus4.take('none')", idleIn, "take", ""}, // a row of nulls
 		{"commit", "idle", "", "0"},
 	} {
 		if do(step.sql); t.Failed() {

@@ -265,7 +265,7 @@ func TestConsoleExtended(t *testing.T) {
 	}
 }
 
-// SHUTDOWN WAIT ends the proxy as SIGTERM does, and the console with it.
+// SHUTDOWN WAIT is answered, and ends the proxy as SIGTERM does, and the console with it.
 func TestConsoleShutdown(t *testing.T) {
 	t.Parallel()
 	roles := newConsoleRoles(t)
@@ -275,10 +275,8 @@ func TestConsoleShutdown(t *testing.T) {
 	if _, err := conn.Exec(harness.Context(t), "shutdown wait").ReadAll(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(harness.Context(t), "show version").ReadAll(); err == nil {
-		for err == nil { // until the signal has come
-			_, err = conn.Exec(harness.Context(t), "show version").ReadAll()
-		}
+	if err := conn.WaitForNotification(harness.Context(t)); harness.SQLState(err) != "57P01" {
+		t.Errorf("the console's end: %v", err)
 	}
 	harness.Ask(t, busy, "commit")
 	if err := proxy.AwaitEnd(30 * time.Second); err != nil {

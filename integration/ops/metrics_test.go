@@ -198,7 +198,7 @@ func TestMetrics(t *testing.T) {
 func TestMetricsOfGrants(t *testing.T) {
 	t.Parallel()
 	proxy, address := proxyWithHTTP(t)
-	database := harness.NewQueueDatabase(t, "q")
+	database := harness.NewQueueDatabaseAt(t, proxy.Endpoint, "q")
 	conn := harness.Connect(t, proxy.Endpoint, database)
 	harness.Ask(t, conn, "select mbus4.semaphore_get_or_create('k'), mbus4.semaphore_get_or_create('l')")
 	harness.Ask(t, conn, "select mbus4.semaphore_update('k', active => 1, try_release => 0)")
@@ -302,5 +302,55 @@ func TestReady(t *testing.T) {
 	harness.Ask(t, conn, "commit")
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// No row that members of mbus4_user may write, and no name in any encoding, takes the numbers away.
+func TestMetricsOfOddRows(t *testing.T) {
+	t.Parallel()
+	proxy, address := proxyWithHTTP(t)
+	odd, bytes := harness.NewQueueDatabase(t, "q", "ancient"), harness.NewDatabase(t)
+	harness.Admin(t, "drop database "+bytes)
+	harness.Admin(t, "create database "+bytes+" template template0 encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C'")
+	// From a database without an encoding others are made whose names are no UTF-8, or read like what such a name is shown as.
+	maker := harness.Connect(t, harness.Direct(), bytes)
+	for _, name := range []string{bytes + "\xff", bytes + `\xff`} {
+		harness.Ask(t, maker, `create database "`+name+`" template template1`)
+		t.Cleanup(func() {
+			conn, err := pgconn.Connect(context.Background(), harness.Direct().DSN(bytes))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close(context.Background()) }()
+			if _, err := conn.Exec(context.Background(), `drop database "`+name+`" with (force)`).ReadAll(); err != nil {
+				t.Error(err)
+			}
+		})
+		cfg, err := pgconn.ParseConfig(proxy.Endpoint.DSN(bytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Database = name
+		c, err := pgconn.ConnectConfig(harness.Context(t), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close(context.Background()) }()
+		harness.Ask(t, c, "select mbus4.create_queue('q', 1)")
+	}
+	conn := harness.Connect(t, proxy.Endpoint, odd)
+	harness.Ask(t, conn, "set role mbus4_user")
+	harness.Ask(t, conn, `insert into mbus4.message (id, consumer_id, available_at, added, iid)
+		select k.id, k.id, case k.qname when 'q' then '-infinity'::timestamptz else '4713-01-02 BC' end, now(), 'odd' from mbus4.consumer k where k.qname in ('q', 'ancient')`)
+	got := scrape(t, address)
+	for name, want := range map[string]float64{
+		fmt.Sprintf(`database_up{database=%q}`, odd):                                                      1,
+		fmt.Sprintf(`consumer_messages{consumer="default",database=%q,queue="q",state="ready"}`, odd):     1,
+		fmt.Sprintf(`consumer_oldest_ready_seconds{consumer="default",database=%q,queue="q"}`, odd):       0,
+		fmt.Sprintf(`consumer_oldest_ready_seconds{consumer="default",database=%q,queue="ancient"}`, odd): 1e9,
+	} {
+		if v, is := got[name]; !is || v != want {
+			t.Errorf("%s is %v, want %v", name, v, want)
+		}
 	}
 }

@@ -19,14 +19,19 @@ type asked struct {
 	err  error
 }
 
-// ask sends a statement and does not wait for the answer.
+// ask sends a statement and does not wait for the answer. What is unanswered when the test ends is given up.
 func ask(t *testing.T, conn *pgconn.PgConn, sql string, args ...any) *asked {
 	t.Helper()
 	a := &asked{conn: conn, done: make(chan struct{})}
+	ctx, giveUp := context.WithCancel(context.Background())
 	go func() {
 		defer close(a.done)
-		a.got, a.err = harness.Query(context.Background(), conn, sql, args...)
+		a.got, a.err = harness.Query(ctx, conn, sql, args...)
 	}()
+	t.Cleanup(func() {
+		giveUp()
+		<-a.done
+	})
 	return a
 }
 

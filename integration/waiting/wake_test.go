@@ -125,7 +125,7 @@ func TestWaitWakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database := harness.NewQueueDatabase(t, "q")
+			database := harness.NewQueueDatabaseAt(t, proxy.Endpoint, "q")
 			direct, other, waiter := harness.Connect(t, harness.Direct(), database), harness.Connect(t, proxy.Endpoint, database), harness.Connect(t, proxy.Endpoint, database)
 			a := ask(t, waiter, waitForOne)
 			awaitWaiting(t, direct, waiter)

@@ -38,8 +38,12 @@ func TestForgedCookies(t *testing.T) {
 	if len(id) != 43 || len(seal) != 43 {
 		t.Fatalf("the cookie is %q", c.Value)
 	}
+	last := "A"
+	if strings.HasSuffix(id, last) {
+		last = "Q"
+	}
 	other := newVisitor(t, "127.0.0.1")
-	for _, forged := range []string{"", ".", id, id + ".", "." + seal, id + "." + strings.Repeat("A", 43), seal + "." + id, id + "." + seal[:42], id + "." + seal + "A", id[:42] + "A." + seal, strings.Repeat("A", 43) + "." + seal, strings.Repeat("x", 9000)} {
+	for _, forged := range []string{"", ".", id, id + ".", "." + seal, id + "." + strings.Repeat("A", 43), seal + "." + id, id + "." + seal[:42], id + "." + seal + "A", id[:42] + last + "." + seal, strings.Repeat("A", 43) + "." + seal, strings.Repeat("x", 9000)} {
 		if a := other.get("", header("Cookie", c.Name+"="+forged)); !outside(a) {
 			t.Errorf("a forged cookie %.100q: %d", forged, a.status)
 		}

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -80,8 +80,6 @@ type browser struct {
 	t   *testing.T
 	ctx context.Context
 
-	loaded chan struct{} // a value for each page that was loaded
-
 	mu       sync.Mutex
 	wrong    []string // messages of the console, exceptions, requests to anywhere else
 	expected []string // parts of what the test means to go wrong
@@ -105,7 +103,7 @@ func newBrowser(t *testing.T, s screen) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &browser{t: t, loaded: make(chan struct{}, 100)}
+	b := &browser{t: t}
 	ctx, cancel := chromedp.NewContext(parent, chromedp.WithNewBrowserContext(), chromedp.WithListener(b.watch))
 	t.Cleanup(cancel)
 	if err := chromedp.Do(ctx); err != nil {
@@ -137,25 +135,26 @@ func send[P, R any](b *browser, cmd cdp.Command[P, R], params P) R {
 	return r
 }
 
-// evaluate evaluates a script in the page.
+// evaluate evaluates a script in the page, or in the one that has taken its place before the script could run.
 func evaluate[T any](b *browser, script string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
-	if err != nil {
-		b.t.Fatalf("browser: %s: %v", script, err)
+	for {
+		v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
+		var e *cdproto.Error
+		if errors.As(err, &e) && e.Message == "Cannot find context with specified id" {
+			continue
+		}
+		if err != nil {
+			b.t.Fatalf("browser: %s: %v", script, err)
+		}
+		return v
 	}
-	return v
 }
 
 // watch is told of everything that happens in the window.
 func (b *browser) watch(event any) {
 	var what string
 	switch e := event.(type) {
-	case *page.EventLoadEventFired:
-		select {
-		case b.loaded <- struct{}{}:
-		default:
-		}
 	case *runtime.EventConsoleAPICalled:
 		what = fmt.Sprintf("console.%s %v", e.Type, e.Args)
 	case *runtime.EventExceptionThrown:
@@ -208,18 +207,12 @@ func (b *browser) open(path string) {
 	b.do(chromedp.Navigate(base + path))
 }
 
-// follow does something that leads to another page, and waits for that.
+// follow does something that leads to another page, and waits until that is loaded.
 func (b *browser) follow(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	for len(b.loaded) > 0 {
-		<-b.loaded
-	}
+	evaluate[bool](b, "window.before = true")
 	b.do(actions...)
-	select {
-	case <-b.loaded:
-	case <-b.ctx.Done():
-		b.t.Fatal("browser: no page was loaded")
-	}
+	b.await(`!window.before && document.readyState == "complete"`)
 }
 
 // press follows a button or link with that text.
@@ -243,8 +236,10 @@ func (b *browser) text(selector string) string {
 // await waits until a script is true.
 func (b *browser) await(script string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](script, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(30*time.Second))); err != nil {
-		b.t.Fatalf("browser: waiting for %s: %v\n%s", script, err, b.text("main"))
+	for until := time.Now().Add(30 * time.Second); !evaluate[bool](b, "!!("+script+")"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			b.t.Fatalf("browser: waited in vain for %s\n%s", script, b.text("main"))
+		}
 	}
 }
 

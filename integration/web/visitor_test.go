@@ -16,6 +16,7 @@ import (
 type visitor struct {
 	t      *testing.T
 	client *http.Client
+	base   string // where the page is
 }
 
 // newVisitor makes one that comes from an address of this machine.
@@ -30,7 +31,7 @@ func newVisitor(t *testing.T, from string) *visitor {
 		return d.DialContext(ctx, network, address)
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &visitor{t, &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &visitor{t, &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, base}
 }
 
 // answer is what came back.
@@ -43,7 +44,7 @@ type answer struct {
 // send sends a request; changes may be made to it before.
 func (v *visitor) send(method, path string, form url.Values, change ...func(*http.Request)) answer {
 	v.t.Helper()
-	req, err := http.NewRequestWithContext(v.t.Context(), method, base+path, strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(v.t.Context(), method, v.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func (v *visitor) mustLogIn(user, database string) (token string) {
 
 // cookie is the visitor's cookie of its log-in.
 func (v *visitor) cookie() *http.Cookie {
-	u, err := url.Parse(base)
+	u, err := url.Parse(v.base)
 	if err != nil {
 		v.t.Fatal(err)
 	}

@@ -135,6 +135,17 @@ func TestExplainShowsAllOfIt(t *testing.T) {
 	}
 }
 
+// What a text says of itself stays in comments: a carriage return ends one, as the end of a line does.
+func TestExplainRemarksAreComments(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"\n", "\r", "\r\n"} {
+		got, _, _ := strings.Cut(explanation(t, ExplainConfig{Text: "select mbus4.consume('q', \"x" + end + "select 3;\" => 1)"}), "ends with 1")
+		if !strings.Contains(got, "-- select 3;") || strings.Contains(got, "\r") {
+			t.Errorf("%q: got\n%q", end, got)
+		}
+	}
+}
+
 func TestExplainReadsUTF8(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"select '\xff'", "select \x00"} {

@@ -15,10 +15,11 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// remark writes text as comments of SQL.
+// remark writes text as comments of SQL. To the server a carriage return ends one, too.
 func (e *explainer) remark(format string, args ...any) {
-	for _, line := range strings.Split(fmt.Sprintf(format, args...), "\n") {
-		e.out.WriteString(strings.TrimRight("-- "+strings.TrimRight(line, "\r"), " ") + "\n")
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(fmt.Sprintf(format, args...))
+	for _, line := range strings.Split(text, "\n") {
+		e.out.WriteString(strings.TrimRight("-- "+line, " ") + "\n")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // engineOnCluster opens an engine on a cluster of the test's own; both end with the test.
-func engineOnCluster(t *testing.T) (*pgcluster.Cluster, *engine.Engine) {
+func engineOnCluster(t testing.TB) (*pgcluster.Cluster, *engine.Engine) {
 	t.Helper()
 	cluster, err := pgcluster.Temp(pgcluster.Config{})
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 
 	"mbusproxy/engine"
 	"mbusproxy/internal/metrics"
@@ -20,7 +19,7 @@ import (
 
 // Bounds of what those who come over HTTP can make the proxy hold.
 const (
-	httpConnections = 64 // at a time; others wait
+	httpConnections = 64 // at a time; see placesListener
 	httpHeader      = 16 << 10
 	httpPatience    = 10 * time.Second // for a request's header, and for the next request
 	httpWriting     = time.Minute
@@ -41,7 +40,7 @@ func listenHTTP(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, &Error{Message: fmt.Sprintf("cannot listen for HTTP: %v", err), Hint: "--http names host:port, such as 127.0.0.1:9187, which nobody else uses", Err: err}
 	}
-	return netutil.LimitListener(l, httpConnections), nil
+	return newPlacesListener(l, httpConnections), nil
 }
 
 // startHTTP serves what --http asks for until stop is called. While the proxy drains it goes on.
@@ -86,7 +85,7 @@ func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter, page *
 		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n/page/    for people\n")
 	})
 	s := &http.Server{
-		Handler: mux, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
+		Handler: keepPlaces(mux), ConnContext: withPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
 		ErrorLog: zap.NewStdLog(m.log),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })

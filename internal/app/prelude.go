@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -48,25 +46,23 @@ func (m *preludeMaker) forBind(ctx context.Context, sc pipeline.StatementContext
 			Hint:    "Give the statement to run, the names of a view or the selector as literals or in less than 32 kB, and large values in a statement of their own.",
 		})
 	}
-	checked := m.checkSelectors(ctx, sc, p, values.Get)
+	sent := &bound{values, sc.Encoding}
+	checked := m.checkSelectors(ctx, sc, p, sent)
 	if checked != p {
 		return checked
 	}
-	return m.makePrelude(ctx, sc, p, values.Get)
+	return m.makePrelude(ctx, sc, p, sent)
 }
 
-// valueOf returns the value of parameter $n of a Bind; false where it is not known. The function is nil where there is no Bind.
-type valueOf func(n int) (wire.Value, bool)
-
-// checkSelectors makes sure that selectors are allowed and have their rows, and that schedules can be read: those given as literals, and with a valueOf also
+// checkSelectors makes sure that selectors are allowed and have their rows, and that schedules can be read: those given as literals, and with those of a Bind also
 // those given as parameters. A prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan
 // that refuses one of the selectors.
-func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
+func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, sent *bound) *plan.Plan {
 	for _, v := range p.Selectors() {
-		if len(v.Parameters()) > 0 && get == nil {
+		if len(v.Parameters()) > 0 && sent == nil {
 			continue
 		}
-		text, r := read(v, sqlfuncs.Text, get)
+		text, r := read(v, sqlfuncs.Text, sent)
 		if r != nil {
 			return p.Refuse(v.Offset, *r)
 		}
@@ -81,7 +77,7 @@ func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.Statement
 		}
 		if !lex.Translated(*text, sc.Encoding) {
 			return p.Refuse(v.Offset, plan.Refusal{
-				Code:    "22021", // character_not_in_repertoire
+				Code:    codeNotInRepertoire,
 				Message: "the selector " + *text + " is refused: it holds characters other than ASCII",
 				Hint:    "Set client_encoding to UTF8 to create it.",
 			})
@@ -103,32 +99,32 @@ func checkScheduled(param string, text *string) *plan.Refusal {
 	if param == "cron" {
 		cron, zone = *text, "UTC"
 	}
-	if _, err := schedule.Parse(cron, zone); err != nil {
+	if err := schedule.Check(cron, zone); err != nil {
 		return refusal(err)
 	}
 	return nil
 }
 
 // read returns the text of a value of type t; nil for null.
-func read(v plan.Value, t sqlfuncs.Type, get valueOf) (*string, *plan.Refusal) {
+func read(v plan.Value, t sqlfuncs.Type, sent *bound) (*string, *plan.Refusal) {
 	switch {
 	case v.Null:
 		return nil, nil
 	case len(v.Joined) > 0:
-		return join(v.Joined, get)
+		return join(v.Joined, sent)
 	case v.Param == 0:
 		return &v.Text, nil
 	case v.Bare:
 		t = sqlfuncs.Void
 	}
-	return parameter(v.Param, t, get)
+	return sent.parameter(v.Param, t)
 }
 
 // join reads values that make up one.
-func join(values []plan.Value, get valueOf) (*string, *plan.Refusal) {
+func join(values []plan.Value, sent *bound) (*string, *plan.Refusal) {
 	whole := ""
 	for _, v := range values {
-		text, r := read(v, sqlfuncs.Text, get)
+		text, r := read(v, sqlfuncs.Text, sent)
 		if text == nil || r != nil {
 			return nil, r
 		}
@@ -137,41 +133,15 @@ func join(values []plan.Value, get valueOf) (*string, *plan.Refusal) {
 	return &whole, nil
 }
 
-// parameter returns the text of parameter $n, which is of type t; with Void nothing is known of its type. It is nil for null.
-func parameter(n int, t sqlfuncs.Type, get valueOf) (*string, *plan.Refusal) {
-	sent, ok := get(n)
-	if !ok || sent.Null { // of a parameter that was not sent the server says so
-		return nil, nil
-	}
-	text := string(sent.Bytes) // a text is the same in both formats
-	if sent.Format != 0 {
-		switch t {
-		case sqlfuncs.Void:
-			return nil, &plan.Refusal{
-				Code:    codeFeatureNotSupported,
-				Message: fmt.Sprintf("parameter $%d has come in binary form, and its type must be known before the statement runs", n),
-				Hint:    fmt.Sprintf("Cast it to its type, for example $%d::text.", n),
-			}
-		case sqlfuncs.Boolean:
-			text = strconv.FormatBool(text == "\x01")
-		case sqlfuncs.Integer, sqlfuncs.BigInt:
-			text = integerText(sent.Bytes)
-		case sqlfuncs.Interval:
-			text = intervalText(sent.Bytes)
-		}
-	}
-	return &text, nil
-}
-
 // expression puts the values of parameters into an expression.
-func expression(pieces []plan.ExprPiece, get valueOf) (string, *plan.Refusal) {
+func expression(pieces []plan.ExprPiece, sent *bound) (string, *plan.Refusal) {
 	var sql strings.Builder
 	for _, p := range pieces {
 		sql.WriteString(p.SQL)
 		if p.Param == 0 {
 			continue
 		}
-		text, r := parameter(p.Param, p.Type, get)
+		text, r := sent.parameter(p.Param, p.Type)
 		switch {
 		case r != nil:
 			return "", r
@@ -182,30 +152,6 @@ func expression(pieces []plan.ExprPiece, get valueOf) (string, *plan.Refusal) {
 		}
 	}
 	return sql.String(), nil
-}
-
-// integerText reads an integer in binary format, of whatever size; anything else gives no number.
-func integerText(b []byte) string {
-	var n int64
-	switch len(b) {
-	case 2:
-		n = int64(int16(binary.BigEndian.Uint16(b)))
-	case 4:
-		n = int64(int32(binary.BigEndian.Uint32(b)))
-	case 8:
-		n = int64(binary.BigEndian.Uint64(b))
-	default:
-		return "binary"
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-// intervalText reads an interval in binary format; anything else gives none.
-func intervalText(b []byte) string {
-	if len(b) != 16 {
-		return "binary"
-	}
-	return fmt.Sprintf("%d months %d days %d microseconds", int32(binary.BigEndian.Uint32(b[12:])), int32(binary.BigEndian.Uint32(b[8:])), int64(binary.BigEndian.Uint64(b)))
 }
 
 // addPreludes puts the prelude statements of a plan for a Query into its text.
@@ -244,14 +190,14 @@ func noParameter(n int) plan.Refusal {
 }
 
 // makePrelude returns the plan of one prelude statement that does the work of all calls of p that need it; nil for none.
-func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, get valueOf) *plan.Plan {
+func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, sent *bound) *plan.Plan {
 	steps := p.Preludes()
 	if len(steps) == 0 {
 		return nil
 	}
 	texts := make([]string, len(steps))
 	for i, s := range steps {
-		text, r := m.code(ctx, sc, s, get)
+		text, r := m.code(ctx, sc, s, sent)
 		if r != nil {
 			return p.Refuse(s.Offset, *r)
 		}
@@ -261,14 +207,14 @@ func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementCon
 }
 
 // code returns the PL/pgSQL that does the work of one call.
-func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s plan.Prelude, get valueOf) (string, *plan.Refusal) {
+func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s plan.Prelude, sent *bound) (string, *plan.Refusal) {
 	args, expressions := make(map[string]*string, len(s.Args)), map[string]string{}
 	for _, p := range s.Func.Params {
 		v, r := s.Args[p.Name], (*plan.Refusal)(nil)
 		if len(v.Expression) > 0 {
-			expressions[p.Name], r = expression(v.Expression, get)
+			expressions[p.Name], r = expression(v.Expression, sent)
 		} else {
-			args[p.Name], r = read(v, p.Type, get)
+			args[p.Name], r = read(v, p.Type, sent)
 		}
 		if r != nil {
 			return "", r

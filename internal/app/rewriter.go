@@ -187,7 +187,7 @@ func (p wirePlan) Takes() pipeline.Takes {
 		if !f.Takes() {
 			continue
 		}
-		if p.Alone() {
+		if p.Alone() && f.Set { // else it returns a row of nulls where it has taken nothing
 			return pipeline.TakesRows
 		}
 		return pipeline.TakesSome

@@ -22,10 +22,14 @@ type statement struct {
 
 // traced is what is kept of a text that is traced.
 type traced struct {
-	*tracing.Statement
+	tracing.Statement
 	database string
-	// addresses and alone are those of the plan, where portals are traced.
-	addresses []plan.Address
+}
+
+// tracedPortals is what is kept of a text whose portals are traced.
+type tracedPortals struct {
+	*traced
+	addresses []plan.Address // of the plan
 	alone     bool
 }
 
@@ -34,7 +38,8 @@ func (r *rewriter) read(sc pipeline.StatementContext, text string) (body string,
 	s = session(sc)
 	body, st.tags = lex.CutTags(text, lex.EncodingOf(sc.Encoding), sc.EscapeStrings)
 	if r.tracer != nil {
-		st.trace = &traced{Statement: r.tracer.Statement(tracing.FromTags(st.tags.All()), sc.Named), database: sc.Database}
+		st.trace = &traced{database: sc.Database}
+		st.trace.Begin(r.tracer, tracing.FromTags(st.tags.Get), sc.Named)
 		s.Trace = st.trace.Headers()
 	}
 	return body, st, s
@@ -53,15 +58,16 @@ func (p wirePlan) Traces() bool { return p.trace != nil }
 
 // Trace begins the trace of a run of the text itself.
 func (p wirePlan) Trace() pipeline.Trace {
-	return p.trace.Run(time.Time{}, func() tracing.Calls {
-		addresses, alone := p.Addresses()
-		return callsOf(addresses, alone, p.trace.database, wire.Values{})
+	text, t := p.Plan, p.trace // and not all that the plan has
+	return t.Run(time.Time{}, func() tracing.Calls {
+		addresses, alone := text.Addresses()
+		return callsOf(addresses, alone, t.database, wire.Values{})
 	})
 }
 
 // Portals returns what traces the portals of a statement with the plan.
 func (p wirePlan) Portals() pipeline.PortalTracer {
-	t := &traced{Statement: p.trace.Statement, database: p.trace.database}
+	t := &tracedPortals{traced: p.trace}
 	t.addresses, t.alone = p.Addresses()
 	for i := range t.addresses {
 		a := &t.addresses[i]
@@ -74,7 +80,7 @@ func (p wirePlan) Portals() pipeline.PortalTracer {
 func kept(name string) string { return strings.Clone(name[:min(len(name), maxNameBytes)]) }
 
 // Trace begins the trace of a portal.
-func (t *traced) Trace(values wire.Values, since time.Time) pipeline.Trace {
+func (t *tracedPortals) Trace(values wire.Values, since time.Time) pipeline.Trace {
 	calls := callsOf(t.addresses, t.alone, t.database, values)
 	return t.Run(since, func() tracing.Calls { return calls })
 }

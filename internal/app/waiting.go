@@ -28,12 +28,12 @@ func (p wirePlan) Waits() bool { return p.db != nil && p.Plan.Waits() }
 
 // Wait returns what the call that waits waits for.
 func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values wire.Values) (pipeline.Wait, pipeline.Plan) {
-	get := valueOf(nil)
+	var sent *bound
 	if !sc.Simple {
 		if !values.Known() {
 			return nil, nil // forBind refuses it
 		}
-		get = values.Get
+		sent = &bound{values, sc.Encoding}
 	}
 	w := p.Plan.Wait()
 	refuse := func(r plan.Refusal) (pipeline.Wait, pipeline.Plan) {
@@ -45,7 +45,7 @@ func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values w
 		if sc.Simple && len(v.Parameters()) > 0 {
 			return refuse(noParameter(v.Parameters()[0]))
 		}
-		text, r := read(v, param.Type, get)
+		text, r := read(v, param.Type, sent)
 		if r != nil {
 			return refuse(*r)
 		}

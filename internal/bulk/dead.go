@@ -74,15 +74,28 @@ func Check(ctx context.Context, db Querier, selector string) error {
 	return nil
 }
 
+// listSQL shortens what clients may make as long as they like.
+const listSQL = `
+select d.available_at, d.id, d.iid, case when $9::int operator(pg_catalog.=) 0 then d.queue else pg_catalog."left"(d.queue, $9) end,
+       case when $9 operator(pg_catalog.=) 0 then d.consumer else pg_catalog."left"(d.consumer, $9) end, d.died,
+       case when $9 operator(pg_catalog.=) 0 then d.error else pg_catalog."left"(d.error, $9) end, d.attempt, d.expires, t.texts[1], t.texts[2], t.texts[3]
+from mbus4.dead_messages($1, $2, $3, $4, $5, $6, $7, $8) d
+cross join lateral (
+	select array(
+		select case when $9 operator(pg_catalog.<>) 0 and (pg_catalog.pg_column_size(x.h) operator(pg_catalog.>) $9 or pg_catalog.octet_length(x.h::text) operator(pg_catalog.>) $9)
+		            then '"..."=>"too long to be shown here"' else x.h::text end
+		from (values (1, d.headers), (2, d.properties), (3, d.data)) x (n, h)
+		order by x.n) as texts
+) t`
+
 // List gives dead messages behind a place, at most so many, in the order in which they died. next is where to go on; nil: there are no more. It gives up after a
-// second of looking at others, so it may give fewer messages than asked for, or none, and more is known by next only.
-func List(ctx context.Context, db Querier, s Selection, after *Place, amount int) (messages []Message, next *Place, err error) {
+// second of looking at others, so it may give fewer messages than asked for, or none, and more is known by next only. most is how many bytes of headers, properties, data, names and
+// the error are wanted of each: of longer texts the beginning is given, in place of a longer hstore one that says so; 0: all.
+func List(ctx context.Context, db Querier, s Selection, after *Place, amount, most int) (messages []Message, next *Place, err error) {
 	if err := Check(ctx, db, s.Selector); err != nil {
 		return nil, nil, err
 	}
-	rows, err := db.Query(ctx, `
-		select d.available_at, d.id, d.iid, d.queue, d.consumer, d.died, d.error, d.attempt, d.expires, d.headers::text, d.properties::text, d.data::text
-		from mbus4.dead_messages($1, $2, $3, $4, $5, $6, $7, $8) d`, append(s.arguments(after), amount)...)
+	rows, err := db.Query(ctx, listSQL, append(s.arguments(after), amount, most)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing dead messages: %w", err)
 	}
@@ -107,8 +120,8 @@ func List(ctx context.Context, db Querier, s Selection, after *Place, amount int
 	return messages, next, nil
 }
 
-// Look counts what a selection selects, for so long at most, and gives the first few.
-func Look(ctx context.Context, db Querier, s Selection, samples int, limit time.Duration) (Preview, error) {
+// Look counts what a selection selects, for so long at most, and gives the first few; most as List has it.
+func Look(ctx context.Context, db Querier, s Selection, samples, most int, limit time.Duration) (Preview, error) {
 	var p Preview
 	began := time.Now()
 	err := Check(ctx, db, s.Selector)
@@ -119,7 +132,7 @@ func Look(ctx context.Context, db Querier, s Selection, samples int, limit time.
 		var next *Place
 		for {
 			var more []Message
-			more, next, err = List(ctx, db, s, next, samples-len(p.Samples))
+			more, next, err = List(ctx, db, s, next, samples-len(p.Samples), most)
 			if err != nil {
 				return p, err
 			}

@@ -50,7 +50,7 @@ func (s *Session) DeadList(ctx context.Context, d Dead, limit int, out Out) erro
 	var next *bulk.Place
 	for len(all) < limit {
 		var more []bulk.Message
-		if more, next, err = bulk.List(ctx, s.conn, sel, next, limit-len(all)); err != nil {
+		if more, next, err = bulk.List(ctx, s.conn, sel, next, limit-len(all), 0); err != nil {
 			return told(err)
 		}
 		if all = append(all, more...); next == nil {
@@ -121,7 +121,7 @@ func (s *Session) Preview(ctx context.Context, d Dead) (*DeadPreview, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := bulk.Look(ctx, s.conn, sel, samples, lookTime)
+	p, err := bulk.Look(ctx, s.conn, sel, samples, 0, lookTime)
 	return &DeadPreview{selection: sel, Preview: p}, told(err)
 }
 

@@ -26,7 +26,7 @@ func (s *Session) look(ctx context.Context, console string) (*snapshot, error) {
 		sql  string
 	}{
 		{&shot.queues, `select queue, ready, delayed, waiting, leased, held, dead,
-  (extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) oldest_ready))::pg_catalog.int8 as oldest_seconds, paused, exact
+  (case when pg_catalog.isfinite(oldest_ready) then least(extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) oldest_ready), 1e12) end)::pg_catalog.int8 as oldest_seconds, paused, exact
 from mbus4.queues order by ready desc, queue`},
 		{&shot.rates, `select over, posted_per_second, removed_per_second from mbus4.rates order by over`},
 		{&shot.sessions, `select pg_catalog.current_database() as database, pg_catalog.count(*) as sessions, pg_catalog.count(*) filter (where state operator(pg_catalog.=) 'active') as active,

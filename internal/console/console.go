@@ -21,6 +21,8 @@ const (
 	mostSessions = 16 // at a time
 	existsLife   = time.Second
 	maxMessage   = 64 << 10 // bytes of one message of a client
+	mostAnswer   = 16 << 20 // bytes of an answer of the server's, which is held until it is whole
+	rowOverhead  = 24       // of each value of it
 )
 
 // Config says what a Console shows and does. Its functions are safe for concurrent use.
@@ -100,6 +102,7 @@ type session struct {
 	user, database string
 	statement      map[string]string // prepared ones by name, at most mostPrepared
 	portal         map[string]string
+	lost           bool // what the server sends is not understood any more, or nothing can be sent to it
 }
 
 const mostPrepared = 100
@@ -114,18 +117,19 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 		s.database = at
 	}
 	s.client.SetMaxBodyLen(maxMessage)
+	s.server.SetMaxBodyLen(mostAnswer)
+	if err := s.admit(); err != nil { // who is no member takes nobody's place
+		var f *failure
+		if errors.As(err, &f) {
+			s.fatal(f)
+		}
+		return
+	}
 	select {
 	case c.sessions <- struct{}{}:
 		defer func() { <-c.sessions }()
 	default:
 		s.fatal(fail("53300", "Close one of them.", "there are %d sessions in the console already", mostSessions))
-		return
-	}
-	if err := s.admit(); err != nil {
-		var f *failure
-		if errors.As(err, &f) {
-			s.fatal(f)
-		}
 		return
 	}
 	c.cfg.Log.Info("console opened", zap.String("user", user))
@@ -137,7 +141,7 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 		if _, is := m.(*pgproto3.Terminate); is {
 			return
 		}
-		if s.handle(ctx, m) != nil {
+		if s.handle(ctx, m) != nil || s.lost {
 			return
 		}
 	}
@@ -145,14 +149,15 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 
 // admit checks that the client is a member of the role.
 func (s *session) admit() error {
-	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member')::text from pg_catalog.pg_roles r where r.rolname = " + sqlfuncs.QuoteLiteral(s.console.cfg.Role))
+	// The client's role may have set the search_path, so that every operator and type is named with its schema.
+	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) " + sqlfuncs.QuoteLiteral(s.console.cfg.Role) + "::pg_catalog.name")
 	if err != nil {
 		return err
 	}
 	if len(t.rows) == 0 {
 		return fail("28000", "Create it, and grant it to those who may: create role ...", "the role %q, whose members may use the console, does not exist", s.console.cfg.Role)
 	}
-	if *t.rows[0][0] != "true" {
+	if is := t.rows[0][0]; is == nil || *is != "t" {
 		return fail("28000", "It may be granted to you.", "the console is for members of the role %q", s.console.cfg.Role)
 	}
 	return nil
@@ -193,17 +198,21 @@ func (t *table) add(values ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// ask runs a query in the client's session at the server.
+// ask runs a query in the client's session at the server. Behind an answer that cannot be read to its end, a message of more than mostAnswer bytes for example, what
+// comes next would be taken for something else: then the session is lost.
 func (s *session) ask(sql string) (*table, error) {
 	s.server.SendQuery(&pgproto3.Query{String: sql})
 	if err := s.server.Flush(); err != nil {
+		s.lost = true
 		return nil, fmt.Errorf("asking the server: %w", err)
 	}
 	t := &table{}
 	var failed error
+	size := 0
 	for {
 		m, err := s.server.Receive()
 		if err != nil {
+			s.lost = true
 			return nil, fmt.Errorf("asking the server: %w", err)
 		}
 		switch m := m.(type) {
@@ -212,6 +221,13 @@ func (s *session) ask(sql string) (*table, error) {
 				t.columns = append(t.columns, string(f.Name))
 			}
 		case *pgproto3.DataRow:
+			for _, v := range m.Values {
+				size += len(v) + rowOverhead
+			}
+			if size > mostAnswer {
+				t.rows, failed = nil, fail("54000", "Ask the database itself for less of it.", "the answer is longer than %d MiB", mostAnswer>>20)
+				continue
+			}
 			row := make([]*string, len(m.Values))
 			for i, v := range m.Values {
 				if v != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 // activitySQL asks what pg_stat_activity tells of server processes, as far as the client's role may see it.
-const activitySQL = `select a.pid::text, a.state, a.wait_event_type, a.wait_event, a.xact_start::text, a.state_change::text,
-	pg_catalog.age(a.backend_xmin)::text, pg_catalog."left"(a.query, 200), a.application_name
-from pg_catalog.pg_stat_activity a where a.backend_type = 'client backend'`
+const activitySQL = `select a.pid, a.state, a.wait_event_type, a.wait_event, a.xact_start, a.state_change,
+	pg_catalog.age(a.backend_xmin), pg_catalog."left"(a.query, 200), a.application_name
+from pg_catalog.pg_stat_activity a where a.backend_type operator(pg_catalog.=) 'client backend'`
 
 // activities are the rows of pg_stat_activity, by process.
 func (s *session) activities() (map[uint32][]*string, error) {

@@ -62,7 +62,11 @@ func Examine(ctx context.Context, s Server, each func(Finding)) (failed bool) {
 	for _, check := range []func(context.Context, *pgx.Conn, Server) ([]Finding, error){
 		version, direct, adminRole, hstore, installed, members, verifiers, settings, horizon, vacuum, clock,
 	} {
-		found, err := check(ctx, conn, s)
+		var found []Finding
+		err := alone(ctx, conn, func() (err error) {
+			found, err = check(ctx, conn, s)
+			return err
+		})
 		for _, f := range found {
 			tell(f)
 		}
@@ -71,6 +75,19 @@ func Examine(ctx context.Context, s Server, each func(Finding)) (failed bool) {
 		}
 	}
 	return failed
+}
+
+// alone runs f in a transaction of its own that has the role and the search path of nobody else. Whoever owns the database chooses others for sessions in it
+// (ALTER DATABASE … SET), and what is found by them would run as the admin role. A transaction, for behind a pooler a setting of the session would be others'.
+func alone(ctx context.Context, conn *pgx.Conn, f func() error) error {
+	if _, err := conn.PgConn().Exec(ctx, "begin; set local search_path = pg_catalog, pg_temp; set local role none").ReadAll(); err != nil {
+		return fmt.Errorf("beginning to look: %w", err)
+	}
+	err := f()
+	if _, undo := conn.PgConn().Exec(ctx, "rollback").ReadAll(); err == nil && undo != nil {
+		return fmt.Errorf("ending to look: %w", undo)
+	}
+	return err
 }
 
 // said is the server's word for an error, or that of the network.

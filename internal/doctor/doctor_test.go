@@ -181,3 +181,28 @@ func TestExamineBehindPooler(t *testing.T) {
 	}
 	wants(t, found, "pooler", Warning, "transaction mode")
 }
+
+// What the owner of a database sets for the sessions in it, and what he puts where they look for names, does not run as the role that examines.
+func TestOwnerOfDatabase(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	run(t, c.DSN("postgres"), "create role owner", "create database owned owner owner")
+	conn := run(t, c.DSN("owned"), "set role owner", "create schema evil",
+		`create function evil.caught(text) returns text language plpgsql as 'begin raise exception ''caught: %'', $1; end'`,
+		"create function evil.current_setting(text) returns text language sql as 'select evil.caught($1)'",
+		"create function evil.same(name, name) returns boolean language sql as 'select evil.caught(''=='')::boolean'",
+		"create operator evil.= (leftarg = name, rightarg = name, function = evil.same)",
+		"create function evil.or_null(text, text) returns boolean language sql as 'select evil.caught(''=='')::boolean'",
+		"create operator evil.= (leftarg = text, rightarg = text, function = evil.or_null)",
+		"alter database owned set search_path = evil, pg_catalog", "alter database owned set role = owner")
+	if err := conn.QueryRow(t.Context(), "select evil.current_setting('x')").Scan(new(string)); err == nil || !strings.Contains(err.Error(), "caught") {
+		t.Fatalf("this is no test: %v", err)
+	}
+	found, _ := diagnose(t, Server{Upstream: c.DSN("owned"), Admin: c.DSN("owned")})
+	if text := fmt.Sprint(found); strings.Contains(text, "caught") || strings.Contains(text, "role owner") {
+		t.Errorf("%s", text)
+	}
+	if len(found["settings"]) == 0 || len(found["version"]) == 0 {
+		t.Errorf("little was found: %v", found)
+	}
+}

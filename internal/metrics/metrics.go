@@ -2,8 +2,11 @@ package metrics
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -42,7 +45,7 @@ func Handler(s Source, log *zap.Logger) http.Handler {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		&collector{source: s, log: log, looks: looks[engine.Overview]{now: time.Now}},
 	)
-	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTimeout, ErrorLog: zap.NewStdLog(log)})
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 2, Timeout: 2 * lookTimeout, ErrorLog: zap.NewStdLog(log)})
 }
 
 // family is one metric.
@@ -130,11 +133,32 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 type sink chan<- prometheus.Metric
 
 func (to sink) put(f family, v float64, labels ...string) {
-	m, err := prometheus.NewConstMetric(f.desc, f.kind, v, labels...)
-	if err != nil { // a label that is no UTF-8: a queue's name is never
+	m, err := prometheus.NewConstMetric(f.desc, f.kind, v, readable(labels)...)
+	if err != nil { // the other metrics are shown all the same
 		m = prometheus.NewInvalidMetric(f.desc, err)
 	}
 	to <- m
+}
+
+// readable are labels as UTF-8, which the name of a database need not be: whoever may create databases chooses the bytes.
+func readable(labels []string) []string {
+	for i, l := range labels {
+		if utf8.ValidString(l) {
+			continue
+		}
+		var b strings.Builder
+		for len(l) > 0 {
+			if r, size := utf8.DecodeRuneInString(l); r == utf8.RuneError && size == 1 {
+				fmt.Fprintf(&b, `\x%02x`, l[0])
+				l = l[1:]
+			} else {
+				b.WriteString(l[:size])
+				l = l[size:]
+			}
+		}
+		labels[i] = b.String()
+	}
+	return labels
 }
 
 // putLatencies puts a histogram.
@@ -143,7 +167,7 @@ func (to sink) putLatencies(f family, v semaphore.Latencies, labels ...string) {
 	for i, bound := range semaphore.LatencyBounds() {
 		within[bound.Seconds()] = v.Within[i]
 	}
-	m, err := prometheus.NewConstHistogram(f.desc, v.Count, v.Sum.Seconds(), within, labels...)
+	m, err := prometheus.NewConstHistogram(f.desc, v.Count, v.Sum.Seconds(), within, readable(labels)...)
 	if err != nil {
 		m = prometheus.NewInvalidMetric(f.desc, err)
 	}

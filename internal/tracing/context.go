@@ -1,7 +1,7 @@
 package tracing
 
 import (
-	"iter"
+	"encoding/hex"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -18,21 +18,13 @@ const (
 	maxTracestate  = 512
 )
 
-// FromTags returns the context that the tags of a comment name; an invalid one where they name none.
-func FromTags(tags iter.Seq2[string, string]) trace.SpanContext {
-	var parent, state string
-	for key, value := range tags {
-		switch strings.ToLower(key) {
-		case traceparentKey:
-			parent = value
-		case tracestateKey:
-			state = value
-		}
-	}
-	sc, ok := parseTraceparent(parent)
+// FromTags returns the context that the tags of a comment name, of which get returns one; an invalid one where they name none.
+func FromTags(get func(key string) string) trace.SpanContext {
+	sc, ok := parseTraceparent(get(traceparentKey))
 	if !ok {
 		return trace.SpanContext{}
 	}
+	state := get(tracestateKey)
 	// What would have to be escaped where it is kept is left out, which the standard allows.
 	if state != "" && len(state) <= maxTracestate && !strings.ContainsAny(state, `"'\`) {
 		if ts, err := trace.ParseTraceState(state); err == nil && len(ts.String()) <= maxTracestate {
@@ -45,50 +37,38 @@ func FromTags(tags iter.Seq2[string, string]) trace.SpanContext {
 // parseTraceparent reads a traceparent of the recommendation "Trace Context": lower case, no blanks. Of a later version it reads what
 // version 00 has.
 func parseTraceparent(s string) (sc trace.SpanContext, ok bool) {
-	if len(s) < traceparentLen || s[2] != '-' || s[35] != '-' || s[52] != '-' || !hexadecimal(s[:2]) || !hexadecimal(s[53:55]) {
-		return sc, false
+	var version, flags [1]byte
+	var traceID trace.TraceID
+	var spanID trace.SpanID
+	switch {
+	case len(s) < traceparentLen || s[2] != '-' || s[35] != '-' || s[52] != '-':
+	case !decode(version[:], s[:2]) || !decode(traceID[:], s[3:35]) || !decode(spanID[:], s[36:52]) || !decode(flags[:], s[53:55]):
+	case version[0] == 0xff || !traceID.IsValid() || !spanID.IsValid():
+	case len(s) > traceparentLen && (version[0] == 0 || s[traceparentLen] != '-' || len(s) > maxTracestate):
+	default:
+		return trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(flags[0]) & trace.FlagsSampled, Remote: true,
+		}), true
 	}
-	switch version := s[:2]; {
-	case version == "ff", version == "00" && len(s) > traceparentLen, len(s) > traceparentLen && s[traceparentLen] != '-', len(s) > maxTracestate:
-		return sc, false
-	}
-	if !hexadecimal(s[3:35]) || !hexadecimal(s[36:52]) {
-		return sc, false
-	}
-	traceID, err := trace.TraceIDFromHex(s[3:35])
-	if err != nil {
-		return sc, false
-	}
-	spanID, err := trace.SpanIDFromHex(s[36:52])
-	if err != nil {
-		return sc, false
-	}
-	var flags trace.TraceFlags
-	if strings.IndexByte("13579bdf", s[54]) >= 0 {
-		flags = trace.FlagsSampled
-	}
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: flags, Remote: true}), true
+	return sc, false
 }
 
-// hexadecimal reports whether a text has digits and lower-case letters only.
-func hexadecimal(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+// decode reads as many bytes as to has from twice as many hexadecimal digits, of which the letters are small; false where there are others.
+func decode(to []byte, from string) bool {
+	_, err := hex.Decode(to, []byte(from))
+	return err == nil && !strings.ContainsAny(from, "ABCDEF")
 }
 
-// headers returns the text of an hstore with the headers that carry a context.
-func headers(sc trace.SpanContext) string {
-	flags := "00"
-	if sc.IsSampled() {
-		flags = "01"
+// headers returns the text of an hstore with the headers that carry a context, which names that span.
+func headers(sc trace.SpanContext, span trace.SpanID) string {
+	const before, between = `"` + traceparentKey + `"=>"00-`, `","` + tracestateKey + `"=>"`
+	id, flags := sc.TraceID(), [1]byte{byte(sc.TraceFlags())}
+	out := make([]byte, 0, len(before)+traceparentLen) // a little more than without a tracestate
+	out = hex.AppendEncode(append(out, before...), id[:])
+	out = hex.AppendEncode(append(out, '-'), span[:])
+	out = hex.AppendEncode(append(out, '-'), flags[:])
+	if sc.TraceState().Len() > 0 {
+		out = append(append(out, between...), sc.TraceState().String()...)
 	}
-	out := `"` + traceparentKey + `"=>"00-` + sc.TraceID().String() + "-" + sc.SpanID().String() + "-" + flags + `"`
-	if state := sc.TraceState().String(); state != "" {
-		out += `,"` + tracestateKey + `"=>"` + state + `"`
-	}
-	return out
+	return string(append(out, '"'))
 }

@@ -2,13 +2,17 @@ package tracing
 
 import (
 	"encoding/binary"
-	"maps"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+// tags returns what gets one of them.
+func tags(t map[string]string) func(string) string { return func(key string) string { return t[key] } }
 
 // A traceparent is taken in its exact form only.
 func TestTraceparent(t *testing.T) {
@@ -36,10 +40,10 @@ func TestTraceparent(t *testing.T) {
 		{text: parent[:53] + "0x"},
 		{text: parent[:10] + "'\x00" + parent[12:]},
 	} {
-		sc := FromTags(maps.All(map[string]string{"traceparent": c.text}))
+		sc := FromTags(tags(map[string]string{"traceparent": c.text}))
 		got := ""
 		if sc.IsValid() {
-			got = headers(sc)
+			got = headers(sc, sc.SpanID())
 		}
 		want := c.want
 		if want != "" {
@@ -65,12 +69,12 @@ func TestTracestate(t *testing.T) {
 		"a=1,a=2":                       "",
 		"a=\x00":                        "",
 	} {
-		sc := FromTags(maps.All(map[string]string{"traceparent": parent, "tracestate": state}))
+		sc := FromTags(tags(map[string]string{"traceparent": parent, "tracestate": state}))
 		if got := sc.TraceState().String(); !sc.IsValid() || got != want {
 			t.Errorf("%q: got %q, want %q", state, got, want)
 		}
 	}
-	if sc := FromTags(maps.All(map[string]string{"tracestate": "a=b"})); sc.IsValid() {
+	if sc := FromTags(tags(map[string]string{"tracestate": "a=b"})); sc.IsValid() {
 		t.Error("a tracestate alone is a context")
 	}
 }
@@ -138,27 +142,41 @@ func TestBounded(t *testing.T) {
 }
 
 func TestSampler(t *testing.T) {
-	for _, c := range []struct{ name, arg, want string }{
-		{"", "", "ParentBased{root:AlwaysOnSampler"},
-		{"always_off", "", "AlwaysOffSampler"},
-		{"Always_On ", "", "AlwaysOnSampler"},
-		{"traceidratio", "0.25", "TraceIDRatioBased{0.25}"},
-		{"parentbased_traceidratio", "0.5", "ParentBased{root:TraceIDRatioBased{0.5}"},
-		{"parentbased_always_off", "", "ParentBased{root:AlwaysOffSampler"},
-		{"traceidratio", "2", ""},
-		{"traceidratio", "NaN", ""},
-		{"traceidratio", "much", ""},
-		{"jaeger_remote", "", ""},
+	sampled, _ := parseTraceparent(parent)
+	not := sampled.WithTraceFlags(0)
+	for _, c := range []struct {
+		name, arg, want           string
+		root, ofSampled, ofOthers bool // what becomes of a trace that begins here, and of the children of others
+	}{
+		{"", "", "AlwaysOnSampler", true, true, false},
+		{"always_off", "", "AlwaysOffSampler", false, false, false},
+		{"Always_On ", "", "AlwaysOnSampler", true, true, true},
+		{"traceidratio", "0.25", "TraceIDRatioBased{0.25}", false, false, false},
+		{"traceidratio", "0", "TraceIDRatioBased{0}", false, false, false},
+		{"parentbased_traceidratio", "0.5", "TraceIDRatioBased{0.5}", false, true, false},
+		{"parentbased_always_off", "", "AlwaysOffSampler", false, true, false},
+		{name: "traceidratio", arg: "2"},
+		{name: "traceidratio", arg: "NaN"},
+		{name: "traceidratio", arg: "much"},
+		{name: "jaeger_remote"},
 	} {
 		t.Setenv("OTEL_TRACES_SAMPLER", c.name)
 		t.Setenv("OTEL_TRACES_SAMPLER_ARG", c.arg)
-		sampler, err := samplerFromEnvironment()
-		got := ""
-		if err == nil {
-			got = sampler.Description()
+		s, err := samplerFromEnvironment()
+		if (err == nil) != (c.want != "") {
+			t.Errorf("%q, %q: %v", c.name, c.arg, err)
 		}
-		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
-			t.Errorf("%q, %q: got %s, %v, want %s", c.name, c.arg, got, err, c.want)
+		if err != nil {
+			continue
+		}
+		if got := s.root.Description(); got != c.want {
+			t.Errorf("%q, %q: got %s, want %s", c.name, c.arg, got, c.want)
+		}
+		id := sampled.TraceID() // whose last bytes, which the ratio is taken of, are large
+		for i, want := range []bool{c.root, c.ofSampled, c.ofOthers} {
+			if got := s.samples([]trace.SpanContext{{}, sampled, not}[i], id); got != want {
+				t.Errorf("%q, %q, parent %d: got %v, want %v", c.name, c.arg, i, got, want)
+			}
 		}
 	}
 }

@@ -1,16 +1,12 @@
 package tracing
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 const (
@@ -32,7 +28,7 @@ type Run struct {
 	send      trace.SpanID // of the first span that posts; the zero value: any
 
 	rows  int // that were shown
-	links []sdktrace.Link
+	links []trace.SpanContext
 	iid   string
 	tag   string
 	code  string // SQLSTATE of the error with which it has failed
@@ -47,7 +43,7 @@ func (r *Run) Row(body []byte) (more bool) {
 		}
 	}
 	if sc, ok := fromRow(body); ok {
-		r.links = append(r.links, sdktrace.Link{SpanContext: sc})
+		r.links = append(r.links, sc)
 	}
 	return r.WantsRows()
 }
@@ -74,6 +70,7 @@ func (r *Run) Ended() {
 	r.ended = true
 	now := time.Now()
 	calls := r.calls()
+	r.calls = nil // which may hold a text
 	for _, d := range calls.Destinations {
 		r.span(now, d, calls)
 	}
@@ -81,76 +78,46 @@ func (r *Run) Ended() {
 
 // span makes the span of one call, if it is sampled.
 func (r *Run) span(now time.Time, d Destination, calls Calls) {
-	t, ctx := r.statement.tracer, context.Background()
-	s := &finished{tracer: t, name: d.Operation.Name, kind: trace.SpanKindClient, start: r.since, end: now}
-	var id trace.TraceID
-	if r.statement.context.IsValid() && !r.statement.named {
-		s.parent = r.statement.context
-		id, ctx = s.parent.TraceID(), trace.ContextWithSpanContext(ctx, s.parent)
-	} else {
-		id = newTraceID()
-	}
-	var queue string
-	if d.Queue != "" {
-		queue = bounded(d.Queue)
-		s.name += " " + queue
-	}
-	span := newSpanID()
+	t, from, kind := r.statement.tracer, r.statement.context, tracepb.Span_SPAN_KIND_CLIENT
+	var span trace.SpanID
 	switch {
 	case d.Operation.Type == typeReceive:
-		s.kind = trace.SpanKindConsumer
+		kind = tracepb.Span_SPAN_KIND_CONSUMER
 	case d.Operation.Type == typeSend && r.send.IsValid(): // its context is that of the messages
-		s.kind, span = trace.SpanKindProducer, r.send
+		kind, span = tracepb.Span_SPAN_KIND_PRODUCER, r.send
 		r.send = trace.SpanID{}
 	}
-	sampled := t.sampler.ShouldSample(sdktrace.SamplingParameters{ParentContext: ctx, TraceID: id, Name: s.name, Kind: s.kind})
-	if sampled.Decision != sdktrace.RecordAndSample {
+	parent := from
+	if r.statement.named {
+		parent = trace.SpanContext{}
+	}
+	id := parent.TraceID()
+	if !parent.IsValid() {
+		id = newTraceID()
+	}
+	if !t.sampler.samples(parent, id) {
 		return
 	}
-	s.context = trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.FlagsSampled, TraceState: sampled.Tracestate})
-	s.attributes = r.attributes(append(s.room[:0], sampled.Attributes...), d, queue, calls)
-	if r.code != "" {
-		s.status.Code = codes.Error
+	if !span.IsValid() {
+		span = newSpanID()
 	}
-	if c := r.statement.context; c.IsValid() && r.statement.named {
-		s.links = append(s.links, sdktrace.Link{SpanContext: c})
+	s := &finished{
+		address: t.addresses.of(d, calls.Database), traceID: id, spanID: span, parent: parent.SpanID(), state: parent.TraceState(),
+		kind: kind, start: r.since.UnixNano(), end: now.UnixNano(), code: bounded(r.code),
+	}
+	if r.statement.named && from.IsValid() {
+		s.links = append(s.links, from)
 	}
 	if d.Operation.Type == typeReceive {
 		s.links = append(s.links, r.links...)
 	}
+	if d.Operation.Type == typeSend || d.Operation.Type == typeReceive {
+		s.count, s.counted = r.count(calls)
+	}
+	if d.Operation.Type == typeSend && s.counted && s.count == 1 {
+		s.iid = bounded(r.iid)
+	}
 	t.processor.OnEnd(s)
-}
-
-// attributes appends what is said of one call.
-func (r *Run) attributes(to []attribute.KeyValue, d Destination, queue string, calls Calls) []attribute.KeyValue {
-	to = append(to, attribute.String("messaging.system", systemName), attribute.String("messaging.operation.name", d.Operation.Name))
-	if d.Operation.Type != "" {
-		to = append(to, attribute.String("messaging.operation.type", d.Operation.Type))
-	}
-	if calls.Database != "" {
-		to = append(to, attribute.String("db.namespace", bounded(calls.Database)))
-	}
-	if queue != "" {
-		to = append(to, attribute.String("messaging.destination.name", queue))
-	}
-	if d.Consumer != "" {
-		to = append(to, attribute.String("messaging.consumer.group.name", bounded(d.Consumer)))
-	}
-	if r.code != "" {
-		to = append(to, attribute.String("error.type", r.code))
-		if r.code != otherError {
-			to = append(to, attribute.String("db.response.status_code", r.code))
-		}
-	}
-	n, counted := r.count(calls)
-	switch {
-	case !counted || d.Operation.Type != typeSend && d.Operation.Type != typeReceive:
-	case d.Operation.Type == typeSend && n == 1 && r.iid != "":
-		to = append(to, attribute.String("messaging.message.id", bounded(r.iid)))
-	default:
-		to = append(to, attribute.Int("messaging.batch.message_count", n))
-	}
-	return to
 }
 
 // count returns how many rows the statement has returned where each is a message.
@@ -161,15 +128,4 @@ func (r *Run) count(calls Calls) (n int, ok bool) {
 	}
 	n, err := strconv.Atoi(digits)
 	return n, err == nil
-}
-
-// bounded returns a text that a client has chosen as it may stand in a span: valid, and short.
-func bounded(text string) string {
-	if len(text) > maxName {
-		text = text[:maxName]
-		for len(text) > 0 && !utf8.ValidString(text[max(0, len(text)-utf8.UTFMax):]) && utf8.RuneStart(text[len(text)-1]) {
-			text = text[:len(text)-1]
-		}
-	}
-	return strings.ToValidUTF8(text, "\ufffd")
 }

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Statement is what is known of a text of a client's when it comes: the context in its comment, and when that was.
+// Statement is what is known of a text of a client's when it comes: the context in its comment, and when that was. It must not be copied.
 type Statement struct {
 	tracer *Tracer
 	begun  time.Time
@@ -17,17 +17,17 @@ type Statement struct {
 	named bool
 	// send is the ID of the span that posts, which the messages name as the one that they come from.
 	send trace.SpanID
-	// begins is set by the first run, whose span that is.
+	// begins is set by the first run, whose span that is, and which is first.
 	begins atomic.Bool
+	first  Run
 }
 
-// Statement returns what to keep of a text whose comment has that context. named says that it is prepared under a name.
-func (t *Tracer) Statement(context trace.SpanContext, named bool) *Statement {
-	s := &Statement{tracer: t, begun: time.Now(), context: context, named: named}
+// Begin sets what is to be kept of a text whose comment has that context. named says that it is prepared under a name.
+func (s *Statement) Begin(t *Tracer, context trace.SpanContext, named bool) {
+	s.tracer, s.begun, s.context, s.named = t, time.Now(), context, named
 	if context.IsValid() && !named {
 		s.send = newSpanID()
 	}
-	return s
 }
 
 // Headers returns the text of an hstore with the headers of messages that the statement posts; "" for none. What was prepared under a
@@ -37,9 +37,9 @@ func (s *Statement) Headers() string {
 	case s.named || !s.context.IsValid():
 		return ""
 	case s.context.IsSampled():
-		return headers(s.context.WithSpanID(s.send))
+		return headers(s.context, s.send)
 	}
-	return headers(s.context) // the span will not be exported
+	return headers(s.context, s.context.SpanID()) // the span will not be exported
 }
 
 // Destination says where a call goes.
@@ -51,12 +51,15 @@ type Destination struct {
 // Run returns one run of the statement that begins. It is safe for concurrent use. Its calls, with what is to be said of all of them, are got from calls where the run is
 // exported. since is when the client has asked for it; the zero time: with the text.
 func (s *Statement) Run(since time.Time, calls func() Calls) *Run {
-	r := &Run{statement: s, since: since, calls: calls}
+	r := &s.first
+	if s.begins.Swap(true) {
+		r = new(Run)
+	} else {
+		r.send = s.send
+	}
+	r.statement, r.since, r.calls = s, since, calls
 	if since.IsZero() {
 		r.since = s.begun
-	}
-	if s.send.IsValid() && !s.begins.Swap(true) {
-		r.send = s.send
 	}
 	return r
 }

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -34,9 +33,8 @@ const (
 // Tracer makes and exports spans. It is safe for concurrent use.
 type Tracer struct {
 	processor *gatherer
-	sampler   sdktrace.Sampler
-	resource  *resource.Resource
-	scope     instrumentation.Scope
+	sampler   sampler
+	addresses addresses
 }
 
 // Open returns a Tracer that exports to a collector over HTTP, as the variables of OpenTelemetry in the environment say: OTEL_EXPORTER_OTLP_…,
@@ -57,8 +55,8 @@ func Open(ctx context.Context, to, version string, log *zap.Logger) (*Tracer, er
 	// The SDK has one place for its errors, which is the whole program's.
 	limited := zap.New(zapcore.NewSamplerWithOptions(log.Core(), exportTick, 1, 0))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { limited.Warn("spans cannot be exported", zap.Error(err)) }))
-	exporter, err := otlptracehttp.New(ctx, options...)
-	if err != nil {
+	client := otlptracehttp.NewClient(options...)
+	if err := client.Start(ctx); err != nil { // it does not connect
 		return nil, fmt.Errorf("reading the settings of the exporter: %w", err)
 	}
 	res, err := resource.New(ctx,
@@ -67,10 +65,7 @@ func Open(ctx context.Context, to, version string, log *zap.Logger) (*Tracer, er
 	if err != nil && res == nil {
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	return &Tracer{
-		processor: gather(sdktrace.NewBatchSpanProcessor(exporter)), sampler: sampler, resource: res,
-		scope: instrumentation.Scope{Name: scopeName, Version: version},
-	}, nil
+	return &Tracer{processor: gather(sdktrace.NewBatchSpanProcessor(newExporter(client, res, version))), sampler: sampler}, nil
 }
 
 // collectorURL returns the URL for traces: without a path it is the one that OTLP has.

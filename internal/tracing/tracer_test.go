@@ -15,7 +15,8 @@ import (
 
 // send makes the span of a post.
 func send(t *Tracer) {
-	s := t.Statement(FromTags(func(yield func(string, string) bool) { yield("traceparent", parent) }), false)
+	var s Statement
+	s.Begin(t, FromTags(tags(map[string]string{"traceparent": parent})), false)
 	r := s.Run(time.Time{}, func() Calls {
 		return Calls{Destinations: []Destination{{Operation: OperationOf("post"), Queue: "q"}}, Alone: true}
 	})

@@ -181,7 +181,7 @@ func loadDead(c *call) (*shown, error) {
 	if err != nil {
 		return nil, err
 	}
-	messages, next, err := bulk.List(c.ctx, c.tx, s, after, deadOnPage)
+	messages, next, err := bulk.List(c.ctx, c.tx, s, after, deadOnPage, mostInList)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +257,7 @@ func previewDead(c *call) (*shown, error) {
 		s.Until = now
 		sheet.Until = now.UTC().Format("2006-01-02T15:04:05.000000")
 	}
-	p, err := bulk.Look(c.ctx, c.tx, s, deadSamples, previewLimit)
+	p, err := bulk.Look(c.ctx, c.tx, s, deadSamples, mostInList, previewLimit)
 	if err != nil {
 		return nil, err
 	}

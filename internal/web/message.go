@@ -74,7 +74,7 @@ func messageOf(c *call, iid Text) (*shown, error) {
 		return out, nil
 	}
 	var err error
-	if s.Reasons, err = collect[reasonRow](c, `select w.queue, w.consumer, w.state, case when pg_catalog.isfinite(w.until) then w.until end, coalesce(w.detail, '') as detail, coalesce(w.waits_for, '{}') as waits_for,
+	if s.Reasons, err = collect[reasonRow](c, `select w.queue, w.consumer, w.state, case when pg_catalog.isfinite(w.until) then w.until end, coalesce(pg_catalog."left"(w.detail, 2000), '') as detail, array(select d.iid from pg_catalog.unnest(w.waits_for[1:20]) d (iid) where pg_catalog.octet_length(d.iid) operator(pg_catalog.<=) 2000) as waits_for,
 	coalesce(w.pid, 0) as pid, coalesce(w.username, '') as username, coalesce(w.application, '') as application
 from mbus4.why($1) w limit 500`, iid.Raw()); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *messageSheet) read(c *call) error {
 	}
 	var k content
 	var headers, properties, data, payload string
-	err := c.tx.QueryRow(c.ctx, `select k.qname, m.added, case when pg_catalog.isfinite(m.delayed_until) then m.delayed_until end, case when pg_catalog.isfinite(m.expires) then m.expires end, m.size, coalesce(m.after, '{}'),
+	err := c.tx.QueryRow(c.ctx, `select k.qname, case when pg_catalog.isfinite(m.added) then m.added else 'epoch' end, case when pg_catalog.isfinite(m.delayed_until) then m.delayed_until end, case when pg_catalog.isfinite(m.expires) then m.expires end, m.size, array(select d.iid from pg_catalog.unnest(m.after[1:20]) d (iid) where pg_catalog.octet_length(d.iid) operator(pg_catalog.<=) 2000),
 	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(`+hstore+`.hstore_to_json(mbus4.headers_of(k.qname, m.added, m.headers) operator(`+hstore+`.-) 'json.payload'::text)::text, '{}') end,
 	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(`+hstore+`.hstore_to_json(m.properties)::text, '{}') end,
 	case when m.size operator(pg_catalog.>) $2 then '{}' else coalesce(`+hstore+`.hstore_to_json(m.data)::text, '{}') end,
@@ -149,7 +149,7 @@ func (s *messageSheet) around(c *call) error {
 		}
 	}
 	var err error
-	if s.Wakes, err = names(c, `select distinct mbus4.iid_of(m.iid, k.qname, case when m.iid is not null then m.available_at end, m.id) as iid
+	if s.Wakes, err = names(c, `select distinct pg_catalog."left"(mbus4.iid_of(m.iid, k.qname, case when m.iid is not null then m.available_at end, m.id), 2000) as iid
 from (select g.consumer_id, g.id from mbus4.waiting g where g.dep operator(pg_catalog.=) $1 order by g.consumer_id, g.id limit 20) g
 cross join lateral (select m.* from mbus4.message m where m.consumer_id operator(pg_catalog.=) g.consumer_id and m.available_at operator(pg_catalog.=) 'infinity' and m.id operator(pg_catalog.=) g.id limit 1) m
 join mbus4.consumer k on k.id operator(pg_catalog.=) m.consumer_id

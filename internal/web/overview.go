@@ -49,8 +49,12 @@ type rateRow struct {
 	Posted, Removed *float64
 }
 
+// readySeconds is for how long the oldest message of a row of mbus4.queues or mbus4.consumers has been ready; null where none is, or where its time is none, which
+// somebody has written past the functions.
+const readySeconds = `extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) case when pg_catalog.isfinite(oldest_ready) then oldest_ready end)::float8`
+
 const queuesSQL = `select q.queue, q.kind, q.consumers, q.ready, q.delayed, q.waiting, q.leased, q.held, q.dead, coalesce(q.selector_errors, 0) as selector_errors,
-	coalesce(extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) q.oldest_ready)::float8, -1) as oldest, q.paused, q.exact
+	coalesce(` + readySeconds + `, -1) as oldest, q.paused, q.exact
 from mbus4.queues q
 where pg_catalog.strpos(q.queue, pg_catalog.lower($1)) operator(pg_catalog.>) 0
 order by q.ready desc, q.queue

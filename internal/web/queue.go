@@ -51,7 +51,7 @@ type scheduleRow struct {
 }
 
 const consumersSQL = `select c.consumer, coalesce(c.selector, '') as selector, c.ready, c.delayed, c.waiting, c.leased, c.held, c.dead, coalesce(c.selector_errors, 0) as selector_errors,
-	coalesce(extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) c.oldest_ready)::float8, -1) as oldest, c.paused, c.exact,
+	coalesce(` + readySeconds + `, -1) as oldest, c.paused, c.exact,
 	coalesce(k.paused, 'epoch') as since, coalesce(k.max_attempts, 0) as max_attempts, coalesce(k.backoff::text, '') as backoff, coalesce(k.lease::text, '') as lease
 from mbus4.consumers c
 join mbus4.consumer k on k.qname operator(pg_catalog.=) c.queue and k.name operator(pg_catalog.=) c.consumer
@@ -86,7 +86,7 @@ func loadQueue(c *call) (*shown, error) {
 	if q.Triggers, err = collect[triggerRow](c, `select t.src, t.dst, coalesce(t.selector, '') as selector from mbus4.trigger t where $1 in (t.src, t.dst) order by t.src, t.dst limit 200`, name); err != nil {
 		return nil, err
 	}
-	if q.Schedules, err = collect[scheduleRow](c, `select s.name, s.cron, s.timezone, s.next_at, coalesce(s.last_error, '') as last_error from mbus4.schedules s where s.queue operator(pg_catalog.=) $1 order by s.name limit 100`, name); err != nil {
+	if q.Schedules, err = collect[scheduleRow](c, `select pg_catalog."left"(s.name, 300), pg_catalog."left"(s.cron, 300), pg_catalog."left"(s.timezone, 100), case when pg_catalog.isfinite(s.next_at) then s.next_at end, coalesce(s.last_error, '') as last_error from mbus4.schedules s where s.queue operator(pg_catalog.=) $1 order by s.name limit 100`, name); err != nil {
 		return nil, err
 	}
 	q.Figures = c.page.samples.depthFigures(c.login.Database, name)

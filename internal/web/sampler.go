@@ -98,7 +98,7 @@ func (s *sampler) ring(database string) *history.Ring {
 	return r
 }
 
-const sampleSQL = `select q.queue, q.ready operator(pg_catalog.+) q.held as depth, coalesce(extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) q.oldest_ready)::float8, 0) as oldest
+const sampleSQL = `select q.queue, q.ready operator(pg_catalog.+) q.held as depth, coalesce(` + readySeconds + `, 0) as oldest
 from mbus4.queues q
 order by depth desc
 limit 100`

@@ -22,6 +22,7 @@ const (
 	searchRows     = 200_000
 	firstBatch     = 500
 	largestBatch   = 10_000
+	mostInList     = 20_000 // bytes of an hstore that a list shows; clients make them as long as they like
 )
 
 // criteria are what a search asks for.
@@ -133,10 +134,10 @@ const batchSQL = `with here as materialized (
 )
 select x.n is not null, coalesce(mbus4.iid_of(l.iid, case when l.consumer_id operator(pg_catalog.=) 1 then 'dmq' else $6 end, case when pg_catalog.isfinite(l.available_at) or l.iid is not null then l.available_at end, l.id), ''),
 	case when l.state operator(pg_catalog.=) 'ready' and l.consumer_id operator(pg_catalog.=) 1 then 'dead' else l.state end,
-	extract(epoch from l.now operator(pg_catalog.-) case when l.state in ('ready', 'dead') then l.available_at else l.added end)::float8,
+	extract(epoch from l.now operator(pg_catalog.-) (select case when pg_catalog.isfinite(t.at) then t.at else l.now end from (select case when l.state in ('ready', 'dead') then l.available_at else l.added end as at) t))::float8,
 	coalesce(case when l.state in ('delayed', 'leased') then l.available_at else l.expires end::text, ''),
 	coalesce(pg_catalog."left"(case when l.consumer_id operator(pg_catalog.=) 1 then l.headers operator(‹hstore›.->) 'dmq.error'::text when l.state operator(pg_catalog.=) 'leased' then 'attempt ' operator(pg_catalog.||) (l.headers operator(‹hstore›.->) 'retry.attempt'::text) end, 300), ''),
-	case when pg_catalog.pg_column_size(l.data) operator(pg_catalog.>) 20000 then '{"…": "too long to be shown in a list"}' else coalesce(‹hstore›.hstore_to_json(l.data)::text, '{}') end,
+	case when x.n is null then '{}' when pg_catalog.pg_column_size(l.data) operator(pg_catalog.>) $14 or pg_catalog.octet_length(l.data::text) operator(pg_catalog.>) $14 then '{"...": "too long to be shown in a list"}' else coalesce(‹hstore›.hstore_to_json(l.data)::text, '{}') end,
 	l.available_at::text, l.id, max(l.n) over ()
 from looked l
 left join matching x on x.n operator(pg_catalog.=) l.n
@@ -218,7 +219,7 @@ func (k *criteria) batch(c *call, sql string, at place, to string, size int, f *
 		own = k.Consumer.Raw()
 	}
 	rows, err := c.tx.Query(c.ctx, sql, k.place, at.At, at.ID, to, size, strings.ToLower(k.Queue.Raw()), k.State.Raw(), own, k.consumer,
-		k.Column.Raw(), k.Key.Raw(), k.Value.Raw(), pageOfMessages-len(f.Messages))
+		k.Column.Raw(), k.Key.Raw(), k.Value.Raw(), pageOfMessages-len(f.Messages), mostInList)
 	if err != nil {
 		return 0, at, fmt.Errorf("searching: %w", err)
 	}

@@ -65,7 +65,7 @@ func loadWork(c *call) (*shown, error) {
 	if s.Processes, err = collect[processRow](c, `select w.process_id, count(*) from (select w.process_id from mbus4.work_queue w where w.process_id is not null order by w.process_id limit $1) w group by w.process_id order by w.process_id limit 200`, mostWork); err != nil {
 		return nil, err
 	}
-	const columns = `select w.id, pg_catalog."left"(w.payload::text, 300), w.process_id, w.attempts, coalesce(pg_catalog."left"(w.last_error, 300), ''), extract(epoch from w.next_attempt_at operator(pg_catalog.-) pg_catalog.clock_timestamp())::float8 from mbus4.work_queue w `
+	const columns = `select w.id, pg_catalog."left"(w.payload::text, 300), w.process_id, w.attempts, coalesce(pg_catalog."left"(w.last_error, 300), ''), coalesce(extract(epoch from case when pg_catalog.isfinite(w.next_attempt_at) then w.next_attempt_at end operator(pg_catalog.-) pg_catalog.clock_timestamp())::float8, 0) from mbus4.work_queue w `
 	s.Rows, err = collect[workRow](c, `(`+columns+`where w.process_id is not null order by w.process_id limit 50) union all (`+columns+`where w.process_id is null order by w.next_attempt_at, w.id limit 50)`)
 	if err != nil {
 		return nil, err

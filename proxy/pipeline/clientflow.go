@@ -47,8 +47,11 @@ type ClientFlow struct {
 	prepared prepared
 	unsent   unsent
 	traces   traces
-	// holding says whether the Rewriter has a statement of the session.
+	// holding says whether the Rewriter has a statement of the session. held is set while it has a message at hand.
 	holding holding
+	held    bool
+	// units is for Unit.
+	units atomic.Uint64
 	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
 	// forwarded.
 	Terminated bool
@@ -65,6 +68,8 @@ type ClientFlow struct {
 	waiting *waiting
 	// waits is waiting, for Flows.Look.
 	waits atomic.Pointer[waiting]
+	// goesOn says that the feed under way is GoOn, and has not come to its first message.
+	goesOn bool
 	// room is Wait.Room as the last probe query of a wait has said; 0 if the client has sent something since that may change it. A function may
 	// change it unseen.
 	room time.Duration
@@ -73,27 +78,6 @@ type ClientFlow struct {
 	// aside is what a feed that has stopped has not dealt with: a message, and what follows it.
 	aside []byte
 }
-
-// Backlog is what the server is known to be doing.
-type Backlog struct {
-	// Outstanding is the number of requests that it has not replied to, and size are their bytes.
-	Outstanding, size int
-	// Flushing is how many of them end with a flush by the server: Query, FunctionCall, Sync.
-	Flushing int
-	// skips says that the server ignores all up to the next Sync, copies that it takes the data of a COPY.
-	skips, copies bool
-	// block says that a transaction block was open at the last ReadyForQuery, failed that it had failed.
-	block, failed bool
-}
-
-// Busy reports whether the server has something to reply to, or takes the data of a COPY.
-func (b Backlog) Busy() bool { return b.Outstanding > 0 || b.copies }
-
-// InBlock reports whether a transaction block was open at the last ReadyForQuery.
-func (b Backlog) InBlock() bool { return b.block || b.failed }
-
-// Failed reports whether that transaction block had failed.
-func (b Backlog) Failed() bool { return b.failed }
 
 // ErrMustWait is returned by Feed before a message whose handling may block: the Rewriter or a bind-time plan is to be asked
 // (only if Nonblocking is set), or replies to what was sent before have to come first. The next feed waits.
@@ -186,7 +170,13 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 	if f.room > 0 && f.maySet(frame) {
 		f.room = 0
 	}
-	wait := f.Nonblocking && f.forRewriter(frame) && !f.recall(frame)
+	nonblocking := f.Nonblocking && !f.goesOn
+	f.goesOn = false
+	ours := f.forRewriter(frame)
+	if ours {
+		f.takeUp()
+	}
+	wait := nonblocking && ours && !f.recall(frame)
 	if f.bindTime != nil {
 		if frame, pos = f.wholeBind(buf, frame, pos, out); frame == nil {
 			if !f.mustCut() {
@@ -197,7 +187,10 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 		if f.awaited, err = f.unsettled(frame); err != nil {
 			return pos, err
 		}
-		wait = wait || f.Nonblocking && f.asksPlan(frame)
+		if f.asksPlan(frame) {
+			f.takeUp()
+			wait = wait || nonblocking
+		}
 	}
 	if f.awaited == nil {
 		if f.awaited, err = f.awaitsUnnamed(frame); err != nil {
@@ -236,7 +229,11 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 	f.probing.done()
 	f.short = false
 	f.traces.since = time.Time{}
+	f.letGo()
 	f.keep(frame)
+	if failed && frame[0] == wire.MsgQuery {
+		f.units.Add(1) // its reply has come in place of one to it
+	}
 	if repl != nil || failed {
 		f.Replace(out, frame, pos, repl)
 	} else {
@@ -328,6 +325,9 @@ const maxCopyEnds = 1024
 
 // push adds a request for a message of the client, and updates what depends on the order of messages.
 func (f *ClientFlow) push(kind requestKind, a *details) {
+	if kind.flushes() {
+		f.units.Add(1)
+	}
 	f.probing.note(kind)
 	f.ranSinceSync = kind != kindSync && kind != kindQuery && (f.ranSinceSync || kind == kindBind || kind == kindExecute)
 	if kind != copyEnd {
@@ -387,9 +387,4 @@ func (f *ClientFlow) inspect(ctx context.Context, frame []byte) (replacement []b
 		f.Terminated = true
 	}
 	return nil, nil
-}
-
-// Roomy reports whether a client that had to wait may go on.
-func (s Backlog) Roomy() bool {
-	return s.Outstanding <= maxOutstanding/2 && s.size <= maxOutstandingBytes/2
 }

@@ -142,6 +142,9 @@ func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, 
 		sc.Named = named
 		plan = f.rewritten(ctx, sc, string(text))
 	}
+	if f.held && !f.awaitedQuery && f.holding.spend() {
+		plan = canceled()
+	}
 	if plan != nil {
 		f.planned = true
 	}

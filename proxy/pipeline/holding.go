@@ -9,7 +9,7 @@ import (
 	"mbusproxy/proxy/wire"
 )
 
-// holding knows whether the Rewriter has a statement of the session, so that a cancel request reaches it there.
+// holding knows of the message at hand and whether the Rewriter has it, so that a cancel request reaches it there.
 type holding struct {
 	// look is called from time to time while the Rewriter has a statement, to end a session whose client is
 	// gone; nil in tests.
@@ -26,9 +26,28 @@ type holding struct {
 	asleep, awake bool
 	ended         error
 	wake          func()
-	// pending is set from the first look for a statement that waits until it is known that it runs or fails, and canceled where the client has
-	// cancelled it meanwhile. The looks between two waits are part of the statement.
-	pending, canceled bool
+	// atHand is set from when a message is taken up of which the Rewriter or a plan is asked until it is dealt with. The looks for a statement that waits,
+	// and its waits, are part of that.
+	atHand bool
+	// canceled is the client's cancel of the message at hand; nil: there is none.
+	canceled *Cancellation
+}
+
+// Cancellation is a cancel request for the message at hand.
+type Cancellation struct {
+	// known is closed when the message has been dealt with; before that spent is set where it fails for it.
+	known chan struct{}
+	spent bool
+}
+
+// Spent waits until the message has been dealt with, or until ctx ends, and reports whether it fails because it was cancelled.
+func (c *Cancellation) Spent(ctx context.Context) bool {
+	select {
+	case <-c.known:
+		return c.spent
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // lookEvery is the time between calls of look, lookWaiting that for a statement that waits: before such a one runs, gone is asked. A client that has ended its sending only is still there: it waits for
@@ -41,21 +60,29 @@ const (
 // errCanceled is the cause with which the context of a Rewriter's call ends when the client cancels.
 var errCanceled = errors.New("canceling statement due to user request")
 
-// begin is called before the Rewriter gets a statement; end must be called after it. ctx is for the call.
+// begin is called before the Rewriter gets a statement; end must be called after it. ctx is for the call. canceled is as for spend.
 func (h *holding) begin(parent context.Context) (ctx context.Context, end func() (canceled bool)) {
 	ctx, cancel := context.WithCancelCause(parent)
 	h.mu.Lock()
 	h.cancel = cancel
+	if h.canceled != nil {
+		cancel(errCanceled)
+	}
 	h.startLooking()
 	h.mu.Unlock()
 	return ctx, func() bool {
-		h.mu.Lock()
-		h.cancel = nil
-		h.stopLooking()
-		h.mu.Unlock()
+		h.giveUp()
 		cancel(nil)
-		return errors.Is(context.Cause(ctx), errCanceled)
+		return h.spend()
 	}
+}
+
+// giveUp is called when the Rewriter has answered, and when the session ends: then nobody waits for its answer any more.
+func (h *holding) giveUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cancel = nil
+	h.stopLooking()
 }
 
 // startLooking has look called from time to time, and stopLooking no more. h.mu is held.
@@ -88,22 +115,52 @@ func (h *holding) lookAgain() {
 	}
 }
 
+// take is called when a message is taken up, also when one is that was set aside, and letGo when it has been dealt with.
+func (h *holding) take() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.atHand = true
+}
+
+func (h *holding) letGo() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.canceled != nil {
+		close(h.canceled.known)
+	}
+	h.atHand, h.canceled = false, nil
+}
+
+// takeUp and letGo enclose what is done with a message of which the Rewriter or a plan is asked.
+func (f *ClientFlow) takeUp() {
+	if !f.held {
+		f.held = true
+		f.holding.take()
+	}
+}
+
+func (f *ClientFlow) letGo() {
+	if f.held {
+		f.held = false
+		f.holding.letGo()
+	}
+}
+
+// spend reports whether the client has cancelled the message at hand, which must fail then.
+func (h *holding) spend() (canceled bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.canceled != nil {
+		h.canceled.spent = true
+	}
+	return h.canceled != nil
+}
+
 // held reports whether there is a statement that the Rewriter has, or that waits.
 func (h *holding) held() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.cancel != nil || h.asleep
-}
-
-// interrupt cancels the statement that the Rewriter has; false: it has none.
-func (h *holding) interrupt() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.cancel == nil {
-		return false
-	}
-	h.cancel(errCanceled)
-	return true
 }
 
 // sleep is called when a statement is to wait for its turn; wake is called when there is something to see to, perhaps before sleep returns.
@@ -112,7 +169,7 @@ func (h *holding) sleep(wake func()) {
 	defer h.mu.Unlock()
 	h.asleep, h.awake, h.ended, h.wake = true, false, nil, wake
 	switch {
-	case h.canceled:
+	case h.canceled != nil:
 		h.end(errCanceled)
 	case h.draining:
 		h.end(errDraining)
@@ -166,33 +223,32 @@ func (h *holding) endSleep() (ended error) {
 	return h.ended
 }
 
-// beginWait and endWait enclose pending; canceled is what it says at its end.
-func (h *holding) beginWait() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pending, h.canceled = true, false
-}
+// Unit is how many units of messages the client has sent, each of which ends with a message that the server replies to at once: Query, FunctionCall, Sync. It
+// may be called from anywhere.
+func (f *ClientFlow) Unit() uint64 { return f.units.Load() }
 
-func (h *holding) endWait() (canceled bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pending = false
-	return h.canceled
-}
-
-// CancelWait cancels the statement that waits, or is looked for between two waits; false: none is. A query of ours for it may be at the
-// server. It may be called from anywhere.
-func (f *ClientFlow) CancelWait() bool {
+// Cancel cancels the message at hand, if it is one of the unit behind so many; nil: it is not, or there is none. A query of ours for it may be at the server. It
+// may be called from anywhere.
+//
+// Whoever asks for the unit when the cancel request comes, and then whether others are before it at the server, does not cancel what was sent
+// later.
+func (f *ClientFlow) Cancel(unit uint64) *Cancellation {
 	h := &f.holding
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.pending {
-		return false
+	if !h.atHand || f.Unit() != unit {
+		return nil
 	}
-	if h.canceled = true; h.asleep {
-		h.end(errCanceled)
+	if h.canceled == nil {
+		h.canceled = &Cancellation{known: make(chan struct{})}
+		if h.cancel != nil {
+			h.cancel(errCanceled)
+		}
+		if h.asleep {
+			h.end(errCanceled)
+		}
 	}
-	return true
+	return h.canceled
 }
 
 // Waits reports whether a statement of the session waits.
@@ -211,12 +267,6 @@ func (f *ClientFlow) EndWaits() {
 		h.end(errDraining)
 	}
 }
-
-// WithRewriter reports whether a statement of the session is with the Rewriter, or waits.
-func (f *ClientFlow) WithRewriter() bool { return f.holding.held() }
-
-// Interrupt cancels the statement that is with the Rewriter; false: none is.
-func (f *ClientFlow) Interrupt() bool { return f.holding.interrupt() }
 
 // rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
 func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text string) Plan {

@@ -6,7 +6,7 @@ package pipeline
 type Inbox struct {
 	entries  []request
 	size     int // request.size of all
-	flushing int // entries of kinds that flush
+	flushing int // entries of kinds that flush, without ours
 	// known is the backlog without entries; copies says that the server takes the data of a COPY.
 	known  Backlog
 	copies bool
@@ -34,7 +34,7 @@ func (in *Inbox) Expect(f *ClientFlow) {
 // count adds the request to what is counted.
 func (in *Inbox) count(o *request) {
 	in.size += int(o.size)
-	if o.kind.flushes() {
+	if o.kind.flushes() && !o.hidden {
 		in.flushing++
 	}
 }

@@ -43,18 +43,35 @@ func (f *ClientFlow) pushHidden(kind requestKind, a *details) {
 	f.add(request{kind: kind, hidden: true, details: a})
 }
 
+// noTypes says of no parameter of a Parse which type it has.
+var noTypes = []byte{0, 0} //nolint:gochecknoglobals // constant
+
+// parseHidden appends the messages that prepare a statement of ours under a name, in place of what has been prepared under it, and notes them. types are
+// those of its parameters, as in a Parse.
+func (f *ClientFlow) parseHidden(out, name []byte, sql string, types []byte, ours *details) []byte {
+	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
+	f.pushHidden(kindClose, ours)
+	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0}, types)
+	f.pushHidden(kindParse, ours)
+	return out
+}
+
+// executeHidden appends the messages that run a statement of ours without parameters in a portal, and notes them: run are the details of the Execute, ours those
+// of the Bind.
+func (f *ClientFlow) executeHidden(out, portal, name []byte, ours, run *details) []byte {
+	out = wire.AppendFrame(out, wire.MsgBind, portal, name, []byte{0, 0, 0, 0, 0, 0})
+	f.pushHidden(kindBind, ours)
+	out = wire.AppendFrame(out, wire.MsgExecute, portal, []byte{0, 0, 0, 0})
+	f.pushHidden(kindExecute, run)
+	return out
+}
+
 // runHidden appends the messages that run a statement of ours under our own name, and notes them: run are the details of
 // the Execute, ours those of the others.
 func (f *ClientFlow) runHidden(out []byte, sql string, ours, run *details) []byte {
 	name := []byte(f.ownName() + "\x00")
-	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.pushHidden(kindClose, ours)
-	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0, 0, 0})
-	f.pushHidden(kindParse, ours)
-	out = wire.AppendFrame(out, wire.MsgBind, name, name, []byte{0, 0, 0, 0, 0, 0})
-	f.pushHidden(kindBind, ours)
-	out = wire.AppendFrame(out, wire.MsgExecute, name, []byte{0, 0, 0, 0})
-	f.pushHidden(kindExecute, run)
+	out = f.parseHidden(out, name, sql, noTypes, ours)
+	out = f.executeHidden(out, name, name, ours, run)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
 	f.pushHidden(kindClose, ours)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), name)

@@ -153,7 +153,7 @@ func (f *ClientFlow) runPrepared(from Plan) []byte {
 		ours.again, ours.plain = true, from
 		f.arm(true)
 	}
-	out := f.prepare(f.closeUnnamed(ours), known, []byte{0, 0}, ours)
+	out := f.prepare(f.closeUnnamed(ours), known, noTypes, ours)
 	return f.runAsQuery(out, f.preparedName(known.slot), wire.TextValues(plan.Values()), ours)
 }
 
@@ -206,10 +206,7 @@ func (f *ClientFlow) prepare(out []byte, known *seenText, types []byte, ours *de
 	}
 	known.slot = f.prepared.free()
 	name := f.preparedName(known.slot)
-	out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-	f.pushHidden(kindClose, ours)
-	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(ours.plan.SQL()), []byte{0}, types)
-	f.pushHidden(kindParse, ours)
+	out = f.parseHidden(out, name, ours.plan.SQL(), types, ours)
 	f.names.prepared.some.Store(true)
 	return out
 }

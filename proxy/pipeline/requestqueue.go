@@ -14,7 +14,7 @@ type requestQueue struct {
 	head     int
 	n        int
 	size     int // request.size of all
-	flushing int // entries of kinds that flush
+	flushing int // entries of kinds that flush, without ours
 	copies   int // entries that are ends of COPY
 }
 
@@ -42,7 +42,7 @@ func (q *requestQueue) push(r request) {
 func (q *requestQueue) count(r *request, n int) {
 	q.size += n * int(r.size)
 	switch {
-	case r.kind.flushes():
+	case r.kind.flushes() && !r.hidden:
 		q.flushing += n
 	case r.kind == copyEnd:
 		q.copies += n

@@ -24,7 +24,7 @@ func (s *sleeper) Awake() (over bool, refused Plan) {
 func newSleeping() (*ClientFlow, *sleeper) {
 	s := &sleeper{slept: make(chan func(), 1)}
 	f := &ClientFlow{waiting: &waiting{wait: s, phase: waitIdle}}
-	f.holding.beginWait()
+	f.takeUp()
 	return f, s
 }
 
@@ -36,11 +36,11 @@ func TestSleep(t *testing.T) {
 		code        string // it is refused with; "": it is not
 	}{
 		"turn":             {end: func(_ *ClientFlow, wake func()) { wake() }},
-		"turn and cancel":  {end: func(f *ClientFlow, wake func()) { wake(); f.CancelWait() }, code: "57014"},
-		"cancel":           {end: func(f *ClientFlow, _ func()) { f.CancelWait(); f.CancelWait() }, code: "57014"},
-		"cancel and drain": {end: func(f *ClientFlow, _ func()) { f.CancelWait(); f.EndWaits() }, code: "57014"},
+		"turn and cancel":  {end: func(f *ClientFlow, wake func()) { wake(); f.Cancel(0) }, code: "57014"},
+		"cancel":           {end: func(f *ClientFlow, _ func()) { f.Cancel(0); f.Cancel(0) }, code: "57014"},
+		"cancel and drain": {end: func(f *ClientFlow, _ func()) { f.Cancel(0); f.EndWaits() }, code: "57014"},
 		"drain":            {end: func(f *ClientFlow, wake func()) { f.EndWaits(); wake() }, code: "57P01"},
-		"cancelled before": {before: func(f *ClientFlow, _ func()) { f.CancelWait() }, code: "57014"},
+		"cancelled before": {before: func(f *ClientFlow, _ func()) { f.Cancel(0) }, code: "57014"},
 		"drains already":   {before: func(f *ClientFlow, _ func()) { f.EndWaits() }, code: "57P01"},
 	} {
 		for _, parked := range []bool{true, false} {

@@ -109,7 +109,6 @@ func (f *ClientFlow) beginWait(ctx context.Context, buf, frame []byte, pos int, 
 	}
 	f.waits.Store(f.waiting)
 	f.traces.since = time.Now()
-	f.holding.beginWait()
 	f.probing.answered = nil
 	var messages []byte
 	if f.room > 0 && f.quiet() && !f.before.block && wait.Stand(f.room) {
@@ -134,6 +133,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			return true, false, nil
 		}
 		if p.is() != done {
+			f.holding.spend() // the server has been asked as well
 			f.endWait(false)
 			if p.skips {
 				at := f.startOf(frame, pos)
@@ -181,9 +181,14 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 				f.setAside(buf, frame, pos, out, f.poseWait(frame))
 				return true, false, nil
 			}
+			if f.Nonblocking && w.plan == nil { // the plan is to be asked
+				w.phase = waitOver
+				f.setAside(buf, frame, pos, out, nil)
+				return true, false, nil
+			}
 		}
 	}
-	if f.holding.endWait() {
+	if f.holding.spend() {
 		w.refused = canceled()
 	}
 	f.recalled, f.asked, f.refused = w.plan, w.plan != nil, w.refused
@@ -207,6 +212,32 @@ func (f *ClientFlow) Sleeps(before Backlog, wake func()) bool {
 	return !f.holding.isAwake()
 }
 
+// GoesOn reports whether the next feed, which would get before, would go on with the wait of the statement at its beginning without a call that may take
+// its time. Then GoOn does the same as a Feed that may wait, but does not. It comes where Blocked is false.
+func (f *ClientFlow) GoesOn(before Backlog) bool {
+	w := f.waiting
+	if w == nil || w.refused != nil || before.skips || f.unsent.undecided {
+		return false
+	}
+	switch p := f.probing.underWay; w.phase {
+	case waitAsked:
+		return p != nil && p.is() == done && !p.lost
+	case waitIdle:
+		h := &f.holding
+		return w.again || w.asleep && h.isAwake() && (h.gone == nil || !h.gone())
+	case waitOver:
+		return w.plan != nil
+	}
+	return false
+}
+
+// GoOn is a Feed of what was set aside, where GoesOn is true and Nonblocking is set.
+func (f *ClientFlow) GoOn(before Backlog, buf []byte, out *wire.Splicer) error {
+	f.goesOn = true
+	defer func() { f.goesOn = false }()
+	return f.Feed(context.Background(), before, buf, out)
+}
+
 func (f *ClientFlow) sleep(wake func()) {
 	f.waiting.asleep = true
 	f.holding.sleep(wake)
@@ -226,7 +257,7 @@ func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused Plan) {
 	}
 	w.asleep = false
 	over, refused = w.wait.Awake()
-	if h.why() == nil && refused == nil && h.gone != nil && h.gone() {
+	if !f.Nonblocking && h.why() == nil && refused == nil && h.gone != nil && h.gone() { // else GoesOn has asked
 		h.look() // which ends the session: nothing is to be taken for a client that is gone
 		<-ctx.Done()
 	}
@@ -245,17 +276,18 @@ func (f *ClientFlow) endWait(run bool) {
 		f.waiting.wait.Awake()
 		_ = f.holding.endSleep()
 	}
-	f.holding.endWait()
 	f.waiting.wait.Leave(run)
 	f.waiting = nil
 	f.waits.Store(nil)
 }
 
-// Leave ends the wait that a feed has left under way, at the end of the session or where the server skips the message.
+// Leave ends what a feed has left under way with the message set aside, at the end of the session or where the server skips the message.
 func (f *ClientFlow) Leave() {
 	if f.waiting != nil {
 		f.endWait(false)
 	}
+	f.letGo()
+	f.holding.giveUp()
 }
 
 // waitOf returns what a message waits for; nil for nothing. f.refused is set where it is refused.
@@ -307,81 +339,6 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
 		wait = nil
 	}
 	return wait
-}
-
-// poseWait returns the messages of the wait's probe query, and notes them.
-func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
-	as := unsynced
-	if frame[0] == wire.MsgQuery {
-		as = behindOpen
-	}
-	plan := f.waiting.wait.Probe()
-	prepares := f.waiting.wait.Prepares() && !f.prepared.off
-	f.prepared.ask = f.prepared.ask || prepares && !f.prepared.certain
-	if !prepares || !f.prepared.certain || !f.knowsPrepared() {
-		return f.posePlan(plan.SQL(), plan, as)
-	}
-	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
-	f.probing.underWay = p
-	ours, answered := &details{plan: plan, prepared: true}, &details{plan: plan, portal: f.ownName(), probe: p}
-	if !f.before.block && !f.waiting.behind {
-		ours.lost = p
-	}
-	if as == behindOpen {
-		answered.errorTo, ours.errorTo = p, p
-	}
-	return f.runPreparedProbe(plan.SQL(), ours, answered)
-}
-
-// runPreparedProbe returns the messages that run a probe query by a statement that is prepared for it, and notes them: answered are the details of the
-// Execute, ours those of the others.
-func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out []byte) {
-	portal, name := []byte(f.ownName()+"\x00"), []byte(f.ownName()+"_w\x00")
-	if f.prepared.probe != sql {
-		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-		f.pushHidden(kindClose, ours)
-		out = wire.AppendFrame(out, wire.MsgParse, name, []byte(sql), []byte{0, 0, 0})
-		f.pushHidden(kindParse, ours)
-		f.prepared.probe = sql
-		f.names.prepared.some.Store(true)
-	}
-	out = wire.AppendFrame(out, wire.MsgBind, portal, name, []byte{0, 0, 0, 0, 0, 0})
-	f.pushHidden(kindBind, ours)
-	out = wire.AppendFrame(out, wire.MsgExecute, portal, []byte{0, 0, 0, 0})
-	f.pushHidden(kindExecute, answered)
-	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), portal)
-	f.pushHidden(kindClose, ours)
-	return wire.AppendFrame(out, wire.MsgFlush)
-}
-
-// runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end with a Sync. Behind those of the look a Query
-// would leave the transaction open on servers from 18 on. The client sees the replies to a Query.
-func (f *ClientFlow) runAwaited(plan Plan) []byte {
-	if able, ok := plan.(Preparable); ok && f.prepared.certain && f.knowsPrepared() {
-		if prepared := able.Prepared(); prepared != nil {
-			if known := f.prepared.look(prepared.ID()); known != nil {
-				ours := &details{plan: prepared, prepared: true, trace: traceQuery(plan)}
-				out := f.prepare(f.closeUnnamed(ours), known, []byte{0, 0}, ours)
-				return f.runAsQuery(out, f.preparedName(known.slot), wire.TextValues(prepared.Values()), ours)
-			}
-		}
-	}
-	ours := &details{plan: plan, prepared: true, asQuery: true, trace: traceQuery(plan)}
-	name := []byte(f.ownName() + "\x00")
-	out := wire.AppendFrame(f.closeUnnamed(ours), wire.MsgClose, []byte("S"), name)
-	f.pushHidden(kindClose, ours)
-	out = wire.AppendFrame(out, wire.MsgParse, name, []byte(plan.SQL()), []byte{0, 0, 0})
-	f.pushHidden(kindParse, ours)
-	return f.runAsQuery(out, name, wire.TextValues(nil), ours)
-}
-
-// endLook returns the Sync that ends the transaction of a probe query, where it is one of its own, and notes it. The next feed begins when it
-// has been answered.
-func (f *ClientFlow) endLook() (messages []byte) {
-	f.awaited = newOutcome()
-	f.pushHidden(kindSync, &details{synced: f.awaited})
-	f.probing.unsynced = false
-	return wire.AppendFrame(nil, wire.MsgSync)
 }
 
 // maySet reports whether a message may change a setting on which depends how long a statement may wait, as far as its text says.

@@ -25,9 +25,9 @@ func (*loops) take(*Session) {}
 
 type looped struct{}
 
-func (*looped) start([]byte)                 { panic("session in a loop on " + runtime.GOOS) }
-func (*looped) ask(life.Event)               {}
-func (*looped) stopBuffering()               {}
-func (*looped) tell(chan<- pipeline.Backlog) {}
-func (*looped) lookForClient()               {}
-func (*looped) clientGone() bool             { return false }
+func (*looped) start([]byte)                         { panic("session in a loop on " + runtime.GOOS) }
+func (*looped) ask(life.Event)                       {}
+func (*looped) stopBuffering()                       {}
+func (*looped) tell(func(), chan<- pipeline.Backlog) {}
+func (*looped) lookForClient()                       {}
+func (*looped) clientGone() bool                     { return false }

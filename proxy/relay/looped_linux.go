@@ -112,9 +112,15 @@ func (l *looped) lookForClient() {
 // clientGone is Session.clientGone for a session in a loop. The descriptor may have been closed meanwhile, but then the session has ended.
 func (l *looped) clientGone() bool { return endpoint.HungUp(l.client.fd) }
 
-// tell has the loop tell what the server is known to be doing; nothing comes once the loop has ended.
-func (l *looped) tell(answer chan<- pipeline.Backlog) {
-	l.loop.post(func() { answer <- l.session.Down.Backlog() })
+// tell has the loop read what the client has sent, call before, and tell what the server is known to be doing; nothing comes once the loop has ended.
+func (l *looped) tell(before func(), answer chan<- pipeline.Backlog) {
+	l.loop.post(func() {
+		if !l.ended() {
+			l.handle(&l.client, syscall.EPOLLIN)
+		}
+		before()
+		answer <- l.session.Down.Backlog()
+	})
 }
 
 // guard is deferred by what may panic, which then ends the session and nothing else.

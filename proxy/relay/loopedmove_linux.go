@@ -141,16 +141,35 @@ func (l *looped) rewrite() {
 	l.unpark()
 }
 
-// unpark starts the goroutine, unless there is none to be started, or it would have to wait.
+// unpark starts the goroutine, unless there is none to be started, or it would have to wait, or nothing that it would do takes its time. The three steps of a
+// woken call would take six wakes of threads else, of which a message that somebody waits for would be later.
 func (l *looped) unpark() {
 	p, up := l.parked, &l.session.Up
 	switch {
 	case p == nil || up.Blocked():
 	case up.Sleeps(p.before, l.woken):
 		l.session.Down.Rest()
+	case up.GoesOn(p.before):
+		l.goOn()
 	default:
 		l.feedParked()
 	}
+}
+
+// goOn feeds what a goroutine would, but in the loop.
+func (l *looped) goOn() {
+	p, out := l.parked, wire.Splicer{Pool: l.loop.out.Pool} // the loop's own may be in use by who has called
+	l.parked, l.rewriting = nil, false
+	l.fedAside(l.session.Up.GoOn(p.before, p.batch, &out), &out)
+	out.Free()
+}
+
+// fedAside is fed for what was set aside: nobody who has called sees to the session behind it.
+func (l *looped) fedAside(err error, out *wire.Splicer) {
+	l.fed(err, out)
+	l.note()
+	l.goOnDraining()
+	l.watch()
 }
 
 // woken is called, from anywhere, when the turn of the statement has come.
@@ -203,10 +222,7 @@ func (l *looped) feedParked() {
 			case failed != nil:
 				l.report(life.Cut)
 			default:
-				l.fed(err, &out)
-				l.note()
-				l.goOnDraining()
-				l.watch()
+				l.fedAside(err, &out)
 			}
 			out.Free()
 		})

@@ -123,13 +123,13 @@ func (s *Sessions) enter(sess *Session) (ctx context.Context, taken bool) {
 		return nil, false
 	}
 	sess.Share(s.Long, s.remembered, sess.stopBuffering, sess.lookForClient, sess.clientGone)
-	s.cancels.serve(sess.key, sess)
 	s.loops.take(sess)
 	if ctx = context.Background(); sess.looped == nil {
 		sess.ofGoroutines = &ofGoroutines{roomy: make(chan struct{}, 1)}
 		ctx, sess.cancel = context.WithCancel(ctx)
 	}
 	sess.running.Store(2)
+	s.cancels.serve(sess.key, sess)
 	return ctx, true
 }
 
@@ -191,10 +191,9 @@ func (s *Sessions) ServerOf(key wire.CancelKey) (at upstream.Target, known bool)
 	return s.cancels.find(key)
 }
 
-// CancelHeld cancels the statement that the Rewriter has of the session with that key, see Session.cancelHeld.
-func (s *Sessions) CancelHeld(ctx context.Context, key wire.CancelKey) (done bool) {
-	sess := s.cancels.session(key)
-	return sess != nil && sess.cancelHeld(ctx)
+// Cancel returns the cancel request that has just come for the session with that key.
+func (s *Sessions) Cancel(key wire.CancelKey) *Cancel {
+	return &Cancel{cancels: &s.cancels, key: key}
 }
 
 // Keys are the cancel keys of all sessions that run.

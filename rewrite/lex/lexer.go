@@ -35,6 +35,9 @@ type Lexer struct {
 	Escapes bool
 	// Pos is where the next token is looked for.
 	Pos int
+	// signs is a range of the text where each character is a token, + or -: the end of what looks like one operator. It is read once, for it
+	// may be long.
+	signs struct{ from, to int }
 }
 
 // Classes of bytes.
@@ -53,6 +56,9 @@ var classes = classify() //nolint:gochecknoglobals // a table that nobody change
 
 // InWord reports whether a byte may stand in a name without quotes, or in a keyword or number.
 func InWord(c byte) bool { return classes[c]&wordPart != 0 }
+
+// InOperator reports whether a byte may stand in an operator.
+func InOperator(c byte) bool { return classes[c] == operator }
 
 func classify() (t [256]uint8) {
 	for c := range t {
@@ -105,7 +111,7 @@ func (l *Lexer) read(i int) (Kind, int) {
 	case c == '$':
 		return dollarToken(s, i)
 	case class == operator:
-		return operatorToken(s, i)
+		return l.operator(i)
 	case strings.HasPrefix(s[i:], "::"), strings.HasPrefix(s[i:], ":="), strings.HasPrefix(s[i:], ".."):
 		return Operator, i + 2
 	}
@@ -348,9 +354,13 @@ func digitsEnd(s string, i int) int {
 	return i
 }
 
-// operatorToken reads what begins with one of op_chars: up to a comment, and without the + and - at its end
+// operator reads what begins with one of op_chars: up to a comment, and without the + and - at its end
 // unless it holds a character that no operator of the standard has.
-func operatorToken(s string, i int) (Kind, int) {
+func (l *Lexer) operator(i int) (Kind, int) {
+	if l.signs.from <= i && i < l.signs.to {
+		return Symbol, i + 1
+	}
+	s := l.Text
 	end := i
 	special := false
 	for end < len(s) && classes[s[end]] == operator {
@@ -360,8 +370,11 @@ func operatorToken(s string, i int) (Kind, int) {
 		special = special || strings.IndexByte("~!@#^&|`?%", s[end]) >= 0
 		end++
 	}
-	for !special && end > i+1 && (s[end-1] == '+' || s[end-1] == '-') {
-		end--
+	if run := end; !special {
+		for end > i+1 && (s[end-1] == '+' || s[end-1] == '-') {
+			end--
+		}
+		l.signs.from, l.signs.to = end, run
 	}
 	if end == i+1 && strings.IndexByte("+-*/%^<>=", s[i]) >= 0 {
 		return Symbol, end

@@ -2,6 +2,7 @@ package lex
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -19,6 +20,7 @@ func TestLexer(t *testing.T) {
 		{"E'a' --'\n '\\'' 'b' 'c'", false, []string{"E'a' --'\n '\\''", "'b'", "'c'"}},
 		{"$$a'$$ $x$ $y$ $x$ $1$$'$$ $1$2 a$b$c", false, []string{"$$a'$$", "$x$ $y$ $x$", "$1", "$$'$$", "$1", "$2", "a$b$c"}},
 		{"1.5$1 1..2 .5 1e-5 1.e5 0x1F$1 1_0", false, []string{"1.5", "$1", "1", "..", "2", ".5", "1e-5", "1.e5", "0x1F", "$1", "1_0"}},
+		{"+-+-1 <+-+ @+-+ ++/*+*/+--+\n-+", false, []string{"+", "-", "+", "-", "1", "<", "+", "-", "+", "@+-+", "+", "+", "+", "-", "+"}},
 		{"a<=-b +- @- a*/**/b ::c :=", false, []string{"a", "<=", "-", "b", "+", "-", "@-", "a", "*", "b", "::", "c", ":="}},
 	} {
 		l := Lexer{Text: c.text, Escapes: c.escapes}
@@ -36,5 +38,17 @@ func TestLexer(t *testing.T) {
 		if got := l.Next(); got.Kind != Open || got.Start != 2 {
 			t.Errorf("%s: %+v", open, got)
 		}
+	}
+}
+
+// Signs that follow each other are read once, not once for each: this would take hours.
+func TestLexerSigns(t *testing.T) {
+	l := Lexer{Text: strings.Repeat("+-", 2<<20)}
+	n := 0
+	for l.Next().Kind == Symbol {
+		n++
+	}
+	if n != len(l.Text) {
+		t.Errorf("%d tokens", n)
 	}
 }

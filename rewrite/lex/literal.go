@@ -13,6 +13,9 @@ import (
 // that encoding are not known.
 func DecodeLiteral(text string, enc Encoding, escapes bool) (string, bool) {
 	lexed := enc.Parseable(text) // no half of a character looks like a quote or a backslash
+	if value, plain := plainString(text, lexed, escapes); plain {
+		return value, enc != UTF8 || utf8.ValidString(value)
+	}
 	open := strings.IndexAny(lexed, "'$")
 	if open < 0 {
 		return text, true // a number
@@ -60,6 +63,15 @@ func DecodeLiteral(text string, enc Encoding, escapes bool) (string, bool) {
 		return "", false
 	}
 	return d.out.String(), true
+}
+
+// plainString returns what stands between the quotes of a string in which nothing is escaped, nearly every one; false for all else.
+func plainString(text, lexed string, escapes bool) (value string, ok bool) {
+	last := len(lexed) - 1
+	if last < 1 || lexed[0] != '\'' || strings.IndexByte(lexed[1:], '\'') != last-1 || escapes && strings.IndexByte(lexed, '\\') >= 0 {
+		return "", false
+	}
+	return text[1:last], true
 }
 
 // DecodeName returns the name that U&"…" says, where text stands between its quotes and escape is the character that

@@ -1,7 +1,6 @@
 package lex
 
 import (
-	"iter"
 	"strconv"
 	"strings"
 )
@@ -80,10 +79,30 @@ func (t Tags) wellFormed() bool {
 	}
 }
 
+// What of a pair a byte may stand in as it is.
+const (
+	inKey = 1 << iota
+	inValue
+)
+
+var tagBytes = classifyTags() //nolint:gochecknoglobals // a table that nobody changes
+
+func classifyTags() (table [256]byte) {
+	for c := byte(' ' + 1); c < 0x7f; c++ {
+		if classes[c]&(letter|digit) != 0 || strings.IndexByte("%.-~", c) >= 0 {
+			table[c] |= inKey
+		}
+		if strings.IndexByte(`'\;*"`, c) < 0 {
+			table[c] |= inValue
+		}
+	}
+	return table
+}
+
 // cutTag cuts the first pair, as it was written.
 func cutTag(text string) (key, value, rest string, ok bool) {
 	i := 0
-	for i < len(text) && (classes[text[i]]&(letter|digit) != 0 && text[i] < 0x80 || strings.IndexByte("%.-~", text[i]) >= 0) {
+	for i < len(text) && tagBytes[text[i]]&inKey != 0 {
 		i++
 	}
 	key, rest = text[:i], text[i:]
@@ -92,15 +111,11 @@ func cutTag(text string) (key, value, rest string, ok bool) {
 		return "", "", "", false
 	}
 	for i = 0; i < len(rest) && rest[i] != '\''; i++ {
-		c := rest[i]
-		if c == '\\' { // sqlcommenter escapes quotes so
-			if !strings.HasPrefix(rest[i+1:], "'") {
-				return "", "", "", false
-			}
+		switch c := rest[i]; {
+		case tagBytes[c]&inValue != 0:
+		case c == '\\' && strings.HasPrefix(rest[i+1:], "'"): // sqlcommenter escapes quotes so
 			i++
-			continue
-		}
-		if c <= ' ' || c >= 0x7f || c == ';' || c == '*' || c == '"' {
+		default:
 			return "", "", "", false
 		}
 	}
@@ -110,26 +125,28 @@ func cutTag(text string) (key, value, rest string, ok bool) {
 	return key, rest[:i], rest[i+1:], true
 }
 
-// All gives the pairs, decoded. A pair that cannot be decoded is left out.
-func (t Tags) All() iter.Seq2[string, string] {
-	return func(yield func(key, value string) bool) {
-		for rest := string(t); rest != ""; {
-			key, value, behind, ok := cutTag(rest)
-			if !ok {
-				return
-			}
-			rest = strings.TrimLeft(strings.TrimPrefix(behind, ","), " ")
-			key, ok = unescape(key)
-			if value, decoded := unescape(value); ok && decoded && !yield(key, value) {
-				return
-			}
+// Get returns the value of the last pair with that key, decoded; capitals and small letters are the same. A pair that cannot be decoded is as if
+// it were not there. "": there is none.
+func (t Tags) Get(key string) (value string) {
+	for rest := string(t); rest != ""; {
+		name, written, behind, ok := cutTag(rest)
+		if !ok {
+			break
+		}
+		rest = strings.TrimLeft(strings.TrimPrefix(behind, ","), " ")
+		if name, ok = unescape(name); !ok || !strings.EqualFold(name, key) {
+			continue
+		}
+		if decoded, ok := unescape(written); ok {
+			value = decoded
 		}
 	}
+	return value
 }
 
 // unescape decodes what was encoded as in URLs; false where it is not.
 func unescape(text string) (decoded string, ok bool) {
-	if !strings.ContainsAny(text, `%\`) {
+	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '\\') < 0 {
 		return text, true
 	}
 	var b strings.Builder

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"fmt"
+	"strings"
 
 	"mbusproxy/rewrite/lex"
 )
@@ -15,6 +16,9 @@ const (
 	// MaxDepth is the greatest depth (lex.Size) of a text that is parsed. The server itself ends at about as
 	// many levels with its default max_stack_depth of 2 MB.
 	MaxDepth = 4000
+	// MaxRuns bounds what the parser's scanner reads again, in bytes. At each + and -, and at each comment that such characters follow, it takes
+	// all characters that operators are made of for one operator first: 1 MiB of /**/ would take it hours, and nothing stops it.
+	MaxRuns = 4 << 20
 	// ShortTokens is the number of tokens up to which a text is short.
 	ShortTokens = 2 << 10
 )
@@ -50,6 +54,39 @@ func tooComplex() *LimitError {
 	}
 }
 
+func tooDense() *LimitError {
+	return &LimitError{
+		Code:    codeTooComplex,
+		Message: "the statement is too complex: too many comments and operators follow each other without a blank between them",
+		Hint:    "Put a blank or the end of a line between comments.",
+	}
+}
+
+// runs returns what the scanner reads again: of each run of characters of operators its length for each token, or comment, that may begin in it.
+func runs(text string) (again int) {
+	for pos := 0; pos < len(text); pos++ {
+		if !lex.InOperator(text[pos]) {
+			continue
+		}
+		run := text[pos:]
+		for i := range run {
+			if !lex.InOperator(run[i]) {
+				run = run[:i]
+				break
+			}
+		}
+		pos += len(run)
+		begin, signs := strings.Count(run, "/*"), 0
+		for i := 0; i < len(run) && !strings.HasPrefix(run[i:], "--") && !strings.HasPrefix(run[i:], "/*"); i++ {
+			if run[i] == '+' || run[i] == '-' {
+				signs++
+			}
+		}
+		again += (begin + signs) * len(run)
+	}
+	return again
+}
+
 // SyntaxError says that a text does not parse.
 type SyntaxError struct {
 	Message string
@@ -61,6 +98,9 @@ func (e *SyntaxError) Error() string { return e.Message }
 // says that a backslash escapes in its plain strings, which the parser could not read. calls is how many calls
 // are to be rewritten; they are counted in tokens.
 func Check(text string, escapes bool, calls int) (size lex.Size, err error) {
+	if runs(text) > MaxRuns {
+		return lex.Size{}, tooDense()
+	}
 	bounds := lex.Size{Tokens: MaxTokens, Depth: MaxDepth}
 	size = lex.Measure(text, escapes, bounds)
 	size.Tokens += CallTokens * calls

@@ -22,6 +22,14 @@ func TestParse(t *testing.T) {
 		{"list", "select 1" + strings.Repeat(",1", MaxTokens/2-10), ""},
 		{"too long", "select 1" + strings.Repeat(",1", MaxTokens/2), codeTooLong},
 		{"right recursion beyond the parser's own stack", "select " + strings.Repeat("(a and (b and ", 1990) + "c" + strings.Repeat("))", 1990), codeTooComplex},
+		// What the scanner would read again and again, for hours.
+		{"comments without blanks", "select 1 " + strings.Repeat("/**/", 2<<20), codeTooComplex},
+		{"comments in comments", "select 1 " + strings.Repeat("/*", 1<<20) + strings.Repeat("*/", 1<<20), codeTooComplex},
+		{"comments of operators", "select 1 " + strings.Repeat("/*+-*/", 1<<20), codeTooComplex},
+		{"signs before a comment", "select " + strings.Repeat("+", 3900) + "/*" + strings.Repeat("*", 7<<20) + "/ 1", codeTooComplex},
+		{"signs", "select " + strings.Repeat("+", 3900) + "1", codeTooComplex},
+		{"comments with blanks", "select 1 " + strings.Repeat("/**/ ", 1<<20), ""},
+		{"rulers", "select 1\n" + strings.Repeat("--"+strings.Repeat("-", 100)+"\n/*"+strings.Repeat("-=", 50)+"*/\n", 10000), ""},
 	} {
 		tree, err := p.Parse(t.Context(), c.text)
 		var limit *LimitError

@@ -40,6 +40,8 @@ type call struct {
 	// alone says that the call is all that a SELECT without clauses has, columns that it stands in FROM and nothing is read but columns
 	// of what it yields.
 	alone, columns bool
+	// reads is sqlfuncs.Use.Reads.
+	reads []string
 	// function says that the call is served in place, by a function in the database.
 	function bool
 	// named says that the column or table that is named after the call has got this name as an alias.

@@ -20,6 +20,8 @@ type context struct {
 	beside bool
 	// columns says that the position is all of a FROM of which nothing is read but columns.
 	columns bool
+	// reads has these columns' names, or nil for all.
+	reads []string
 	// limited says that Postgres may not read all rows of the query.
 	limited bool
 	// branch is the branch of a CASE in which the place is.

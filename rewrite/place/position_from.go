@@ -57,6 +57,9 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 	}
 	if f.Effect == sqlfuncs.Writes {
 		c.columns = ctx.columns && f.Set && f.Result.Composite()
+		if c.columns {
+			c.reads = ctx.reads
+		}
 		if r := st.placeOnce(c, ctx); r != nil {
 			return r
 		}

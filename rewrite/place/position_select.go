@@ -61,7 +61,7 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 	if st.writesBelow(sel.FromClause...) {
 		inFrom = ctx.gatedBy(st, sel.WhereClause, sel, reg)
 	}
-	inFrom.columns = tree.ReadsColumnsOf(sel, func(name string) bool {
+	inFrom.reads, inFrom.columns = tree.ColumnsRead(sel, func(name string) bool {
 		calls := st.below(sel.FromClause[0].ProtoReflect())
 		return len(calls) > 0 && calls[0].match.Func.Result.HasColumn(name)
 	})

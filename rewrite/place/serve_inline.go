@@ -155,7 +155,7 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
 		Given: c.given(), Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
-		Ordered: st.env.Ordered, InPlace: c.function, Traced: st.traced,
+		Ordered: st.env.Ordered, InPlace: c.function, Traced: st.traced, Reads: c.reads,
 	}
 	for i, a := range c.list {
 		use.Fixed[c.paramOf(i).Name] = constant(a) && !c.maySkip

@@ -26,11 +26,16 @@ const maxAddresses = 8
 // of the reply are what the call gives. It reads the text each time.
 func (p *Plan) Addresses() (addresses []Address, alone bool) {
 	parseable := p.enc.Parseable(p.client)
-	for _, c := range p.calls[:min(len(p.calls), maxAddresses)] {
+	served := p.calls[:min(len(p.calls), maxAddresses)]
+	addresses = make([]Address, 0, len(served))
+	for i := range served {
+		c := &served[i]
 		a := Address{Func: c.fn}
-		if match, ok := sqlfuncs.Lookup(c.name); ok && match.Func == c.fn && len(match.Readings) == 1 {
-			for i, text := range match.Readings[0] {
-				a.set(c.fn.Params[i], Source{Text: text})
+		if c.fn.Implied > 0 { // else its name says nothing of a queue
+			if match, ok := sqlfuncs.Lookup(c.name); ok && match.Func == c.fn && len(match.Readings) == 1 {
+				for i, text := range match.Readings[0] {
+					a.set(&c.fn.Params[i], Source{Text: text})
+				}
 			}
 		}
 		if last := a.lastWanted(); last >= 0 {
@@ -40,8 +45,8 @@ func (p *Plan) Addresses() (addresses []Address, alone bool) {
 			})
 		}
 		if a.Consumer == (Source{}) {
-			for _, param := range c.fn.Params {
-				a.set(param, Source{Text: param.Default})
+			for i := range c.fn.Params {
+				a.set(&c.fn.Params[i], Source{Text: c.fn.Params[i].Default})
 			}
 		}
 		addresses = append(addresses, a)
@@ -52,8 +57,9 @@ func (p *Plan) Addresses() (addresses []Address, alone bool) {
 // lastWanted returns the place of the last argument that matters, where all are given by position; -1: the name of the function says it all.
 func (a *Address) lastWanted() (place int) {
 	place = -1
-	for i, p := range a.Func.Visible() {
-		if p.Name == "qname" && a.Queue == (Source{}) || p.Name == "cname" && a.Consumer == (Source{}) {
+	visible := a.Func.Visible()
+	for i := range visible {
+		if p := &visible[i]; p.Name == "qname" && a.Queue == (Source{}) || p.Name == "cname" && a.Consumer == (Source{}) {
 			place = i
 		}
 	}
@@ -61,7 +67,7 @@ func (a *Address) lastWanted() (place int) {
 }
 
 // set takes a value if the parameter is a queue or a consumer.
-func (a *Address) set(p sqlfuncs.Param, from Source) {
+func (a *Address) set(p *sqlfuncs.Param, from Source) {
 	switch p.Name {
 	case "qname":
 		if a.Queue == (Source{}) {
@@ -77,7 +83,8 @@ func (a *Address) set(p sqlfuncs.Param, from Source) {
 // give takes the argument that stands at that place.
 func (a *Address) give(place int, given argument) {
 	visible := a.Func.Visible()
-	for i, p := range visible {
+	for i := range visible {
+		p := &visible[i]
 		named := given.name != "" && (given.name == p.Name || given.name == p.Alias)
 		if named || given.name == "" && i == place && (!a.Func.EitherOrder || place >= 2) {
 			a.set(p, given.Source)
@@ -102,7 +109,8 @@ func (p *Plan) arguments(parseable string, call lex.Span, take func(place int, a
 	for t.Kind != lex.End && t.Kind != lex.Open && p.client[t.Start:t.End] != "(" {
 		t = l.Next()
 	}
-	var tokens []lex.Token
+	var room [maxTokens + 1]lex.Token
+	tokens := room[:0]
 	for depth, place := 1, 0; depth > 0 && place < maxArguments; {
 		t = l.Next()
 		if t.Kind == lex.End || t.Kind == lex.Open {

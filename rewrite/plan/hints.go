@@ -32,6 +32,9 @@ func hintFor(code, message string, c *callSite) string {
 		if strings.HasPrefix(message, "the cron text ") {
 			return "Say when to post, for example '30 6 * * 1-5' or @daily."
 		}
+		if strings.HasPrefix(message, "a message to be retried ") {
+			return "Give the row as it was read: select mbus4.retry(m, 'what failed') from mbus4.consume('q') m."
+		}
 	case "22023":
 		return hintBound(message)
 	case "23505":
@@ -151,7 +154,8 @@ const (
 	fileHstore    = "hstore_io.c"  // reads hstores
 	fileArrays    = "arrayfuncs.c" // reads arrays
 	fileTimes     = "datetime.c"   // reads times
-	fileBooleans  = "bool.c"       // reads booleans
+	fileModifies  = "nodeModifyTable.c"
+	fileBooleans  = "bool.c" // reads booleans
 )
 
 // editUnseen adds a hint to an error about a call that the proxy did not see, since it stands in a function, say, or is

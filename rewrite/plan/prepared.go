@@ -298,12 +298,13 @@ func (p *Prepared) Values() []string { return p.values }
 // EditReport is as Plan.EditReport, for reports about the statement and its parameters.
 func (p *Prepared) EditReport(r *Report) bool {
 	q := p.made.base.Transfer(p.text, p.made.literals, p.literals).For(p.secret)
-	n, ok := parameterOf(r.Where)
+	own, at := valuesContext(r)
+	n, ok := parameterOf(at)
 	if !ok || n > len(p.values) {
 		return q.EditReport(r)
 	}
 	// In the client's text the value is a literal: what is wrong with it the server would say with the place.
-	r.Where = ""
+	r.Where = own
 	if r.Code == codeWrongEncoding {
 		return true
 	}
@@ -321,6 +322,16 @@ func (p *Prepared) EditReport(r *Report) bool {
 }
 
 const codeWrongEncoding = "22021" // character_not_in_repertoire, which has no place in the client's text either
+
+// valuesContext splits the context of an error in what the reader of a value says of it, which is one line where the value is JSON and nothing else,
+// and what is behind that.
+func valuesContext(r *Report) (own, rest string) {
+	if r.File != "jsonfuncs.c" {
+		return "", r.Where
+	}
+	own, rest, _ = strings.Cut(r.Where, "\n")
+	return own, rest
+}
 
 // parameterOf returns the n of the context that the server gives to an error about a parameter of a Bind: one line, in the server's
 // language, which ends in $n, or in the value behind it.

@@ -21,6 +21,9 @@ const (
 	codeUndefinedFunction   = "42883"
 	codeFeatureNotSupported = "0A000"
 	codeUniqueViolation     = "23505"
+	codeUndefinedColumn     = "42703"
+	codeTriggeredChange     = "27000" // triggered_data_change_violation
+	codeCardinality         = "21000" // cardinality_violation
 )
 
 // RoutineKind returns what Postgres calls a function of the catalogue in messages: function or procedure.
@@ -86,10 +89,10 @@ func (p *Plan) EditReport(r *Report) bool {
 			return true
 		}
 	}
-	if p.editTaken(r) || editNotice(r, p.secretOr()) || p.editTermination(r) || p.editPrelude(r) {
+	if p.editTaken(r) || p.editTwice(r) || editNotice(r, p.secretOr()) || p.editTermination(r) || p.editPrelude(r) {
 		return true
 	}
-	hinted := editUnseen(r, r.Code == codeUndefinedFunction && p.createsBody())
+	hinted := p.editPayload(r) || editUnseen(r, r.Code == codeUndefinedFunction && p.createsBody())
 	if r.Code == codeNoRights && r.Hint == "" && r.File == fileRights && aboutSchema(r.Message) && !p.reads(r.Message) {
 		hinted = true
 		r.Hint = "Posting and consuming takes membership in the role mbus4_user, creating and dropping in mbus4_admin: grant mbus4_user to …"
@@ -108,6 +111,25 @@ func (p *Plan) EditReport(r *Report) bool {
 		p.editArgument(r, in)
 	}
 	r.Position = p.clientPosition(r.Position)
+	return true
+}
+
+// editTwice tells what is behind the errors by which the server says that a statement has changed a row twice, where several calls may have.
+func (p *Plan) editTwice(r *Report) bool {
+	if r.Code != codeTriggeredChange && r.Code != codeCardinality || r.File != fileModifies || len(p.calls) < 2 {
+		return false
+	}
+	r.Hint = "Two calls of this statement are about the same row, a message or a task for example, and neither sees what the other has done. Send each in a statement of its own."
+	return true
+}
+
+// editPayload says how dyn_consume, whose t is a mbus4.qt_model, asks for what other selectors have as a column.
+func (p *Plan) editPayload(r *Report) bool {
+	if r.Code != codeUndefinedColumn || r.Hint != "" || !strings.Contains(r.Message, "payload") ||
+		!slices.ContainsFunc(p.calls, func(c callSite) bool { return c.fn.Serves == "dyn_consume" }) {
+		return false
+	}
+	r.Hint = "In the selector of dyn_consume the payload of a message is mbus4.payload(t), for example mbus4.payload(t)->>'n' = '1'."
 	return true
 }
 

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"slices"
 	"strings"
 
 	pg_query "github.com/pganalyze/pg_query_go/v6"
@@ -69,27 +70,42 @@ func OnlyTarget(sel *pg_query.SelectStmt) *pg_query.Node {
 	return sel.TargetList[0].GetResTarget().GetVal()
 }
 
-// ReadsColumnsOf reports whether a SELECT has nothing but a target list and one function in FROM, and the targets are columns of it: not
+// ColumnsRead reports whether a SELECT has nothing but a target list and one function in FROM, and the targets are columns of it: not
 // the row as a whole, which a subquery gives another type. isColumn says which names are columns of it also where they are the row's own.
-func ReadsColumnsOf(sel *pg_query.SelectStmt, isColumn func(name string) bool) bool {
+// names are those of the columns in alphabetical order; nil where it reads all, or calls them by names of its own.
+func ColumnsRead(sel *pg_query.SelectStmt, isColumn func(name string) bool) (names []string, ok bool) {
 	if len(sel.FromClause) != 1 || ClauseOf(sel) != "" || sel.IntoClause != nil {
-		return false
+		return nil, false
 	}
 	rf := sel.FromClause[0].GetRangeFunction()
 	if rf == nil || rf.Ordinality || rf.IsRowsfrom || rf.Lateral || len(rf.Coldeflist) > 0 {
-		return false
+		return nil, false
 	}
-	name := RowName(sel.FromClause[0])
+	row, all := RowName(sel.FromClause[0]), len(rf.GetAlias().GetColnames()) > 0
+	names = []string{}
 	for _, t := range sel.TargetList {
 		fields := t.GetResTarget().GetVal().GetColumnRef().GetFields()
-		if len(fields) == 2 && NameOf(fields[0]) == name {
+		if len(fields) == 2 && NameOf(fields[0]) == row {
 			fields = fields[1:]
 		}
-		if len(fields) != 1 || fields[0].GetAStar() == nil && (NameOf(fields[0]) == name && !isColumn(name) || NameOf(fields[0]) == "") {
-			return false
+		if len(fields) != 1 {
+			return nil, false
+		}
+		name := NameOf(fields[0])
+		switch {
+		case fields[0].GetAStar() != nil:
+			all = true
+		case name == row && !isColumn(name), name == "":
+			return nil, false
+		default:
+			names = append(names, name)
 		}
 	}
-	return true
+	if all {
+		return nil, true
+	}
+	slices.Sort(names)
+	return slices.Compact(names), true
 }
 
 // OnceOnly reports whether the target list of a SELECT is evaluated exactly once.

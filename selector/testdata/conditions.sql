@@ -152,3 +152,7 @@ case when (((mbus4.payload(t.headers, t.data) operator(pg_catalog.#>>) array['a'
 jsonb_typeof(payload) = 'array'
 ----
 case when (pg_catalog.jsonb_typeof(mbus4.payload(t.headers, t.data)) operator(pg_catalog.=) 'array'::pg_catalog.text) then 1 else 0 end
+
+mbus4.payload(t)->>'kind' = 'new'
+----
+case when ((mbus4.payload(t.headers, t.data) operator(pg_catalog.->>) 'kind'::pg_catalog.text) operator(pg_catalog.=) 'new'::pg_catalog.text) then 1 else 0 end

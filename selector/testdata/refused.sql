@@ -568,3 +568,13 @@ greatest(payload, '{}') is null
 ----
 error 42804 at "greatest(pay": greatest of type jsonb is not allowed in a selector
   hint: A selector is one boolean expression over the message t, for example (t.properties->'STATE')='DONE'. docs/selectors.md lists what it may hold.
+
+payload['n'] = '7'
+----
+error 42804 at "payload['n']": jsonb has no elements to take with []
+  hint: Write t.payload->'key' for a value, and t.payload->0 for an element.
+
+mbus4.payload(t.headers, t.data) = '7'
+----
+error 42883 at "mbus4.payloa": the function mbus4.payload is not allowed in a selector
+  hint: docs/selectors.md lists the functions that a selector may call.

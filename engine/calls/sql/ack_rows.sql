@@ -22,6 +22,7 @@
 ),
 {{if .Ordered}}{{template "wake" .}}{{end}}
 {{.Call}} as (
-    select k.n, (select pg_catalog.min(s.n) from {{.Call}}_chosen s where s.tid = (select o.tid from {{.Call}}_chosen o where o.n = k.n)) is not distinct from k.n as ack
+    select k.n, (select pg_catalog.min(s.n) from {{.Call}}_chosen s where s.tid = (select o.tid from {{.Call}}_chosen o where o.n = k.n)) is not distinct from k.n
+               and (select 1 from mbus4.consumer c where c.id = k.consumer_id) is not null as ack
     from {{.Call}}_key k
 )

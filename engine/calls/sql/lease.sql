@@ -5,7 +5,7 @@
 {{.Call}}_consumer as materialized (
     select {{template "consumer" .With "Args" "a" "ID" .Receiver}} as id, c.qname as queue, coalesce(c.hint, c.id % 128) as hint, {{if .GivesAmount}}{{template "amount" .With "Args" "a"}}{{else}}1{{end}} as amt,
            {{template "lease_length" .With "Given" "a.lease" "Args" "a" "Row" "c"}} as lease, {{template "policy" .With "Row" "c" "What" "max_attempts"}} as most,
-           pg_catalog.clock_timestamp() as now, {{template "time" .With "Time" "pg_catalog.clock_timestamp()::timestamp" "ISO" "pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')"}} as told
+           pg_catalog.clock_timestamp() as now, {{template "told" .}} as told
     from {{.Call}}_args a
     left join mbus4.consumer c on c.qname = pg_catalog.lower(a.qname collate "C") and c.name = pg_catalog.lower(a.cname collate "C")
     offset 0

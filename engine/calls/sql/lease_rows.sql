@@ -12,7 +12,7 @@
 ),
 {{.Call}}_wanted as materialized (
     select k.id, k.queue, k.most, pg_catalog.sum(k.amt)::bigint as amt, pg_catalog.max(k.lease) as lease, pg_catalog.clock_timestamp() as now,
-           {{template "time" .With "Time" "pg_catalog.clock_timestamp()::timestamp" "ISO" "pg_catalog.starts_with(pg_catalog.current_setting('datestyle'), 'ISO')"}} as told, {{template "hint" .With "Number" "k.hint"}} as low
+           {{template "told" .}} as told, {{template "hint" .With "Number" "k.hint"}} as low
     from {{.Call}}_consumer k
     group by k.id, k.queue, k.most, k.hint
 ),

@@ -1,5 +1,6 @@
 -- A task that is there already keeps its status and its arrival. Rows are written in the order of the
--- key, so that statements with many do not lock each other out; they arrive in the order of the calls.
+-- key, so that statements with many do not lock each other out; they arrive in the order of the calls. What a statement only writes the server runs last,
+-- and the last of it first: so the arrival comes from what is read for the call's result, in the order in which the statement's own list is evaluated.
 {{.Call}}_asked as materialized (
     select a.n, a.task_id, a.priority, s.id,
            case {{template "semaphore" .With "Args" "a" "Row" "s"}}
@@ -7,14 +8,15 @@
                     then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 task_id and priority of a task of semaphore "%s" must not be null', a.key)::int
                 when a.priority = 'NaN'
                     then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the priority of task %s of semaphore "%s" is not a number', a.task_id, a.key)::int
-           end as ok
+           end as ok{{if not .Rows}},
+           pg_catalog.nextval('mbus4.semaphore_arrival') as arrival{{end}}
     from {{.Call}}_args a
     left join mbus4.semaphore s on s.key = a.key
 ),
 {{- if not .Rows}}
 {{.Call}}_tasks as (
     insert into mbus4.semaphore_task as t (semaphore_id, task_id, priority, arrival)
-    select v.id, v.task_id, v.priority, pg_catalog.nextval('mbus4.semaphore_arrival') from {{.Call}}_asked v where v.ok is null
+    select v.id, v.task_id, v.priority, v.arrival from {{.Call}}_asked v where v.ok is null
     on conflict (semaphore_id, task_id) do update set priority = excluded.priority
     returning t.semaphore_id, t.task_id
 ),

@@ -12,8 +12,8 @@
 {{.Call}}_released as (
     delete from mbus4.semaphore_task t
 {{- if not .Rows}}
-    -- No join: one that was planned when the table was empty reads all of it.
-    where t.semaphore_id = (select v.id from {{.Call}}_checked v where v.ok is null) and t.task_id = (select v.task_id from {{.Call}}_checked v where v.ok is null)
+    -- No join: one that was planned when the table was empty reads all of it. Compared as a row, so that the subquery is set up once.
+    where (t.semaphore_id, t.task_id) = (select v.id, v.task_id from {{.Call}}_checked v where v.ok is null)
 {{- else}}
     using (select v.id, v.task_id from {{.Call}}_checked v where v.ok is null group by v.id, v.task_id) v
     where t.semaphore_id = v.id and t.task_id = v.task_id

@@ -32,8 +32,15 @@ func NewDatabaseFrom(t *testing.T, template string) string {
 // NewQueueDatabase is NewDatabase with the schema and the empty queues given.
 func NewQueueDatabase(t *testing.T, queues ...string) string {
 	t.Helper()
+	return NewQueueDatabaseAt(t, Proxied(), queues...)
+}
+
+// NewQueueDatabaseAt is NewQueueDatabase through another proxy: the shared one does not serve the database, and so grants no semaphores nor ticks
+// schedules there, of which the other may learn by its sweep only.
+func NewQueueDatabaseAt(t *testing.T, proxy Endpoint, queues ...string) string {
+	t.Helper()
 	name := NewDatabaseFrom(t, QueueTemplate)
-	conn := Connect(t, Proxied(), name)
+	conn := Connect(t, proxy, name)
 	for _, q := range queues {
 		Ask(t, conn, fmt.Sprintf("select mbus4.create_queue('%s', 1)", q))
 	}

@@ -16,7 +16,7 @@ import (
 // Bounds of log-ins.
 const (
 	mostLogins    = 32 // in all
-	mostOfRole    = 8  // of one role in one database; then the one goes that was not used for longest
+	mostOfRole    = 8  // of one role, in whatever databases; then the one goes that was not used for longest
 	mostLoggingIn = 4  // at a time
 	idleLimit     = 30 * time.Minute
 	ageLimit      = 24 * time.Hour
@@ -115,22 +115,32 @@ func (s *Store) Open(ctx context.Context, from netip.Addr, who Credentials) (*Lo
 	return l, nil
 }
 
-// add keeps a log-in, and ends the oldest of the role's where it has too many.
+// add keeps a log-in, and ends the oldest of the role's where it has too many. Where there are too many in all, the role gives one up that has most of them,
+// if it keeps as many as the one that comes: so one role does not keep the others out.
 func (s *Store) add(l *Login) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return errors.New("the proxy is ending")
 	}
-	var own []*Login
+	each := map[string][]*Login{}
 	for _, o := range s.logins {
-		if o.User == l.User && o.Database == l.Database {
-			own = append(own, o)
+		each[o.User] = append(each[o.User], o)
+	}
+	var from []*Login // of which the oldest goes
+	switch own := each[l.User]; {
+	case len(own) >= mostOfRole:
+		from = own
+	case len(s.logins) >= mostLogins:
+		for _, others := range each {
+			if len(others) > max(len(from), len(own)+1) {
+				from = others
+			}
 		}
 	}
 	var old *Login
-	if len(own) >= mostOfRole {
-		old = slices.MinFunc(own, func(a, b *Login) int { return a.lastUsed().Compare(b.lastUsed()) })
+	if len(from) > 0 {
+		old = slices.MinFunc(from, func(a, b *Login) int { return a.lastUsed().Compare(b.lastUsed()) })
 		delete(s.logins, old.id)
 	}
 	full := len(s.logins) >= mostLogins
@@ -139,7 +149,7 @@ func (s *Store) add(l *Login) error {
 	}
 	s.mu.Unlock()
 	if old != nil {
-		old.end()
+		go old.end() // it may be in use
 	}
 	if full {
 		return &TooMany{fmt.Sprintf("%d are logged in already; who does nothing for %v is logged out", mostLogins, idleLimit), sweepPause}

@@ -130,27 +130,46 @@ func TestEnds(t *testing.T) {
 	await()
 }
 
-// There are so many log-ins and no more: of one role the one goes that was not used for longest, of others none.
+// There are so many log-ins and no more: of one role, in whatever databases, the one goes that was not used for longest. Who comes later takes the place of one
+// whose role has several, and of no other.
 func TestLoginsAreBounded(t *testing.T) {
 	t.Parallel()
 	s, c, _ := newTestStore(t, true)
-	var own []*Login
-	for range mostOfRole {
-		own = append(own, mustOpen(t, s, "u"))
+	open := func(user, database string) (*Login, error) {
 		c.add(time.Second)
+		return s.Open(t.Context(), here, Credentials{User: user, Password: "p", Database: database})
+	}
+	must := func(user, database string) *Login {
+		t.Helper()
+		l, err := open(user, database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	var own []*Login
+	for i := range mostOfRole {
+		own = append(own, must("u", fmt.Sprint("db", i)))
 	}
 	s.Find(s.Cookie(own[0]), true)
-	mustOpen(t, s, "u")
+	must("u", "another")
 	<-own[1].Ended()
 	if s.Find(s.Cookie(own[0]), true) == nil {
 		t.Error("one that was used just now has ended")
 	}
 	for i := mostOfRole; i < mostLogins; i++ {
-		mustOpen(t, s, fmt.Sprint("u", i))
+		must(fmt.Sprint("u", i), "db")
 	}
+	for i := range mostOfRole - 1 { // the role that has several gives them up
+		must(fmt.Sprint("late", i), "db")
+	}
+	<-own[7].Ended()
 	var full *TooMany
-	if _, err := s.Open(t.Context(), here, Credentials{User: "late", Password: "p", Database: "db"}); !errors.As(err, &full) {
+	if _, err := open("latest", "db"); !errors.As(err, &full) {
 		t.Errorf("one too many: %v", err)
+	}
+	if n := len(s.logins); n != mostLogins {
+		t.Errorf("there are %d", n)
 	}
 }
 

@@ -1,6 +1,6 @@
 -- A row of mbus4.message that has just been leased as its reader gets it. The lease says where the row stands, and which attempt it is. Row:
--- the row, Queue: its queue.
-row({{.Row}}.id, {{.Row}}.added::timestamp, {{.Row}}.iid collate pg_catalog."default",
-    coalesce({{.Row}}.delayed_until, {{.Row}}.added)::timestamp, {{.Row}}.expires::timestamp, coalesce({{.Row}}.received, '{}'),
-    {{template "shown_headers" .With "Row" .Row "Queue" .Queue}}, {{.Row}}.properties, {{.Row}}.data, {{template "payload" .With "Row" .Row}},
-    ({{.Row}}.headers operator({{.Hstore}}.->) 'retry.attempt'::text)::int, {{template "lease_name" .With "Row" .Row}}, {{.Row}}.available_at)::mbus4.leased
+-- the row, Queue: its queue. Where it is known which columns are read, the others are null, and what they would be made of need not be there.
+row({{.Read "id" (print .Row ".id")}}, {{.Read "added" (print .Row ".added::timestamp")}}, {{.Read "iid" (print .Row ".iid collate pg_catalog.\"default\"")}},
+    {{.Read "delayed_until" (print "coalesce(" .Row ".delayed_until, " .Row ".added)::timestamp")}}, {{.Read "expires" (print .Row ".expires::timestamp")}}, {{.Read "received" (print "coalesce(" .Row ".received, '{}')")}},
+    {{if .Reads "headers"}}{{template "shown_headers" .With "Row" .Row "Queue" .Queue}}{{else}}null{{end}}, {{.Read "properties" (print .Row ".properties")}}, {{.Read "data" (print .Row ".data")}}, {{if .Reads "payload"}}{{template "payload" .With "Row" .Row}}{{else}}null{{end}},
+    {{if .Reads "attempt"}}({{.Row}}.headers operator({{.Hstore}}.->) 'retry.attempt'::text)::int{{else}}null{{end}}, {{if .Reads "lease"}}{{template "lease_name" .With "Row" .Row}}{{else}}null{{end}}, {{.Read "leased_until" (print .Row ".available_at")}})::mbus4.leased

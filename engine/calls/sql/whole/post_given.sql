@@ -45,7 +45,7 @@ begin
             from pg_catalog.unnest(mbus4_ids) s (consumer_id);
             mbus4_stored := mbus4_ids;
         else
-            delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1;
+            delete from mbus4.message m where m.iid = $5 and m.consumer_id + 0 = any(mbus4_ids) and m.expires <= $4 and m.consumer_id <> 1 and {{template "unleased" .With "Row" "m"}};
             with stored as (
                 insert into mbus4.message (id, consumer_id, available_at, added, iid, delayed_until, expires, headers, properties, data, after)
                 select $3, s.consumer_id, case when mbus4_parked then 'infinity' else mbus4_at end, $4, mbus4_iid, $6, $7, mbus4_headers, $9, $10, mbus4_after

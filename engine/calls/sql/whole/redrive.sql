@@ -1,6 +1,7 @@
 -- Puts messages of dmq back to where they came from, the oldest first, with the queue that their header destination names and, where it is known, the
 -- consumer: those of one queue, or that a selector selects, or all; $4 at most. Gives their number. Those stay whose queue or consumer is gone, that have
--- expired, that nobody selects any more, or that were posted again under their iid: a NOTICE counts them. call is the call's mark.
+-- expired, that nobody selects any more, or that were posted again under their iid: a NOTICE counts them, by what is in the way. A queue that is not there, and
+-- from which nothing came, is an error. call is the call's mark.
 --
 -- Each is looked for by itself, from where the last one stood: there is one plan, however many lie there.
 create or replace function {{.Signature}} returns bigint language plpgsql volatile
@@ -23,7 +24,11 @@ declare
     mbus4_headers {{.Hstore}}.hstore;
     mbus4_now timestamptz;
     mbus4_done bigint := 0;
-    mbus4_left bigint := 0;
+    mbus4_came boolean := false;
+    mbus4_gone bigint := 0;
+    mbus4_expired bigint := 0;
+    mbus4_unwanted bigint := 0;
+    mbus4_taken bigint := 0;
 begin
     if $4 < 0 then
         perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 2201W the number of messages must not be negative, but it is %s', $4)::int;
@@ -48,6 +53,7 @@ begin
         mbus4_last := mbus4_row.id;
         mbus4_queue := mbus4_row.headers operator({{.Hstore}}.->) 'destination'::text;
         continue when mbus4_queue is null or mbus4_queue <> pg_catalog.lower($2 collate "C");
+        mbus4_came := true;
         if mbus4_condition is not null then
             mbus4_message := {{template "message" .With "Row" "mbus4_row" "Queue" "'dmq'"}};
             execute 'select (' || mbus4_condition || ') from (select ($1).id, ($1).added, ($1).iid, ($1).delayed_until,' ||
@@ -63,30 +69,41 @@ begin
             mbus4_headers := mbus4_headers operator({{.Hstore}}.-) 'seenby'::text;
         end if;
         mbus4_ids := null;
-        if mbus4_queue <> 'dmq' and (mbus4_row.expires > pg_catalog.clock_timestamp()) is not false
-           and exists (select from mbus4.queue q where q.qname = mbus4_queue) then
+        if mbus4_queue = 'dmq' or not exists (select from mbus4.queue q where q.qname = mbus4_queue) then
+            mbus4_gone := mbus4_gone + 1;
+        elsif mbus4_row.expires <= pg_catalog.clock_timestamp() then
+            mbus4_expired := mbus4_expired + 1;
+        else
             mbus4_id := {{template "message_id" .With "Queue" "mbus4_queue" "Once" ""}};
             mbus4_now := pg_catalog.clock_timestamp();
             if mbus4_consumer is null then
                 mbus4_ids := {{.Subscribers}}($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, null, false);
+                if coalesce(mbus4_ids, '{}') = '{}' then
+                    mbus4_unwanted := mbus4_unwanted + 1;
+                end if;
             else
                 select array[c.id] into mbus4_ids from mbus4.consumer c where c.qname = mbus4_queue and c.name = mbus4_consumer;
+                if mbus4_ids is null then
+                    mbus4_gone := mbus4_gone + 1;
+                end if;
             end if;
         end if;
-        if mbus4_ids is null then
-            mbus4_left := mbus4_left + 1;
-            continue;
-        end if;
+        continue when coalesce(mbus4_ids, '{}') = '{}';
         begin
             delete from mbus4.message m where m.consumer_id = 1 and m.available_at = mbus4_at and m.id = mbus4_last;
             perform {{.PostGiven}}($1, mbus4_queue, mbus4_id, mbus4_now, mbus4_iid, null, mbus4_row.expires, mbus4_headers, mbus4_row.properties, mbus4_row.data, mbus4_ids, false);
             mbus4_done := mbus4_done + 1;
         exception when unique_violation or invalid_text_representation then
-            mbus4_left := mbus4_left + 1;
+            mbus4_taken := mbus4_taken + 1;
         end;
     end loop;
-    if mbus4_left > 0 then
-        raise notice '% messages stay in dmq: where they came from they cannot go', mbus4_left;
+    if $2 is not null and not mbus4_came and not exists (select from mbus4.queue q where q.qname = pg_catalog.lower($2 collate "C")) then
+        perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 42704 queue "%s" does not exist', $2)::int;
+    end if;
+    if mbus4_gone + mbus4_expired + mbus4_unwanted + mbus4_taken > 0 then
+        raise notice 'messages that stay in dmq: %', pg_catalog.concat_ws(', ', nullif(mbus4_gone, 0) || ' whose queue or consumer is gone',
+            nullif(mbus4_expired, 0) || ' that expired', nullif(mbus4_unwanted, 0) || ' that no consumer selects',
+            nullif(mbus4_taken, 0) || ' whose iid the consumer has again or whose headers cannot be read');
     end if;
     return mbus4_done;
 end

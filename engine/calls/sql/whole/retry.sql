@@ -1,5 +1,6 @@
 -- Puts a message back: that of a lease, or one that this transaction has consumed. It comes again after a pause, or goes to dmq after the last
--- attempt. False where the lease is gone, or the message was not consumed. call is the call's mark.
+-- attempt. False where the lease is gone, or the message was not consumed; so it is for a row of nulls, which take and peek give where there is no
+-- message. call is the call's mark.
 --
 -- The id comes before the clock: from then on the hinter knows of the message (engine/housekeeping/hinter.go). The attempts at a message of a lease are
 -- counted already, those at one that was consumed are counted here.
@@ -18,7 +19,7 @@ declare
     mbus4_pause interval;
     mbus4_drawn bigint;
     mbus4_at timestamptz;
-    mbus4_now text := mbus4.time_text(pg_catalog.clock_timestamp()::timestamp);
+    mbus4_now text := {{template "told" .}};
 begin
     if mbus4_part is not null then
         if $5 is not null then
@@ -37,7 +38,12 @@ begin
             return false;
         end if;
         mbus4_attempt := mbus4_part[3]::int;
-    elsif mbus4_message is distinct from null then
+    elsif mbus4_message is null then
+        return false;
+    else
+        if mbus4_message.id is null or mbus4_message.iid is null or mbus4_message.added is null then
+            perform pg_catalog.format('mbus4-error {{.MarkOf ""}} 22004 a message to be retried has an id, an iid and the time when it was added, and this one has not')::int;
+        end if;
         mbus4_queue := pg_catalog.lower((mbus4_message.headers operator({{.Hstore}}.->) 'destination'::text) collate "C");
         select c.* into mbus4_consumer from mbus4.consumer c where c.qname = mbus4_queue and c.name = pg_catalog.lower(coalesce($5, 'default') collate "C");
         if not found then
@@ -53,8 +59,6 @@ begin
         end if;
         mbus4_message.headers := {{template "attempted" .With "Headers" "mbus4_message.headers" "Time" "mbus4_now"}};
         mbus4_attempt := (mbus4_message.headers operator({{.Hstore}}.->) 'retry.attempt'::text)::int;
-    else
-        return false;
     end if;
 
     mbus4_pause := {{template "pause" .With "Given" "$4" "Row" "mbus4_consumer" "Attempt" "mbus4_attempt"}};

@@ -180,7 +180,7 @@ begin
                 if mbus4_stopped then
                     raise exception 'undone';
                 elsif mbus4_retries then
-                    perform mbus4.at_retry_fc712e97(
+                    perform mbus4.at_retry_5b21c4c7(
                         '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
                     );
                 else
@@ -220,7 +220,7 @@ begin
                                             )
                                     )
                                     then null
-                                else mbus4.at_post_given_e3485acd(
+                                else mbus4.at_post_given_5b063942(
                                     '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                                     w.properties, w.data,
                                     case
@@ -320,7 +320,18 @@ begin
                 and (m.iid, m.consumer_id) between (
                     (select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k)
                 ) and ((select k.msgid from mbus4_call_consumer k), (select k.id from mbus4_call_consumer k))
-                and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
             returning m.*
         ),
         mbus4_call_taken_by_place as (
@@ -329,7 +340,18 @@ begin
                 and m.available_at = (select p.available_at from mbus4_call_place p)
                 and m.id = (select p.id from mbus4_call_place p)
                 and m.iid is null
-                and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+                and (
+                    m.expires is null
+                        or m.expires > pg_catalog.clock_timestamp()
+                        or m.consumer_id = 1
+                        or not (
+                            not (
+                                m.available_at > pg_catalog.clock_timestamp()
+                                    and m.available_at < 'infinity'
+                                    and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                            )
+                        )
+                )
             returning m.id, m.consumer_id, m.available_at, m.added,
                 (select k.msgid from mbus4_call_consumer k) as iid,
                 m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
@@ -397,7 +419,7 @@ begin
         if mbus4_message.iid is null then
             null;
         elsif mbus4_retries then
-            perform mbus4.at_retry_fc712e97(
+            perform mbus4.at_retry_5b21c4c7(
                 '1 _session_secret_', row(null, mbus4_message)::mbus4.retry_target, mbus4_error, null, null
             );
         else
@@ -430,7 +452,7 @@ begin
                                     )
                             )
                             then null
-                        else mbus4.at_post_given_e3485acd(
+                        else mbus4.at_post_given_5b063942(
                             '1 _session_secret_', w.queue, w.id, w.added, w.given, w.delayed_until, w.expires, w.headers,
                             w.properties, w.data,
                             case

@@ -25,13 +25,14 @@ mbus4_call1_asked as materialized (
                     'mbus4-error 1 _session_secret_ 22023 the priority of task %s of semaphore "%s" is not a number',
                     a.task_id, a.key
                 )::int
-        end as ok
+        end as ok,
+        pg_catalog.nextval('mbus4.semaphore_arrival') as arrival
     from mbus4_call1_args a
     left join mbus4.semaphore s on s.key = a.key
 ),
 mbus4_call1_tasks as (
     insert into mbus4.semaphore_task as t (semaphore_id, task_id, priority, arrival)
-    select v.id, v.task_id, v.priority, pg_catalog.nextval('mbus4.semaphore_arrival')
+    select v.id, v.task_id, v.priority, v.arrival
     from mbus4_call1_asked v
     where v.ok is null
     on conflict (semaphore_id, task_id) do update

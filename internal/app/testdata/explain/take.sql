@@ -11,7 +11,18 @@ mbus4_call1_taken_by_iid as (
     delete from mbus4.message m
     where m.iid = (select a.msgid from mbus4_call1_args a)
         and (select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0) is not null
-        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+        and (
+            m.expires is null
+                or m.expires > pg_catalog.clock_timestamp()
+                or m.consumer_id = 1
+                or not (
+                    not (
+                        m.available_at > pg_catalog.clock_timestamp()
+                            and m.available_at < 'infinity'
+                            and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                    )
+                )
+        )
     returning (select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0) as queue, m.*
 ),
 mbus4_call1_taken_by_place as (
@@ -20,7 +31,18 @@ mbus4_call1_taken_by_place as (
         and m.available_at = (select p.available_at from mbus4_call1_place p)
         and m.id = (select p.id from mbus4_call1_place p)
         and m.iid is null
-        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+        and (
+            m.expires is null
+                or m.expires > pg_catalog.clock_timestamp()
+                or m.consumer_id = 1
+                or not (
+                    not (
+                        m.available_at > pg_catalog.clock_timestamp()
+                            and m.available_at < 'infinity'
+                            and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                    )
+                )
+        )
     returning (select p.queue from mbus4_call1_place p) as queue,
         m.id, m.consumer_id, m.available_at, m.added,
         (select a.msgid from mbus4_call1_args a) as iid,

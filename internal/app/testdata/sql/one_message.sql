@@ -7,7 +7,18 @@ mbus4_call1_taken_by_iid as (
     delete from mbus4.message m
     where m.iid = (select a.msgid from mbus4_call1_args a)
         and (select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0) is not null
-        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+        and (
+            m.expires is null
+                or m.expires > pg_catalog.clock_timestamp()
+                or m.consumer_id = 1
+                or not (
+                    not (
+                        m.available_at > pg_catalog.clock_timestamp()
+                            and m.available_at < 'infinity'
+                            and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                    )
+                )
+        )
     returning (select c.qname from mbus4.consumer c where c.id = m.consumer_id offset 0) as queue, m.*
 ),
 mbus4_call1_taken_by_place as (
@@ -16,7 +27,18 @@ mbus4_call1_taken_by_place as (
         and m.available_at = (select p.available_at from mbus4_call1_place p)
         and m.id = (select p.id from mbus4_call1_place p)
         and m.iid is null
-        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+        and (
+            m.expires is null
+                or m.expires > pg_catalog.clock_timestamp()
+                or m.consumer_id = 1
+                or not (
+                    not (
+                        m.available_at > pg_catalog.clock_timestamp()
+                            and m.available_at < 'infinity'
+                            and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                    )
+                )
+        )
     returning (select p.queue from mbus4_call1_place p) as queue,
         m.id, m.consumer_id, m.available_at, m.added,
         (select a.msgid from mbus4_call1_args a) as iid,
@@ -102,7 +124,18 @@ mbus4_call1_taken_by_iid as (
         and (m.iid, m.consumer_id) between (
             (select k.msgid from mbus4_call1_consumer k), (select k.id from mbus4_call1_consumer k)
         ) and ((select k.msgid from mbus4_call1_consumer k), (select k.id from mbus4_call1_consumer k))
-        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+        and (
+            m.expires is null
+                or m.expires > pg_catalog.clock_timestamp()
+                or m.consumer_id = 1
+                or not (
+                    not (
+                        m.available_at > pg_catalog.clock_timestamp()
+                            and m.available_at < 'infinity'
+                            and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                    )
+                )
+        )
     returning m.*
 ),
 mbus4_call1_taken_by_place as (
@@ -111,7 +144,18 @@ mbus4_call1_taken_by_place as (
         and m.available_at = (select p.available_at from mbus4_call1_place p)
         and m.id = (select p.id from mbus4_call1_place p)
         and m.iid is null
-        and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+        and (
+            m.expires is null
+                or m.expires > pg_catalog.clock_timestamp()
+                or m.consumer_id = 1
+                or not (
+                    not (
+                        m.available_at > pg_catalog.clock_timestamp()
+                            and m.available_at < 'infinity'
+                            and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                    )
+                )
+        )
     returning m.id, m.consumer_id, m.available_at, m.added,
         (select k.msgid from mbus4_call1_consumer k) as iid,
         m.delayed_until, m.expires, m.received, m.headers, m.properties, m.data, m.after
@@ -273,7 +317,18 @@ select (
                             ) / 1000000.0::float8
                         )
                     )
-                    and (m.expires is null or m.expires > pg_catalog.clock_timestamp() or m.consumer_id = 1)
+                    and (
+                        m.expires is null
+                            or m.expires > pg_catalog.clock_timestamp()
+                            or m.consumer_id = 1
+                            or not (
+                                not (
+                                    m.available_at > pg_catalog.clock_timestamp()
+                                        and m.available_at < 'infinity'
+                                        and mbus4.is_leased(m.available_at, m.delayed_until, m.headers)
+                                )
+                            )
+                    )
                 order by m.available_at
                 limit 1
             ) m

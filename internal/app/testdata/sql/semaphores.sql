@@ -108,13 +108,14 @@ mbus4_call1_asked as materialized (
                     'mbus4-error 1 _session_secret_ 22023 the priority of task %s of semaphore "%s" is not a number',
                     a.task_id, a.key
                 )::int
-        end as ok
+        end as ok,
+        pg_catalog.nextval('mbus4.semaphore_arrival') as arrival
     from mbus4_call1_args a
     left join mbus4.semaphore s on s.key = a.key
 ),
 mbus4_call1_tasks as (
     insert into mbus4.semaphore_task as t (semaphore_id, task_id, priority, arrival)
-    select v.id, v.task_id, v.priority, pg_catalog.nextval('mbus4.semaphore_arrival')
+    select v.id, v.task_id, v.priority, v.arrival
     from mbus4_call1_asked v
     where v.ok is null
     on conflict (semaphore_id, task_id) do update
@@ -147,8 +148,7 @@ mbus4_call1_checked as materialized (
 ),
 mbus4_call1_released as (
     delete from mbus4.semaphore_task t
-    where t.semaphore_id = (select v.id from mbus4_call1_checked v where v.ok is null)
-        and t.task_id = (select v.task_id from mbus4_call1_checked v where v.ok is null)
+    where (t.semaphore_id, t.task_id) = (select v.id, v.task_id from mbus4_call1_checked v where v.ok is null)
     returning t.semaphore_id, t.task_id, t.status
 ),
 mbus4_call1_told as (
