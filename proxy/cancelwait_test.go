@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -135,7 +136,7 @@ func TestCancelOnTheWay(t *testing.T) {
 					p := start(t, way, func(c *Config) { c.Rewriter = r })
 					w := login(t, p.addr)
 					w.send(form.send...)
-					<-r.entered
+					proxytest.Received(t, r.entered)
 					before := p.counts.cancels.Load()
 					sent := make(chan error, 1)
 					go func() { sent <- sendCancel(p.addr, cancelOf(w)) }()
@@ -144,7 +145,7 @@ func TestCancelOnTheWay(t *testing.T) {
 					if got := w.until('Z') + "\n"; got != form.want {
 						t.Errorf("got\n%swant\n%s", got, form.want)
 					}
-					if err := <-sent; err != nil {
+					if err := proxytest.Received(t, sent); err != nil {
 						t.Error(err)
 					}
 					wantNextWaits(t, w, r)
@@ -158,10 +159,10 @@ func TestCancelOnTheWay(t *testing.T) {
 func wantNextWaits(t *testing.T, w *wireClient, r *waitingRewriter) {
 	t.Helper()
 	for len(r.slept) > 0 {
-		<-r.slept
+		proxytest.Received(t, r.slept)
 	}
 	w.send(waitForms["simple"].send...)
-	r.end(<-r.slept)
+	r.end(proxytest.Received(t, r.slept))
 	if got := w.until('Z'); !strings.Contains(got, "reached") {
 		t.Error(got)
 	}
@@ -171,6 +172,7 @@ func wantNextWaits(t *testing.T, w *wireClient, r *waitingRewriter) {
 type heldCancels struct {
 	port           int
 	come, proceeds chan struct{}
+	greeting       func(client, server net.Conn) error // passes on what the server says first; nil: nothing of that is held
 }
 
 func holdCancels(t *testing.T) *heldCancels {
@@ -195,9 +197,66 @@ func holdCancels(t *testing.T) *heldCancels {
 			_, _ = io.Copy(server, c)
 			_ = server.(*net.TCPConn).CloseWrite()
 		}()
+		if h.greeting != nil && wire.StartupPacket(first[:8]).Code() != wire.CodeCancel {
+			if err := h.greeting(c, server); err != nil {
+				t.Error(err)
+			}
+		}
 		_, _ = io.Copy(c, server)
 	}).Port
 	return h
+}
+
+// TestCancelBehindKey: a client may cancel as soon as it has its key. What it sent behind its login is cancelled, however late the session begins to run.
+func TestCancelBehindKey(t *testing.T) {
+	ready := []byte{wire.MsgReadyForQuery, 0, 0, 0, 5, 'I'}
+	eachWay(t, func(t *testing.T, way how) {
+		for name, form := range waitForms {
+			t.Run(name, func(t *testing.T) {
+				r, h := newWaiting(""), holdCancels(t)
+				keyed, proceed := make(chan struct{}), make(chan struct{})
+				h.greeting = func(client, server net.Conn) error {
+					var greeting []byte
+					for !bytes.HasSuffix(greeting, ready) {
+						var some [4096]byte
+						n, err := server.Read(some[:])
+						if err != nil {
+							return err
+						}
+						greeting = append(greeting, some[:n]...)
+					}
+					if _, err := client.Write(bytes.TrimSuffix(greeting, ready)); err != nil {
+						return err
+					}
+					close(keyed)
+					<-proceed
+					_, err := client.Write(ready)
+					return err
+				}
+				p := start(t, way, func(c *Config) {
+					c.Rewriter, c.Upstream = r, fmt.Sprintf("host=127.0.0.1 port=%d sslmode=disable", h.port)
+				})
+				w := dialWire(t, p.addr)
+				w.startup("user", "postgres", "database", "postgres")
+				proxytest.Received(t, keyed)
+				w.until('K')
+				w.send(form.send...)
+				sent := make(chan error, 1)
+				go func() { sent <- sendCancel(p.addr, cancelOf(w)) }()
+				proxytest.Eventually(t, "the proxy has the cancel request", func() bool { return p.counts.cancels.Load() > 0 })
+				close(h.proceeds) // to the server it comes only where the statement is not at hand yet
+				close(proceed)
+				w.until('Z')
+				if got := w.until('Z'); !strings.Contains(got, "ErrorResponse ERROR 57014") { // wherever on its way
+					t.Error(got)
+				}
+				if err := proxytest.Received(t, sent); err != nil {
+					t.Error(err)
+				}
+				wantNextWaits(t, w, r)
+			})
+		}
+	})
 }
 
 // TestCancelBeforeWait: a cancel request that comes before the statement has been read, and to the server when that has nothing to cancel, ends the wait of the
@@ -214,19 +273,19 @@ func TestCancelBeforeWait(t *testing.T) {
 					w := login(t, p.addr)
 					sent := make(chan error, 1)
 					go func() { sent <- sendCancel(p.addr, cancelOf(w)) }()
-					<-h.come
+					proxytest.Received(t, h.come)
 					if later {
 						w.query("select 1")
 					}
 					w.send(form.send...)
-					wake := <-r.slept
+					wake := proxytest.Received(t, r.slept)
 					h.proceeds <- struct{}{}
 					if !later {
 						if got := w.until('Z') + "\n"; got != form.want {
 							t.Errorf("got\n%swant\n%s", got, form.want)
 						}
 					}
-					if err := <-sent; err != nil {
+					if err := proxytest.Received(t, sent); err != nil {
 						t.Error(err)
 					}
 					if later {
@@ -252,7 +311,7 @@ func TestCancelBehindOthers(t *testing.T) {
 				w, other := login(t, p.addr), login(t, p.addr)
 				w.send(append(proxytest.Messages(proxytest.Query("select pg_sleep(60)")), form.send...)...)
 				cancelSleep(t, p.addr, w, other)
-				<-r.slept
+				proxytest.Received(t, r.slept)
 				if err := sendCancel(p.addr, cancelOf(w)); err != nil {
 					t.Fatal(err)
 				}

@@ -146,10 +146,14 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 			return s.sessions.Count(sess, limit)
 		},
 	}
+	keyed := sess.Keyed
+	if console {
+		keyed = nil // nothing of it can be cancelled
+	}
 	var g *auth.Greeting
 	var c *upstream.Connection
 	if err = s.logins.Enter(ctx, st); err == nil {
-		g, c, err = s.connect(ctx, p, a)
+		g, c, err = s.connect(ctx, p, a, keyed)
 		s.logins.Leave(st)
 	}
 	if err != nil {
@@ -160,7 +164,7 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 		sess.Abandon()
 		return nil, &consoleLogin{c, params.User, params.Database}, nil, nil
 	}
-	sess.Connected(c, g.Key, pipeline.SessionInfo{
+	sess.Connected(c, pipeline.SessionInfo{
 		Rewriter: s.cfg.Rewriter, Secret: rand.Text()[:secretLen], User: params.User, Database: params.Database,
 		Settings: g.Settings, Txn: g.Txn,
 	})
@@ -170,8 +174,9 @@ func (s *Server) startup(ctx context.Context, l *endpoint.Endpoint, st *startup.
 // secretLen is the length of StatementContext.Secret, in letters of 5 bits.
 const secretLen = 16
 
-// connect finds a server that takes the session and relays authentication with it, for which a is the beginning.
-func (s *Server) connect(ctx context.Context, p wire.StartupPacket, a auth.Exchange) (*auth.Greeting, *upstream.Connection, error) {
+// connect finds a server that takes the session and relays authentication with it, for which a is the beginning. keyed is called with the session's
+// cancel key before the client has it, unless it is nil.
+func (s *Server) connect(ctx context.Context, p wire.StartupPacket, a auth.Exchange, keyed func(wire.CancelKey, upstream.Target)) (*auth.Greeting, *upstream.Connection, error) {
 	p, a.AsIf = p.Asked()
 	up, err := s.upstreams.Route(ctx)
 	if err != nil {
@@ -202,6 +207,9 @@ func (s *Server) connect(ctx context.Context, p wire.StartupPacket, a auth.Excha
 		} else {
 			a := a
 			a.Server = c.Endpoint
+			if keyed != nil {
+				a.Keyed = func(key wire.CancelKey) { keyed(key, c.At) }
+			}
 			g, err = a.Run(ctx, up.Another(first))
 		}
 		if !stop() && err == nil {

@@ -74,7 +74,6 @@ func (r *serverReader) rest() []byte { return r.buf[r.at:] }
 
 // Greeting is what a server said up to its first ReadyForQuery.
 type Greeting struct {
-	Key      wire.CancelKey
 	Settings wire.Settings
 	Txn      byte
 	Rest     []byte // bytes behind the ReadyForQuery
@@ -105,6 +104,8 @@ type Exchange struct {
 	User           string // of the startup packet
 	// LoggedIn is called once, when the server has let the client in; an error of it ends the startup.
 	LoggedIn func() error
+	// Keyed is called with the session's cancel key, before the client has it; nil: nobody wants to know.
+	Keyed func(wire.CancelKey)
 	// Refusable marks a startup packet that is none of protocol 3: the server can only refuse it.
 	Refusable bool
 	// Old marks one of a protocol before 3, to which servers answer in its form: without lengths.
@@ -209,7 +210,9 @@ func (a *Exchange) Run(ctx context.Context, another bool) (*Greeting, error) {
 			}
 			return nil, a.refused(m)
 		case wire.MsgBackendKeyData:
-			g.Key = wire.CancelKey(body)
+			if a.Keyed != nil {
+				a.Keyed(wire.CancelKey(body))
+			}
 		case wire.MsgParameterStatus:
 			g.Settings = *g.Settings.With(body)
 		case wire.MsgReadyForQuery:

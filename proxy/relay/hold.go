@@ -16,7 +16,7 @@ import (
 type Cancel struct {
 	cancels *cancels
 	key     wire.CancelKey
-	session *Session // nil: none runs that has the key
+	session *Session // nil: not looked for yet
 	unit    uint64
 	again   bool
 }
@@ -30,8 +30,8 @@ func (c *Cancel) Next(ctx context.Context) (send, again bool) {
 	first := !c.again
 	c.again = true
 	if c.session == nil {
-		if c.session = c.cancels.session(c.key); c.session == nil {
-			return first, first // it may have just begun, with its first unit
+		if c.session = c.cancels.session(ctx, c.key); c.session == nil {
+			return false, false
 		}
 	}
 	up := &c.session.Up

@@ -68,21 +68,30 @@ const graceTime = time.Second
 // and those of graceTime itself.
 const ExpireTime = 3 * graceTime
 
-// Connected is called when startup is over: c leads to the server, which has given the session this key, "" for none.
-func (s *Session) Connected(c *upstream.Connection, key wire.CancelKey, f pipeline.SessionInfo) {
-	s.server = c.Endpoint
-	s.seen.user, s.seen.database = f.User, f.Database
-	s.seen.state.Store(uint32(Idle))
-	f.Key = key
-	s.Begin(f)
+// Keyed is called when the server at that address has given the session its cancel key, before the client has it: what is cancelled with it waits for
+// the session to run.
+func (s *Session) Keyed(key wire.CancelKey, at upstream.Target) {
+	if s.key != "" { // of a server that sends two the last counts, as for libpq
+		s.all.cancels.remove(s.key)
+		s.key = ""
+	}
 	if key == "" {
 		return
 	}
-	if s.all.cancels.add(key, c.At) {
+	if s.all.cancels.add(key, at) {
 		s.key = key
 	} else {
 		s.Log().Warn("two servers use the same cancel key; it stays with the older session")
 	}
+}
+
+// Connected is called when startup is over: c leads to the server.
+func (s *Session) Connected(c *upstream.Connection, f pipeline.SessionInfo) {
+	s.server = c.Endpoint
+	s.seen.user, s.seen.database = f.User, f.Database
+	s.seen.state.Store(uint32(Idle))
+	f.Key = s.key
+	s.Begin(f)
 }
 
 // Abandon ends a session that was not launched. The client's endpoint is its caller's.

@@ -23,6 +23,18 @@ func Eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// Received is what comes on c. The test fails if nothing has come within Patience.
+func Received[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(Patience):
+		t.Fatal("timeout waiting for a signal of the test")
+		panic("unreachable")
+	}
+}
+
 // Pretend listens on loopback until the test ends and leaves each connection to answer, in a goroutine of its
 // own. answer need not close it.
 func Pretend(t *testing.T, answer func(net.Conn)) *net.TCPAddr {
