@@ -1,6 +1,9 @@
 package pipeline
 
-import "mbusproxy/proxy/wire"
+import (
+	"mbusproxy/proxy/statements"
+	"mbusproxy/proxy/wire"
+)
 
 // binding is what the name of a prepared statement or portal stands for from the moment when the server has run the
 // request or statement that says so: Parse, Bind, Close, PREPARE, DECLARE, DEALLOCATE. Without text, prelude and unknown it
@@ -25,7 +28,7 @@ type binding struct {
 	text *text
 	// prelude is the statement that must run before the portal does; nil for none. again is the Bind to be
 	// sent again after it, because it may end the transaction.
-	prelude Plan
+	prelude statements.Plan
 	again   []byte
 	// run is the last try to run prelude; nil before the first. It belongs to the direction client to server.
 	run *preludeRun
@@ -41,9 +44,9 @@ type preludeRun struct {
 
 // text is what is remembered of the text that a statement was prepared from.
 type text struct {
-	plan   Plan    // nil for none
-	voids  []int   // StatementContext.VoidParams of a bind-time plan
-	effect *Effect // of executing the statement; nil for none
+	plan   statements.Plan    // nil for none
+	voids  []int              // statements.Context.VoidParams of a bind-time plan
+	effect *statements.Effect // of executing the statement; nil for none
 	// unread says that the text was too long to be read, or that it is not certain how the session reads it.
 	unread bool
 	// forgotten says that the name had a plan, and may still have it.
@@ -54,7 +57,7 @@ type text struct {
 }
 
 // bindTime returns the plan if it is a bind-time plan, and else nil.
-func (t *text) bindTime() Plan {
+func (t *text) bindTime() statements.Plan {
 	if t == nil || t.plan == nil || !t.plan.BindTime() {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -40,7 +41,7 @@ func (f *ClientFlow) await(ctx context.Context) bool {
 
 // followNames begins to keep names with the session's first bind-time plan. It comes before the Parse is noted, so that the
 // name of this one is kept.
-func (f *ClientFlow) followNames(plan Plan) {
+func (f *ClientFlow) followNames(plan statements.Plan) {
 	if f.bindTime == nil && plan != nil && plan.BindTime() {
 		f.bindTime = &bindTime{unsynced: true} // what was sent before is not known
 	}
@@ -136,7 +137,7 @@ func (f *ClientFlow) wholeBind(buf, frame []byte, pos int, out *wire.Splicer) (w
 
 // bindPrelude notes a Bind, and asks the plan of the statement for the prelude statement if it is a bind-time plan. refused
 // is what the Bind fails with.
-func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) (refused Plan, err error) {
+func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) (refused statements.Plan, err error) {
 	statement, _, err := f.statementOf(a.statement)
 	if err != nil {
 		return nil, err
@@ -173,7 +174,7 @@ func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) 
 
 // executePrelude notes an Execute of the portal with the given full name and returns the messages of
 // the prelude statement that must come before it. refused is what the Execute fails with.
-func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, refused Plan, err error) {
+func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, refused statements.Plan, err error) {
 	b, _, err := f.portalOf(a.portal)
 	if b == nil || err != nil {
 		return nil, nil, err
@@ -187,7 +188,7 @@ func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, r
 	}
 	if b.text != nil {
 		if b.text.effect != nil {
-			a.bindings = f.noteEffects([]Effect{*b.text.effect}, false)
+			a.bindings = f.noteEffects([]statements.Effect{*b.text.effect}, false)
 		}
 		if b.text.renames {
 			f.names.rebindAny()

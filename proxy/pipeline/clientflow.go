@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -15,9 +16,9 @@ import (
 // are, and replaces the text of statements that have a Plan. It belongs to the direction client to server and does
 // no input or output.
 type ClientFlow struct {
-	rewriter Rewriter // nil: nothing is ever rewritten
-	secret   string   // StatementContext.Secret
-	user     string   // of the startup packet
+	rewriter statements.Rewriter // nil: nothing is ever rewritten
+	secret   string              // statements.Context.Secret
+	user     string              // of the startup packet
 	database string
 	settings *atomic.Pointer[wire.Settings] // written by the other direction; never nil
 	private  string                         // see ownName
@@ -58,10 +59,10 @@ type ClientFlow struct {
 	// Nonblocking makes Feed return ErrMustWait instead of asking the Rewriter or a bind-time plan, which may take its time.
 	Nonblocking bool
 	// recalled is the Plan of the message at hand, where the Rewriter has it at once, or has been asked already, which asked says.
-	recalled Plan
+	recalled statements.Plan
 	asked    bool
 	// refused is what the message at hand fails with; nil nearly always.
-	refused Plan
+	refused statements.Plan
 	// awaitedQuery says that the message at hand is a Query that runs because its wait is over.
 	awaitedQuery bool
 	// waiting is the wait of the message set aside; nil nearly always.

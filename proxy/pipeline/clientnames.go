@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -38,7 +39,7 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 		a.portal = nameKey(portal)
 		a.trace = f.traces.portals[a.portal]
 		if f.bindTime != nil {
-			var refused Plan
+			var refused statements.Plan
 			if replacement, refused, err = f.executePrelude(portal, a); refused != nil {
 				return f.fail(refused), nil
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -105,7 +106,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 
 // recall asks the Rewriter for the Plan of a Query or Parse that Mentions is true of, if that takes no time.
 func (f *ClientFlow) recall(frame []byte) bool {
-	recaller, ok := f.rewriter.(Recaller)
+	recaller, ok := f.rewriter.(statements.Recaller)
 	if !ok || len(frame) > 2*wire.MaxNames || f.probing.answered != nil || f.probing.canceled || f.asksProcess(frame) || f.unsure(frame) {
 		return false
 	}
@@ -118,7 +119,7 @@ func (f *ClientFlow) recall(frame []byte) bool {
 	return ok
 }
 
-// textOf returns the text of a whole Query or Parse, with what StatementContext has of it; false for one that is malformed.
+// textOf returns the text of a whole Query or Parse, with what statements.Context has of it; false for one that is malformed.
 func textOf(frame []byte) (text []byte, named bool, voids []int, ok bool) {
 	text, rest, ok := wire.CString(frame[wire.HeaderSize:])
 	if frame[0] == wire.MsgQuery {
@@ -131,8 +132,8 @@ func textOf(frame []byte) (text []byte, named bool, voids []int, ok bool) {
 	return text, named, voids, ok
 }
 
-// plan returns the Plan that the Rewriter has for a text, or nil; simple, named and voids are as in StatementContext.
-func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, voids []int) Plan {
+// plan returns the Plan that the Rewriter has for a text, or nil; simple, named and voids are as in statements.Context.
+func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, voids []int) statements.Plan {
 	plan := f.recalled
 	if plan == nil && !f.asked {
 		if !f.rewriter.Mentions(text) {
@@ -152,9 +153,9 @@ func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, 
 }
 
 // context is what the Rewriter is told of the session.
-func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
+func (f *ClientFlow) context(simple bool, voids []int) statements.Context {
 	set := f.reads()
-	return StatementContext{
+	return statements.Context{
 		User: f.user, Database: f.database, Encoding: set.TextEncoding(), EscapeStrings: set.EscapeStrings,
 		Secret: f.secret, Simple: simple, VoidParams: voids, Answer: f.answer(),
 	}
@@ -162,7 +163,7 @@ func (f *ClientFlow) context(simple bool, voids []int) StatementContext {
 
 // effects asks the Rewriter what the statements of a text do to names; known is false when they are too many, or
 // when the settings under which the session will read the text are not known.
-func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
+func (f *ClientFlow) effects(text []byte) (effects []statements.Effect, known bool) {
 	if !f.rewriter.MayHaveEffects(text) {
 		return nil, true
 	}
@@ -174,7 +175,7 @@ func (f *ClientFlow) effects(text []byte) (effects []Effect, known bool) {
 }
 
 // noteEffects notes what the statements of a Query or of a portal do to names.
-func (f *ClientFlow) noteEffects(effects []Effect, simple bool) []*binding {
+func (f *ClientFlow) noteEffects(effects []statements.Effect, simple bool) []*binding {
 	if len(effects) == 0 {
 		return nil
 	}

@@ -1,6 +1,6 @@
 // Package pipeline knows what the client of a session has requested and what of it is outstanding: [ClientFlow] walks over
-// what comes from the client, the server's flow over what comes from the server, [Flows] are both of one session. It
-// declares what the proxy asks about statements: [Rewriter], [Plan], [Prober].
+// what comes from the client, the server's flow over what comes from the server, [Flows] are both of one session. What
+// it asks about statements is in package statements: Rewriter, Plan.
 //
 // # Invariants
 //
@@ -29,5 +29,5 @@
 // # What it refuses to know
 //
 // Connections, goroutines and loops: it does no input or output, though a feed may wait for a reply that the other direction
-// reads. SQL: which statements matter, and what they do to names, it asks the Rewriter.
+// reads. SQL: which statements matter, and what they do to names, it asks the Rewriter (statements.Rewriter).
 package pipeline

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -16,8 +17,8 @@ type Flows struct {
 
 // SessionInfo is what startup has found out about a session.
 type SessionInfo struct {
-	Rewriter       Rewriter // nil: bytes pass as they are
-	Secret         string   // StatementContext.Secret
+	Rewriter       statements.Rewriter // nil: bytes pass as they are
+	Secret         string              // statements.Context.Secret
 	User, Database string
 	Settings       wire.Settings // as reported up to the first ReadyForQuery
 	Txn            byte          // the status in it

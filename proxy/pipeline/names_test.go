@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
 // namesPlan is a plan for tests of the table of names.
 type namesPlan struct {
-	Plan
+	statements.Plan
 	sql      string
 	bindTime bool
 }
@@ -44,13 +45,13 @@ type namesScript struct {
 	requests []*request
 }
 
-func (s *namesScript) effect(word string) Effect {
+func (s *namesScript) effect(word string) statements.Effect {
 	tag, key, _ := strings.Cut(word, "=")
 	switch tag {
 	case "declare":
-		return Effect{Tag: tagDeclare, Portal: true, Name: key}
+		return statements.Effect{Tag: tagDeclare, Portal: true, Name: key}
 	default:
-		return Effect{Tag: strings.ToUpper(tag), Name: key}
+		return statements.Effect{Tag: strings.ToUpper(tag), Name: key}
 	}
 }
 
@@ -93,7 +94,7 @@ func (s *namesScript) line(line string) {
 	case "execute":
 		a.portal = strings.Trim(w[1], `"`)
 		if meant, _, _ := s.look(true, a.portal, s.segment); meant != nil && meant.text != nil && meant.text.effect != nil {
-			a.bindings = s.noteEffects([]Effect{*meant.text.effect}, binding{segment: s.segment})
+			a.bindings = s.noteEffects([]statements.Effect{*meant.text.effect}, binding{segment: s.segment})
 		}
 		s.send(&request{kind: kindExecute, details: a})
 	case "close":
@@ -108,7 +109,7 @@ func (s *namesScript) line(line string) {
 		s.send(&request{kind: kindClose, details: a})
 	case "query":
 		like := binding{segment: s.segment, simple: true}
-		var effects []Effect
+		var effects []statements.Effect
 		for _, word := range w[1:] {
 			if word == "doubtful" {
 				like.doubtful = true

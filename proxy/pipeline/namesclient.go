@@ -1,6 +1,9 @@
 package pipeline
 
-import "mbusproxy/proxy/wire"
+import (
+	"mbusproxy/proxy/statements"
+	"mbusproxy/proxy/wire"
+)
 
 // This file is what the direction client to server does with the table of names.
 
@@ -30,7 +33,7 @@ func (n *names) note(b *binding) []*binding {
 
 // noteEffects adds the bindings that the statements of a text bring about; like has what is the same for all. It returns
 // those that make no difference to prelude statements, too: only the order of the server's command tags tells them apart.
-func (n *names) noteEffects(effects []Effect, like binding) (bindings []*binding) {
+func (n *names) noteEffects(effects []statements.Effect, like binding) (bindings []*binding) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, effect := range effects {

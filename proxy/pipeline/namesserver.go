@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // planOf returns the plan by which a report in reply to o is edited, or nil. forgotten says that there may have been one.
-func (n *names) planOf(o *request) (plan Plan, forgotten bool) {
+func (n *names) planOf(o *request) (plan statements.Plan, forgotten bool) {
 	if o == nil || o.details == nil {
 		return nil, false
 	}
@@ -46,7 +47,7 @@ func (n *names) planOf(o *request) (plan Plan, forgotten bool) {
 	}
 }
 
-func (t *nameTable) planOf(key string) (plan Plan, forgotten bool) {
+func (t *nameTable) planOf(key string) (plan statements.Plan, forgotten bool) {
 	if e := t.of[key]; e != nil && e.text != nil {
 		return e.text.plan, e.text.forgotten
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -16,37 +17,6 @@ import (
 // takes the Query's place is Bind, Describe, Execute and Sync. To the client all is as with a Query: it gets the same replies, and
 // its unnamed statement and portal are gone. It is done only where nothing is outstanding, so that it is certain which statements
 // the server has; and only where the server is one process for the whole session, which a pooler's is not.
-
-// Preparable is a Plan whose text may be run by a prepared statement.
-type Preparable interface {
-	Plan
-	// Prepared returns how the text of a Query is run, or nil.
-	Prepared() PreparedPlan
-	// Repeatable reports whether a statement that is prepared from SQL does for all times that the text comes in a Parse.
-	Repeatable() bool
-	// Repeated returns how; it is called where Repeatable is true.
-	Repeated() Repeated
-}
-
-// Repeated is how the text of a Parse is run by a statement that is prepared once.
-type Repeated struct {
-	Plan // SQL is what is prepared
-	// Text is the same for all texts that the statement does for.
-	Text string
-	// Extra is the value, as a text, of one more parameter behind the client's, of which there are as many as Parameters; "": there is none.
-	Extra      string
-	Parameters int
-}
-
-// PreparedPlan is the Plan of a text that is run by a prepared statement. SQL is the text of that statement, one that
-// returns rows; EditReport is for reports about it and about its parameters.
-type PreparedPlan interface {
-	Plan
-	// ID is the same for all texts that are run by one statement, and for no others. It consists of digits.
-	ID() string
-	// Values returns the values of its parameters $1, $2 …, as texts in the client's encoding.
-	Values() []string
-}
 
 // maxPrepared is how many statements the proxy has prepared in a session at a time, and of how many texts it remembers that they
 // have been seen once.
@@ -135,8 +105,8 @@ func (f *ClientFlow) still() bool {
 }
 
 // runPrepared notes a Query that is run by a prepared statement, and returns what takes its place; nil where it is not.
-func (f *ClientFlow) runPrepared(from Plan) []byte {
-	able, ok := from.(Preparable)
+func (f *ClientFlow) runPrepared(from statements.Plan) []byte {
+	able, ok := from.(statements.Preparable)
 	if !ok || !f.prepares() {
 		return nil
 	}

@@ -7,21 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
-
-// Prober is a Rewriter that may have to ask the session's server before it can decide what becomes of a text. That costs a
-// round trip.
-type Prober interface {
-	Rewriter
-	// Probe returns the probe query that is run in the session before Rewrite is called with the text, or "" nearly
-	// always. It yields one row with one column, a text of at most maxAnswer bytes, which is
-	// StatementContext.Answer then. ctx ends with the session. It is only called for texts for which Mentions is true.
-	Probe(ctx context.Context, sc StatementContext, text string) string
-}
-
-// maxAnswer bounds the DataRow with the answer to a probe query, in bytes.
-const maxAnswer = wire.MaxSmall
 
 const codeFailedTransaction = "25P02" // in_failed_sql_transaction
 
@@ -138,7 +126,7 @@ func (f *ClientFlow) setAside(buf, frame []byte, pos int, out *wire.Splicer, mes
 
 // probeFor returns the messages of the probe query that the Rewriter has for a message; nil for none.
 func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byte) {
-	prober, ok := f.rewriter.(Prober)
+	prober, ok := f.rewriter.(statements.Prober)
 	if !ok || !f.forRewriter(frame) {
 		return nil
 	}
@@ -197,7 +185,7 @@ func (f *ClientFlow) pose(query string, as posing) (messages []byte) {
 }
 
 // posePlan returns the messages that run a probe query, and notes them. plan, if it is not nil, edits the reports about it.
-func (f *ClientFlow) posePlan(query string, plan Plan, as posing) (messages []byte) {
+func (f *ClientFlow) posePlan(query string, plan statements.Plan, as posing) (messages []byte) {
 	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
 	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p, plan: plan}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -135,30 +136,30 @@ type request struct {
 
 // details are the fields of a request in a session that has had a Plan. They do not change once it is queued.
 type details struct {
-	plan       Plan   // of a Query, Parse or prelude statement; nil for none
-	hiddenTags []int  // Plan.HiddenTags of a Query
-	tag        string // Plan.Tag of a Query
-	statement  string // Parse, Bind, Describe and Close of a statement
-	portal     string // Bind, Execute, Describe and Close of a portal
-	ofPortal   bool   // Execute, Describe and Close: of a portal, not of a statement
+	plan       statements.Plan // of a Query, Parse or prelude statement; nil for none
+	hiddenTags []int           // Plan.HiddenTags of a Query
+	tag        string          // Plan.Tag of a Query
+	statement  string          // Parse, Bind, Describe and Close of a statement
+	portal     string          // Bind, Execute, Describe and Close of a portal
+	ofPortal   bool            // Execute, Describe and Close: of a portal, not of a statement
 	// text is what is to be remembered of the text of a Parse. Of a Query it is used only to say that it was not read.
 	text     *text
-	unread   bool        // Query and Parse: the text was too long to be looked at
-	probe    *probe      // of a message of ours: its reply is the answer to this probe query
-	errorTo  *probe      // of a message of ours: its error is kept with this probe query, and not sent to the client
-	run      *preludeRun // of the Execute of a prelude statement: the try that its outcome settles
-	lost     *probe      // of a message of ours: the probe query that is sent again if the statement prepared for it is gone
-	instead  []byte      // the ErrorResponse that the client gets when the request fails; nil nearly always
-	bindings []*binding  // that the request brings about, in order; nil nearly always
-	unnamed  *outcome    // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
-	own      string      // the name of the statement of ours that the message uses in the place of the client's unnamed one
-	synced   *outcome    // of a Sync of ours that ends the transaction of a look; nil nearly always
-	prepared bool        // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
-	asQuery  bool        // it stands for a Query that may return no rows
-	again    bool        // what the client sent can be sent again, if the server cannot use that statement: see resend
-	plain    Plan        // then, of a Query: its own Plan
-	extra    bool        // own has Repeated.Extra
-	trace    Trace       // of what the message runs; nil nearly always
+	unread   bool             // Query and Parse: the text was too long to be looked at
+	probe    *probe           // of a message of ours: its reply is the answer to this probe query
+	errorTo  *probe           // of a message of ours: its error is kept with this probe query, and not sent to the client
+	run      *preludeRun      // of the Execute of a prelude statement: the try that its outcome settles
+	lost     *probe           // of a message of ours: the probe query that is sent again if the statement prepared for it is gone
+	instead  []byte           // the ErrorResponse that the client gets when the request fails; nil nearly always
+	bindings []*binding       // that the request brings about, in order; nil nearly always
+	unnamed  *outcome         // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
+	own      string           // the name of the statement of ours that the message uses in the place of the client's unnamed one
+	synced   *outcome         // of a Sync of ours that ends the transaction of a look; nil nearly always
+	prepared bool             // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
+	asQuery  bool             // it stands for a Query that may return no rows
+	again    bool             // what the client sent can be sent again, if the server cannot use that statement: see resend
+	plain    statements.Plan  // then, of a Query: its own Plan
+	extra    bool             // own has Repeated.Extra
+	trace    statements.Trace // of what the message runs; nil nearly always
 }
 
 // outcomes reports whether it matters to anything what becomes of the request.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -23,8 +24,8 @@ type resend struct {
 	state atomic.Uint32 // a resendState
 	// plan is the Plan of a Query, which is sent again by its SQL; nil for messages of the extended protocol. The direction server to
 	// client writes it before resendOwed, and the other reads it after that.
-	plan  Plan
-	trace Trace // of that Query
+	plan  statements.Plan
+	trace statements.Trace // of that Query
 	// changed has room for one: the direction server to client tells that it has left resendArmed or resendFailed. It is made
 	// before the first resendArmed.
 	changed chan struct{}

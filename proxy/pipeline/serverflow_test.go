@@ -8,11 +8,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
 // leaving is a Rewriter that changes no report and is asked nothing else.
-type leaving struct{ Rewriter }
+type leaving struct{ statements.Rewriter }
 
 func (leaving) EditReport(string, *pgproto3.ErrorResponse) bool { return false }
 

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"testing"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -12,9 +13,9 @@ type signalling struct {
 	ended int
 }
 
-func (p *signalling) Signals() Signals { return 1 }
+func (p *signalling) Signals() statements.Signals { return 1 }
 
-func (p *signalling) AfterTransaction(Signals) { p.ended++ }
+func (p *signalling) AfterTransaction(statements.Signals) { p.ended++ }
 
 func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()

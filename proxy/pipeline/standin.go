@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -24,11 +25,11 @@ import (
 
 // standIn is the client's unnamed statement where the server has an empty one instead, or none.
 type standIn struct {
-	id    string // seenText.id
-	plan  Plan   // of the client's text
-	types []byte // the end of its Parse
+	id    string          // seenText.id
+	plan  statements.Plan // of the client's text
+	types []byte          // the end of its Parse
 	// run is how a statement of ours runs it.
-	run Repeated
+	run statements.Repeated
 	// parses are the outcomes of those Parses of the unnamed statement sent since then that were the first behind a Sync, but for
 	// those known to be undone. If such a one fails, the server skips those that follow it. The stand-in ends with the first that is done.
 	parses []*outcome
@@ -41,7 +42,7 @@ type standIn struct {
 const maxRepeated = 4 << 10
 
 // repeatedID stands for the text of a Parse, as the session reads it now, with the types of its parameters.
-func (f *ClientFlow) repeatedID(run Repeated, types []byte) string {
+func (f *ClientFlow) repeatedID(run statements.Repeated, types []byte) string {
 	now := f.reads()
 	h := sha256.New()
 	extra := strconv.AppendBool(nil, run.Extra != "")
@@ -55,8 +56,8 @@ func (f *ClientFlow) repeatedID(run Repeated, types []byte) string {
 // repeatParse is called for the Parse of an unnamed statement before it is noted. Where the same text has come before, it returns what
 // takes its place: the Parse of an empty text, whose ParseComplete the client gets. A statement of ours is prepared from the true text
 // before it, once. a are the details of the Parse.
-func (f *ClientFlow) repeatParse(from Plan, text, types []byte, a *details) (replacement []byte) {
-	able, ok := from.(Preparable)
+func (f *ClientFlow) repeatParse(from statements.Plan, text, types []byte, a *details) (replacement []byte) {
+	able, ok := from.(statements.Preparable)
 	if !ok || !wellFormed(types) || len(text)+len(types) > maxRepeated || !f.prepares() || !able.Repeatable() {
 		return nil
 	}

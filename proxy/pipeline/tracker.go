@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -28,8 +29,8 @@ type tracker struct {
 	// owes says that a reply which the client waits for will come to what is to be sent again, and has not been.
 	owes bool
 	// signals is what the plans executed in this transaction want said at its end, signaler is the last of them.
-	signals  Signals
-	signaler Plan
+	signals  statements.Signals
+	signaler statements.Plan
 	// planned is set by the first request with details: before that there is nothing that Flows.Look could tell.
 	planned bool
 	// current is the request that Flows.Look tells of; nil for none.
@@ -260,7 +261,7 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 }
 
 // ran notes that the server has run a statement of plan for h, or has failed to.
-func (t *tracker) ran(h *request, plan Plan, ok bool) {
+func (t *tracker) ran(h *request, plan statements.Plan, ok bool) {
 	if !h.ran {
 		h.ran = true
 		plan.Ran(ok)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"testing"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -11,7 +12,7 @@ func TestUnclearBinding(t *testing.T) {
 	var tr tracker
 	n := &tr.names
 	parse := func(segment uint64) (*binding, request) {
-		b := &binding{name: "s", segment: segment, text: &text{effect: &Effect{}}}
+		b := &binding{name: "s", segment: segment, text: &text{effect: &statements.Effect{}}}
 		return b, request{kind: kindParse, details: &details{statement: "s", bindings: n.note(b)}}
 	}
 	first, parseFirst := parse(1)

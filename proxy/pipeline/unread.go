@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -15,7 +16,7 @@ type unread struct {
 	tail  []byte // the end of what has passed, for a word that is cut
 	// statement is what is remembered of the text of a Parse; nil for a Query.
 	statement *text
-	rewriter  Rewriter
+	rewriter  statements.Rewriter
 }
 
 // Saw looks at a part of the text.
@@ -23,12 +24,12 @@ func (u *unread) Saw(b []byte) {
 	if u.found {
 		return
 	}
-	across := append(u.tail, b[:min(len(b), EffectWordSize-1)]...)
+	across := append(u.tail, b[:min(len(b), statements.EffectWordSize-1)]...)
 	u.found = u.rewriter.MayHaveEffects(across) || u.rewriter.MayHaveEffects(b)
-	if len(b) >= EffectWordSize {
-		u.tail = append(u.tail[:0], b[len(b)-EffectWordSize+1:]...)
+	if len(b) >= statements.EffectWordSize {
+		u.tail = append(u.tail[:0], b[len(b)-statements.EffectWordSize+1:]...)
 	} else {
-		u.tail = bytes.Clone(across[max(0, len(across)-EffectWordSize+1):])
+		u.tail = bytes.Clone(across[max(0, len(across)-statements.EffectWordSize+1):])
 	}
 }
 

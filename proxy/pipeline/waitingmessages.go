@@ -1,6 +1,9 @@
 package pipeline
 
-import "mbusproxy/proxy/wire"
+import (
+	"mbusproxy/proxy/statements"
+	"mbusproxy/proxy/wire"
+)
 
 // What is sent for a statement that waits.
 
@@ -45,8 +48,8 @@ func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out 
 
 // runAwaited notes a Query whose wait is over, and returns what takes its place: messages that end with a Sync. Behind those of the look a Query
 // would leave the transaction open on servers from 18 on. The client sees the replies to a Query.
-func (f *ClientFlow) runAwaited(plan Plan) []byte {
-	if able, ok := plan.(Preparable); ok && f.prepared.certain && f.knowsPrepared() {
+func (f *ClientFlow) runAwaited(plan statements.Plan) []byte {
+	if able, ok := plan.(statements.Preparable); ok && f.prepared.certain && f.knowsPrepared() {
 		if prepared := able.Prepared(); prepared != nil {
 			if known := f.prepared.look(prepared.ID()); known != nil {
 				ours := &details{plan: prepared, prepared: true, trace: traceQuery(plan)}
