@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -12,7 +13,7 @@ import (
 // The direction client to server makes bindings, and they go along with their requests. From then on only the outcome
 // changes, and run.
 type binding struct {
-	*outcome
+	*requests.Outcome
 	portal bool
 	name   string
 	// tag is that of the CommandComplete which says that it is done; empty when the completion of the request
@@ -38,7 +39,7 @@ type binding struct {
 
 // preludeRun is one try to run a prelude statement.
 type preludeRun struct {
-	*outcome
+	*requests.Outcome
 	segment uint64 // as in binding
 }
 
@@ -107,14 +108,5 @@ func (b *binding) doneBy(typ byte, tag string) bool {
 	if b.tag != "" {
 		return typ == wire.MsgCommandComplete && tag == b.tag
 	}
-	return completes(typ)
-}
-
-// completes reports whether a reply of type typ says that its request has run.
-func completes(typ byte) bool {
-	switch typ {
-	case wire.MsgParseComplete, wire.MsgBindComplete, wire.MsgCloseComplete, wire.MsgCommandComplete, wire.MsgEmptyQueryResponse:
-		return true
-	}
-	return false
+	return requests.Completes(typ)
 }

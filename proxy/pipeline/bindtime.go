@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -17,12 +18,12 @@ type bindTime struct {
 }
 
 // sent keeps segment and unsynced up to date, for each request: a Sync begins a new segment.
-func (t *bindTime) sent(kind requestKind) {
+func (t *bindTime) sent(kind requests.Kind) {
 	switch {
-	case kind == kindSync:
+	case kind == requests.Sync:
 		t.segment++
 		t.unsynced = false
-	case kind.extended():
+	case kind.Extended():
 		t.unsynced = true
 	}
 }
@@ -32,7 +33,7 @@ func (f *ClientFlow) await(ctx context.Context) bool {
 	o := f.awaited
 	f.awaited = nil
 	select {
-	case <-o.known:
+	case <-o.Known():
 		return true
 	case <-ctx.Done():
 		return false
@@ -48,17 +49,17 @@ func (f *ClientFlow) followNames(plan statements.Plan) {
 }
 
 // statementOf and portalOf return what a name stands for, as names.look does.
-func (f *ClientFlow) statementOf(key string) (b *binding, wait *outcome, err error) {
+func (f *ClientFlow) statementOf(key string) (b *binding, wait *requests.Outcome, err error) {
 	return f.names.look(false, key, f.bindTime.segment)
 }
 
-func (f *ClientFlow) portalOf(key string) (b *binding, wait *outcome, err error) {
+func (f *ClientFlow) portalOf(key string) (b *binding, wait *requests.Outcome, err error) {
 	return f.names.look(true, key, f.bindTime.segment)
 }
 
 // unsettled returns the outcome that must be known before the message, or the head of it, can
 // be looked at; nil for none.
-func (f *ClientFlow) unsettled(frame []byte) (wait *outcome, err error) {
+func (f *ClientFlow) unsettled(frame []byte) (wait *requests.Outcome, err error) {
 	body := frame[wire.HeaderSize:]
 	switch frame[0] {
 	case wire.MsgBind:
@@ -78,9 +79,9 @@ func (f *ClientFlow) unsettled(frame []byte) (wait *outcome, err error) {
 			return wait, err
 		}
 		switch {
-		case b.run.is() == pending && b.run.segment != f.bindTime.segment:
-			return b.run.outcome, nil
-		case b.run.is() == unclear:
+		case b.run.Is() == requests.Pending && b.run.segment != f.bindTime.segment:
+			return b.run.Outcome, nil
+		case b.run.Is() == requests.Unclear:
 			return nil, errUnclear
 		}
 	case wire.MsgParse:
@@ -182,8 +183,8 @@ func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, r
 	if b.unknown {
 		return nil, notKnown("portal", a.portal), nil
 	}
-	if b.prelude != nil && (b.run == nil || b.run.is() == undone) {
-		b.run = &preludeRun{outcome: newOutcome(), segment: f.bindTime.segment}
+	if b.prelude != nil && (b.run == nil || b.run.Is() == requests.Undone) {
+		b.run = &preludeRun{Outcome: requests.NewOutcome(), segment: f.bindTime.segment}
 		before = f.runPrelude(portal, b)
 	}
 	if b.text != nil {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -28,7 +29,7 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 	}
 	f.traceBind(frame, a)
 	replacement = f.bindUnnamed(frame, a)
-	f.push(kindBind, a)
+	f.push(requests.Bind, a)
 	return replacement, nil
 }
 
@@ -46,7 +47,7 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 		}
 	}
 	f.prepared.near = nil // what runs now may take statements away
-	f.push(kindExecute, a)
+	f.push(requests.Execute, a)
 	if replacement != nil {
 		replacement = append(replacement, frame...)
 	}
@@ -54,7 +55,7 @@ func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
 }
 
 // named notes a Describe or Close, whose body is 'S' or 'P' and a name, and returns what takes its place; nil for itself.
-func (f *ClientFlow) named(kind requestKind, body []byte) (replacement []byte) {
+func (f *ClientFlow) named(kind requests.Kind, body []byte) (replacement []byte) {
 	a := new(details)
 	if len(body) > 0 {
 		if name, _, ok := wire.CString(body[1:]); ok {
@@ -62,19 +63,19 @@ func (f *ClientFlow) named(kind requestKind, body []byte) (replacement []byte) {
 				a.portal = nameKey(name)
 			} else {
 				a.statement = nameKey(name)
-				if kind == kindClose && a.statement == "" {
+				if kind == requests.Close && a.statement == "" {
 					f.prepared.near = nil
 				}
 			}
-			if f.bindTime != nil && kind == kindClose {
+			if f.bindTime != nil && kind == requests.Close {
 				a.bindings = f.names.note(&binding{portal: a.ofPortal, name: nameKey(name), segment: f.bindTime.segment})
 			}
 		}
 	}
-	if kind == kindClose {
+	if kind == requests.Close {
 		f.traceClose(a)
 	}
-	if kind == kindDescribe {
+	if kind == requests.Describe {
 		replacement = f.describeUnnamed(body, a)
 	}
 	f.push(kind, a)

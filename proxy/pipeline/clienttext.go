@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -12,7 +13,7 @@ import (
 func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	query, rest, ok := wire.CString(body)
 	if !ok || len(rest) > 0 {
-		f.push(kindQuery, nil) // malformed: the server says so
+		f.push(requests.Query, nil) // malformed: the server says so
 		return nil
 	}
 	plan := f.plan(ctx, query, true, false, nil)
@@ -20,7 +21,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		plan, f.refused = f.refused, nil
 	}
 	if !f.planned {
-		f.push(kindQuery, nil)
+		f.push(requests.Query, nil)
 		return nil
 	}
 	if f.awaitedQuery {
@@ -42,11 +43,11 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 		a.text = &text{unread: true}
 	}
 	if plan == nil {
-		f.push(kindQuery, a)
+		f.push(requests.Query, a)
 		return nil
 	}
 	a.hiddenTags, a.tag = plan.HiddenTags(), plan.Tag()
-	f.push(kindQuery, a)
+	f.push(requests.Query, a)
 	return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0})
 }
 
@@ -54,19 +55,19 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	name, rest, ok := wire.CString(body)
 	if !ok {
-		f.push(kindParse, nil)
+		f.push(requests.Parse, nil)
 		return nil
 	}
 	query, types, ok := wire.CString(rest)
 	if !ok {
-		f.push(kindParse, nil)
+		f.push(requests.Parse, nil)
 		return nil
 	}
 	f.forgetPrepared(query)
 	voids := voidParams(types)
 	plan := f.plan(ctx, query, false, len(name) > 0, voids)
 	if !f.planned {
-		f.push(kindParse, nil)
+		f.push(requests.Parse, nil)
 		return nil
 	}
 	a := &details{statement: nameKey(name)}
@@ -96,7 +97,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	if a.plan = plan; from.memory() > 0 {
 		a.text = from
 	}
-	f.push(kindParse, a)
+	f.push(requests.Parse, a)
 	f.unsent.clean = replacement != nil
 	if plan == nil || replacement != nil {
 		return replacement

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 )
 
@@ -64,16 +65,16 @@ func (t *tracker) publish() {
 	h := t.head()
 	var d *details
 	switch {
-	case h == nil && t.Txn != 'I', h != nil && h.kind == kindSync: // what ran last goes on being shown
+	case h == nil && t.Txn != 'I', h != nil && h.kind == requests.Sync: // what ran last goes on being shown
 		return
 	case h == nil:
-	case h.hidden && (h.details == nil || h.details.plan == nil), h.kind == kindClose && !h.hidden:
+	case h.hidden && (h.details == nil || h.details.plan == nil), h.kind == requests.Close && !h.hidden:
 		return
-	case h.kind == kindQuery, h.kind == kindParse:
+	case h.kind == requests.Query, h.kind == requests.Parse:
 		if h.details != nil && h.details.plan != nil {
 			d = h.details
 		}
-	case h.kind != kindFunctionCall:
+	case h.kind != requests.FunctionCall:
 		d = h.details
 	}
 	if t.current.Load() != d {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -47,7 +48,7 @@ func (*failure) Prelude(context.Context, statements.Context, wire.Values) statem
 
 // fail notes and returns a message at which the server fails, which takes the place of one of the extended protocol.
 func (f *ClientFlow) fail(plan statements.Plan) []byte {
-	f.push(kindParse, &details{plan: plan, statement: f.ownName()})
+	f.push(requests.Parse, &details{plan: plan, statement: f.ownName()})
 	return wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte(plan.SQL()+"\x00"), []byte{0, 0})
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"mbusproxy/proxy/pipeline/requests"
 )
 
 // names is the one table of what the session's prepared statements and portals stand for. It holds nothing
@@ -101,7 +103,7 @@ var errUnclear = errors.New("cannot tell what a name stands for")
 // If a message of the extended protocol fails the server skips all that follow it up to the next Sync. So what
 // was sent since the last Sync needs no waiting for: it comes about, or the server does not come to this
 // message. What was sent before will be replied to, for that Sync is.
-func (e *name) look(segment uint64) (b *binding, wait *outcome, err error) {
+func (e *name) look(segment uint64) (b *binding, wait *requests.Outcome, err error) {
 	if n := len(e.outstanding); n > 0 {
 		b := e.outstanding[n-1]
 		switch {
@@ -110,10 +112,10 @@ func (e *name) look(segment uint64) (b *binding, wait *outcome, err error) {
 		case b.segment == segment && b.doubtful:
 			return nil, nil, errUnclear
 		default:
-			return nil, b.outcome, nil
+			return nil, b.Outcome, nil
 		}
 	}
-	if e.bound != nil && e.bound.is() == unclear {
+	if e.bound != nil && e.bound.Is() == requests.Unclear {
 		return nil, nil, errUnclear
 	}
 	return e.bound, nil, nil
@@ -127,11 +129,11 @@ func (e *name) add(b *binding) {
 
 // settle takes b, the outcome of which is known now, out of outstanding, and what was sent before it as well if b is what
 // the name stands for now. If b is not among them it changes nothing.
-func (e *name) settle(b *binding, state outcomeState) {
+func (e *name) settle(b *binding, state requests.State) {
 	i := slices.Index(e.outstanding, b)
 	switch {
 	case i < 0:
-	case state == undone:
+	case state == requests.Undone:
 		e.outstanding = slices.Delete(e.outstanding, i, i+1)
 		e.kept -= b.size()
 	default:
@@ -142,7 +144,7 @@ func (e *name) settle(b *binding, state outcomeState) {
 		clear(e.outstanding[:i+1])
 		e.outstanding = e.outstanding[i+1:]
 		e.kept -= b.size()
-		if state == unclear || b.matters() {
+		if state == requests.Unclear || b.matters() {
 			e.bind(b)
 		}
 	}
@@ -160,7 +162,7 @@ func (e *name) bind(b *binding) {
 
 // end is called when the name has ended without having been taken away by name. What may have bound it later stays.
 func (e *name) end() {
-	if e.bound != nil && e.bound.is() == done && !e.bound.unknown {
+	if e.bound != nil && e.bound.Is() == requests.Done && !e.bound.unknown {
 		e.bind(nil)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -79,7 +80,7 @@ func (s *namesScript) line(line string) {
 	case "parse":
 		a.statement, a.text = strings.Trim(w[1], `"`), s.text(w[2])
 		a.bindings = s.note(&binding{name: a.statement, segment: s.segment, text: a.text})
-		s.send(&request{kind: kindParse, details: a})
+		s.send(&request{kind: requests.Parse, details: a})
 	case "bind":
 		a.portal, a.statement = strings.Trim(w[1], `"`), strings.Trim(w[2], `"`)
 		b := &binding{portal: true, name: a.portal, segment: s.segment}
@@ -90,13 +91,13 @@ func (s *namesScript) line(line string) {
 			b.prelude = &namesPlan{sql: "prelude"}
 		}
 		a.bindings = s.note(b)
-		s.send(&request{kind: kindBind, details: a})
+		s.send(&request{kind: requests.Bind, details: a})
 	case "execute":
 		a.portal = strings.Trim(w[1], `"`)
 		if meant, _, _ := s.look(true, a.portal, s.segment); meant != nil && meant.text != nil && meant.text.effect != nil {
 			a.bindings = s.noteEffects([]statements.Effect{*meant.text.effect}, binding{segment: s.segment})
 		}
-		s.send(&request{kind: kindExecute, details: a})
+		s.send(&request{kind: requests.Execute, details: a})
 	case "close":
 		a.ofPortal = w[1] == "portal"
 		key := strings.Trim(w[len(w)-1], `"`)
@@ -106,7 +107,7 @@ func (s *namesScript) line(line string) {
 			a.statement = key
 		}
 		a.bindings = s.note(&binding{portal: a.ofPortal, name: key, segment: s.segment})
-		s.send(&request{kind: kindClose, details: a})
+		s.send(&request{kind: requests.Close, details: a})
 	case "query":
 		like := binding{segment: s.segment, simple: true}
 		var effects []statements.Effect
@@ -118,26 +119,26 @@ func (s *namesScript) line(line string) {
 			}
 		}
 		a.bindings = s.noteEffects(effects, like)
-		s.send(&request{kind: kindQuery, details: a})
+		s.send(&request{kind: requests.Query, details: a})
 	case "unread":
 		s.rebindAny()
 		a.text = &text{unread: true}
-		s.send(&request{kind: kindQuery, details: a})
+		s.send(&request{kind: requests.Query, details: a})
 	case "sync":
 		s.segment++
 	case "done", "unclear", "fail", "skip":
 		s.reply(w)
 	case "tag":
-		s.replied(&request{kind: kindQuery, details: a}, wire.MsgCommandComplete, strings.Join(w[1:], " "), true)
+		s.replied(&request{kind: requests.Query, details: a}, wire.MsgCommandComplete, strings.Join(w[1:], " "), true)
 	case "end", "inblock":
-		kind, status := kindSync, byte('I')
+		kind, status := requests.Sync, byte('I')
 		if w[0] == "inblock" {
 			status = 'T'
 		}
 		if len(w) > 1 {
-			kind = kindQuery
+			kind = requests.Query
 		}
-		if s.ready(kind == kindQuery, status); kind == kindQuery && len(s.requests) > 0 {
+		if s.ready(kind == requests.Query, status); kind == requests.Query && len(s.requests) > 0 {
 			s.reply([]string{"skip"})
 		}
 	default:
@@ -148,11 +149,11 @@ func (s *namesScript) line(line string) {
 // reply plays a reply to the first request that is outstanding.
 func (s *namesScript) reply(w []string) {
 	o := s.requests[0]
-	if o.kind != kindQuery || w[0] == "fail" || w[0] == "skip" {
+	if o.kind != requests.Query || w[0] == "fail" || w[0] == "skip" {
 		s.requests = s.requests[1:]
 	}
 	tag := strings.Join(w[1:], " ")
-	types := map[requestKind]byte{kindParse: wire.MsgParseComplete, kindBind: wire.MsgBindComplete, kindClose: wire.MsgCloseComplete}
+	types := map[requests.Kind]byte{requests.Parse: wire.MsgParseComplete, requests.Bind: wire.MsgBindComplete, requests.Close: wire.MsgCloseComplete}
 	typ := types[o.kind]
 	if typ == 0 {
 		typ = wire.MsgCommandComplete
@@ -164,9 +165,9 @@ func (s *namesScript) reply(w []string) {
 	default:
 		s.replied(o, typ, tag, w[0] == "done")
 	}
-	if o.kind != kindQuery || w[0] == "fail" || w[0] == "skip" {
+	if o.kind != requests.Query || w[0] == "fail" || w[0] == "skip" {
 		for _, b := range o.details.bindings {
-			s.settled(b, undone)
+			s.settled(b, requests.Undone)
 		}
 	}
 }
@@ -204,7 +205,7 @@ func (s *namesScript) ask(key, verb, want string) {
 }
 
 func (s *namesScript) edits(portal bool, key string) string {
-	o := &request{kind: kindDescribe, details: &details{statement: key, portal: key, ofPortal: portal}}
+	o := &request{kind: requests.Describe, details: &details{statement: key, portal: key, ofPortal: portal}}
 	plan, forgotten := s.planOf(o)
 	switch {
 	case plan != nil:

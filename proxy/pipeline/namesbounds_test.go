@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/wire"
 )
 
@@ -17,7 +18,7 @@ func TestNamesForget(t *testing.T) {
 	s := namesScript{t: t}
 	s.share(budget)
 	parsed := func(key string, from *text) {
-		s.replied(&request{kind: kindParse, details: &details{statement: key, text: from}}, wire.MsgParseComplete, "", true)
+		s.replied(&request{kind: requests.Parse, details: &details{statement: key, text: from}}, wire.MsgParseComplete, "", true)
 	}
 	edits := func(key, want string) {
 		t.Helper()
@@ -38,7 +39,7 @@ func TestNamesForget(t *testing.T) {
 	edits("e", "x")
 	s.checkCounts("with a budget")
 	// A portal that a forgotten statement is bound to is forgotten, too, until the transaction ends.
-	s.replied(&request{kind: kindBind, details: &details{portal: "p", statement: "d"}}, wire.MsgBindComplete, "", true)
+	s.replied(&request{kind: requests.Bind, details: &details{portal: "p", statement: "d"}}, wire.MsgBindComplete, "", true)
 	if got := s.edits(true, "p"); got != "forgotten" {
 		t.Errorf("the portal edits %s", got)
 	}
@@ -62,7 +63,7 @@ func TestNamesForgetTheFirst(t *testing.T) {
 	s := namesScript{t: t}
 	s.share(memory.NewBudget(0))
 	from := &text{plan: &namesPlan{sql: strings.Repeat("x", rememberedFree)}}
-	s.replied(&request{kind: kindParse, details: &details{statement: "s", text: from}}, wire.MsgParseComplete, "", true)
+	s.replied(&request{kind: requests.Parse, details: &details{statement: "s", text: from}}, wire.MsgParseComplete, "", true)
 	if !s.inUse() {
 		t.Error("not in use")
 	}
@@ -109,7 +110,7 @@ func TestNamesHaveBounds(t *testing.T) {
 		if !s.roomForPrelude(b) {
 			t.Fatalf("no room for %d", i)
 		}
-		s.settled(s.note(b)[0], done)
+		s.settled(s.note(b)[0], requests.Done)
 	}
 	if s.roomForPrelude(prelude("more", 0)) || !s.roomForPrelude(prelude("p7", maxAgain)) || s.roomForPrelude(prelude("p7", maxAgain+1)) {
 		t.Error("the bound is another")

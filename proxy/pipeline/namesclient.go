@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -8,7 +9,7 @@ import (
 // This file is what the direction client to server does with the table of names.
 
 // look is name.look for the name.
-func (n *names) look(portal bool, key string, segment uint64) (b *binding, wait *outcome, err error) {
+func (n *names) look(portal bool, key string, segment uint64) (b *binding, wait *requests.Outcome, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if e := n.table(portal).of[key]; e != nil {
@@ -26,7 +27,7 @@ func (n *names) note(b *binding) []*binding {
 		return nil
 	}
 	n.used.Store(true)
-	b.outcome = newOutcome()
+	b.Outcome = requests.NewOutcome()
 	t.change(b.name, func(e *name) { e.add(b) })
 	return []*binding{b}
 }
@@ -38,7 +39,7 @@ func (n *names) noteEffects(effects []statements.Effect, like binding) (bindings
 	defer n.mu.Unlock()
 	for _, effect := range effects {
 		b := like
-		b.outcome, b.tag, b.portal, b.name = newOutcome(), effect.Tag, effect.Portal, effect.Name
+		b.Outcome, b.tag, b.portal, b.name = requests.NewOutcome(), effect.Tag, effect.Portal, effect.Name
 		bindings = append(bindings, &b)
 		t := n.table(b.portal)
 		if e := t.of[b.name]; b.name != "" && e != nil && e.matters() {
@@ -67,8 +68,8 @@ func (n *names) rebindAny() {
 				continue
 			}
 			t.change(key, func(e *name) {
-				b := &binding{outcome: newOutcome(), portal: portal, name: key, unknown: true}
-				b.settle(done)
+				b := &binding{Outcome: requests.NewOutcome(), portal: portal, name: key, unknown: true}
+				b.Settle(requests.Done)
 				e.outstanding, e.kept = nil, 0
 				e.bound = b
 			})

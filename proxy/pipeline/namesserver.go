@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -36,11 +37,11 @@ func (n *names) planOf(o *request) (plan statements.Plan, forgotten bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case o.kind == kindBind:
+	case o.kind == requests.Bind:
 		return n.statements.planOf(a.statement)
-	case o.kind == kindExecute, o.kind == kindDescribe && a.ofPortal:
+	case o.kind == requests.Execute, o.kind == requests.Describe && a.ofPortal:
 		return n.portals.planOf(a.portal)
-	case o.kind == kindDescribe:
+	case o.kind == requests.Describe:
 		return n.statements.planOf(a.statement)
 	default:
 		return nil, false
@@ -89,7 +90,7 @@ func (n *names) replied(o *request, typ byte, tag string, certain bool) {
 	case wire.MsgErrorResponse:
 		// The server drops the unnamed statement before it parses the new one; a named one stays,
 		// for a Parse of an existing name is an error.
-		if o.kind == kindParse && a.statement == "" {
+		if o.kind == requests.Parse && a.statement == "" {
 			n.statements.setText("", nil)
 		}
 	}
@@ -101,16 +102,16 @@ func (n *names) replied(o *request, typ byte, tag string, certain bool) {
 		return
 	}
 	if certain {
-		n.settle(b, done)
+		n.settle(b, requests.Done)
 	} else {
-		n.settle(b, unclear)
+		n.settle(b, requests.Unclear)
 	}
 }
 
 // completedBy returns the first of the bindings that such a reply completes, or nil.
 func (a *details) completedBy(typ byte, tag string) *binding {
 	for _, b := range a.bindings {
-		if b.is() == pending && b.doneBy(typ, tag) {
+		if b.Is() == requests.Pending && b.doneBy(typ, tag) {
 			return b
 		}
 	}
@@ -120,7 +121,7 @@ func (a *details) completedBy(typ byte, tag string) *binding {
 // ran applies a CommandComplete with that tag. b is the binding that it completes, or nil.
 func (n *names) ran(o *request, b *binding, tag string) {
 	from := o.details.text
-	if o.kind == kindExecute {
+	if o.kind == requests.Execute {
 		if e := n.portals.of[o.details.portal]; e != nil {
 			from = e.text
 		} else if n.portals.lost {
@@ -216,18 +217,18 @@ func (n *names) ready(query bool, status byte) {
 }
 
 // settled takes note of what has become of b.
-func (n *names) settled(b *binding, state outcomeState) {
+func (n *names) settled(b *binding, state requests.State) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.settle(b, state)
 }
 
 // settle is settled with mu held.
-func (n *names) settle(b *binding, state outcomeState) {
-	if b.is() != pending {
+func (n *names) settle(b *binding, state requests.State) {
+	if b.Is() != requests.Pending {
 		return
 	}
-	b.settle(state)
+	b.Settle(state)
 	if t := n.table(b.portal); t.of[b.name] != nil {
 		t.change(b.name, func(e *name) { e.settle(b, state) })
 	}

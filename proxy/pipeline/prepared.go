@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -87,7 +88,7 @@ func (f *ClientFlow) takeProcess() {
 		return
 	}
 	p.asked = false
-	if f.probing.answered.is() != done {
+	if f.probing.answered.Is() != requests.Done {
 		return
 	}
 	p.ask = false
@@ -130,7 +131,7 @@ func (f *ClientFlow) runPrepared(from statements.Plan) []byte {
 // closeUnnamed returns the message with which what takes the place of a Query begins, and notes it: a Query leaves neither an unnamed
 // statement nor an unnamed portal, also where it fails.
 func (f *ClientFlow) closeUnnamed(ours *details) []byte {
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	return wire.AppendFrame(nil, wire.MsgClose, []byte("S\x00"))
 }
 
@@ -138,19 +139,19 @@ func (f *ClientFlow) closeUnnamed(ours *details) []byte {
 // values are the end of the Bind, ours their details. What closeUnnamed returns comes first.
 func (f *ClientFlow) runAsQuery(out, name, values []byte, ours *details) []byte {
 	out = wire.AppendFrame(out, wire.MsgBind, []byte{0}, name, values)
-	f.pushHidden(kindBind, ours)
+	f.pushHidden(requests.Bind, ours)
 	out = wire.AppendFrame(out, wire.MsgDescribe, []byte("P\x00"))
-	f.push(kindDescribe, ours)
+	f.push(requests.Describe, ours)
 	out = wire.AppendFrame(out, wire.MsgExecute, []byte{0, 0, 0, 0, 0})
-	f.push(kindExecute, ours)
+	f.push(requests.Execute, ours)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P\x00"))
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	if ours.asQuery { // the statement is for this once
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), name)
-		f.pushHidden(kindClose, ours)
+		f.pushHidden(requests.Close, ours)
 	}
 	out = wire.AppendFrame(out, wire.MsgSync)
-	f.push(kindSync, ours)
+	f.push(requests.Sync, ours)
 	return out
 }
 
@@ -254,10 +255,10 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 	}
 	// One whose columns would be others now has to be prepared anew. Whatever else may change, the server sees to by itself.
 	gone := rep.Code == codeNoStatement || rep.Code == codeFeatureNotSupported
-	if h.kind == kindParse || gone {
+	if h.kind == requests.Parse || gone {
 		f.names.prepared.gone.Store(true)
 	}
-	if h.kind == kindParse || !gone {
+	if h.kind == requests.Parse || !gone {
 		return nil, false
 	}
 	lost := rep.Code == codeNoStatement
@@ -285,7 +286,7 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 
 // usesStatement reports whether a request is about a prepared statement.
 func usesStatement(h *request) bool {
-	return h.kind == kindParse || h.kind == kindBind || h.kind == kindDescribe && h.details.own != ""
+	return h.kind == requests.Parse || h.kind == requests.Bind || h.kind == requests.Describe && h.details.own != ""
 }
 
 // completed takes note of a CommandComplete with that tag.

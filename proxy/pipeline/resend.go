@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -108,8 +109,8 @@ func (f *ClientFlow) keepSync() {
 
 // keeps reports whether messages of type typ can be kept.
 func keeps(typ byte) bool {
-	switch kindOf(typ) {
-	case kindParse, kindBind, kindDescribe, kindExecute, kindClose, kindSync:
+	switch requests.KindOf(typ) {
+	case requests.Parse, requests.Bind, requests.Describe, requests.Execute, requests.Close, requests.Sync:
 		return true
 	}
 	return false
@@ -153,13 +154,13 @@ func (f *ClientFlow) sendAgain() (first, kept []byte) {
 	r.state.Store(uint32(resendNothing))
 	f.unsent.undecided = false
 	if plan := r.plan; plan != nil {
-		f.push(kindQuery, &details{plan: plan, hiddenTags: plan.HiddenTags(), tag: plan.Tag(), trace: r.trace})
+		f.push(requests.Query, &details{plan: plan, hiddenTags: plan.HiddenTags(), tag: plan.Tag(), trace: r.trace})
 		r.plan, r.trace = nil, nil
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(plan.SQL()), []byte{0}), nil
 	}
 	s := f.unsent.standIn
 	f.prepared.standIn, f.prepared.near = nil, nil
-	f.pushHidden(kindParse, &details{plan: s.plan})
+	f.pushHidden(requests.Parse, &details{plan: s.plan})
 	return wire.AppendFrame(nil, wire.MsgParse, []byte{0}, []byte(s.plan.SQL()), []byte{0}, s.types), f.unsent.kept
 }
 

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"testing"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -21,7 +22,7 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()
 	plan := &signalling{}
 	var tr tracker
-	ours, other := request{kind: kindQuery, details: &details{plan: plan}}, request{kind: kindQuery, details: &details{}}
+	ours, other := request{kind: requests.Query, details: &details{plan: plan}}, request{kind: requests.Query, details: &details{}}
 	reply := func(o request, types string, status string) {
 		t.Helper()
 		tr.queueUp([]request{o})
@@ -56,9 +57,9 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 		}
 	}
 	// In the extended protocol the plan is that of the portal.
-	parse := request{kind: kindParse, details: &details{statement: "s", text: &text{plan: plan}}}
+	parse := request{kind: requests.Parse, details: &details{statement: "s", text: &text{plan: plan}}}
 	tr.names.replied(&parse, wire.MsgParseComplete, "", true)
-	tr.queueUp([]request{{kind: kindBind, details: &details{statement: "s"}}, {kind: kindExecute, details: &details{}}, {kind: kindSync}})
+	tr.queueUp([]request{{kind: requests.Bind, details: &details{statement: "s"}}, {kind: requests.Execute, details: &details{}}, {kind: requests.Sync}})
 	for _, typ := range []byte("2C") {
 		if _, err := tr.answer(typ, ""); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -32,7 +33,7 @@ type standIn struct {
 	run statements.Repeated
 	// parses are the outcomes of those Parses of the unnamed statement sent since then that were the first behind a Sync, but for
 	// those known to be undone. If such a one fails, the server skips those that follow it. The stand-in ends with the first that is done.
-	parses []*outcome
+	parses []*requests.Outcome
 	// parsed says that one was sent since the last Sync: whatever follows it finds another statement, or is skipped.
 	parsed bool
 }
@@ -71,7 +72,7 @@ func (f *ClientFlow) repeatParse(from statements.Plan, text, types []byte, a *de
 	var out []byte
 	if known.slot < 0 { // where the text is wrong, the Parse leaves no unnamed statement
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S\x00"))
-		f.pushHidden(kindClose, ours)
+		f.pushHidden(requests.Close, ours)
 		out = f.prepare(out, known, types, ours)
 	}
 	f.prepared.near = f.preparedName(known.slot)
@@ -92,24 +93,24 @@ func (f *ClientFlow) parsesUnnamed(a *details) {
 	if s == nil || s.parsed {
 		return
 	}
-	if s.settle(); len(s.parses) > 0 && s.parses[0].is() == done {
+	if s.settle(); len(s.parses) > 0 && s.parses[0].Is() == requests.Done {
 		f.prepared.standIn = nil
 		return
 	}
-	a.unnamed = newOutcome()
+	a.unnamed = requests.NewOutcome()
 	s.parses, s.parsed = append(s.parses, a.unnamed), true
 }
 
 // settle drops from parses those that are undone.
 func (s *standIn) settle() {
-	for len(s.parses) > 0 && s.parses[0].is() == undone {
+	for len(s.parses) > 0 && s.parses[0].Is() == requests.Undone {
 		s.parses = s.parses[1:]
 	}
 }
 
 // awaitsUnnamed returns the outcome that must be known before the message, or the head of it, can be looked at: it uses the unnamed
 // statement, and it is not known whether there is a stand-in for it.
-func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *outcome, err error) {
+func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *requests.Outcome, err error) {
 	s := f.prepared.standIn
 	if s == nil || s.parsed || f.prepared.near != nil || !usesUnnamed(frame) {
 		return nil, nil
@@ -117,10 +118,10 @@ func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *outcome, err error) {
 	if s.settle(); len(s.parses) == 0 {
 		return nil, nil
 	}
-	switch s.parses[0].is() {
-	case pending: // since a Sync was sent, its reply will come
+	switch s.parses[0].Is() {
+	case requests.Pending: // since a Sync was sent, its reply will come
 		return s.parses[len(s.parses)-1], nil
-	case unclear:
+	case requests.Unclear:
 		return nil, errUnclear
 	}
 	f.prepared.standIn = nil
@@ -199,11 +200,11 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 		name, f.prepared.near = ours, ours
 		f.names.prepared.some.Store(true)
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), ours)
-		f.pushHidden(kindClose, parse)
+		f.pushHidden(requests.Close, parse)
 	} else {
 		f.parsesUnnamed(parse)
 	}
-	f.pushHidden(kindParse, parse)
+	f.pushHidden(requests.Parse, parse)
 	return wire.AppendFrame(out, wire.MsgParse, name, []byte(s.plan.SQL()), []byte{0}, s.types), ours
 }
 
@@ -212,13 +213,13 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 func (f *ClientFlow) asksUnnamed(bind bool) (messages []byte) {
 	ours := &details{statement: "", portal: f.ownName(), ofPortal: bind}
 	if !bind {
-		f.pushHidden(kindDescribe, ours)
+		f.pushHidden(requests.Describe, ours)
 		return wire.AppendFrame(nil, wire.MsgDescribe, []byte("S\x00"))
 	}
 	name := []byte(f.ownName() + "\x00")
-	f.pushHidden(kindBind, ours)
+	f.pushHidden(requests.Bind, ours)
 	messages = wire.AppendFrame(nil, wire.MsgBind, name, []byte{0, 0, 0, 0, 0, 0, 0})
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	return wire.AppendFrame(messages, wire.MsgClose, []byte("P"), name)
 }
 

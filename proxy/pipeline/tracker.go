@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -44,12 +45,12 @@ func (f *serverFlow) Expect(from *ClientFlow) { f.queueUp(from.requests) }
 // Rest is called where nothing is going to be sent for long: very many sessions may be like that.
 func (f *serverFlow) Rest() { f.queue.rest() }
 
-// queueUp queues requests, but for those that the server will not reply to.
-func (t *tracker) queueUp(requests []request) {
-	t.owes = t.owes && len(requests) == 0
-	for i := range requests {
-		o := &requests[i]
-		if t.skips() && o.kind != kindSync || t.copies() && o.kind == kindSync && t.queue.n >= maxOutstanding {
+// queueUp queues what was sent, but for those that the server will not reply to.
+func (t *tracker) queueUp(sent []request) {
+	t.owes = t.owes && len(sent) == 0
+	for i := range sent {
+		o := &sent[i]
+		if t.skips() && o.kind != requests.Sync || t.copies() && o.kind == requests.Sync && t.queue.n >= maxOutstanding {
 			o.undo(&t.names)
 			continue
 		}
@@ -82,7 +83,7 @@ func (t *tracker) Backlog() Backlog {
 // lostSync is the error of a reply that cannot answer the oldest outstanding request.
 type lostSync struct {
 	typ  byte
-	head requestKind
+	head requests.Kind
 }
 
 func (d *lostSync) Error() string {
@@ -109,7 +110,7 @@ func (t *tracker) upcoming() *request {
 		return nil
 	}
 	for i := t.main.at; i < t.queue.n; i++ {
-		if o := t.queue.at(i); o.kind != copyEnd {
+		if o := t.queue.at(i); o.kind != requests.CopyEnd {
 			return o
 		}
 	}
@@ -122,7 +123,7 @@ func (t *tracker) takesRows() bool {
 		return false
 	}
 	h := t.head()
-	return h != nil && (h.kind == kindQuery || h.kind == kindExecute) && !h.hidden
+	return h != nil && (h.kind == requests.Query || h.kind == requests.Execute) && !h.hidden
 }
 
 // wantsTag reports whether the tag of a CommandComplete coming now matters.
@@ -131,7 +132,7 @@ func (t *tracker) wantsTag() bool {
 		return true
 	}
 	h := t.upcoming()
-	if h != nil && h.kind == kindExecute && t.Txn == 'I' && !t.syncFollows() {
+	if h != nil && h.kind == requests.Execute && t.Txn == 'I' && !t.syncFollows() {
 		return true // it may begin a block
 	}
 	return h != nil && h.details != nil && (h.details.plan != nil || h.details.trace != nil || h.details.outcomes() || len(h.details.hiddenTags) > 0 || h.details.tag != "")
@@ -155,7 +156,7 @@ func (t *tracker) Idle() bool {
 
 func (t *tracker) allAnswered(r *reading) bool {
 	for i := r.at; i < t.queue.n; i++ {
-		if t.queue.at(i).kind != copyEnd {
+		if t.queue.at(i).kind != requests.CopyEnd {
 			return false
 		}
 	}
@@ -196,12 +197,12 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 		t.skipsOn()
 	}
 	if t.main.skipping && len(t.more) == 0 {
-		for t.main.at < t.queue.n && t.queue.at(t.main.at).kind != kindSync {
+		for t.main.at < t.queue.n && t.queue.at(t.main.at).kind != requests.Sync {
 			t.main.at++
 		}
 	}
 	t.trim()
-	if t.planned && (typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse || completes(typ)) {
+	if t.planned && (typ == wire.MsgReadyForQuery || typ == wire.MsgErrorResponse || requests.Completes(typ)) {
 		t.publish()
 	}
 	return hide, nil
@@ -211,13 +212,13 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgReadyForQuery {
 		t.Txn, t.began = detail[0], false
-		if h.kind == kindQuery && h.details != nil && h.details.trace != nil {
+		if h.kind == requests.Query && h.details != nil && h.details.trace != nil {
 			h.details.trace.Ended()
 		}
 		if t.held.any() {
 			t.held.ready(t.Txn)
 		}
-		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
+		t.names.ready(h.kind == requests.Query || h.details != nil && h.details.prepared, t.Txn)
 		if t.signals != 0 && t.Txn == 'I' {
 			t.signaler.AfterTransaction(t.signals)
 			t.signals, t.signaler = 0, nil
@@ -237,7 +238,7 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		t.began = certain && blockAfter(detail, t.began)
 		if !h.hidden && h.details != nil && h.details.trace != nil {
 			h.details.trace.Completed(detail)
-			if h.kind == kindExecute {
+			if h.kind == requests.Execute {
 				h.details.trace.Ended()
 			}
 		}
@@ -274,7 +275,7 @@ func (t *tracker) ran(h *request, plan statements.Plan, ok bool) {
 
 // syncFollows reports whether a Sync has been sent right behind the request that the server replies to.
 func (t *tracker) syncFollows() bool {
-	return t.main.at+1 < t.queue.n && t.queue.at(t.main.at+1).kind == kindSync
+	return t.main.at+1 < t.queue.n && t.queue.at(t.main.at+1).kind == requests.Sync
 }
 
 // blockAfter reports whether a transaction block is open that a command has begun, after one with that tag; before is what it was before.

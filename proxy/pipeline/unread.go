@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -60,7 +61,7 @@ func (f *ClientFlow) readOn() {
 
 // longQuery notes a Query whose text is not read.
 func (f *ClientFlow) longQuery(frame []byte) {
-	f.push(kindQuery, &details{unread: true, text: &text{unread: true}})
+	f.push(requests.Query, &details{unread: true, text: &text{unread: true}})
 	f.pass(frame, nil)
 }
 
@@ -78,7 +79,7 @@ func (f *ClientFlow) longParse(frame []byte) {
 			statement = a.text
 		}
 	}
-	f.push(kindParse, a)
+	f.push(requests.Parse, a)
 	f.pass(frame, statement)
 }
 

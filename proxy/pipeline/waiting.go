@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -96,7 +97,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			f.setAside(buf, frame, pos, out, f.endLook())
 			return true, false, nil
 		}
-		if p.is() != done {
+		if p.Is() != requests.Done {
 			f.holding.spend() // the server has been asked as well
 			f.endWait(false)
 			if p.skips {
@@ -185,7 +186,7 @@ func (f *ClientFlow) GoesOn(before Backlog) bool {
 	}
 	switch p := f.probing.underWay; w.phase {
 	case waitAsked:
-		return p != nil && p.is() == done && !p.lost
+		return p != nil && p.Is() == requests.Done && !p.lost
 	case waitIdle:
 		h := &f.holding
 		return w.again || w.asleep && h.isAwake() && (h.gone == nil || !h.gone())

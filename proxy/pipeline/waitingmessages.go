@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -19,7 +20,7 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 	if !prepares || !f.prepared.certain || !f.knowsPrepared() {
 		return f.posePlan(plan.SQL(), plan, as)
 	}
-	p := &probe{outcome: newOutcome(), forQuery: as == behindOpen}
+	p := &probe{Outcome: requests.NewOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
 	ours, answered := &details{plan: plan, prepared: true}, &details{plan: plan, portal: f.ownName(), probe: p}
 	if !f.before.block && !f.waiting.behind {
@@ -42,7 +43,7 @@ func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out 
 	}
 	out = f.executeHidden(out, portal, name, ours, answered)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), portal)
-	f.pushHidden(kindClose, ours)
+	f.pushHidden(requests.Close, ours)
 	return wire.AppendFrame(out, wire.MsgFlush)
 }
 
@@ -67,8 +68,8 @@ func (f *ClientFlow) runAwaited(plan statements.Plan) []byte {
 // endLook returns the Sync that ends the transaction of a probe query, where it is one of its own, and notes it. The next feed begins when it
 // has been answered.
 func (f *ClientFlow) endLook() (messages []byte) {
-	f.awaited = newOutcome()
-	f.pushHidden(kindSync, &details{synced: f.awaited})
+	f.awaited = requests.NewOutcome()
+	f.pushHidden(requests.Sync, &details{synced: f.awaited})
 	f.probing.unsynced = false
 	return wire.AppendFrame(nil, wire.MsgSync)
 }
