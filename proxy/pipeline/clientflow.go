@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -44,7 +45,8 @@ type ClientFlow struct {
 	bindTime *bindTime
 	// awaited is the outcome that the message set aside depends on.
 	awaited  *requests.Outcome
-	names    *names
+	names    *names.Table
+	ours     *preparedNames
 	probing  probing
 	prepared prepared
 	unsent   unsent
@@ -146,7 +148,7 @@ func (f *ClientFlow) Feed(ctx context.Context, before Backlog, buf []byte, out *
 // Blocked reports whether the next feed, if it may wait, would wait for a reply of the server's at its beginning.
 func (f *ClientFlow) Blocked() bool {
 	return f.awaited != nil && f.awaited.Is() == requests.Pending || f.probing.underWay != nil && f.probing.underWay.Is() == requests.Pending ||
-		f.Awaits() && f.names.prepared.resend.is() != resendOwed
+		f.Awaits() && f.ours.resend.is() != resendOwed
 }
 
 // TakeAside returns what the last feed has not looked at, which is to be fed next; nil for nothing.

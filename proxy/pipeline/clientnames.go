@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -16,7 +17,7 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 	}
 	a := new(details)
 	if portal, statement, _, ok := wire.BindNames(frame[wire.HeaderSize:]); ok {
-		a.portal, a.statement = nameKey(portal), nameKey(statement)
+		a.Portal, a.Statement = names.Key(portal), names.Key(statement)
 		if f.bindTime != nil {
 			refused, err := f.bindPrelude(ctx, frame, a)
 			if refused != nil {
@@ -35,10 +36,10 @@ func (f *ClientFlow) bind(ctx context.Context, frame []byte) (replacement []byte
 
 // execute notes an Execute and returns it with the messages of a prelude statement before it; nil where it needs none.
 func (f *ClientFlow) execute(frame []byte) (replacement []byte, err error) {
-	a := &details{ofPortal: true}
+	a := &details{Use: names.Use{OfPortal: true}}
 	if portal, _, ok := wire.CString(frame[wire.HeaderSize:]); ok {
-		a.portal = nameKey(portal)
-		a.trace = f.traces.portals[a.portal]
+		a.Portal = names.Key(portal)
+		a.trace = f.traces.portals[a.Portal]
 		if f.bindTime != nil {
 			var refused statements.Plan
 			if replacement, refused, err = f.executePrelude(portal, a); refused != nil {
@@ -59,16 +60,16 @@ func (f *ClientFlow) named(kind requests.Kind, body []byte) (replacement []byte)
 	a := new(details)
 	if len(body) > 0 {
 		if name, _, ok := wire.CString(body[1:]); ok {
-			if a.ofPortal = body[0] == 'P'; a.ofPortal {
-				a.portal = nameKey(name)
+			if a.OfPortal = body[0] == 'P'; a.OfPortal {
+				a.Portal = names.Key(name)
 			} else {
-				a.statement = nameKey(name)
-				if kind == requests.Close && a.statement == "" {
+				a.Statement = names.Key(name)
+				if kind == requests.Close && a.Statement == "" {
 					f.prepared.near = nil
 				}
 			}
 			if f.bindTime != nil && kind == requests.Close {
-				a.bindings = f.names.note(&binding{portal: a.ofPortal, name: nameKey(name), segment: f.bindTime.segment})
+				a.Bindings = f.names.Note(&names.Binding{Portal: a.OfPortal, Name: names.Key(name), Segment: f.bindTime.segment})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -35,12 +36,12 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	effects, known := f.effects(query)
 	switch {
 	case known:
-		a.bindings = f.noteEffects(effects, true)
-	case f.bindTime != nil && f.names.matter():
+		a.Bindings = f.noteEffects(effects, true)
+	case f.bindTime != nil && f.names.Matter():
 		plan = tooManyEffects(len(effects))
 		a.plan = plan
 	default:
-		a.text = &text{unread: true}
+		a.Text = &names.Text{Unread: true}
 	}
 	if plan == nil {
 		f.push(requests.Query, a)
@@ -70,32 +71,32 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 		f.push(requests.Parse, nil)
 		return nil
 	}
-	a := &details{statement: nameKey(name)}
-	a.trace = f.traceParse(a.statement, plan)
+	a := &details{Use: names.Use{Statement: names.Key(name)}}
+	a.trace = f.traceParse(a.Statement, plan)
 	var replacement []byte
 	if len(name) == 0 {
 		if replacement = f.repeatParse(plan, query, types, a); replacement == nil {
 			f.parsesUnnamed(a)
 		}
 	}
-	from := &text{plan: plan}
-	if from.bindTime() != nil {
-		from.voids = voids
+	from := &names.Text{Plan: plan}
+	if from.BindTime() != nil {
+		from.Voids = voids
 	}
 	if effects, known := f.effects(query); !known {
-		from.unread = true
+		from.Unread = true
 	} else if len(effects) > 0 { // a Parse with several statements fails
-		from.effect = &effects[0]
+		from.Effect = &effects[0]
 	}
 	if f.followNames(plan); f.bindTime != nil {
-		if !f.names.roomForStatement(a.statement, from) {
+		if !f.names.RoomForStatement(a.Statement, from) {
 			plan = tooManyStatements()
-			from = &text{plan: plan}
+			from = &names.Text{Plan: plan}
 		}
-		a.bindings = f.names.note(&binding{name: a.statement, segment: f.bindTime.segment, text: from})
+		a.Bindings = f.names.Note(&names.Binding{Name: a.Statement, Segment: f.bindTime.segment, Text: from})
 	}
-	if a.plan = plan; from.memory() > 0 {
-		a.text = from
+	if a.plan = plan; from.Memory() > 0 {
+		a.Text = from
 	}
 	f.push(requests.Parse, a)
 	f.unsent.clean = replacement != nil
@@ -176,20 +177,20 @@ func (f *ClientFlow) effects(text []byte) (effects []statements.Effect, known bo
 }
 
 // noteEffects notes what the statements of a Query or of a portal do to names.
-func (f *ClientFlow) noteEffects(effects []statements.Effect, simple bool) []*binding {
+func (f *ClientFlow) noteEffects(effects []statements.Effect, simple bool) []*names.Binding {
 	if len(effects) == 0 {
 		return nil
 	}
-	like := binding{simple: simple}
+	like := names.Binding{Simple: simple}
 	if f.bindTime != nil {
-		like.segment, like.doubtful = f.bindTime.segment, f.bindTime.unsynced
+		like.Segment, like.Doubtful = f.bindTime.segment, f.bindTime.unsynced
 		for i := range effects {
 			if effects[i].Name == "" {
-				f.names.rebindAny()
+				f.names.RebindAny()
 			}
 		}
 	}
-	return f.names.noteEffects(effects, like)
+	return f.names.NoteEffects(effects, like)
 }
 
 // oidVoid is VOIDOID of the server's pg_type.

@@ -32,7 +32,7 @@ func (f *Flows) Look() Session {
 	}
 	plan := d.plan
 	if plan == nil {
-		plan = f.Down.names.labeled(d)
+		plan = f.Down.names.Labeled(&d.Use)
 	}
 	s.Call = labelOf(plan)
 	return s
@@ -43,21 +43,6 @@ func labelOf(of any) string {
 		return l.Label()
 	}
 	return ""
-}
-
-// labeled returns the plan that the statement or portal has which a Bind, Describe or Execute names; nil for none.
-func (n *names) labeled(d *details) statements.Plan {
-	if !n.inUse() {
-		return nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	table, key := &n.statements, d.statement
-	if d.ofPortal {
-		table, key = &n.portals, d.portal
-	}
-	plan, _ := table.planOf(key)
-	return plan
 }
 
 // publish notes the request that the server is answering, for Flows.Look. The details of one do not change any more.

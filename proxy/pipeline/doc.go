@@ -16,7 +16,7 @@
 //   - The proxy also sends statements of its own (prelude.go, probe.go) and, where too much is outstanding, a Flush. Of the replies to
 //     them the client sees nothing but errors and notices.
 //   - An error is hidden only where what the client sent is sent again, and until then nothing that came behind it is forwarded.
-//   - What a prepared statement or portal stands for is known in one table (names.go). Where it cannot be known, a statement that
+//   - What a prepared statement or portal stands for is known in one table (package names). Where it cannot be known, a statement that
 //     depends on it is refused, or the session ends.
 //   - Everything a client can make grow has a bound: outstanding requests, names, portals, texts.
 //

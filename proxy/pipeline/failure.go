@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -48,7 +49,7 @@ func (*failure) Prelude(context.Context, statements.Context, wire.Values) statem
 
 // fail notes and returns a message at which the server fails, which takes the place of one of the extended protocol.
 func (f *ClientFlow) fail(plan statements.Plan) []byte {
-	f.push(requests.Parse, &details{plan: plan, statement: f.ownName()})
+	f.push(requests.Parse, &details{Use: names.Use{Statement: f.ownName()}, plan: plan})
 	return wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte(plan.SQL()+"\x00"), []byte{0, 0})
 }
 
@@ -74,7 +75,7 @@ func tooManyStatements() statements.Plan {
 	return &failure{
 		code:    codeProgramLimit,
 		message: "too many prepared statements with calls for which mbusproxy runs statements of its own",
-		detail:  fmt.Sprintf("A session may have %d, with %d bytes of text.", maxStatements, maxStatementsSize),
+		detail:  fmt.Sprintf("A session may have %d, with %d bytes of text.", names.MaxStatements, names.MaxStatementsSize),
 		hint:    "Close or deallocate those that are not needed any more.",
 	}
 }
@@ -82,7 +83,7 @@ func tooManyStatements() statements.Plan {
 func tooManyPreludes() statements.Plan {
 	return &failure{
 		code:    codeProgramLimit,
-		message: fmt.Sprintf("more than %d open portals of statements with calls for which mbusproxy runs statements of its own", MaxPreludes),
+		message: fmt.Sprintf("more than %d open portals of statements with calls for which mbusproxy runs statements of its own", names.MaxPreludes),
 		hint:    "Close portals, or end the transaction.",
 	}
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"crypto/rand"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/wire"
 )
@@ -23,13 +24,13 @@ func (f *ClientFlow) ownName() string {
 // First comes a Describe of the portal: if it is not there, or the transaction has failed, that gives the error which
 // the client's Execute would have given, and the prelude statement does not run. The Close that follows removes what
 // another statement of ours that failed may have left; closing a name that is not there is no error.
-func (f *ClientFlow) runPrelude(portal []byte, b *binding) []byte {
-	ours := &details{plan: b.prelude}
+func (f *ClientFlow) runPrelude(portal []byte, b *names.Binding) []byte {
+	ours := &details{plan: b.Prelude}
 	out := wire.AppendFrame(nil, wire.MsgDescribe, []byte("P"), portal, []byte{0})
-	f.pushHidden(requests.Describe, &details{portal: nameKey(portal), ofPortal: true})
-	out = f.runHidden(out, b.prelude.SQL(), ours, &details{plan: b.prelude, run: b.run})
-	if b.again != nil {
-		out = append(out, b.again...)
+	f.pushHidden(requests.Describe, &details{Use: names.Use{Portal: names.Key(portal), OfPortal: true}})
+	out = f.runHidden(out, b.Prelude.SQL(), ours, &details{plan: b.Prelude, run: b.Run})
+	if b.Again != nil {
+		out = append(out, b.Again...)
 		f.pushHidden(requests.Bind, ours)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -160,10 +161,10 @@ func (f *ClientFlow) prepares() bool { return f.quiet() && f.knowsPrepared() }
 
 // knowsPrepared reports, where all is still, whether it is known which statements of ours the server has.
 func (f *ClientFlow) knowsPrepared() bool {
-	if f.prepared.off || f.names.prepared.lost.Load() {
+	if f.prepared.off || f.ours.lost.Load() {
 		return false
 	}
-	if f.names.prepared.gone.Swap(false) {
+	if f.ours.gone.Swap(false) {
 		f.prepared.forget()
 	}
 	return true
@@ -178,7 +179,7 @@ func (f *ClientFlow) prepare(out []byte, known *seenText, types []byte, ours *de
 	known.slot = f.prepared.free()
 	name := f.preparedName(known.slot)
 	out = f.parseHidden(out, name, ours.plan.SQL(), types, ours)
-	f.names.prepared.some.Store(true)
+	f.ours.some.Store(true)
 	return out
 }
 
@@ -233,7 +234,7 @@ func (p *prepared) forget() {
 
 // forgetPrepared is called before a message whose text may take statements of ours away: by their names, or in a DO block.
 func (f *ClientFlow) forgetPrepared(text []byte) {
-	if f.names.prepared.some.Load() && (f.rewriter.MayDeallocate(text) || bytes.Contains(text, []byte(f.private))) {
+	if f.ours.some.Load() && (f.rewriter.MayDeallocate(text) || bytes.Contains(text, []byte(f.private))) {
 		f.prepared.forget()
 	}
 }
@@ -256,14 +257,14 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 	// One whose columns would be others now has to be prepared anew. Whatever else may change, the server sees to by itself.
 	gone := rep.Code == codeNoStatement || rep.Code == codeFeatureNotSupported
 	if h.kind == requests.Parse || gone {
-		f.names.prepared.gone.Store(true)
+		f.ours.gone.Store(true)
 	}
 	if h.kind == requests.Parse || !gone {
 		return nil, false
 	}
 	lost := rep.Code == codeNoStatement
 	if lost {
-		f.names.prepared.lost.Store(true)
+		f.ours.lost.Store(true)
 	}
 	if p := h.details.lost; p != nil && len(f.more) == 0 && rep.SeverityUnlocalized == "ERROR" {
 		p.lost, p.skips = true, true
@@ -291,7 +292,7 @@ func usesStatement(h *request) bool {
 
 // completed takes note of a CommandComplete with that tag.
 func (p *preparedNames) completed(tag string) {
-	if tag == tagDiscardAll || tag == tagDeallocateAll {
+	if tag == names.TagDiscardAll || tag == names.TagDeallocateAll {
 		p.gone.Store(true)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -189,12 +190,12 @@ func (f *ClientFlow) pose(query string, as posing) (messages []byte) {
 func (f *ClientFlow) posePlan(query string, plan statements.Plan, as posing) (messages []byte) {
 	p := &probe{Outcome: requests.NewOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
-	answered := &details{statement: f.ownName(), portal: f.ownName(), probe: p, plan: plan}
+	answered := &details{Use: names.Use{Statement: f.ownName(), Portal: f.ownName()}, probe: p, plan: plan}
 	if as == asQuery {
 		f.pushHidden(requests.Query, answered)
 		return wire.AppendFrame(nil, wire.MsgQuery, []byte(query), []byte{0})
 	}
-	ours := &details{statement: f.ownName(), portal: f.ownName(), plan: plan}
+	ours := &details{Use: names.Use{Statement: f.ownName(), Portal: f.ownName()}, plan: plan}
 	if as == withSync || as == behindOpen {
 		answered.errorTo, ours.errorTo = p, p
 	}
@@ -210,7 +211,7 @@ func (f *ClientFlow) posePlan(query string, plan statements.Plan, as posing) (me
 func (f *ClientFlow) failAs(failure []byte) (messages []byte) {
 	p := &probe{Outcome: requests.NewOutcome()}
 	f.probing.underWay = p
-	f.pushHidden(requests.Parse, &details{statement: f.ownName(), probe: p, instead: failure})
+	f.pushHidden(requests.Parse, &details{Use: names.Use{Statement: f.ownName()}, probe: p, instead: failure})
 	messages = wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte("no statement\x00"), []byte{0, 0})
 	return wire.AppendFrame(messages, wire.MsgFlush)
 }
@@ -236,7 +237,7 @@ func (f *ClientFlow) failedFor(frame []byte) (failed bool, err error) {
 	case requests.Undone:
 		return !p.suppressed, nil
 	}
-	return false, errUnclear
+	return false, names.ErrUnclear
 }
 
 // probed returns the probe query that a reply coming now belongs to, or nil.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -28,34 +29,29 @@ func (r request) runs() bool {
 
 // details are the fields of a request in a session that has had a Plan. They do not change once it is queued.
 type details struct {
-	plan       statements.Plan // of a Query, Parse or prelude statement; nil for none
-	hiddenTags []int           // Plan.HiddenTags of a Query
-	tag        string          // Plan.Tag of a Query
-	statement  string          // Parse, Bind, Describe and Close of a statement
-	portal     string          // Bind, Execute, Describe and Close of a portal
-	ofPortal   bool            // Execute, Describe and Close: of a portal, not of a statement
-	// text is what is to be remembered of the text of a Parse. Of a Query it is used only to say that it was not read.
-	text     *text
-	unread   bool              // Query and Parse: the text was too long to be looked at
-	probe    *probe            // of a message of ours: its reply is the answer to this probe query
-	errorTo  *probe            // of a message of ours: its error is kept with this probe query, and not sent to the client
-	run      *preludeRun       // of the Execute of a prelude statement: the try that its outcome settles
-	lost     *probe            // of a message of ours: the probe query that is sent again if the statement prepared for it is gone
-	instead  []byte            // the ErrorResponse that the client gets when the request fails; nil nearly always
-	bindings []*binding        // that the request brings about, in order; nil nearly always
-	unnamed  *requests.Outcome // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
-	own      string            // the name of the statement of ours that the message uses in the place of the client's unnamed one
-	synced   *requests.Outcome // of a Sync of ours that ends the transaction of a look; nil nearly always
-	prepared bool              // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
-	asQuery  bool              // it stands for a Query that may return no rows
-	again    bool              // what the client sent can be sent again, if the server cannot use that statement: see resend
-	plain    statements.Plan   // then, of a Query: its own Plan
-	extra    bool              // own has Repeated.Extra
-	trace    statements.Trace  // of what the message runs; nil nearly always
+	names.Use
+	plan       statements.Plan   // of a Query, Parse or prelude statement; nil for none
+	hiddenTags []int             // Plan.HiddenTags of a Query
+	tag        string            // Plan.Tag of a Query
+	unread     bool              // Query and Parse: the text was too long to be looked at
+	probe      *probe            // of a message of ours: its reply is the answer to this probe query
+	errorTo    *probe            // of a message of ours: its error is kept with this probe query, and not sent to the client
+	run        *names.Run        // of the Execute of a prelude statement: the try that its outcome settles
+	lost       *probe            // of a message of ours: the probe query that is sent again if the statement prepared for it is gone
+	instead    []byte            // the ErrorResponse that the client gets when the request fails; nil nearly always
+	unnamed    *requests.Outcome // of a Parse that may end a stand-in for the unnamed statement; nil nearly always
+	own        string            // the name of the statement of ours that the message uses in the place of the client's unnamed one
+	synced     *requests.Outcome // of a Sync of ours that ends the transaction of a look; nil nearly always
+	prepared   bool              // it prepares or uses a statement of ours for a text of the client's; a Sync, a Describe or an Execute stands for a Query
+	asQuery    bool              // it stands for a Query that may return no rows
+	again      bool              // what the client sent can be sent again, if the server cannot use that statement: see resend
+	plain      statements.Plan   // then, of a Query: its own Plan
+	extra      bool              // own has Repeated.Extra
+	trace      statements.Trace  // of what the message runs; nil nearly always
 }
 
 // outcomes reports whether it matters to anything what becomes of the request.
-func (d *details) outcomes() bool { return len(d.bindings) > 0 || d.probe != nil || d.run != nil }
+func (d *details) outcomes() bool { return len(d.Bindings) > 0 || d.probe != nil || d.run != nil }
 
 // answered settles what hangs on a message of ours if a reply of type typ completes it. certain says that the replies can be
 // read in one way only.
@@ -87,33 +83,33 @@ func (d *details) settleOurs(as requests.State) {
 }
 
 // settle settles all that hangs on the request and is not settled yet.
-func (r *request) settle(n *names, as requests.State) {
+func (r *request) settle(n *names.Table, as requests.State) {
 	if r.details == nil {
 		return
 	}
 	r.details.settleOurs(as)
-	for _, b := range r.details.bindings {
-		n.settled(b, as)
+	for _, b := range r.details.Bindings {
+		n.Settled(b, as)
 	}
 }
 
 // undo settles what is left when the server has replied to the request, or skips it.
-func (r *request) undo(n *names) { r.settle(n, requests.Undone) }
+func (r *request) undo(n *names.Table) { r.settle(n, requests.Undone) }
 
 // bindingSize is about what a binding takes beside its texts, in bytes.
 const bindingSize = 256
 
 // size is about how many bytes d keeps.
 func (d *details) size() int {
-	n := len(d.statement) + len(d.portal) + len(d.instead) + bindingSize*len(d.bindings)
+	n := len(d.Statement) + len(d.Portal) + len(d.instead) + bindingSize*len(d.Bindings)
 	if d.plan != nil && !d.prepared { // of those one is outstanding
 		n += d.plan.Size()
 	}
-	if d.text != nil {
-		n += voidSize * len(d.text.voids)
+	if d.Text != nil {
+		n += names.VoidSize * len(d.Text.Voids)
 	}
-	for _, b := range d.bindings {
-		n += len(b.name)
+	for _, b := range d.Bindings {
+		n += len(b.Name)
 	}
 	if d.unnamed != nil {
 		n += bindingSize

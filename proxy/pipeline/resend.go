@@ -74,7 +74,7 @@ const maxKept = 4 << 10
 
 // arm is called before messages are sent that can be sent again; holds is unsent.holds.
 func (f *ClientFlow) arm(holds bool) {
-	r := &f.names.prepared.resend
+	r := &f.ours.resend
 	if r.changed == nil {
 		r.changed = make(chan struct{}, 1)
 	}
@@ -121,7 +121,7 @@ func (f *ClientFlow) Awaits() bool {
 	if !f.unsent.undecided {
 		return false
 	}
-	r := &f.names.prepared.resend
+	r := &f.ours.resend
 	if !f.unsent.holds {
 		r.move(resendArmed, resendNothing)
 	}
@@ -134,7 +134,7 @@ func (f *ClientFlow) awaitResend(ctx context.Context) bool {
 	if !f.unsent.undecided || f.Nonblocking {
 		return true
 	}
-	for r := &f.names.prepared.resend; f.Awaits() && r.is() != resendOwed; {
+	for r := &f.ours.resend; f.Awaits() && r.is() != resendOwed; {
 		select {
 		case <-r.changed:
 		case <-ctx.Done():
@@ -147,7 +147,7 @@ func (f *ClientFlow) awaitResend(ctx context.Context) bool {
 // sendAgain returns what is to be sent before all else, and the client's messages that are to be looked at before the batch. Of what it
 // returns the requests are noted.
 func (f *ClientFlow) sendAgain() (first, kept []byte) {
-	r := &f.names.prepared.resend
+	r := &f.ours.resend
 	if !f.unsent.undecided || r.is() != resendOwed {
 		return nil, nil
 	}
@@ -167,17 +167,17 @@ func (f *ClientFlow) sendAgain() (first, kept []byte) {
 // failsUnseen reports whether an ErrorResponse, which says to h that a statement of ours cannot be used, is not for the client, because
 // what the client sent is sent again.
 func (f *serverFlow) failsUnseen(rep *pgproto3.ErrorResponse, h *request) bool {
-	if !h.details.again || len(f.more) > 0 || rep.SeverityUnlocalized != "ERROR" || !f.names.prepared.resend.move(resendArmed, resendFailed) {
+	if !h.details.again || len(f.more) > 0 || rep.SeverityUnlocalized != "ERROR" || !f.ours.resend.move(resendArmed, resendFailed) {
 		return false
 	}
-	f.names.prepared.resend.plan, f.names.prepared.resend.trace = h.details.plain, h.details.trace
+	f.ours.resend.plan, f.ours.resend.trace = h.details.plain, h.details.trace
 	f.latest = 0 // as if it had not come
 	return true
 }
 
 // readyToResend is called at a ReadyForQuery. hide says that the client is not to see it.
 func (f *serverFlow) readyToResend() (hide bool) {
-	r := &f.names.prepared.resend
+	r := &f.ours.resend
 	switch r.is() {
 	case resendArmed:
 		r.move(resendArmed, resendNothing)

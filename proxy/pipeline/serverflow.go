@@ -35,7 +35,7 @@ func (f *serverFlow) EndedSilently() bool {
 
 // Release gives back, at the end of the session, the memory in which texts are remembered.
 func (f *serverFlow) Release() {
-	f.names.release()
+	f.names.Release()
 }
 
 // Feed takes a batch, whose head was prefilled, and leaves what is to be written to the client in
@@ -224,7 +224,7 @@ func txnStatus(status byte) string {
 // edit shows a report in reply to h to its plan, or to the Rewriter where it has none, and returns its new form, or nil when
 // it stays.
 func (f *serverFlow) edit(frame []byte, h *request) []byte {
-	plan, forgotten := f.names.planOf(h)
+	plan, forgotten := f.planOf(h)
 	var rep pgproto3.ErrorResponse
 	if rep.Decode(frame[wire.HeaderSize:]) != nil {
 		return nil // it goes on as it came

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"testing"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -57,9 +58,9 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 		}
 	}
 	// In the extended protocol the plan is that of the portal.
-	parse := request{kind: requests.Parse, details: &details{statement: "s", text: &text{plan: plan}}}
-	tr.names.replied(&parse, wire.MsgParseComplete, "", true)
-	tr.queueUp([]request{{kind: requests.Bind, details: &details{statement: "s"}}, {kind: requests.Execute, details: &details{}}, {kind: requests.Sync}})
+	parse := names.Use{Statement: "s", Text: &names.Text{Plan: plan}}
+	tr.names.Replied(requests.Parse, &parse, wire.MsgParseComplete, "", true)
+	tr.queueUp([]request{{kind: requests.Bind, details: &details{Use: names.Use{Statement: "s"}}}, {kind: requests.Execute, details: &details{}}, {kind: requests.Sync}})
 	for _, typ := range []byte("2C") {
 		if _, err := tr.answer(typ, ""); err != nil {
 			t.Fatal(err)

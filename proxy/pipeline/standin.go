@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -122,7 +123,7 @@ func (f *ClientFlow) awaitsUnnamed(frame []byte) (wait *requests.Outcome, err er
 	case requests.Pending: // since a Sync was sent, its reply will come
 		return s.parses[len(s.parses)-1], nil
 	case requests.Unclear:
-		return nil, errUnclear
+		return nil, names.ErrUnclear
 	}
 	f.prepared.standIn = nil
 	return nil, nil
@@ -198,7 +199,7 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 	if named {
 		ours = []byte(f.ownName() + trueSuffix)
 		name, f.prepared.near = ours, ours
-		f.names.prepared.some.Store(true)
+		f.ours.some.Store(true)
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), ours)
 		f.pushHidden(requests.Close, parse)
 	} else {
@@ -211,7 +212,7 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 // asksUnnamed returns messages that fail where the server has no unnamed statement, and notes them. In a failed transaction a Bind fails
 // always; but of a Bind and a Describe the errors differ in the place in the server's source.
 func (f *ClientFlow) asksUnnamed(bind bool) (messages []byte) {
-	ours := &details{statement: "", portal: f.ownName(), ofPortal: bind}
+	ours := &details{Use: names.Use{Statement: "", Portal: f.ownName(), OfPortal: bind}}
 	if !bind {
 		f.pushHidden(requests.Describe, ours)
 		return wire.AppendFrame(nil, wire.MsgDescribe, []byte("S\x00"))

@@ -61,9 +61,9 @@ func (f *ClientFlow) traceBind(frame []byte, a *details) {
 	if f.traces.statements == nil {
 		return
 	}
-	t := f.traces.statements[a.statement]
+	t := f.traces.statements[a.Statement]
 	if t == nil {
-		delete(f.traces.portals, a.portal)
+		delete(f.traces.portals, a.Portal)
 		return
 	}
 	var values wire.Values
@@ -75,8 +75,8 @@ func (f *ClientFlow) traceBind(frame []byte, a *details) {
 		since = time.Now()
 	}
 	a.trace = t.Trace(values, since)
-	if _, known := f.traces.portals[a.portal]; known || len(f.traces.portals) < maxTraced {
-		f.traces.portals[a.portal] = a.trace
+	if _, known := f.traces.portals[a.Portal]; known || len(f.traces.portals) < maxTraced {
+		f.traces.portals[a.Portal] = a.trace
 	}
 }
 
@@ -84,10 +84,10 @@ func (f *ClientFlow) traceBind(frame []byte, a *details) {
 func (f *ClientFlow) traceClose(a *details) {
 	switch {
 	case f.traces.statements == nil:
-	case a.ofPortal:
-		delete(f.traces.portals, a.portal)
+	case a.OfPortal:
+		delete(f.traces.portals, a.Portal)
 	default:
-		delete(f.traces.statements, a.statement)
+		delete(f.traces.statements, a.Statement)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -24,7 +25,8 @@ type tracker struct {
 	more []reading
 	// Txn is the transaction status of the last ReadyForQuery: 'I', 'T' or 'E'.
 	Txn   byte
-	names names
+	names names.Table
+	ours  preparedNames
 	// began says that a command that ran since the last ReadyForQuery has begun a transaction block, and none has ended it.
 	began bool
 	// owes says that a reply which the client waits for will come to what is to be sent again, and has not been.
@@ -93,7 +95,7 @@ func (d *lostSync) Error() string {
 // IsLostSync reports whether an error of a feed means that the proxy has lost synchronization, or that a peer does not speak the
 // protocol, rather than that a connection has ended.
 func IsLostSync(err error) bool {
-	return errors.As(err, new(*lostSync)) || errors.Is(err, wire.ErrFraming) || errors.Is(err, errUnclear)
+	return errors.As(err, new(*lostSync)) || errors.Is(err, wire.ErrFraming) || errors.Is(err, names.ErrUnclear)
 }
 
 // head returns the request at which the main reading stands, or nil.
@@ -128,7 +130,7 @@ func (t *tracker) takesRows() bool {
 
 // wantsTag reports whether the tag of a CommandComplete coming now matters.
 func (t *tracker) wantsTag() bool {
-	if t.names.inUse() || t.names.prepared.some.Load() || len(t.more) > 0 || t.held.any() {
+	if t.names.InUse() || t.ours.some.Load() || len(t.more) > 0 || t.held.any() {
 		return true
 	}
 	h := t.upcoming()
@@ -177,7 +179,7 @@ func (t *tracker) answer(typ byte, detail string) (hide bool, err error) {
 		case !ok:
 			t.main, h, hide, ok = r, rh, rhide, true
 		case hide != rhide:
-			return false, errUnclear
+			return false, names.ErrUnclear
 		default:
 			t.addReading(r)
 		}
@@ -218,7 +220,7 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		if t.held.any() {
 			t.held.ready(t.Txn)
 		}
-		t.names.ready(h.kind == requests.Query || h.details != nil && h.details.prepared, t.Txn)
+		t.names.Ready(h.kind == requests.Query || h.details != nil && h.details.prepared, t.Txn)
 		if t.signals != 0 && t.Txn == 'I' {
 			t.signaler.AfterTransaction(t.signals)
 			t.signals, t.signaler = 0, nil
@@ -231,7 +233,7 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	certain := len(t.more) == 0
 	h.answered(typ, certain)
 	if typ == wire.MsgCommandComplete {
-		t.names.prepared.completed(detail)
+		t.ours.completed(detail)
 		if t.held.any() {
 			t.held.completed(detail)
 		}
@@ -247,7 +249,7 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		return
 	}
 	if typ == wire.MsgCommandComplete || typ == wire.MsgErrorResponse {
-		if plan, _ := t.names.planOf(h); plan != nil {
+		if plan, _ := t.planOf(h); plan != nil {
 			t.ran(h, plan, typ == wire.MsgCommandComplete)
 			if typ == wire.MsgCommandComplete {
 				t.held.took(plan, detail)
@@ -255,10 +257,23 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		}
 	}
 	if typ == wire.MsgPortalSuspended && t.planned {
-		plan, _ := t.names.planOf(h)
+		plan, _ := t.planOf(h)
 		t.held.suspended(plan)
 	}
-	t.names.replied(h, typ, detail, certain)
+	if h.details != nil { // else it was sent before the session's first Plan, and a name it replaces has none; or it is malformed
+		t.names.Replied(h.kind, &h.details.Use, typ, detail, certain)
+	}
+}
+
+// planOf returns the plan by which a report in reply to h is edited, or nil. forgotten says that there may have been one.
+func (t *tracker) planOf(h *request) (plan statements.Plan, forgotten bool) {
+	if h == nil || h.details == nil {
+		return nil, false
+	}
+	if h.details.plan != nil {
+		return h.details.plan, false
+	}
+	return t.names.PlanOf(h.kind, &h.details.Use)
 }
 
 // ran notes that the server has run a statement of plan for h, or has failed to.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"testing"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -12,9 +13,9 @@ import (
 func TestUnclearBinding(t *testing.T) {
 	var tr tracker
 	n := &tr.names
-	parse := func(segment uint64) (*binding, request) {
-		b := &binding{name: "s", segment: segment, text: &text{effect: &statements.Effect{}}}
-		return b, request{kind: requests.Parse, details: &details{statement: "s", bindings: n.note(b)}}
+	parse := func(segment uint64) (*names.Binding, request) {
+		b := &names.Binding{Name: "s", Segment: segment, Text: &names.Text{Effect: &statements.Effect{}}}
+		return b, request{kind: requests.Parse, details: &details{Use: names.Use{Statement: "s", Bindings: n.Note(b)}}}
 	}
 	first, parseFirst := parse(1)
 	tr.queueUp([]request{{kind: requests.Execute}, {kind: requests.Sync}, {kind: requests.CopyEnd}, {kind: requests.Sync}, parseFirst, {kind: requests.Sync}})
@@ -43,7 +44,7 @@ func TestUnclearBinding(t *testing.T) {
 	default:
 		t.Error("whoever waits is not told")
 	}
-	if _, _, err := n.look(false, "s", 3); err != errUnclear { //nolint:errorlint // returned as it is
+	if _, _, err := n.Look(false, "s", 3); err != names.ErrUnclear { //nolint:errorlint // returned as it is
 		t.Errorf("got %v", err)
 	}
 	// What is certain later counts.
@@ -51,7 +52,7 @@ func TestUnclearBinding(t *testing.T) {
 	tr.queue, tr.main, tr.more = requestQueue{}, reading{}, nil
 	tr.queueUp([]request{parseSecond, {kind: requests.Sync}})
 	reply(wire.MsgParseComplete, wire.MsgReadyForQuery)
-	if b, wait, err := n.look(false, "s", 3); b != second || wait != nil || err != nil {
+	if b, wait, err := n.Look(false, "s", 3); b != second || wait != nil || err != nil {
 		t.Errorf("got %v, %v, %v", b, wait, err)
 	}
 }
@@ -60,7 +61,7 @@ func TestUnclearBinding(t *testing.T) {
 func TestHideDisagrees(t *testing.T) {
 	tr := tracker{main: reading{at: 0}, more: []reading{{at: 1}}}
 	tr.queueUp([]request{{kind: requests.Close}, {kind: requests.Close, hidden: true}})
-	if _, err := tr.answer(wire.MsgCloseComplete, ""); err != errUnclear { //nolint:errorlint // returned as it is
+	if _, err := tr.answer(wire.MsgCloseComplete, ""); err != names.ErrUnclear { //nolint:errorlint // returned as it is
 		t.Errorf("got %v", err)
 	}
 }

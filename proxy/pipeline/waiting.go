@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -274,8 +275,8 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) statements.Wait {
 		f.recalled, f.asked = plan, true
 	case f.asksPlan(frame):
 		_, statement, _, _ := wire.BindNames(frame[wire.HeaderSize:])
-		b, _, _ := f.statementOf(nameKey(statement))
-		plan, voids = b.text.bindTime(), b.text.voids
+		b, _, _ := f.statementOf(names.Key(statement))
+		plan, voids = b.Text.BindTime(), b.Text.Voids
 		var ok bool
 		if values, ok = wire.ReadValues(frame[wire.HeaderSize:]); !ok {
 			return nil // malformed: the server says so

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -22,7 +23,7 @@ func (f *ClientFlow) poseWait(frame []byte) (messages []byte) {
 	}
 	p := &probe{Outcome: requests.NewOutcome(), forQuery: as == behindOpen}
 	f.probing.underWay = p
-	ours, answered := &details{plan: plan, prepared: true}, &details{plan: plan, portal: f.ownName(), probe: p}
+	ours, answered := &details{plan: plan, prepared: true}, &details{Use: names.Use{Portal: f.ownName()}, plan: plan, probe: p}
 	if !f.before.block && !f.waiting.behind {
 		ours.lost = p
 	}
@@ -39,7 +40,7 @@ func (f *ClientFlow) runPreparedProbe(sql string, ours, answered *details) (out 
 	if f.prepared.probe != sql {
 		out = f.parseHidden(out, name, sql, noTypes, ours)
 		f.prepared.probe = sql
-		f.names.prepared.some.Store(true)
+		f.ours.some.Store(true)
 	}
 	out = f.executeHidden(out, portal, name, ours, answered)
 	out = wire.AppendFrame(out, wire.MsgClose, []byte("P"), portal)

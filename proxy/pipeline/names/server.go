@@ -1,4 +1,4 @@
-package pipeline
+package names
 
 import (
 	"mbusproxy/proxy/memory"
@@ -12,8 +12,8 @@ import (
 
 // The command tags, of statements that take names away, for which the text of the statement need not be known.
 const (
-	tagDiscardAll    = "DISCARD ALL"
-	tagDeallocateAll = "DEALLOCATE ALL"
+	TagDiscardAll    = "DISCARD ALL"
+	TagDeallocateAll = "DEALLOCATE ALL"
 )
 
 // The command tags of statements that may take any name away where their text is not known.
@@ -22,27 +22,20 @@ const (
 	tagDeclare    = "DECLARE CURSOR"
 )
 
-// planOf returns the plan by which a report in reply to o is edited, or nil. forgotten says that there may have been one.
-func (n *names) planOf(o *request) (plan statements.Plan, forgotten bool) {
-	if o == nil || o.details == nil {
-		return nil, false
-	}
-	a := o.details
-	if a.plan != nil {
-		return a.plan, false
-	}
-	if !n.inUse() {
+// PlanOf returns the plan by which a report in reply to a request of that kind is edited, or nil. forgotten says that there may have been one.
+func (n *Table) PlanOf(kind requests.Kind, a *Use) (plan statements.Plan, forgotten bool) {
+	if !n.InUse() {
 		return nil, false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case o.kind == requests.Bind:
-		return n.statements.planOf(a.statement)
-	case o.kind == requests.Execute, o.kind == requests.Describe && a.ofPortal:
-		return n.portals.planOf(a.portal)
-	case o.kind == requests.Describe:
-		return n.statements.planOf(a.statement)
+	case kind == requests.Bind:
+		return n.statements.planOf(a.Statement)
+	case kind == requests.Execute, kind == requests.Describe && a.OfPortal:
+		return n.portals.planOf(a.Portal)
+	case kind == requests.Describe:
+		return n.statements.planOf(a.Statement)
 	default:
 		return nil, false
 	}
@@ -50,53 +43,63 @@ func (n *names) planOf(o *request) (plan statements.Plan, forgotten bool) {
 
 func (t *nameTable) planOf(key string) (plan statements.Plan, forgotten bool) {
 	if e := t.of[key]; e != nil && e.text != nil {
-		return e.text.plan, e.text.forgotten
+		return e.text.Plan, e.text.forgotten
 	}
 	return nil, t.lost
 }
 
-// replied applies a reply of type typ to o, which is not hidden; tag is that of a CommandComplete. certain says that the
-// replies can be read in one way only.
-func (n *names) replied(o *request, typ byte, tag string, certain bool) {
-	a := o.details
-	if a == nil {
-		// Sent before the session's first Plan; a name it replaces has none. Or malformed.
-		return
+// Labeled returns the plan that the statement or portal has which a Bind, Describe or Execute names; nil for none.
+func (n *Table) Labeled(a *Use) statements.Plan {
+	if !n.InUse() {
+		return nil
 	}
-	if !n.inUse() && a.text == nil && len(a.bindings) == 0 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	table, key := &n.statements, a.Statement
+	if a.OfPortal {
+		table, key = &n.portals, a.Portal
+	}
+	plan, _ := table.planOf(key)
+	return plan
+}
+
+// Replied applies a reply of type typ to a request of that kind, which is not hidden; tag is that of a CommandComplete. certain says that the
+// replies can be read in one way only.
+func (n *Table) Replied(kind requests.Kind, a *Use, typ byte, tag string, certain bool) {
+	if !n.InUse() && a.Text == nil && len(a.Bindings) == 0 {
 		return // nothing to replace or to take away
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch typ {
 	case wire.MsgParseComplete:
-		n.statements.setText(a.statement, a.text)
+		n.statements.setText(a.Statement, a.Text)
 		if n.statements.texts > 0 || n.statements.lost {
 			n.used.Store(true)
 		}
 	case wire.MsgBindComplete:
-		var from *text
-		if e := n.statements.of[a.statement]; e != nil {
+		var from *Text
+		if e := n.statements.of[a.Statement]; e != nil {
 			from = e.text
 		}
-		n.portals.setText(a.portal, from)
+		n.portals.setText(a.Portal, from)
 		n.portals.lost = n.portals.lost || n.statements.lost
 	case wire.MsgCloseComplete:
-		if a.ofPortal {
-			n.portals.setText(a.portal, nil)
+		if a.OfPortal {
+			n.portals.setText(a.Portal, nil)
 		} else {
-			n.statements.setText(a.statement, nil)
+			n.statements.setText(a.Statement, nil)
 		}
 	case wire.MsgErrorResponse:
 		// The server drops the unnamed statement before it parses the new one; a named one stays,
 		// for a Parse of an existing name is an error.
-		if o.kind == requests.Parse && a.statement == "" {
+		if kind == requests.Parse && a.Statement == "" {
 			n.statements.setText("", nil)
 		}
 	}
 	b := a.completedBy(typ, tag)
 	if typ == wire.MsgCommandComplete {
-		n.ran(o, b, tag)
+		n.ran(kind, a, b, tag)
 	}
 	if b == nil {
 		return
@@ -109,8 +112,8 @@ func (n *names) replied(o *request, typ byte, tag string, certain bool) {
 }
 
 // completedBy returns the first of the bindings that such a reply completes, or nil.
-func (a *details) completedBy(typ byte, tag string) *binding {
-	for _, b := range a.bindings {
+func (a *Use) completedBy(typ byte, tag string) *Binding {
+	for _, b := range a.Bindings {
 		if b.Is() == requests.Pending && b.doneBy(typ, tag) {
 			return b
 		}
@@ -119,34 +122,34 @@ func (a *details) completedBy(typ byte, tag string) *binding {
 }
 
 // ran applies a CommandComplete with that tag. b is the binding that it completes, or nil.
-func (n *names) ran(o *request, b *binding, tag string) {
-	from := o.details.text
-	if o.kind == requests.Execute {
-		if e := n.portals.of[o.details.portal]; e != nil {
+func (n *Table) ran(kind requests.Kind, a *Use, b *Binding, tag string) {
+	from := a.Text
+	if kind == requests.Execute {
+		if e := n.portals.of[a.Portal]; e != nil {
 			from = e.text
 		} else if n.portals.lost {
-			from = &text{forgotten: true}
+			from = &Text{forgotten: true}
 		}
 	}
 	switch {
-	case tag == tagDiscardAll:
+	case tag == TagDiscardAll:
 		n.statements.end(false)
 		n.portals.end(true)
-	case tag == tagDeallocateAll:
+	case tag == TagDeallocateAll:
 		n.statements.end(false)
 	case b != nil:
-		n.forget(tag, b.portal, b.name)
+		n.forget(tag, b.Portal, b.Name)
 	case from == nil:
-	case from.effect != nil && from.effect.Tag == tag:
-		n.forget(tag, from.effect.Portal, from.effect.Name)
-	case from.unread || from.forgotten:
+	case from.Effect != nil && from.Effect.Tag == tag:
+		n.forget(tag, from.Effect.Portal, from.Effect.Name)
+	case from.Unread || from.forgotten:
 		n.forget(tag, false, "")
 	}
 }
 
 // forget is called when a statement with that tag has run, after which the name does not stand for its text. If the name is
 // not known it may be any.
-func (n *names) forget(tag string, portal bool, key string) {
+func (n *Table) forget(tag string, portal bool, key string) {
 	if key != "" {
 		n.table(portal).setText(key, nil)
 		return
@@ -160,8 +163,8 @@ func (n *names) forget(tag string, portal bool, key string) {
 }
 
 // setText notes the text that the name stands for from now on; nil for none.
-func (t *nameTable) setText(key string, from *text) {
-	if from.memory() == 0 {
+func (t *nameTable) setText(key string, from *Text) {
+	if from.Memory() == 0 {
 		from = nil
 	}
 	if e := t.of[key]; from == nil && (e == nil || e.text == nil) {
@@ -169,9 +172,9 @@ func (t *nameTable) setText(key string, from *text) {
 	}
 	t.change(key, func(e *name) {
 		if e.text != nil {
-			t.give(e.text.memory())
+			t.give(e.text.Memory())
 		}
-		if e.text = from; from != nil && !t.take(from.memory()) {
+		if e.text = from; from != nil && !t.take(from.Memory()) {
 			e.text = nil
 		}
 	})
@@ -181,7 +184,7 @@ func (t *nameTable) setText(key string, from *text) {
 func (t *nameTable) forget() {
 	for key, e := range t.of {
 		if key != "" && e.text != nil {
-			t.setText(key, &text{forgotten: true})
+			t.setText(key, &Text{forgotten: true})
 		}
 	}
 }
@@ -200,9 +203,9 @@ func (t *nameTable) end(unnamed bool) {
 	}
 }
 
-// ready applies the ReadyForQuery that ends the reply to a Query, or to another request.
-func (n *names) ready(query bool, status byte) {
-	if !n.inUse() {
+// Ready applies the ReadyForQuery that ends the reply to a Query, or to another request.
+func (n *Table) Ready(query bool, status byte) {
+	if !n.InUse() {
 		return
 	}
 	n.mu.Lock()
@@ -216,32 +219,32 @@ func (n *names) ready(query bool, status byte) {
 	}
 }
 
-// settled takes note of what has become of b.
-func (n *names) settled(b *binding, state requests.State) {
+// Settled takes note of what has become of b.
+func (n *Table) Settled(b *Binding, state requests.State) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.settle(b, state)
 }
 
 // settle is settled with mu held.
-func (n *names) settle(b *binding, state requests.State) {
+func (n *Table) settle(b *Binding, state requests.State) {
 	if b.Is() != requests.Pending {
 		return
 	}
 	b.Settle(state)
-	if t := n.table(b.portal); t.of[b.name] != nil {
-		t.change(b.name, func(e *name) { e.settle(b, state) })
+	if t := n.table(b.Portal); t.of[b.Name] != nil {
+		t.change(b.Name, func(e *name) { e.settle(b, state) })
 	}
 }
 
-// inUse reports whether the table has ever held anything. It needs no lock.
-func (n *names) inUse() bool { return n.used.Load() }
+// InUse reports whether the table has ever held anything. It needs no lock.
+func (n *Table) InUse() bool { return n.used.Load() }
 
-// share is called once, before anything else, with the budget of all sessions.
-func (n *names) share(b *memory.Budget) { n.statements.budget, n.portals.budget = b, b }
+// Share is called once, before anything else, with the budget of all sessions.
+func (n *Table) Share(b *memory.Budget) { n.statements.budget, n.portals.budget = b, b }
 
-// release gives back at the end of the session what it has of the budget.
-func (n *names) release() {
+// Release gives back at the end of the session what it has of the budget.
+func (n *Table) Release() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, t := range []*nameTable{&n.statements, &n.portals} {
