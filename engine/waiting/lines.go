@@ -20,18 +20,21 @@ type Lines struct {
 
 	mu    sync.Mutex
 	lines map[Key]*line
+	of    byQueue
 	idle  int // how many wait, in all lines
 	next  uint64
 	// version counts what may have changed what there is: signals, and looks of the Watcher at all lines.
 	version uint64
-	// changed says that all lines are to be looked at, and how soon; else those that are fresh.
+	// changed says that the lines of the queues touched are to be looked at, and how soon; else those that are fresh.
 	changed urgency
-	since   time.Time // when it became lookSoon
+	touched Queues
+	since   time.Time // when changed became lookSoon
 }
 
 // line are those who wait for the same.
 type line struct {
 	key    Key
+	queue  Queues   // 0: the message may be in any
 	places int      // of all, whether they wait or look
 	idle   []*Place // who waits, who has waited longest first
 	turns  int      // how many of the others have been woken, and have neither left nor come back
@@ -65,7 +68,7 @@ type Place struct {
 
 // NewLines has nobody waiting. ring is called, with no lock held, where the Watcher is to look.
 func NewLines(ring func()) *Lines {
-	return &Lines{ring: ring, lines: make(map[Key]*line)}
+	return &Lines{ring: ring, lines: make(map[Key]*line), of: make(byQueue)}
 }
 
 // Join takes the last place of the line for key.
@@ -74,12 +77,31 @@ func (l *Lines) Join(key Key) *Place {
 	defer l.mu.Unlock()
 	of := l.lines[key]
 	if of == nil {
-		of = &line{key: key, fresh: true}
-		l.lines[key] = of
+		of = l.begin(key)
 	}
 	of.places++
 	l.next++
 	return &Place{lines: l, line: of, number: l.next, joined: time.Now(), version: l.version}
+}
+
+// begin makes a line, which is to be looked at. l.mu is held.
+func (l *Lines) begin(key Key) *line {
+	of := &line{key: key, fresh: true}
+	if key.Queue != "" {
+		of.queue = QueuesOf(key.Queue)
+	}
+	l.lines[key] = of
+	l.of[of.queue] = append(l.of[of.queue], of)
+	return of
+}
+
+// end forgets a line. l.mu is held.
+func (l *Lines) end(of *line) {
+	delete(l.lines, of.key)
+	rest := slices.DeleteFunc(l.of[of.queue], func(o *line) bool { return o == of })
+	if l.of[of.queue] = rest; len(rest) == 0 {
+		delete(l.of, of.queue)
+	}
 }
 
 // Stand has the call wait behind others who do, without a look of its own; Sleep comes next. false: nobody does, or one looks for all.
@@ -219,7 +241,7 @@ func (p *Place) Leave(served bool) {
 		}
 	}
 	if of.places--; of.places == 0 {
-		delete(l.lines, of.key)
+		l.end(of)
 	}
 }
 
@@ -254,18 +276,21 @@ type found struct {
 	gone  bool // there is no such consumer
 }
 
-// ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now. With all, what is known of the
-// delays of those in which nobody waits is forgotten: they are looked at when somebody does.
+// ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now. What is known of the delays of
+// those of them in which nobody waits is forgotten: they are looked at when somebody does.
 func (l *Lines) ask(all bool) (asked []wanted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if all {
 		l.version++
 	}
-	all = all || l.changed != lookNever
-	l.changed = lookNever
+	touched, changed := l.touched, all || l.changed != lookNever
+	if all {
+		touched = AnyQueue
+	}
+	l.changed, l.touched = lookNever, 0
 	for key, of := range l.lines {
-		if of.fresh = of.fresh || all; of.fresh && len(of.idle) > 0 {
+		if of.fresh = of.fresh || changed && touched.has(of.queue); of.fresh && len(of.idle) > 0 {
 			of.fresh, of.again, of.asked, of.served, of.owed = false, false, len(of.idle)+of.turns, 0, false
 			asked = append(asked, wanted{key, of.asked})
 		}
@@ -298,7 +323,7 @@ func (l *Lines) tell(key Key, f found) {
 		more := f.ready - of.turns
 		l.wake(of, more-of.served)
 		if more > 0 && of.served > 0 && len(of.idle) > 0 {
-			l.hurry(lookLater) // where it has counted none of those messages, there is more
+			l.hurry(lookLater, of.queue) // where it has counted none of those messages, there is more
 		}
 	}
 	of.asked, of.served = 0, 0

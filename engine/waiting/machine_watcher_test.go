@@ -8,14 +8,16 @@ func (m *machine) watcher(from *state, n int, add adding) {
 	if p.down {
 		return
 	}
-	if p.ended {
+	if p.ended != 0 {
 		m.note(from, n, add)
 	}
-	if p.notified {
+	if p.notified != 0 {
 		add(true, func(s *state) string {
 			to := &s.proxies[n]
-			to.notified = false
-			to.told = to.phase != watcherClosed
+			if to.phase != watcherClosed {
+				to.told |= to.notified
+			}
+			to.notified = 0
 			return ""
 		}, "proxy %d is notified", n)
 	}
@@ -30,24 +32,24 @@ func (m *machine) watcher(from *state, n int, add adding) {
 			add(true, func(s *state) string {
 				to := &s.proxies[n]
 				if to.rung = false; m.waiting(s, n) > 0 {
-					to.phase, to.told, to.moved, to.rung = watcherListens, true, m.sweeps, true
+					to.phase, to.told, to.moved, to.rung = watcherListens, inAny, m.sweeps, true
 				}
 				return ""
 			}, "watcher %d begins where somebody waits", n)
 		}
 	case watcherListens:
 		due := p.delayEnds != 0 && from.clock >= p.delayEnds
-		if p.rung || p.told || due {
-			add(true, func(s *state) string { return m.ask(s, n, p.told || due) }, "watcher %d turns", n)
+		if p.rung || p.told != 0 || due {
+			add(true, func(s *state) string { return m.ask(s, n, p.told, p.told == inAny || due) }, "watcher %d turns", n)
 		}
 		if m.sweeps {
 			add(true, func(s *state) string {
 				to := &s.proxies[n]
-				to.phase, to.all = watcherSwept, to.told || due || to.moved
-				to.moved, to.rung, to.told = false, false, false
+				to.phase, to.all = watcherSwept, to.told == inAny || due || to.moved
+				to.moved, to.rung = false, false
 				wrong := m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.sweep() }, func() {})
 				if wrong == "" && !m.splits {
-					wrong = m.ask(s, n, to.all)
+					wrong = m.ask(s, n, to.told, to.all)
 				}
 				return wrong
 			}, sweeps, n)
@@ -56,7 +58,7 @@ func (m *machine) watcher(from *state, n int, add adding) {
 			add(false, func(s *state) string { s.proxies[n].close(); return "" }, "watcher %d closes", n)
 		}
 	case watcherSwept:
-		add(true, func(s *state) string { return m.ask(s, n, s.proxies[n].all) }, "watcher %d asks after its sweep", n)
+		add(true, func(s *state) string { return m.ask(s, n, s.proxies[n].told, s.proxies[n].all) }, "watcher %d asks after its sweep", n)
 	case watcherAsked:
 		add(true, func(s *state) string { m.look(s, n, false); return "" }, "watcher %d looks", n)
 		if slices.ContainsFunc(from.holders[:m.messages], func(holder uint8) bool { return holder != 0 }) {
@@ -69,9 +71,9 @@ func (m *machine) watcher(from *state, n int, add adding) {
 
 // close ends a session, which forgets what it knew.
 func (p *proxyState) close() {
-	p.phase, p.told, p.moved, p.all, p.delayEnds, p.next = watcherClosed, false, false, false, 0, 0
+	p.phase, p.told, p.moved, p.all, p.delayEnds, p.next = watcherClosed, 0, false, false, 0, 0
 	p.asked, p.ready = [mostLines]uint8{}, [mostLines]uint8{}
-	p.notified, p.rung = false, true
+	p.notified, p.rung = 0, true
 }
 
 // waiting is Lines.Waiting.
@@ -86,8 +88,9 @@ func (m *machine) waiting(s *state, n int) (count int) {
 
 // note is Watcher.Note, and what becomes of telling the others.
 func (m *machine) note(from *state, n int, add adding) {
+	queues := from.proxies[n].ended
 	signal := func(s *state) string {
-		return m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.Signal(!m.quiet) }, func() { s.proxies[n].ended = false })
+		return m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.Signal(queues.queues(), !m.quiet) }, func() { s.proxies[n].ended = 0 })
 	}
 	other := -1
 	for o := range m.proxies {
@@ -100,7 +103,7 @@ func (m *machine) note(from *state, n int, add adding) {
 		return
 	}
 	add(true, func(s *state) string {
-		s.proxies[other].notified = true
+		s.proxies[other].notified |= queues
 		return signal(s)
 	}, "proxy %d notes the end of a transaction and notifies", n)
 	if m.lossy {
@@ -109,15 +112,18 @@ func (m *machine) note(from *state, n int, add adding) {
 }
 
 // ask is Watcher.turn up to its query.
-func (m *machine) ask(s *state, n int, all bool) string {
+func (m *machine) ask(s *state, n int, told inQueues, all bool) string {
 	p := &s.proxies[n]
-	p.rung, p.told = false, false
+	p.rung, p.told = false, 0
 	if all {
 		p.delayEnds = 0
 	}
 	p.all = false
 	var asked []wanted
 	wrong := m.with(s, n, func(l *Lines, places *[mostCalls]*Place) {
+		if !all {
+			l.told(told.queues())
+		}
 		version := l.version
 		fresh := map[*line]bool{}
 		for _, of := range l.lines {

@@ -51,8 +51,8 @@ func TestPostDuringTurn(t *testing.T) {
 	for name, served := range map[string]bool{"served": true, "not served": false} {
 		l := NewLines(func() {})
 		places := waiters(l, key, 3)
-		l.Signal(true)
-		l.Signal(true)
+		l.Signal(AnyQueue, true)
+		l.Signal(AnyQueue, true)
 		if !places[0].woken || places[1].woken {
 			t.Errorf("%s: two posts wake not the first alone", name)
 		}
@@ -82,12 +82,12 @@ func TestUrgency(t *testing.T) {
 	}
 	rung = 0
 	want(lookNever, 0)
-	l.Signal(false)
-	l.Signal(false)
+	l.Signal(AnyQueue, false)
+	l.Signal(AnyQueue, false)
 	want(lookLater, 1)
 	before := time.Now()
-	l.Signal(true)
-	l.Signal(true)
+	l.Signal(AnyQueue, true)
+	l.Signal(AnyQueue, true)
 	want(lookSoon, 2)
 	if _, since := l.pending(); since.Before(before) {
 		t.Error("since when is not known")
@@ -95,6 +95,6 @@ func TestUrgency(t *testing.T) {
 	waiters(l, Key{Queue: "other", Selective: true}, 1)
 	l.ask(true)
 	rung = 0
-	l.Signal(true)
+	l.Signal(AnyQueue, true)
 	want(lookNow, 1)
 }

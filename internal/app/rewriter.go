@@ -211,48 +211,6 @@ func (p wirePlan) Prelude(ctx context.Context, sc statements.Context, values wir
 	return nil
 }
 
-// What a transaction may have changed.
-const (
-	signalMessages statements.Signals = 1 << iota
-	signalPosts
-	signalSemaphores
-)
-
-// Signals says what a transaction that runs the plan may have changed.
-func (p wirePlan) Signals() (s statements.Signals) {
-	if p.db == nil {
-		return 0
-	}
-	if p.Writes() {
-		s |= signalMessages
-	}
-	if p.Posts() {
-		s |= signalPosts
-	}
-	if p.Plan.Signals() {
-		s |= signalSemaphores
-	}
-	return s
-}
-
-// AfterPrepared tells the engine that a transaction has ended that PREPARE TRANSACTION had set aside.
-func (r *rewriter) AfterPrepared(database string) {
-	if db := r.engine.Recall(database); db != nil {
-		db.NoteMessages(true)
-		db.NoteSemaphores()
-	}
-}
-
-// AfterTransaction tells the engine that a transaction has ended.
-func (p wirePlan) AfterTransaction(s statements.Signals) {
-	if s&signalMessages != 0 {
-		p.db.NoteMessages(s&signalPosts != 0)
-	}
-	if s&signalSemaphores != 0 {
-		p.db.NoteSemaphores()
-	}
-}
-
 // edit lets f change m in the form that package rewrite knows.
 func edit(m *pgproto3.ErrorResponse, f func(*plan.Report) bool) bool {
 	r := plan.Report{

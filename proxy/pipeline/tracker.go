@@ -282,7 +282,10 @@ func (t *tracker) ran(h *request, plan statements.Plan, ok bool) {
 		h.ran = true
 		plan.Ran(ok)
 	}
-	if s := plan.Signals(); ok && s != 0 {
+	if !ok {
+		return
+	}
+	if s := plan.Signals(); s != 0 {
 		t.signals |= s
 		t.signaler = plan
 	}

@@ -47,4 +47,4 @@ type Plan interface {
 }
 
 // Signals says what a transaction may have changed, in bits. What they mean is the Rewriter's.
-type Signals uint8
+type Signals uint64
