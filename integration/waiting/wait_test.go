@@ -72,6 +72,9 @@ func TestWaitForPost(t *testing.T) {
 		"family":              {sql: `select data->'n' from mbus4.consume_q_by_default(wait => '20s')`},
 		"parameters":          {sql: `select data->'n' from mbus4.consume($1, wait => $2)`, args: []any{"q", "20s"}},
 		"many":                {sql: `select data->'n' from mbus4.consumen('q', amt => 5, wait => '20s')`},
+		"all":                 {sql: `select data->'n' from mbus4.consumen('q', amt => null, wait => '20s')`},
+		"all leased":          {sql: `select data->'n' from mbus4.lease('q', amt => null, lease => '1 min', wait => '20s')`},
+		"JSON":                {sql: `select data->'n' from mbus4.consume_json('q', wait => '20s')`},
 		"dyn":                 {sql: `select data->'n' from mbus4.dyn_consume('q', $$(t.data->'n') <> '0'$$, wait => '20s')`},
 		"block":               {before: "begin", sql: `select data->'n' from mbus4.consume('q', wait => '20s')`},
 		"parameters in block": {before: "begin", sql: `select data->'n' from mbus4.consume($1, wait => $2)`, args: []any{"q", "20s"}},
@@ -115,6 +118,14 @@ func TestWaitRefused(t *testing.T) {
 		{"0A000", `select case when random() < 2 then (select count(*) from mbus4.consume('q', wait => '1s')) end`},
 		{"0A000", `select * from mbus4.consume('q', wait => '1s'), mbus4.consume('q', wait => '1s') d`},
 		{"0A000", `select * from mbus4.consume('q', wait => now() - now())`},
+		// What the call says wrongly else it is told before it waits.
+		{"2201W", `select * from mbus4.consumen('q', amt => -1, wait => '1h')`},
+		{"22P02", `select * from mbus4.consumen('q', amt => 'many', wait => '1h')`},
+		{"2201W", `select * from mbus4.lease('q', amt => -1, wait => '1h')`},
+		{"22023", `select * from mbus4.lease('q', lease => '0', wait => '1h')`},
+		{"22007", `select * from mbus4.lease('q', lease => 'long', wait => '1h')`},
+		{"42601", `select * from mbus4.dyn_consume('q', 'true (', wait => '1h')`},
+		{"22012", `select * from mbus4.dyn_consume('q', '1 / 0 = 1', wait => '1h')`},
 	} {
 		harness.Refused(t, conn, c.code, c.sql)
 	}
@@ -127,6 +138,8 @@ func TestWaitRefused(t *testing.T) {
 	long := strings.Repeat("x", 40<<10)
 	harness.Refused(t, conn, "54000", `select * from mbus4.consume('q', wait => '1s') /* `+long+` */`)
 	harness.Refused(t, conn, "54000", `select $1 from mbus4.consume('q', wait => $2)`, long, "1s")
+	harness.Refused(t, conn, "2201W", `select * from mbus4.consumen($1, amt => $2, wait => $3)`, "q", -1, "1h")
+	harness.Refused(t, conn, "22023", `select * from mbus4.lease($1, lease => $2, wait => $3)`, "q", "366 days", "1h")
 	harness.Want(t, conn, "", `select * from mbus4.consume('q', wait => null)`)
 	harness.Want(t, conn, "", `select * from mbus4.consume('q', wait => '-1s')`)
 	harness.Want(t, conn, "", `select * from mbus4.consume($1, wait => $2)`, "q", nil)

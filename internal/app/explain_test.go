@@ -12,7 +12,7 @@ import (
 
 	"mbusproxy/internal/layout"
 	"mbusproxy/internal/pgcluster"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/parse"
@@ -198,7 +198,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 		t.Fatal("not the body of a Bind")
 	}
 	gets := func(text string, simple bool) string {
-		sc := pipeline.StatementContext{User: "postgres", Database: "postgres", Encoding: "UTF8", Secret: splice.BlankSecret, Simple: simple}
+		sc := statements.Context{User: "postgres", Database: "postgres", Encoding: "UTF8", Secret: splice.BlankSecret, Simple: simple}
 		p := r.Rewrite(t.Context(), sc, text)
 		if !p.BindTime() {
 			return p.SQL()

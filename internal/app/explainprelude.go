@@ -6,7 +6,7 @@ import (
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/engine/selectors"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/splice"
@@ -41,8 +41,8 @@ func (e *explainer) preludes() *preludeMaker {
 }
 
 // context is what a proxy would tell of the session.
-func (e *explainer) context() pipeline.StatementContext {
-	return pipeline.StatementContext{
+func (e *explainer) context() statements.Context {
+	return statements.Context{
 		Encoding: e.session.Encoding, Secret: splice.BlankSecret, Simple: !e.session.Prepared, Answer: e.session.Answer,
 	}
 }

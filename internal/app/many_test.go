@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/rewrite/parse"
 )
 
@@ -34,7 +34,7 @@ func TestManyCallsTime(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
 	r := newRewriter(eng, nil, parse.New(), false)
-	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+	sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 	run := func(sql string) time.Duration {
 		p := r.Rewrite(t.Context(), sc, sql)
 		if p == nil {

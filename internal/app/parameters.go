@@ -14,7 +14,7 @@ import (
 // bound are the parameters of a Bind; nil where there is none.
 type bound struct {
 	wire.Values
-	encoding string // in which texts have come, as StatementContext.Encoding
+	encoding string // in which texts have come, as statements.Context.Encoding
 }
 
 // SQLSTATEs with which the server refuses parameters of a Bind.

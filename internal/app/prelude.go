@@ -9,7 +9,7 @@ import (
 	"mbusproxy/engine/calls"
 	"mbusproxy/engine/schedule"
 	"mbusproxy/engine/selectors"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/lex"
@@ -38,7 +38,7 @@ const (
 )
 
 // forBind returns the plan that must run before a portal with these values: a prelude statement, a refusal, or nil.
-func (m *preludeMaker) forBind(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, values wire.Values) *plan.Plan {
+func (m *preludeMaker) forBind(ctx context.Context, sc statements.Context, p *plan.Plan, values wire.Values) *plan.Plan {
 	if !values.Known() {
 		return p.Refuse(0, plan.Refusal{
 			Code:    "54000", // program_limit_exceeded
@@ -57,7 +57,7 @@ func (m *preludeMaker) forBind(ctx context.Context, sc pipeline.StatementContext
 // checkSelectors makes sure that selectors are allowed and have their rows, and that schedules can be read: those given as literals, and with those of a Bind also
 // those given as parameters. A prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan
 // that refuses one of the selectors.
-func (m *preludeMaker) checkSelectors(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, sent *bound) *plan.Plan {
+func (m *preludeMaker) checkSelectors(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
 	for _, v := range p.Selectors() {
 		if len(v.Parameters()) > 0 && sent == nil {
 			continue
@@ -155,7 +155,7 @@ func expression(pieces []plan.ExprPiece, sent *bound) (string, *plan.Refusal) {
 }
 
 // addPreludes puts the prelude statements of a plan for a Query into its text.
-func (m *preludeMaker) addPreludes(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan) *plan.Plan {
+func (m *preludeMaker) addPreludes(ctx context.Context, sc statements.Context, p *plan.Plan) *plan.Plan {
 	steps := p.Preludes()
 	if len(steps) == 0 {
 		return p
@@ -190,7 +190,7 @@ func noParameter(n int) plan.Refusal {
 }
 
 // makePrelude returns the plan of one prelude statement that does the work of all calls of p that need it; nil for none.
-func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementContext, p *plan.Plan, sent *bound) *plan.Plan {
+func (m *preludeMaker) makePrelude(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
 	steps := p.Preludes()
 	if len(steps) == 0 {
 		return nil
@@ -207,7 +207,7 @@ func (m *preludeMaker) makePrelude(ctx context.Context, sc pipeline.StatementCon
 }
 
 // code returns the PL/pgSQL that does the work of one call.
-func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s plan.Prelude, sent *bound) (string, *plan.Refusal) {
+func (m *preludeMaker) code(ctx context.Context, sc statements.Context, s plan.Prelude, sent *bound) (string, *plan.Refusal) {
 	args, expressions := make(map[string]*string, len(s.Args)), map[string]string{}
 	for _, p := range s.Func.Params {
 		v, r := s.Args[p.Name], (*plan.Refusal)(nil)
@@ -231,7 +231,7 @@ func (m *preludeMaker) code(ctx context.Context, sc pipeline.StatementContext, s
 }
 
 // nested rewrites a statement that is an argument of a call.
-func (m *preludeMaker) nested(ctx context.Context, sc pipeline.StatementContext, text string) (string, error) {
+func (m *preludeMaker) nested(ctx context.Context, sc statements.Context, text string) (string, error) {
 	inner := session(sc)
 	inner.Void, inner.Answer = nil, ""
 	p := m.rewrite.Rewrite(ctx, text, inner, func() (plan.Env, *plan.Refusal) { return environment(m.db), nil })

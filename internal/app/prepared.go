@@ -5,12 +5,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/rewrite/plan"
 )
 
 // Prepared returns how the plan's text is run by a prepared statement, or nil.
-func (p wirePlan) Prepared() pipeline.PreparedPlan {
+func (p wirePlan) Prepared() statements.PreparedPlan {
 	prepared := p.Plan.Prepared()
 	if prepared == nil || p.db == nil {
 		return nil
@@ -22,8 +22,8 @@ func (p wirePlan) Prepared() pipeline.PreparedPlan {
 func (p wirePlan) Repeatable() bool { return p.db != nil && p.Plan.Repeatable() }
 
 // Repeated returns the plan by which such a statement is prepared.
-func (p wirePlan) Repeated() pipeline.Repeated {
-	out := pipeline.Repeated{Plan: repeatedPlan{p}, Text: p.ClientText()}
+func (p wirePlan) Repeated() statements.Repeated {
+	out := statements.Repeated{Plan: repeatedPlan{p}, Text: p.ClientText()}
 	if out.Extra = p.TraceKept(); out.Extra != "" {
 		out.Parameters = p.Parameters()
 	}
@@ -41,7 +41,7 @@ func (p repeatedPlan) EditReport(m *pgproto3.ErrorResponse) bool {
 	return edit(m, p.Parameterized().EditReport)
 }
 
-// preparedPlan is the pipeline.PreparedPlan of a plan.Prepared.
+// preparedPlan is the statements.PreparedPlan of a plan.Prepared.
 type preparedPlan struct {
 	wirePlan
 	prepared *plan.Prepared

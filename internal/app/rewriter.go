@@ -10,7 +10,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/engine/calls"
 	"mbusproxy/internal/tracing"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/detect"
@@ -19,7 +19,7 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// rewriter is the pipeline.Rewriter that package rewrite and the engine are together.
+// rewriter is the statements.Rewriter that package rewrite and the engine are together.
 type rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
@@ -40,7 +40,7 @@ func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *pa
 }
 
 // inProxy returns what the proxy calls: a prober where calls without the schema are served.
-func (r *rewriter) inProxy() pipeline.Rewriter {
+func (r *rewriter) inProxy() statements.Rewriter {
 	if r.asks {
 		return prober{r}
 	}
@@ -60,19 +60,19 @@ func (r *rewriter) MayDeallocate(text []byte) bool { return effects.MayDeallocat
 func (r *rewriter) MaySetTimeouts(text []byte) bool { return effects.MaySetTimeouts(text) }
 
 // The proxy shows parts of a text to MayHaveEffects, which overlap by as much as it knows of.
-const _ = uint(pipeline.EffectWordSize - effects.WordSize)
+const _ = uint(statements.EffectWordSize - effects.WordSize)
 
 // Effects returns what the statements of a text do to names of prepared statements and portals.
-func (r *rewriter) Effects(sc pipeline.StatementContext, text string) (out []pipeline.Effect, more bool) {
+func (r *rewriter) Effects(sc statements.Context, text string) (out []statements.Effect, more bool) {
 	found, more := effects.Of(text, sc.Encoding, sc.EscapeStrings)
 	for _, e := range found {
-		out = append(out, pipeline.Effect(e))
+		out = append(out, statements.Effect(e))
 	}
 	return out, more
 }
 
 // Rewrite returns nil for a text that is to be forwarded.
-func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, text string) pipeline.Plan {
+func (r *rewriter) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	var db *engine.Database
 	text, traced, s := r.read(sc, text)
 	p := r.rewrite.Rewrite(ctx, text, s, func() (plan.Env, *plan.Refusal) {
@@ -102,7 +102,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc pipeline.StatementContext, te
 }
 
 // Recall returns what Rewrite would, where that is known at once.
-func (r *rewriter) Recall(sc pipeline.StatementContext, text []byte) (pipeline.Plan, bool) {
+func (r *rewriter) Recall(sc statements.Context, text []byte) (statements.Plan, bool) {
 	db := r.engine.Recall(sc.Database)
 	if db == nil {
 		return nil, false
@@ -117,7 +117,7 @@ func (r *rewriter) Recall(sc pipeline.StatementContext, text []byte) (pipeline.P
 }
 
 // ownPlan returns the plan for the session.
-func (r *rewriter) ownPlan(sc pipeline.StatementContext, p *plan.Plan) *plan.Plan {
+func (r *rewriter) ownPlan(sc statements.Context, p *plan.Plan) *plan.Plan {
 	if r.noPrepare {
 		p = p.WithPreparable(nil, nil)
 	}
@@ -131,7 +131,7 @@ func noteOrder(db interface{ NoteOrder() }, p *plan.Plan) {
 	}
 }
 
-func session(sc pipeline.StatementContext) plan.Session {
+func session(sc statements.Context) plan.Session {
 	return plan.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
 }
 
@@ -165,7 +165,7 @@ func serversWords(err error) string {
 	return server.Message
 }
 
-// wirePlan is the pipeline.Plan of a plan.Plan.
+// wirePlan is the statements.Plan of a plan.Plan.
 type wirePlan struct {
 	*plan.Plan
 	preludes *preludeMaker    // nil unless it is a bind-time plan
@@ -182,17 +182,17 @@ type wirePlan struct {
 func (p wirePlan) Ran(ok bool) { p.counts.count(p.Plan, ok) }
 
 // Takes says what a statement of the plan takes.
-func (p wirePlan) Takes() pipeline.Takes {
+func (p wirePlan) Takes() statements.Takes {
 	for f := range p.Functions() {
 		if !f.Takes() {
 			continue
 		}
 		if p.Alone() && f.Set { // else it returns a row of nulls where it has taken nothing
-			return pipeline.TakesRows
+			return statements.TakesRows
 		}
-		return pipeline.TakesSome
+		return statements.TakesSome
 	}
-	return pipeline.TakesNothing
+	return statements.TakesNothing
 }
 
 // EditReport edits a report about the plan's text.
@@ -204,7 +204,7 @@ func (p wirePlan) EditReport(m *pgproto3.ErrorResponse) bool {
 func (p wirePlan) BindTime() bool { return p.preludes != nil }
 
 // Prelude returns the prelude statement that the values make, or nil.
-func (p wirePlan) Prelude(ctx context.Context, sc pipeline.StatementContext, values wire.Values) pipeline.Plan {
+func (p wirePlan) Prelude(ctx context.Context, sc statements.Context, values wire.Values) statements.Plan {
 	if prelude := p.preludes.forBind(ctx, sc, p.Plan, values); prelude != nil {
 		return wirePlan{Plan: prelude, db: p.db}
 	}
@@ -213,13 +213,13 @@ func (p wirePlan) Prelude(ctx context.Context, sc pipeline.StatementContext, val
 
 // What a transaction may have changed.
 const (
-	signalMessages pipeline.Signals = 1 << iota
+	signalMessages statements.Signals = 1 << iota
 	signalPosts
 	signalSemaphores
 )
 
 // Signals says what a transaction that runs the plan may have changed.
-func (p wirePlan) Signals() (s pipeline.Signals) {
+func (p wirePlan) Signals() (s statements.Signals) {
 	if p.db == nil {
 		return 0
 	}
@@ -244,7 +244,7 @@ func (r *rewriter) AfterPrepared(database string) {
 }
 
 // AfterTransaction tells the engine that a transaction has ended.
-func (p wirePlan) AfterTransaction(s pipeline.Signals) {
+func (p wirePlan) AfterTransaction(s statements.Signals) {
 	if s&signalMessages != 0 {
 		p.db.NoteMessages(s&signalPosts != 0)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/engine"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/plan"
 )
@@ -83,7 +83,7 @@ func TestRewriterOnADatabase(t *testing.T) {
 	_, eng := engineOnCluster(t)
 	r := newRewriter(eng, nil, parse.New(), false)
 
-	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8"}
+	sc := statements.Context{Database: "postgres", Encoding: "UTF8"}
 	const call = "select mbus4.post('q', 'a=>1')"
 	if !r.Mentions([]byte("select MBUS4.post")) || r.Mentions([]byte("select 1")) {
 		t.Error("Mentions is wrong")

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mbusproxy/internal/tracing"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/plan"
@@ -34,7 +34,7 @@ type tracedPortals struct {
 }
 
 // read cuts the comment with tags from a text and returns the rest, with what is to be known for its plan.
-func (r *rewriter) read(sc pipeline.StatementContext, text string) (body string, st statement, s plan.Session) {
+func (r *rewriter) read(sc statements.Context, text string) (body string, st statement, s plan.Session) {
 	s = session(sc)
 	body, st.tags = lex.CutTags(text, lex.EncodingOf(sc.Encoding), sc.EscapeStrings)
 	if r.tracer != nil {
@@ -57,7 +57,7 @@ func (p wirePlan) SQL() string {
 func (p wirePlan) Traces() bool { return p.trace != nil }
 
 // Trace begins the trace of a run of the text itself.
-func (p wirePlan) Trace() pipeline.Trace {
+func (p wirePlan) Trace() statements.Trace {
 	text, t := p.Plan, p.trace // and not all that the plan has
 	return t.Run(time.Time{}, func() tracing.Calls {
 		addresses, alone := text.Addresses()
@@ -66,7 +66,7 @@ func (p wirePlan) Trace() pipeline.Trace {
 }
 
 // Portals returns what traces the portals of a statement with the plan.
-func (p wirePlan) Portals() pipeline.PortalTracer {
+func (p wirePlan) Portals() statements.PortalTracer {
 	t := &tracedPortals{traced: p.trace}
 	t.addresses, t.alone = p.Addresses()
 	for i := range t.addresses {
@@ -80,7 +80,7 @@ func (p wirePlan) Portals() pipeline.PortalTracer {
 func kept(name string) string { return strings.Clone(name[:min(len(name), maxNameBytes)]) }
 
 // Trace begins the trace of a portal.
-func (t *tracedPortals) Trace(values wire.Values, since time.Time) pipeline.Trace {
+func (t *tracedPortals) Trace(values wire.Values, since time.Time) statements.Trace {
 	calls := callsOf(t.addresses, t.alone, t.database, values)
 	return t.Run(since, func() tracing.Calls { return calls })
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mbusproxy/internal/tracing"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite/parse"
 
@@ -22,13 +22,13 @@ const testTraceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 func TestTracingOff(t *testing.T) {
 	_, eng := engineOnCluster(t)
 	r := newRewriter(eng, nil, parse.New(), false)
-	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true}
+	sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true}
 	text := []byte("select mbus4.post('q', 'a=>1')")
 	first := r.Rewrite(t.Context(), sc, string(text))
-	if traced, ok := first.(pipeline.Traced); !ok || traced.Traces() {
+	if traced, ok := first.(statements.Traced); !ok || traced.Traces() {
 		t.Error("the plan is traced")
 	}
-	var plan pipeline.Plan
+	var plan statements.Plan
 	parts := testing.AllocsPerRun(200, func() { // as it was before there was tracing
 		db := r.engine.Recall(sc.Database)
 		p := r.rewrite.Recall(string(text), session(sc), environment(db))
@@ -62,7 +62,7 @@ func TestTracingCache(t *testing.T) {
 			t.Cleanup(tracer.Close)
 			r.tracer = tracer
 		}
-		sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+		sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 		id, asked := "", 0
 		const texts = 10_000
 		for i := range texts {
@@ -72,7 +72,7 @@ func TestTracingCache(t *testing.T) {
 				p = r.Rewrite(t.Context(), sc, text)
 				asked++
 			}
-			prepared := p.(pipeline.Preparable).Prepared()
+			prepared := p.(statements.Preparable).Prepared()
 			if prepared == nil || id != "" && prepared.ID() != id {
 				t.Fatalf("text %d is run by %v, the first by the statement %s", i, prepared, id)
 			}
@@ -97,7 +97,7 @@ func TestTracingLean(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(tracer.Close)
-	sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
+	sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 	size := func(text string) int { return len(r.Rewrite(t.Context(), sc, text).SQL()) }
 	const post = "select mbus4.post('q', 'a=>1')"
 	comment := " /*traceparent='" + testTraceparent + "'*/"
@@ -130,7 +130,7 @@ func BenchmarkTraced(b *testing.B) {
 				if on {
 					r.tracer = tracer
 				}
-				sc := pipeline.StatementContext{Database: "postgres", Encoding: "UTF8", Simple: simple, Secret: "ABCDEFGHIJKLMNOP"}
+				sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: simple, Secret: "ABCDEFGHIJKLMNOP"}
 				r.Rewrite(b.Context(), sc, string(text))
 				b.ReportAllocs()
 				for b.Loop() {
@@ -138,11 +138,11 @@ func BenchmarkTraced(b *testing.B) {
 					if !ok {
 						b.Fatal("not recalled")
 					}
-					traced, _ := p.(pipeline.Traced)
+					traced, _ := p.(statements.Traced)
 					if !on || !traced.Traces() {
 						continue
 					}
-					var t pipeline.Trace
+					var t statements.Trace
 					if simple {
 						t = traced.Trace()
 					} else {

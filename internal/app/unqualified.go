@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"mbusproxy/engine/calls"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/lex"
 
@@ -21,7 +21,7 @@ func CheckUnqualified(list []string) error {
 type prober struct{ *rewriter }
 
 // Probe returns the query that asks which calls without the schema mean functions of ours.
-func (a prober) Probe(ctx context.Context, sc pipeline.StatementContext, text string) string {
+func (a prober) Probe(ctx context.Context, sc statements.Context, text string) string {
 	text, _ = lex.CutTags(text, lex.EncodingOf(sc.Encoding), sc.EscapeStrings)
 	candidates := a.rewrite.Candidates(ctx, text, session(sc))
 	if len(candidates) == 0 {
@@ -35,7 +35,7 @@ func (a prober) Probe(ctx context.Context, sc pipeline.StatementContext, text st
 }
 
 // Recall knows nothing at once: the session may have to be asked first.
-func (a prober) Recall(pipeline.StatementContext, []byte) (pipeline.Plan, bool) { return nil, false }
+func (a prober) Recall(statements.Context, []byte) (statements.Plan, bool) { return nil, false }
 
 // EditReport edits a report that belongs to no plan.
 func (a prober) EditReport(secret string, m *pgproto3.ErrorResponse) bool {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mbusproxy/engine/calls"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
@@ -79,7 +79,7 @@ func TestQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, ok := newRewriter(nil, u, parse.New(), false).inProxy().(pipeline.Prober)
+	r, ok := newRewriter(nil, u, parse.New(), false).inProxy().(statements.Prober)
 	if !ok {
 		t.Fatal("no Prober")
 	}
@@ -87,11 +87,11 @@ func TestQuestion(t *testing.T) {
 		"select post('q', ''), post('r', ''), peek_q(msgid => '1')": 2, "select mbus4.post('q', '')": 0, "select consume('q')": 0,
 		"select 'post(1)'": 0,
 	} {
-		if got := r.Probe(t.Context(), pipeline.StatementContext{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
+		if got := r.Probe(t.Context(), statements.Context{Encoding: "UTF8"}, sql); strings.Count(got, "then '1'") != want {
 			t.Errorf("%s asks %s", sql, got)
 		}
 	}
-	if _, ok := newRewriter(nil, nil, parse.New(), false).inProxy().(pipeline.Prober); ok {
+	if _, ok := newRewriter(nil, nil, parse.New(), false).inProxy().(statements.Prober); ok {
 		t.Error("without names there is nothing to ask")
 	}
 }

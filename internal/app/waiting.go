@@ -9,7 +9,7 @@ import (
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/engine/waiting"
-	"mbusproxy/proxy/pipeline"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/sqlfuncs"
@@ -27,7 +27,7 @@ const (
 func (p wirePlan) Waits() bool { return p.db != nil && p.Plan.Waits() }
 
 // Wait returns what the call that waits waits for.
-func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values wire.Values) (pipeline.Wait, pipeline.Plan) {
+func (p wirePlan) Wait(_ context.Context, sc statements.Context, values wire.Values) (statements.Wait, statements.Plan) {
 	var sent *bound
 	if !sc.Simple {
 		if !values.Known() {
@@ -36,7 +36,7 @@ func (p wirePlan) Wait(_ context.Context, sc pipeline.StatementContext, values w
 		sent = &bound{values, sc.Encoding}
 	}
 	w := p.Plan.Wait()
-	refuse := func(r plan.Refusal) (pipeline.Wait, pipeline.Plan) {
+	refuse := func(r plan.Refusal) (statements.Wait, statements.Plan) {
 		return nil, wirePlan{Plan: p.Refuse(w.Offset, r)}
 	}
 	args := make(map[string]*string, len(w.Args))
@@ -88,9 +88,9 @@ func readable(text, encoding string) bool {
 
 // callWait is the wait of one run of a statement.
 type callWait struct {
-	statement    pipeline.Plan // a wirePlan
-	probe        string        // the probe query
-	call, offset int           // the call's number, and where it stands
+	statement    statements.Plan // a wirePlan
+	probe        string          // the probe query
+	call, offset int             // the call's number, and where it stands
 	place        *waiting.Place
 	began        time.Time
 	half         time.Duration // half of how long it waits at most, where its text says that plainly; else 0
@@ -173,7 +173,7 @@ func (w *callWait) Room() time.Duration {
 }
 
 // Probe returns the probe query.
-func (w *callWait) Probe() pipeline.Plan {
+func (w *callWait) Probe() statements.Plan {
 	w.stands = 0
 	w.place.Look()
 	p := w.plan()
@@ -184,7 +184,7 @@ func (w *callWait) Probe() pipeline.Plan {
 func (w *callWait) Prepares() bool { return w.plan().prepares }
 
 // Answered reads the answer to the probe query.
-func (w *callWait) Answered(answer string, block bool) (run bool, refused pipeline.Plan) {
+func (w *callWait) Answered(answer string, block bool) (run bool, refused statements.Plan) {
 	if answer == "" {
 		return true, nil
 	}
@@ -204,7 +204,7 @@ func (w *callWait) Answered(answer string, block bool) (run bool, refused pipeli
 	return false, nil
 }
 
-func (w *callWait) refuse(r plan.Refusal) pipeline.Plan {
+func (w *callWait) refuse(r plan.Refusal) statements.Plan {
 	p := w.plan()
 	return wirePlan{Plan: p.Refuse(w.offset, r), db: p.db}
 }
@@ -212,7 +212,7 @@ func (w *callWait) refuse(r plan.Refusal) pipeline.Plan {
 func (w *callWait) plan() wirePlan { return w.statement.(wirePlan) }
 
 // Statement returns the plan of the statement.
-func (w *callWait) Statement() pipeline.Plan { return w.statement }
+func (w *callWait) Statement() statements.Plan { return w.statement }
 
 // readBounds reads the answer of the function that calls.Texts.Await calls, which is not empty; nil: it is none.
 func readBounds(answer string, began time.Time, block bool) *waitBounds {
@@ -262,7 +262,7 @@ func (w *callWait) Sleep(wake func()) {
 }
 
 // Awake ends the sleep.
-func (w *callWait) Awake() (over bool, refused pipeline.Plan) {
+func (w *callWait) Awake() (over bool, refused statements.Plan) {
 	if !w.place.Awake() {
 		return false, nil
 	}

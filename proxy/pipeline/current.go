@@ -4,34 +4,12 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 )
 
 // What a session does, for people who look at it from outside. The directions note only what costs next to nothing; words are made by who looks.
-
-// Labeled is a Plan, or a Wait, that can say what it calls.
-type Labeled interface {
-	// Label says it in a short text that may be shown as it is; "" where nothing is called. It may be called from anywhere.
-	Label() string
-}
-
-// Taker is a Plan that says whether its calls take messages.
-type Taker interface {
-	Plan
-	// Takes is called when a statement of the plan has run.
-	Takes() Takes
-}
-
-// Takes says what a statement takes.
-type Takes uint8
-
-const (
-	// TakesNothing is said of a plan without a call that takes messages.
-	TakesNothing Takes = iota
-	// TakesRows says that each row of the reply is a message that was taken.
-	TakesRows
-	// TakesSome says that the reply does not tell how many there are.
-	TakesSome
-)
 
 // Session is what can be told of a session while it runs.
 type Session struct {
@@ -54,32 +32,17 @@ func (f *Flows) Look() Session {
 	}
 	plan := d.plan
 	if plan == nil {
-		plan = f.Down.names.labeled(d)
+		plan = f.Down.names.Labeled(&d.Use)
 	}
 	s.Call = labelOf(plan)
 	return s
 }
 
 func labelOf(of any) string {
-	if l, ok := of.(Labeled); ok {
+	if l, ok := of.(statements.Labeled); ok {
 		return l.Label()
 	}
 	return ""
-}
-
-// labeled returns the plan that the statement or portal has which a Bind, Describe or Execute names; nil for none.
-func (n *names) labeled(d *details) Plan {
-	if !n.inUse() {
-		return nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	table, key := &n.statements, d.statement
-	if d.ofPortal {
-		table, key = &n.portals, d.portal
-	}
-	plan, _ := table.planOf(key)
-	return plan
 }
 
 // publish notes the request that the server is answering, for Flows.Look. The details of one do not change any more.
@@ -87,16 +50,16 @@ func (t *tracker) publish() {
 	h := t.head()
 	var d *details
 	switch {
-	case h == nil && t.Txn != 'I', h != nil && h.kind == kindSync: // what ran last goes on being shown
+	case h == nil && t.Txn != 'I', h != nil && h.kind == requests.Sync: // what ran last goes on being shown
 		return
 	case h == nil:
-	case h.hidden && (h.details == nil || h.details.plan == nil), h.kind == kindClose && !h.hidden:
+	case h.hidden && (h.details == nil || h.details.plan == nil), h.kind == requests.Close && !h.hidden:
 		return
-	case h.kind == kindQuery, h.kind == kindParse:
+	case h.kind == requests.Query, h.kind == requests.Parse:
 		if h.details != nil && h.details.plan != nil {
 			d = h.details
 		}
-	case h.kind != kindFunctionCall:
+	case h.kind != requests.FunctionCall:
 		d = h.details
 	}
 	if t.current.Load() != d {
@@ -139,15 +102,15 @@ func (h *heldMessages) show() {
 }
 
 // took notes that a statement of the plan has completed with that tag.
-func (h *heldMessages) took(plan Plan, tag string) {
-	taker, ok := plan.(Taker)
+func (h *heldMessages) took(plan statements.Plan, tag string) {
+	taker, ok := plan.(statements.Taker)
 	if !ok {
 		return
 	}
 	switch taker.Takes() {
-	case TakesRows:
+	case statements.TakesRows:
 		h.n += rowsOf(tag)
-	case TakesSome:
+	case statements.TakesSome:
 		h.some = true
 	default:
 		return
@@ -156,8 +119,8 @@ func (h *heldMessages) took(plan Plan, tag string) {
 }
 
 // suspended notes that a portal of the plan has more rows: how many a statement has taken is then not known.
-func (h *heldMessages) suspended(plan Plan) {
-	if taker, ok := plan.(Taker); ok && taker.Takes() != TakesNothing {
+func (h *heldMessages) suspended(plan statements.Plan) {
+	if taker, ok := plan.(statements.Taker); ok && taker.Takes() != statements.TakesNothing {
 		h.some = true
 		h.show()
 	}

@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"mbusproxy/proxy/statements"
 )
 
 // taking is a plan that takes messages.
 type taking struct {
-	Plan
-	takes Takes
+	statements.Plan
+	takes statements.Takes
 }
 
-func (p taking) Takes() Takes { return p.takes }
+func (p taking) Takes() statements.Takes { return p.takes }
 
 // savepointModel is what a transaction holds as the server sees it: each savepoint has what was held when it was set.
 type savepointModel struct {
@@ -44,7 +46,7 @@ func TestHeldMessagesOfRandomTransactions(t *testing.T) {
 				n := r.Int64N(3)
 				m.held += n
 				did += fmt.Sprintf("take %d; ", n)
-				h.took(taking{takes: TakesRows}, fmt.Sprintf("SELECT %d", n))
+				h.took(taking{takes: statements.TakesRows}, fmt.Sprintf("SELECT %d", n))
 			case 3, 4:
 				m.at = append(m.at, m.held)
 				complete("SAVEPOINT")
@@ -84,7 +86,7 @@ func TestHeldMessagesOfRandomTransactions(t *testing.T) {
 // A driver that sets a savepoint before each statement and releases none makes nothing grow, and what cannot be kept is not known.
 func TestHeldMessagesAreBounded(t *testing.T) {
 	var h heldMessages
-	h.took(taking{takes: TakesRows}, "SELECT 1")
+	h.took(taking{takes: statements.TakesRows}, "SELECT 1")
 	for range 100_000 {
 		h.completed("SAVEPOINT")
 	}
@@ -92,7 +94,7 @@ func TestHeldMessagesAreBounded(t *testing.T) {
 		t.Errorf("%d kept, %d shown", len(h.savepoints), h.shown.Load())
 	}
 	for range maxSavepoints + 10 {
-		h.took(taking{takes: TakesRows}, "SELECT 1")
+		h.took(taking{takes: statements.TakesRows}, "SELECT 1")
 		h.completed("SAVEPOINT")
 	}
 	if len(h.savepoints) != maxSavepoints || h.shown.Load() != -1 {
@@ -103,18 +105,18 @@ func TestHeldMessagesAreBounded(t *testing.T) {
 // Of what the reply does not tell nothing is shown until the end of the transaction; what takes nothing changes nothing.
 func TestHeldMessagesNotKnown(t *testing.T) {
 	var h heldMessages
-	h.took(taking{takes: TakesNothing}, "SELECT 5")
-	h.suspended(taking{takes: TakesNothing})
+	h.took(taking{takes: statements.TakesNothing}, "SELECT 5")
+	h.suspended(taking{takes: statements.TakesNothing})
 	if h.any() {
 		t.Error("a statement that takes nothing holds something")
 	}
-	h.suspended(taking{takes: TakesRows})
-	h.took(taking{takes: TakesRows}, "SELECT 5")
+	h.suspended(taking{takes: statements.TakesRows})
+	h.took(taking{takes: statements.TakesRows}, "SELECT 5")
 	if h.shown.Load() != -1 {
 		t.Errorf("%d are shown", h.shown.Load())
 	}
 	h.completed("COMMIT")
-	h.took(taking{takes: TakesSome}, "INSERT 0 5")
+	h.took(taking{takes: statements.TakesSome}, "INSERT 0 5")
 	if h.shown.Load() != -1 {
 		t.Errorf("%d are shown", h.shown.Load())
 	}

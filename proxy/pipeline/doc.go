@@ -1,6 +1,6 @@
 // Package pipeline knows what the client of a session has requested and what of it is outstanding: [ClientFlow] walks over
-// what comes from the client, the server's flow over what comes from the server, [Flows] are both of one session. It
-// declares what the proxy asks about statements: [Rewriter], [Plan], [Prober].
+// what comes from the client, the server's flow over what comes from the server, [Flows] are both of one session. What
+// it asks about statements is in package statements: Rewriter, Plan.
 //
 // # Invariants
 //
@@ -16,7 +16,7 @@
 //   - The proxy also sends statements of its own (prelude.go, probe.go) and, where too much is outstanding, a Flush. Of the replies to
 //     them the client sees nothing but errors and notices.
 //   - An error is hidden only where what the client sent is sent again, and until then nothing that came behind it is forwarded.
-//   - What a prepared statement or portal stands for is known in one table (names.go). Where it cannot be known, a statement that
+//   - What a prepared statement or portal stands for is known in one table (package names). Where it cannot be known, a statement that
 //     depends on it is refused, or the session ends.
 //   - Everything a client can make grow has a bound: outstanding requests, names, portals, texts.
 //
@@ -29,5 +29,5 @@
 // # What it refuses to know
 //
 // Connections, goroutines and loops: it does no input or output, though a feed may wait for a reply that the other direction
-// reads. SQL: which statements matter, and what they do to names, it asks the Rewriter.
+// reads. SQL: which statements matter, and what they do to names, it asks the Rewriter (statements.Rewriter).
 package pipeline

@@ -6,6 +6,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -33,24 +36,24 @@ func (f *failure) EditReport(r *pgproto3.ErrorResponse) bool {
 	return true
 }
 
-func (*failure) HiddenTags() []int        { return nil }
-func (*failure) Tag() string              { return "" }
-func (*failure) BindTime() bool           { return false }
-func (*failure) EndsTransaction() bool    { return false }
-func (*failure) AfterTransaction(Signals) {}
-func (*failure) Signals() Signals         { return 0 }
-func (*failure) Ran(bool)                 {}
+func (*failure) HiddenTags() []int                   { return nil }
+func (*failure) Tag() string                         { return "" }
+func (*failure) BindTime() bool                      { return false }
+func (*failure) EndsTransaction() bool               { return false }
+func (*failure) AfterTransaction(statements.Signals) {}
+func (*failure) Signals() statements.Signals         { return 0 }
+func (*failure) Ran(bool)                            {}
 
 // Prelude is not called.
-func (*failure) Prelude(context.Context, StatementContext, wire.Values) Plan { return nil }
+func (*failure) Prelude(context.Context, statements.Context, wire.Values) statements.Plan { return nil }
 
 // fail notes and returns a message at which the server fails, which takes the place of one of the extended protocol.
-func (f *ClientFlow) fail(plan Plan) []byte {
-	f.push(kindParse, &details{plan: plan, statement: f.ownName()})
+func (f *ClientFlow) fail(plan statements.Plan) []byte {
+	f.push(requests.Parse, &details{Use: names.Use{Statement: f.ownName()}, plan: plan})
 	return wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte(plan.SQL()+"\x00"), []byte{0, 0})
 }
 
-func canceled() Plan {
+func canceled() statements.Plan {
 	return &failure{code: codeQueryCanceled, message: "canceling statement due to user request"}
 }
 
@@ -59,7 +62,7 @@ const (
 	codeProgramLimit  = "54000"
 )
 
-func tooManyEffects(n int) Plan {
+func tooManyEffects(n int) statements.Plan {
 	return &failure{
 		code:    codeProgramLimit,
 		message: fmt.Sprintf("more than %d statements that prepare, deallocate or declare in one text", n),
@@ -68,24 +71,24 @@ func tooManyEffects(n int) Plan {
 	}
 }
 
-func tooManyStatements() Plan {
+func tooManyStatements() statements.Plan {
 	return &failure{
 		code:    codeProgramLimit,
 		message: "too many prepared statements with calls for which mbusproxy runs statements of its own",
-		detail:  fmt.Sprintf("A session may have %d, with %d bytes of text.", maxStatements, maxStatementsSize),
+		detail:  fmt.Sprintf("A session may have %d, with %d bytes of text.", names.MaxStatements, names.MaxStatementsSize),
 		hint:    "Close or deallocate those that are not needed any more.",
 	}
 }
 
-func tooManyPreludes() Plan {
+func tooManyPreludes() statements.Plan {
 	return &failure{
 		code:    codeProgramLimit,
-		message: fmt.Sprintf("more than %d open portals of statements with calls for which mbusproxy runs statements of its own", MaxPreludes),
+		message: fmt.Sprintf("more than %d open portals of statements with calls for which mbusproxy runs statements of its own", names.MaxPreludes),
 		hint:    "Close portals, or end the transaction.",
 	}
 }
 
-func notKnown(what, name string) Plan {
+func notKnown(what, name string) statements.Plan {
 	return &failure{
 		code:    codeProgramLimit,
 		message: fmt.Sprintf("%s \"%s\" may have been replaced in a text that was too long to be read", what, name),

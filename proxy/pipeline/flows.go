@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -16,8 +17,8 @@ type Flows struct {
 
 // SessionInfo is what startup has found out about a session.
 type SessionInfo struct {
-	Rewriter       Rewriter // nil: bytes pass as they are
-	Secret         string   // StatementContext.Secret
+	Rewriter       statements.Rewriter // nil: bytes pass as they are
+	Secret         string              // statements.Context.Secret
 	User, Database string
 	Settings       wire.Settings // as reported up to the first ReadyForQuery
 	Txn            byte          // the status in it
@@ -28,7 +29,7 @@ type SessionInfo struct {
 func (f *Flows) Begin(l SessionInfo) {
 	f.settings.Store(&l.Settings)
 	f.Up = ClientFlow{
-		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names,
+		rewriter: l.Rewriter, secret: l.Secret, user: l.User, database: l.Database, settings: &f.settings, names: &f.Down.names, ours: &f.Down.ours,
 	}
 	f.Up.prepared = newPrepared(l.Key)
 	f.Down = serverFlow{rewriter: l.Rewriter, secret: l.Secret, database: l.Database, Settings: &f.settings}
@@ -41,5 +42,5 @@ func (f *Flows) Begin(l SessionInfo) {
 func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, stopBuffering, look func(), gone func() bool) {
 	f.Up.buffered = long.Share(stopBuffering)
 	f.Up.holding.look, f.Up.holding.gone = look, gone
-	f.Down.names.share(remembered)
+	f.Down.names.Share(remembered)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -269,7 +270,7 @@ func (f *ClientFlow) EndWaits() {
 }
 
 // rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
-func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text string) Plan {
+func (f *ClientFlow) rewritten(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	if f.probing.canceled {
 		return canceled()
 	}
@@ -283,7 +284,7 @@ func (f *ClientFlow) rewritten(ctx context.Context, sc StatementContext, text st
 
 // prelude asks a bind-time plan for the prelude statement of a Bind. refused is what the Bind fails with if it is cancelled
 // meanwhile.
-func (f *ClientFlow) prelude(ctx context.Context, plan Plan, voids []int, values wire.Values) (prelude, refused Plan) {
+func (f *ClientFlow) prelude(ctx context.Context, plan statements.Plan, voids []int, values wire.Values) (prelude, refused statements.Plan) {
 	ctx, end := f.holding.begin(ctx)
 	prelude = plan.Prelude(ctx, f.context(false, voids), values)
 	if end() {

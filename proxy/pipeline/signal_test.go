@@ -3,6 +3,9 @@ package pipeline
 import (
 	"testing"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -12,15 +15,15 @@ type signalling struct {
 	ended int
 }
 
-func (p *signalling) Signals() Signals { return 1 }
+func (p *signalling) Signals() statements.Signals { return 1 }
 
-func (p *signalling) AfterTransaction(Signals) { p.ended++ }
+func (p *signalling) AfterTransaction(statements.Signals) { p.ended++ }
 
 func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()
 	plan := &signalling{}
 	var tr tracker
-	ours, other := request{kind: kindQuery, details: &details{plan: plan}}, request{kind: kindQuery, details: &details{}}
+	ours, other := request{kind: requests.Query, details: &details{plan: plan}}, request{kind: requests.Query, details: &details{}}
 	reply := func(o request, types string, status string) {
 		t.Helper()
 		tr.queueUp([]request{o})
@@ -55,9 +58,9 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 		}
 	}
 	// In the extended protocol the plan is that of the portal.
-	parse := request{kind: kindParse, details: &details{statement: "s", text: &text{plan: plan}}}
-	tr.names.replied(&parse, wire.MsgParseComplete, "", true)
-	tr.queueUp([]request{{kind: kindBind, details: &details{statement: "s"}}, {kind: kindExecute, details: &details{}}, {kind: kindSync}})
+	parse := names.Use{Statement: "s", Text: &names.Text{Plan: plan}}
+	tr.names.Replied(requests.Parse, &parse, wire.MsgParseComplete, "", true)
+	tr.queueUp([]request{{kind: requests.Bind, details: &details{Use: names.Use{Statement: "s"}}}, {kind: requests.Execute, details: &details{}}, {kind: requests.Sync}})
 	for _, typ := range []byte("2C") {
 		if _, err := tr.answer(typ, ""); err != nil {
 			t.Fatal(err)

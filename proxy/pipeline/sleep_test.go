@@ -4,18 +4,20 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"mbusproxy/proxy/statements"
 )
 
 // sleeper is a Wait that is woken by the test.
 type sleeper struct {
-	Wait
+	statements.Wait
 	slept chan func() // gets what wakes it
 	awake int         // calls of Awake
 }
 
 func (s *sleeper) Sleep(wake func()) { s.slept <- wake }
 
-func (s *sleeper) Awake() (over bool, refused Plan) {
+func (s *sleeper) Awake() (over bool, refused statements.Plan) {
 	s.awake++
 	return true, nil
 }
@@ -59,7 +61,7 @@ func TestSleep(t *testing.T) {
 			}
 			type result struct {
 				over    bool
-				refused Plan
+				refused statements.Plan
 			}
 			done := make(chan result, 1)
 			await := func() {

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
@@ -14,43 +17,6 @@ import (
 // statement is to run; where it finds something, the statement follows in that same transaction, and else a Sync ends it.
 //
 // A Query is held back itself, of the extended protocol the Bind. What the client sends behind it is not read meanwhile.
-
-// Waiter is a Plan whose statement may have to wait before it runs.
-type Waiter interface {
-	Plan
-	// Waits reports whether Wait is to be called.
-	Waits() bool
-	// Wait is called before the statement runs; values are as for Prelude, and none for a Query. It returns what the statement waits
-	// for, or a Plan that refuses it, or nil and nil for a statement that does not wait this time.
-	Wait(ctx context.Context, sc StatementContext, values wire.Values) (wait Wait, refused Plan)
-}
-
-// Wait is what one run of a statement waits for. Its methods are called one after the other.
-type Wait interface {
-	// Probe returns the probe query. Of its Plan only SQL and EditReport are used. It yields one row with one column, a text of at most
-	// maxAnswer bytes.
-	Probe() Plan
-	// Prepares reports whether the probe query may be prepared in the session.
-	Prepares() bool
-	// Answered gets the answer to the probe query. run says that the statement is to run now, in the same transaction. block says that a
-	// transaction block is open.
-	Answered(answer string, block bool) (run bool, refused Plan)
-	// Sleep is called when the probe query has found nothing. It returns at once, and wake is called, once and from anywhere, when Awake is worth calling;
-	// perhaps before Sleep returns.
-	Sleep(wake func())
-	// Awake ends the sleep, also one of which nobody has been woken. The probe query is to be sent again then, or with over the statement is to run
-	// whatever there is.
-	Awake() (over bool, refused Plan)
-	// Stand reports whether others wait for the same already, so that the statement can wait with them before the first probe query; Sleep comes
-	// next then, for room at most. It is called first, if at all.
-	Stand(room time.Duration) bool
-	// Room returns, once the probe query has been answered, how long a statement of the session may wait without one; 0: it may not.
-	Room() time.Duration
-	// Statement returns the statement's own Plan, for when its wait is over. It is called for a Query, of which nothing else is kept.
-	Statement() Plan
-	// Leave is called once, last: run says whether the statement runs.
-	Leave(run bool)
-}
 
 type waitPhase uint8
 
@@ -66,11 +32,11 @@ const (
 // errDraining is why a wait ends when the session is to end as soon as nothing is outstanding.
 var errDraining = errors.New("the session is to end")
 
-func draining() Plan {
+func draining() statements.Plan {
 	return &failure{code: "57P01", message: "terminating connection due to administrator command", hint: "mbusproxy is being shut down. Connect again."}
 }
 
-func behindOthers() Plan {
+func behindOthers() statements.Plan {
 	return &failure{
 		code:    codeFeatureNotSupported,
 		message: "a call cannot wait behind other statements that were sent without a Sync",
@@ -80,10 +46,10 @@ func behindOthers() Plan {
 
 // waiting is the wait of the message set aside.
 type waiting struct {
-	wait  Wait
+	wait  statements.Wait
 	phase waitPhase
 	// plan is that of a Query.
-	plan Plan
+	plan statements.Plan
 	// behind says that the client has run something since its last Sync outside of a block. Unless that has begun one, as drivers do
 	// that send BEGIN with the first statement, the Sync behind a look would commit it too early.
 	behind bool
@@ -92,7 +58,7 @@ type waiting struct {
 	// asleep says that Wait.Sleep has been called, and Wait.Awake has not.
 	asleep bool
 	// refused is what the message fails with when the wait is over; nil: it does not.
-	refused Plan
+	refused statements.Plan
 }
 
 // beginWait puts the message that Next returned with position pos aside where its statement has to wait, with what is to be sent
@@ -132,7 +98,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			f.setAside(buf, frame, pos, out, f.endLook())
 			return true, false, nil
 		}
-		if p.is() != done {
+		if p.Is() != requests.Done {
 			f.holding.spend() // the server has been asked as well
 			f.endWait(false)
 			if p.skips {
@@ -221,7 +187,7 @@ func (f *ClientFlow) GoesOn(before Backlog) bool {
 	}
 	switch p := f.probing.underWay; w.phase {
 	case waitAsked:
-		return p != nil && p.is() == done && !p.lost
+		return p != nil && p.Is() == requests.Done && !p.lost
 	case waitIdle:
 		h := &f.holding
 		return w.again || w.asleep && h.isAwake() && (h.gone == nil || !h.gone())
@@ -245,7 +211,7 @@ func (f *ClientFlow) sleep(wake func()) {
 }
 
 // awaitTurn waits until the probe query is to be sent again, or the wait is over.
-func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused Plan) {
+func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused statements.Plan) {
 	w, h := f.waiting, &f.holding
 	if !w.asleep {
 		turn := make(chan struct{}, 1)
@@ -291,11 +257,11 @@ func (f *ClientFlow) Leave() {
 }
 
 // waitOf returns what a message waits for; nil for nothing. f.refused is set where it is refused.
-func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
+func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) statements.Wait {
 	if f.rewriter == nil || !isWhole(frame) {
 		return nil
 	}
-	var plan Plan
+	var plan statements.Plan
 	var voids []int
 	var values wire.Values
 	simple := frame[0] == wire.MsgQuery
@@ -309,14 +275,14 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) Wait {
 		f.recalled, f.asked = plan, true
 	case f.asksPlan(frame):
 		_, statement, _, _ := wire.BindNames(frame[wire.HeaderSize:])
-		b, _, _ := f.statementOf(nameKey(statement))
-		plan, voids = b.text.bindTime(), b.text.voids
+		b, _, _ := f.statementOf(names.Key(statement))
+		plan, voids = b.Text.BindTime(), b.Text.Voids
 		var ok bool
 		if values, ok = wire.ReadValues(frame[wire.HeaderSize:]); !ok {
 			return nil // malformed: the server says so
 		}
 	}
-	waiter, ok := plan.(Waiter)
+	waiter, ok := plan.(statements.Waiter)
 	if !ok || !waiter.Waits() {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package pipeline
+package names
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/wire"
 )
 
@@ -13,11 +14,11 @@ import (
 func TestNamesForget(t *testing.T) {
 	t.Parallel()
 	budget := memory.NewBudget(rememberedFree)
-	long := &text{plan: &namesPlan{sql: strings.Repeat("x", rememberedFree/2)}}
+	long := &Text{Plan: &namesPlan{sql: strings.Repeat("x", rememberedFree/2)}}
 	s := namesScript{t: t}
-	s.share(budget)
-	parsed := func(key string, from *text) {
-		s.replied(&request{kind: kindParse, details: &details{statement: key, text: from}}, wire.MsgParseComplete, "", true)
+	s.Share(budget)
+	parsed := func(key string, from *Text) {
+		s.Replied(requests.Parse, &Use{Statement: key, Text: from}, wire.MsgParseComplete, "", true)
 	}
 	edits := func(key, want string) {
 		t.Helper()
@@ -38,11 +39,11 @@ func TestNamesForget(t *testing.T) {
 	edits("e", "x")
 	s.checkCounts("with a budget")
 	// A portal that a forgotten statement is bound to is forgotten, too, until the transaction ends.
-	s.replied(&request{kind: kindBind, details: &details{portal: "p", statement: "d"}}, wire.MsgBindComplete, "", true)
+	s.Replied(requests.Bind, &Use{Portal: "p", Statement: "d"}, wire.MsgBindComplete, "", true)
 	if got := s.edits(true, "p"); got != "forgotten" {
 		t.Errorf("the portal edits %s", got)
 	}
-	if s.ready(false, 'I'); s.edits(true, "p") != "none" {
+	if s.Ready(false, 'I'); s.edits(true, "p") != "none" {
 		t.Errorf("the portal edits %s", s.edits(true, "p"))
 	}
 	s.line("tag DEALLOCATE ALL")
@@ -50,7 +51,7 @@ func TestNamesForget(t *testing.T) {
 	parsed("a", long)
 	parsed("b", long)
 	parsed("c", long)
-	s.release()
+	s.Release()
 	if !budget.Take(rememberedFree) {
 		t.Error("something is kept after the end")
 	}
@@ -60,10 +61,10 @@ func TestNamesForget(t *testing.T) {
 func TestNamesForgetTheFirst(t *testing.T) {
 	t.Parallel()
 	s := namesScript{t: t}
-	s.share(memory.NewBudget(0))
-	from := &text{plan: &namesPlan{sql: strings.Repeat("x", rememberedFree)}}
-	s.replied(&request{kind: kindParse, details: &details{statement: "s", text: from}}, wire.MsgParseComplete, "", true)
-	if !s.inUse() {
+	s.Share(memory.NewBudget(0))
+	from := &Text{Plan: &namesPlan{sql: strings.Repeat("x", rememberedFree)}}
+	s.Replied(requests.Parse, &Use{Statement: "s", Text: from}, wire.MsgParseComplete, "", true)
+	if !s.InUse() {
 		t.Error("not in use")
 	}
 	s.line("s edits forgotten")
@@ -81,41 +82,41 @@ func TestNamesHaveBounds(t *testing.T) {
 	t.Parallel()
 	s := namesScript{t: t}
 	bindtime := s.text("bindtime")
-	for i := range maxStatements {
-		if !s.roomForStatement(fmt.Sprint("s", i), bindtime) {
+	for i := range MaxStatements {
+		if !s.RoomForStatement(fmt.Sprint("s", i), bindtime) {
 			t.Fatalf("no room for %d", i)
 		}
 		s.line(fmt.Sprintf("parse s%d bindtime", i))
 		s.line("done")
 	}
-	if s.roomForStatement("more", bindtime) || s.roomForStatement("more", s.text("deallocate=x")) || s.roomForStatement("more", s.text("unread")) {
+	if s.RoomForStatement("more", bindtime) || s.RoomForStatement("more", s.text("deallocate=x")) || s.RoomForStatement("more", s.text("unread")) {
 		t.Error("there is room for more")
 	}
-	if !s.roomForStatement("", bindtime) || !s.roomForStatement("s7", bindtime) || !s.roomForStatement("more", s.text("plan")) {
+	if !s.RoomForStatement("", bindtime) || !s.RoomForStatement("s7", bindtime) || !s.RoomForStatement("more", s.text("plan")) {
 		t.Error("there is no room for what takes none")
 	}
 	s.line("tag DEALLOCATE ALL")
-	if !s.roomForStatement("more", bindtime) || s.roomForStatement("more", &text{plan: &namesPlan{sql: strings.Repeat("x", maxStatementsSize+1), bindTime: true}}) {
+	if !s.RoomForStatement("more", bindtime) || s.RoomForStatement("more", &Text{Plan: &namesPlan{sql: strings.Repeat("x", MaxStatementsSize+1), bindTime: true}}) {
 		t.Error("the text counts, and nothing of what has ended")
 	}
-	if s.roomForStatement("more", &text{plan: &namesPlan{bindTime: true}, voids: make([]int, maxStatementsSize/voidSize+1)}) {
+	if s.RoomForStatement("more", &Text{Plan: &namesPlan{bindTime: true}, Voids: make([]int, MaxStatementsSize/VoidSize+1)}) {
 		t.Error("the numbers of its parameters do not count")
 	}
-	prelude := func(key string, again int) *binding {
-		return &binding{portal: true, name: key, prelude: &namesPlan{}, again: make([]byte, again)}
+	prelude := func(key string, again int) *Binding {
+		return &Binding{Portal: true, Name: key, Prelude: &namesPlan{}, Again: make([]byte, again)}
 	}
 	for i := range MaxPreludes {
 		b := prelude(fmt.Sprint("p", i), 0)
-		if !s.roomForPrelude(b) {
+		if !s.RoomForPrelude(b) {
 			t.Fatalf("no room for %d", i)
 		}
-		s.settled(s.note(b)[0], done)
+		s.Settled(s.Note(b)[0], requests.Done)
 	}
-	if s.roomForPrelude(prelude("more", 0)) || !s.roomForPrelude(prelude("p7", maxAgain)) || s.roomForPrelude(prelude("p7", maxAgain+1)) {
+	if s.RoomForPrelude(prelude("more", 0)) || !s.RoomForPrelude(prelude("p7", maxAgain)) || s.RoomForPrelude(prelude("p7", maxAgain+1)) {
 		t.Error("the bound is another")
 	}
 	s.line("end")
-	if !s.roomForPrelude(prelude("more", 0)) {
+	if !s.RoomForPrelude(prelude("more", 0)) {
 		t.Error("portals that have ended count")
 	}
 	s.checkCounts("after all")

@@ -1,13 +1,15 @@
-package pipeline
+package names
 
 import (
 	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"mbusproxy/proxy/pipeline/requests"
 )
 
-// names is the one table of what the session's prepared statements and portals stand for. It holds nothing
+// Table is the one table of what the session's prepared statements and portals stand for. It holds nothing
 // in a session that never had a Plan, and a name only as long as it stands for something that matters.
 //
 // Of each name it knows two things, for the two directions stand at different places of the same stream:
@@ -21,14 +23,13 @@ import (
 //
 // A binding that takes a name away is noted to save memory only. Using a name that is not there fails and makes the
 // server skip the rest; so only the last binding of a name need be known.
-type names struct {
+type Table struct {
 	mu                  sync.Mutex // while it is held, only the mutex of the budget is locked
 	statements, portals nameTable
 	used                atomic.Bool // set for good when the table first holds something
-	prepared            preparedNames
 }
 
-// nameTable is the part of the table for statements, or for portals. Its methods are called with names.mu held.
+// nameTable is the part of the table for statements, or for portals. Its methods are called with Table.mu held.
 type nameTable struct {
 	of map[string]*name
 	textMemory
@@ -40,15 +41,15 @@ type nameTable struct {
 
 // name is what is known of one name.
 type name struct {
-	text *text
+	text *Text
 	// bound is the last settled binding, nil where that does not matter; outstanding are those sent after it.
-	bound       *binding
-	outstanding []*binding
+	bound       *Binding
+	outstanding []*Binding
 	kept        int // bytes of both
 }
 
 // table returns the part for statements or portals.
-func (n *names) table(portal bool) *nameTable {
+func (n *Table) table(portal bool) *nameTable {
 	if portal {
 		return &n.portals
 	}
@@ -91,9 +92,9 @@ func count(b bool) int {
 // matters reports whether prelude statements may depend on the name.
 func (e *name) matters() bool { return e.bound != nil || len(e.outstanding) > 0 }
 
-// errUnclear ends a session of which cannot be told what a name stands for: to run a prelude statement for the
+// ErrUnclear ends a session of which cannot be told what a name stands for: to run a prelude statement for the
 // wrong portal, or none for the right one, is out of the question.
-var errUnclear = errors.New("cannot tell what a name stands for")
+var ErrUnclear = errors.New("cannot tell what a name stands for")
 
 // look returns the binding that the name has at the time when the server comes to a message sent now, nil when
 // that does not matter; or the outcome that must be known first.
@@ -101,37 +102,37 @@ var errUnclear = errors.New("cannot tell what a name stands for")
 // If a message of the extended protocol fails the server skips all that follow it up to the next Sync. So what
 // was sent since the last Sync needs no waiting for: it comes about, or the server does not come to this
 // message. What was sent before will be replied to, for that Sync is.
-func (e *name) look(segment uint64) (b *binding, wait *outcome, err error) {
+func (e *name) look(segment uint64) (b *Binding, wait *requests.Outcome, err error) {
 	if n := len(e.outstanding); n > 0 {
 		b := e.outstanding[n-1]
 		switch {
-		case b.segment == segment && !b.simple:
+		case b.Segment == segment && !b.Simple:
 			return b, nil, nil
-		case b.segment == segment && b.doubtful:
-			return nil, nil, errUnclear
+		case b.Segment == segment && b.Doubtful:
+			return nil, nil, ErrUnclear
 		default:
-			return nil, b.outcome, nil
+			return nil, b.Outcome, nil
 		}
 	}
-	if e.bound != nil && e.bound.is() == unclear {
-		return nil, nil, errUnclear
+	if e.bound != nil && e.bound.Is() == requests.Unclear {
+		return nil, nil, ErrUnclear
 	}
 	return e.bound, nil, nil
 }
 
 // add adds a binding that is about to be sent.
-func (e *name) add(b *binding) {
+func (e *name) add(b *Binding) {
 	e.outstanding = append(e.outstanding, b)
 	e.kept += b.size()
 }
 
 // settle takes b, the outcome of which is known now, out of outstanding, and what was sent before it as well if b is what
 // the name stands for now. If b is not among them it changes nothing.
-func (e *name) settle(b *binding, state outcomeState) {
+func (e *name) settle(b *Binding, state requests.State) {
 	i := slices.Index(e.outstanding, b)
 	switch {
 	case i < 0:
-	case state == undone:
+	case state == requests.Undone:
 		e.outstanding = slices.Delete(e.outstanding, i, i+1)
 		e.kept -= b.size()
 	default:
@@ -142,14 +143,14 @@ func (e *name) settle(b *binding, state outcomeState) {
 		clear(e.outstanding[:i+1])
 		e.outstanding = e.outstanding[i+1:]
 		e.kept -= b.size()
-		if state == unclear || b.matters() {
+		if state == requests.Unclear || b.matters() {
 			e.bind(b)
 		}
 	}
 }
 
 // bind replaces the settled binding and keeps the count of bytes right.
-func (e *name) bind(b *binding) {
+func (e *name) bind(b *Binding) {
 	if e.bound != nil {
 		e.kept -= e.bound.size()
 	}
@@ -160,7 +161,7 @@ func (e *name) bind(b *binding) {
 
 // end is called when the name has ended without having been taken away by name. What may have bound it later stays.
 func (e *name) end() {
-	if e.bound != nil && e.bound.is() == done && !e.bound.unknown {
+	if e.bound != nil && e.bound.Is() == requests.Done && !e.bound.Unknown {
 		e.bind(nil)
 	}
 }
@@ -169,5 +170,5 @@ func (e *name) end() {
 // messages of the protocol.
 const maxName = 63
 
-// nameKey is the part of a name that counts.
-func nameKey(name []byte) string { return string(name[:min(len(name), maxName)]) }
+// Key is the part of a name that counts.
+func Key(name []byte) string { return string(name[:min(len(name), maxName)]) }

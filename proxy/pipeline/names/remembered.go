@@ -1,4 +1,4 @@
-package pipeline
+package names
 
 import "mbusproxy/proxy/memory"
 

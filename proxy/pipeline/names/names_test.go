@@ -1,16 +1,18 @@
-package pipeline
+package names
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
 
 // namesPlan is a plan for tests of the table of names.
 type namesPlan struct {
-	Plan
+	statements.Plan
 	sql      string
 	bindTime bool
 }
@@ -38,105 +40,111 @@ func (p *namesPlan) BindTime() bool { return p.bindTime }
 //	                      to server: nothing, bindtime, prelude, effect, unread, unknown, wait or unclear
 //	NAME edits WANT       by which plan reports are edited: none, plan, bindtime or forgotten
 type namesScript struct {
-	names
+	Table
 	t        *testing.T
 	segment  uint64
-	requests []*request
+	requests []sent
 }
 
-func (s *namesScript) effect(word string) Effect {
+// sent is a request that is outstanding.
+type sent struct {
+	kind requests.Kind
+	*Use
+}
+
+func (s *namesScript) effect(word string) statements.Effect {
 	tag, key, _ := strings.Cut(word, "=")
 	switch tag {
 	case "declare":
-		return Effect{Tag: tagDeclare, Portal: true, Name: key}
+		return statements.Effect{Tag: tagDeclare, Portal: true, Name: key}
 	default:
-		return Effect{Tag: strings.ToUpper(tag), Name: key}
+		return statements.Effect{Tag: strings.ToUpper(tag), Name: key}
 	}
 }
 
-func (s *namesScript) text(word string) *text {
+func (s *namesScript) text(word string) *Text {
 	switch word {
 	case "plain":
 		return nil
 	case "plan":
-		return &text{plan: &namesPlan{sql: "plan"}}
+		return &Text{Plan: &namesPlan{sql: "plan"}}
 	case "bindtime":
-		return &text{plan: &namesPlan{sql: "bindtime", bindTime: true}}
+		return &Text{Plan: &namesPlan{sql: "bindtime", bindTime: true}}
 	case "unread":
-		return &text{unread: true}
+		return &Text{Unread: true}
 	}
 	e := s.effect(word)
-	return &text{effect: &e}
+	return &Text{Effect: &e}
 }
 
-func (s *namesScript) send(o *request) { s.requests = append(s.requests, o) }
+func (s *namesScript) send(o sent) { s.requests = append(s.requests, o) }
 
 func (s *namesScript) line(line string) {
 	w := strings.Fields(line)
-	a := new(details)
+	a := new(Use)
 	switch w[0] {
 	case "parse":
-		a.statement, a.text = strings.Trim(w[1], `"`), s.text(w[2])
-		a.bindings = s.note(&binding{name: a.statement, segment: s.segment, text: a.text})
-		s.send(&request{kind: kindParse, details: a})
+		a.Statement, a.Text = strings.Trim(w[1], `"`), s.text(w[2])
+		a.Bindings = s.Note(&Binding{Name: a.Statement, Segment: s.segment, Text: a.Text})
+		s.send(sent{requests.Parse, a})
 	case "bind":
-		a.portal, a.statement = strings.Trim(w[1], `"`), strings.Trim(w[2], `"`)
-		b := &binding{portal: true, name: a.portal, segment: s.segment}
-		if meant, _, _ := s.look(false, a.statement, s.segment); meant != nil {
-			b.text = meant.text
+		a.Portal, a.Statement = strings.Trim(w[1], `"`), strings.Trim(w[2], `"`)
+		b := &Binding{Portal: true, Name: a.Portal, Segment: s.segment}
+		if meant, _, _ := s.Look(false, a.Statement, s.segment); meant != nil {
+			b.Text = meant.Text
 		}
 		if len(w) > 3 {
-			b.prelude = &namesPlan{sql: "prelude"}
+			b.Prelude = &namesPlan{sql: "prelude"}
 		}
-		a.bindings = s.note(b)
-		s.send(&request{kind: kindBind, details: a})
+		a.Bindings = s.Note(b)
+		s.send(sent{requests.Bind, a})
 	case "execute":
-		a.portal = strings.Trim(w[1], `"`)
-		if meant, _, _ := s.look(true, a.portal, s.segment); meant != nil && meant.text != nil && meant.text.effect != nil {
-			a.bindings = s.noteEffects([]Effect{*meant.text.effect}, binding{segment: s.segment})
+		a.Portal = strings.Trim(w[1], `"`)
+		if meant, _, _ := s.Look(true, a.Portal, s.segment); meant != nil && meant.Text != nil && meant.Text.Effect != nil {
+			a.Bindings = s.NoteEffects([]statements.Effect{*meant.Text.Effect}, Binding{Segment: s.segment})
 		}
-		s.send(&request{kind: kindExecute, details: a})
+		s.send(sent{requests.Execute, a})
 	case "close":
-		a.ofPortal = w[1] == "portal"
+		a.OfPortal = w[1] == "portal"
 		key := strings.Trim(w[len(w)-1], `"`)
-		if a.ofPortal {
-			a.portal = key
+		if a.OfPortal {
+			a.Portal = key
 		} else {
-			a.statement = key
+			a.Statement = key
 		}
-		a.bindings = s.note(&binding{portal: a.ofPortal, name: key, segment: s.segment})
-		s.send(&request{kind: kindClose, details: a})
+		a.Bindings = s.Note(&Binding{Portal: a.OfPortal, Name: key, Segment: s.segment})
+		s.send(sent{requests.Close, a})
 	case "query":
-		like := binding{segment: s.segment, simple: true}
-		var effects []Effect
+		like := Binding{Segment: s.segment, Simple: true}
+		var effects []statements.Effect
 		for _, word := range w[1:] {
 			if word == "doubtful" {
-				like.doubtful = true
+				like.Doubtful = true
 			} else {
 				effects = append(effects, s.effect(word))
 			}
 		}
-		a.bindings = s.noteEffects(effects, like)
-		s.send(&request{kind: kindQuery, details: a})
+		a.Bindings = s.NoteEffects(effects, like)
+		s.send(sent{requests.Query, a})
 	case "unread":
-		s.rebindAny()
-		a.text = &text{unread: true}
-		s.send(&request{kind: kindQuery, details: a})
+		s.RebindAny()
+		a.Text = &Text{Unread: true}
+		s.send(sent{requests.Query, a})
 	case "sync":
 		s.segment++
 	case "done", "unclear", "fail", "skip":
 		s.reply(w)
 	case "tag":
-		s.replied(&request{kind: kindQuery, details: a}, wire.MsgCommandComplete, strings.Join(w[1:], " "), true)
+		s.Replied(requests.Query, a, wire.MsgCommandComplete, strings.Join(w[1:], " "), true)
 	case "end", "inblock":
-		kind, status := kindSync, byte('I')
+		kind, status := requests.Sync, byte('I')
 		if w[0] == "inblock" {
 			status = 'T'
 		}
 		if len(w) > 1 {
-			kind = kindQuery
+			kind = requests.Query
 		}
-		if s.ready(kind == kindQuery, status); kind == kindQuery && len(s.requests) > 0 {
+		if s.Ready(kind == requests.Query, status); kind == requests.Query && len(s.requests) > 0 {
 			s.reply([]string{"skip"})
 		}
 	default:
@@ -147,25 +155,25 @@ func (s *namesScript) line(line string) {
 // reply plays a reply to the first request that is outstanding.
 func (s *namesScript) reply(w []string) {
 	o := s.requests[0]
-	if o.kind != kindQuery || w[0] == "fail" || w[0] == "skip" {
+	if o.kind != requests.Query || w[0] == "fail" || w[0] == "skip" {
 		s.requests = s.requests[1:]
 	}
 	tag := strings.Join(w[1:], " ")
-	types := map[requestKind]byte{kindParse: wire.MsgParseComplete, kindBind: wire.MsgBindComplete, kindClose: wire.MsgCloseComplete}
+	types := map[requests.Kind]byte{requests.Parse: wire.MsgParseComplete, requests.Bind: wire.MsgBindComplete, requests.Close: wire.MsgCloseComplete}
 	typ := types[o.kind]
 	if typ == 0 {
 		typ = wire.MsgCommandComplete
 	}
 	switch w[0] {
 	case "fail":
-		s.replied(o, wire.MsgErrorResponse, "", true)
+		s.Replied(o.kind, o.Use, wire.MsgErrorResponse, "", true)
 	case "skip":
 	default:
-		s.replied(o, typ, tag, w[0] == "done")
+		s.Replied(o.kind, o.Use, typ, tag, w[0] == "done")
 	}
-	if o.kind != kindQuery || w[0] == "fail" || w[0] == "skip" {
-		for _, b := range o.details.bindings {
-			s.settled(b, undone)
+	if o.kind != requests.Query || w[0] == "fail" || w[0] == "skip" {
+		for _, b := range o.Bindings {
+			s.Settled(b, requests.Undone)
 		}
 	}
 }
@@ -178,22 +186,22 @@ func (s *namesScript) ask(key, verb, want string) {
 	if verb == "edits" {
 		got = s.edits(portal, key)
 	} else {
-		b, wait, err := s.look(portal, key, s.segment)
+		b, wait, err := s.Look(portal, key, s.segment)
 		switch {
 		case err != nil:
 			got = "unclear"
 		case wait != nil:
 			got = "wait"
 		case b == nil:
-		case b.unknown:
+		case b.Unknown:
 			got = "unknown"
-		case b.prelude != nil:
+		case b.Prelude != nil:
 			got = "prelude"
-		case b.text.bindTime() != nil:
+		case b.Text.BindTime() != nil:
 			got = "bindtime"
-		case b.text != nil && b.text.unread:
+		case b.Text != nil && b.Text.Unread:
 			got = "unread"
-		case b.text != nil && b.text.effect != nil:
+		case b.Text != nil && b.Text.Effect != nil:
 			got = "effect"
 		}
 	}
@@ -203,8 +211,7 @@ func (s *namesScript) ask(key, verb, want string) {
 }
 
 func (s *namesScript) edits(portal bool, key string) string {
-	o := &request{kind: kindDescribe, details: &details{statement: key, portal: key, ofPortal: portal}}
-	plan, forgotten := s.planOf(o)
+	plan, forgotten := s.PlanOf(requests.Describe, &Use{Statement: key, Portal: key, OfPortal: portal})
 	switch {
 	case plan != nil:
 		return plan.SQL()
@@ -309,7 +316,7 @@ func (s *namesScript) checkCounts(what string) {
 		for _, e := range table.of {
 			if e.text != nil {
 				want.texts++
-				want.size += e.text.memory()
+				want.size += e.text.Memory()
 			}
 			if e.bound != nil {
 				want.bound++
