@@ -63,7 +63,7 @@ func TestWaitingChecked(t *testing.T) {
 		"three calls, quiet":         {sizeSmall, machine{calls: 3, messages: 1, proxies: 1, sweeps: true, quiet: true}},
 		"two lines, quiet":           {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true, quiet: true}},
 		"two lines, unnamed, quiet":  {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true, quiet: true, unnamed: true}},
-		"two lines, two proxies":     {sizeUsual, machine{calls: 2, messages: 2, proxies: 2, proxy: apart, line: apart, of: [mostMessages]int{0, 1}, quiet: true}},
+		"two lines, two proxies":     {sizeLarge, machine{calls: 2, messages: 2, proxies: 2, proxy: apart, line: apart, of: [mostMessages]int{0, 1}, quiet: true}},
 		"two lines, no sweeps":       {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}}},
 		"two lines":                  {sizeLarge, machine{calls: 2, messages: 2, proxies: 1, line: apart, of: [mostMessages]int{0, 1}, delays: true, sweeps: true, closes: true}},
 		"selective":                  {sizeUsual, machine{calls: 2, messages: 2, proxies: 1, selective: true, wants: [mostCalls]uint8{1, 3}, sweeps: true}},

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Queues is a set of queues by their names, so small that it goes with every transaction: a Bloom filter of two halves, in each of which a name sets one
-// bit. It may seem to hold a queue that it does not hold, one in nine hundred where it is of one name; that costs a look in vain.
+// Queues is a set of queues by their names, so small that it goes with every transaction: a Bloom filter of three parts, in each of which a name
+// sets one bit. It may seem to hold a queue that it does not hold, one in eight thousand where it is of one name; that costs a look in vain.
 type Queues uint64
 
 const (
-	halfOfQueues = 30
+	bloomParts    = 3
+	bloomPartBits = 20
 
 	// AnyQueue is the set of all queues, for what may have changed any of them.
-	AnyQueue Queues = 1<<(2*halfOfQueues) - 1
+	AnyQueue Queues = 1<<(bloomParts*bloomPartBits) - 1
 )
 
 // QueuesOf is the set of one queue. The name is as in the tables. All proxies make the same of it, of whatever version they are.
@@ -26,7 +27,12 @@ func QueuesOf(name string) Queues {
 		h = (h ^ uint64(name[i])) * prime
 	}
 	h ^= h >> 32
-	return 1<<(h%halfOfQueues) | 1<<(halfOfQueues+h/halfOfQueues%halfOfQueues)
+	var q Queues
+	for part := range bloomParts {
+		q |= 1 << (part*bloomPartBits + int(h%bloomPartBits))
+		h /= bloomPartBits
+	}
+	return q
 }
 
 // has reports whether all of other is in q.
@@ -42,7 +48,7 @@ func (q Queues) payload() string {
 
 // queuesOfPayload reads a payload. Any role may send one, so whatever is none of ours stands for all queues.
 func queuesOfPayload(payload string) Queues {
-	n, err := strconv.ParseUint(payload, 16, 2*halfOfQueues)
+	n, err := strconv.ParseUint(payload, 16, bloomParts*bloomPartBits)
 	if err != nil || n == 0 || strings.ContainsAny(payload, "_xX") {
 		return AnyQueue
 	}
@@ -55,7 +61,7 @@ type byQueue map[Queues][]*line
 // among gives the lines that a change in those queues may concern.
 func (b byQueue) among(q Queues) iter.Seq[*line] {
 	return func(yield func(*line) bool) {
-		if bits.OnesCount64(uint64(q)) == 2 { // one queue, which is the usual case
+		if bits.OnesCount64(uint64(q)) == bloomParts { // one queue, which is the usual case
 			_ = each(b[q], yield) && each(b[0], yield)
 			return
 		}
