@@ -232,6 +232,23 @@ func TestWaitRights(t *testing.T) {
 		a.want(t, "1")
 	}
 	harness.Refused(t, harness.ConnectAs(t, harness.Proxied(), database, stranger), "42501", "select * from mbus4.consume('q', wait => '1h')")
+	// Who loses them while he waits gets nothing: he is told when he is woken, or when his time is over.
+	harness.Ask(t, poster, "select mbus4.purge_queue('q')") // the leased one
+	for _, wait := range []string{"1h", "1s"} {
+		a := ask(t, conn, "select data->'n' from mbus4.consume('q', wait => '"+wait+"')")
+		awaitWaiting(t, direct, conn)
+		harness.Admin(t, "revoke mbus4_user from "+member)
+		if wait == "1h" {
+			harness.Ask(t, poster, "select mbus4.post('q', 'n=>1', iid => 'm')")
+		}
+		if _, err := a.answer(t); harness.SQLState(err) != "42501" {
+			t.Errorf("%s: %v, want 42501", wait, err)
+		}
+		harness.Admin(t, "grant mbus4_user to "+member)
+		if wait == "1h" {
+			harness.Want(t, poster, "m", "select iid from mbus4.consume('q')")
+		}
+	}
 }
 
 // A call that stands behind others without having looked waits as any other, and one whose session says otherwise looks first.
