@@ -91,6 +91,11 @@ func TestWaitForPost(t *testing.T) {
 			}
 			a := ask(t, waiter, c.sql, c.args...)
 			awaitWaiting(t, direct, waiter)
+			idle := "idle|t|t"
+			if c.before != "" {
+				idle = "idle in transaction|f|t"
+			}
+			harness.Want(t, direct, idle, `select state, xact_start is null, backend_xid is null and backend_xmin is null from pg_stat_activity where pid = $1`, int(waiter.PID()))
 			harness.Ask(t, poster, `select mbus4.post('q', 'n=>1') is not null`)
 			a.want(t, "1")
 			if c.before != "" {
@@ -203,6 +208,16 @@ func TestWaitEnds(t *testing.T) {
 		awaitWaiting(t, direct, conn)
 		harness.Ask(t, direct, "select pg_terminate_backend($1)", int(conn.PID()))
 		refusedWith(t, a, "57P01")
+	})
+	t.Run("paused queue", func(t *testing.T) { // a paused queue is an empty one
+		conn, other := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)
+		a := ask(t, conn, `select data->'n' from mbus4.consume('r', wait => '2s')`)
+		awaitWaiting(t, direct, conn)
+		harness.Ask(t, other, "select mbus4.pause_queue('r')")
+		harness.Ask(t, other, "select mbus4.post('r', 'n=>1')")
+		a.want(t, "")
+		harness.Ask(t, other, "select mbus4.resume_queue('r')")
+		harness.Want(t, other, "1", "select data->'n' from mbus4.consume('r')")
 	})
 	t.Run("dropped queue", func(t *testing.T) {
 		conn, other := harness.Connect(t, harness.Proxied(), database), harness.Connect(t, harness.Proxied(), database)

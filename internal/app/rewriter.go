@@ -218,10 +218,16 @@ const (
 	signalSemaphores
 )
 
-// Signals says what a transaction that runs the plan may have changed.
-func (p wirePlan) Signals() (s pipeline.Signals) {
+// Signals says what a transaction that runs the plan may have changed. Where the plan has failed what it took comes back.
+func (p wirePlan) Signals(ok bool) (s pipeline.Signals) {
 	if p.db == nil {
 		return 0
+	}
+	if !ok {
+		if p.Takes() != pipeline.TakesNothing {
+			s |= signalMessages
+		}
+		return s
 	}
 	if p.Writes() {
 		s |= signalMessages

@@ -38,7 +38,7 @@ func (*failure) Tag() string              { return "" }
 func (*failure) BindTime() bool           { return false }
 func (*failure) EndsTransaction() bool    { return false }
 func (*failure) AfterTransaction(Signals) {}
-func (*failure) Signals() Signals         { return 0 }
+func (*failure) Signals(bool) Signals     { return 0 }
 func (*failure) Ran(bool)                 {}
 
 // Prelude is not called.

@@ -217,9 +217,8 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 			t.held.ready(t.Txn)
 		}
 		t.names.ready(h.kind == kindQuery || h.details != nil && h.details.prepared, t.Txn)
-		if t.signals != 0 && t.Txn == 'I' {
-			t.signaler.AfterTransaction(t.signals)
-			t.signals, t.signaler = 0, nil
+		if t.Txn == 'I' {
+			t.signal()
 		}
 		return
 	}
@@ -255,8 +254,28 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgPortalSuspended && t.planned {
 		plan, _ := t.names.planOf(h)
 		t.held.suspended(plan)
+		t.noteSignals(plan, true) // perhaps nobody reads on
 	}
 	t.names.replied(h, typ, detail, certain)
+}
+
+// noteSignals notes for whom AfterTransaction is to be called. plan may be nil.
+func (t *tracker) noteSignals(plan Plan, ok bool) {
+	if plan == nil {
+		return
+	}
+	if s := plan.Signals(ok); s != 0 {
+		t.signals |= s
+		t.signaler = plan
+	}
+}
+
+// signal tells those for whom AfterTransaction is to be called that the transaction has ended.
+func (t *tracker) signal() {
+	if t.signals != 0 {
+		t.signaler.AfterTransaction(t.signals)
+		t.signals, t.signaler = 0, nil
+	}
 }
 
 // ran notes that the server has run a statement of plan for h, or has failed to.
@@ -265,10 +284,7 @@ func (t *tracker) ran(h *request, plan Plan, ok bool) {
 		h.ran = true
 		plan.Ran(ok)
 	}
-	if s := plan.Signals(); ok && s != 0 {
-		t.signals |= s
-		t.signaler = plan
-	}
+	t.noteSignals(plan, ok)
 }
 
 // syncFollows reports whether a Sync has been sent right behind the request that the server replies to.
