@@ -172,7 +172,7 @@ func TestWorkQueueRetries(t *testing.T) {
 		t.Helper()
 		harness.Want(t, conn, expected, `select attempts, round(extract(epoch from next_attempt_at - clock_timestamp())) from mbus4.work_queue`)
 	}
-	process := func() { t.Helper(); harness.Ask(t, conn, "call mbus4.process_queue(1, $1)", handler) }
+	process := func() { t.Helper(); harness.Ask(t, conn, "call mbus4.process_queue(1, $1, jitter => 0)", handler) }
 	process()
 	waits("1|1")
 	process() // not due

@@ -15,10 +15,15 @@ const (
 	signalQueues = 4 // where the bits of the queues begin
 )
 
-// Signals says what a transaction that runs the plan may have changed.
-func (p wirePlan) Signals() (s statements.Signals) {
-	if p.db == nil {
+// Signals says what a transaction that runs the plan may have changed. If the plan has failed, what it took comes back.
+func (p wirePlan) Signals(ok bool) (s statements.Signals) {
+	switch {
+	case p.db == nil:
 		return 0
+	case !ok && p.Takes() == statements.TakesNothing:
+		return 0
+	case !ok:
+		return signalMessages | statements.Signals(p.queues())<<signalQueues
 	}
 	if p.Writes() {
 		s |= signalMessages

@@ -41,7 +41,7 @@ func (*failure) Tag() string                         { return "" }
 func (*failure) BindTime() bool                      { return false }
 func (*failure) EndsTransaction() bool               { return false }
 func (*failure) AfterTransaction(statements.Signals) {}
-func (*failure) Signals() statements.Signals         { return 0 }
+func (*failure) Signals(bool) statements.Signals     { return 0 }
 func (*failure) Ran(bool)                            {}
 
 // Prelude is not called.

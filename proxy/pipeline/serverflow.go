@@ -33,8 +33,12 @@ func (f *serverFlow) EndedSilently() bool {
 	return f.AtBoundary() && f.latest != wire.MsgErrorResponse && f.latest != wire.MsgNoticeResponse
 }
 
-// Release gives back, at the end of the session, the memory in which texts are remembered.
+// ServerEnded ends the transaction that was open when the server's session ended, which has rolled it back by then.
+func (f *serverFlow) ServerEnded() { f.signal() }
+
+// Release gives back, at the end of the session, the memory in which texts are remembered. A server that has not been heard to end is about to end its transaction.
 func (f *serverFlow) Release() {
+	f.signal()
 	f.names.Release()
 }
 

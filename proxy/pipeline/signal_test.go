@@ -13,9 +13,15 @@ import (
 type signalling struct {
 	failure
 	ended int
+	takes bool
 }
 
-func (p *signalling) Signals() statements.Signals { return 1 }
+func (p *signalling) Signals(ok bool) statements.Signals {
+	if ok || p.takes {
+		return 1
+	}
+	return 0
+}
 
 func (p *signalling) AfterTransaction(statements.Signals) { p.ended++ }
 
@@ -68,5 +74,29 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	}
 	if _, err := tr.answer(wire.MsgReadyForQuery, "I"); err != nil || plan.ended != 3 {
 		t.Errorf("extended: told %d times, %v", plan.ended, err)
+	}
+	// What a failed statement had taken comes back, and so does what was taken in a transaction that ends with its session.
+	plan.takes = true
+	reply(ours, "E", "I")
+	if plan.ended != 4 {
+		t.Errorf("failed: told %d times", plan.ended)
+	}
+	f := serverFlow{tracker: tr}
+	f.queueUp([]request{{kind: requests.Bind, details: &details{Use: names.Use{Statement: "s"}}}, {kind: requests.Execute, details: &details{}}, {kind: requests.Sync}})
+	for _, typ := range []byte("2Ds") { // a part of its rows
+		if _, err := f.answer(typ, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.answer(wire.MsgReadyForQuery, "T"); err != nil || plan.ended != 4 {
+		t.Errorf("suspended: told %d times, %v", plan.ended, err)
+	}
+	f.ServerEnded()
+	if plan.ended != 5 {
+		t.Errorf("session ended: told %d times", plan.ended)
+	}
+	f.signal()
+	if plan.ended != 5 {
+		t.Errorf("ended again: told %d times", plan.ended)
 	}
 }

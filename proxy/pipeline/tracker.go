@@ -221,9 +221,8 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 			t.held.ready(t.Txn)
 		}
 		t.names.Ready(h.kind == requests.Query || h.details != nil && h.details.prepared, t.Txn)
-		if t.signals != 0 && t.Txn == 'I' {
-			t.signaler.AfterTransaction(t.signals)
-			t.signals, t.signaler = 0, nil
+		if t.Txn == 'I' {
+			t.signal()
 		}
 		return
 	}
@@ -259,6 +258,7 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	if typ == wire.MsgPortalSuspended && t.planned {
 		plan, _ := t.planOf(h)
 		t.held.suspended(plan)
+		t.noteSignals(plan, true) // perhaps nobody reads on
 	}
 	if h.details != nil { // else it was sent before the session's first Plan, and a name it replaces has none; or it is malformed
 		t.names.Replied(h.kind, &h.details.Use, typ, detail, certain)
@@ -276,19 +276,32 @@ func (t *tracker) planOf(h *request) (plan statements.Plan, forgotten bool) {
 	return t.names.PlanOf(h.kind, &h.details.Use)
 }
 
+// noteSignals notes for whom AfterTransaction is to be called. plan may be nil.
+func (t *tracker) noteSignals(plan statements.Plan, ok bool) {
+	if plan == nil {
+		return
+	}
+	if s := plan.Signals(ok); s != 0 {
+		t.signals |= s
+		t.signaler = plan
+	}
+}
+
+// signal tells those for whom AfterTransaction is to be called that the transaction has ended.
+func (t *tracker) signal() {
+	if t.signals != 0 {
+		t.signaler.AfterTransaction(t.signals)
+		t.signals, t.signaler = 0, nil
+	}
+}
+
 // ran notes that the server has run a statement of plan for h, or has failed to.
 func (t *tracker) ran(h *request, plan statements.Plan, ok bool) {
 	if !h.ran {
 		h.ran = true
 		plan.Ran(ok)
 	}
-	if !ok {
-		return
-	}
-	if s := plan.Signals(); s != 0 {
-		t.signals |= s
-		t.signaler = plan
-	}
+	t.noteSignals(plan, ok)
 }
 
 // syncFollows reports whether a Sync has been sent right behind the request that the server replies to.

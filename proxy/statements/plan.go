@@ -37,13 +37,14 @@ type Plan interface {
 	// EndsTransaction reports whether the prelude statement may end the transaction, and with it the portal it
 	// belongs to, whose Bind is then sent again after it. It is only asked of bind-time plans.
 	EndsTransaction() bool
-	// AfterTransaction is called when a transaction ends, committed or not, on the last plan that was executed in it and for
-	// which Signals is not 0, with what all those say together. It returns at once.
+	// AfterTransaction is called when a transaction ends, committed or not, or with its session, on the last plan that was executed
+	// in it and for which Signals is not 0, with what all those say together. It returns at once.
 	AfterTransaction(Signals)
 	// Ran is called when the server has replied to the message that ran the plan, or for which it failed: once for each. It returns at once.
 	Ran(ok bool)
-	// Signals says for whom AfterTransaction is to be called; 0: for nobody.
-	Signals() Signals
+	// Signals says for whom AfterTransaction is to be called when the plan has been executed or, if ok is false, has failed; 0: for
+	// nobody.
+	Signals(ok bool) Signals
 }
 
 // Signals says what a transaction may have changed, in bits. What they mean is the Rewriter's.
