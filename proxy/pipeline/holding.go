@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -272,12 +273,12 @@ func (f *ClientFlow) EndWaits() {
 // rewritten asks the Rewriter for the plan of a text. One that is cancelled meanwhile fails.
 func (f *ClientFlow) rewritten(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	if f.probing.canceled {
-		return canceled()
+		return refuse.Canceled()
 	}
 	ctx, end := f.holding.begin(ctx)
 	plan := f.rewriter.Rewrite(ctx, sc, text)
 	if end() {
-		return canceled()
+		return refuse.Canceled()
 	}
 	return plan
 }
@@ -288,7 +289,7 @@ func (f *ClientFlow) prelude(ctx context.Context, plan statements.Plan, voids []
 	ctx, end := f.holding.begin(ctx)
 	prelude = plan.Prelude(ctx, f.context(false, voids), values)
 	if end() {
-		return nil, canceled()
+		return nil, refuse.Canceled()
 	}
 	return prelude, nil
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -11,7 +12,7 @@ import (
 
 // signalling is a plan that counts the transactions it was executed in.
 type signalling struct {
-	failure
+	statements.Plan
 	ended int
 }
 
@@ -21,7 +22,7 @@ func (p *signalling) AfterTransaction(statements.Signals) { p.ended++ }
 
 func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()
-	plan := &signalling{}
+	plan := &signalling{Plan: refuse.Canceled()}
 	var tr tracker
 	ours, other := request{kind: requests.Query, details: &details{plan: plan}}, request{kind: requests.Query, details: &details{}}
 	reply := func(o request, types string, status string) {

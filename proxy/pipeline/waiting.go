@@ -3,10 +3,10 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -31,18 +31,6 @@ const (
 
 // errDraining is why a wait ends when the session is to end as soon as nothing is outstanding.
 var errDraining = errors.New("the session is to end")
-
-func draining() statements.Plan {
-	return &failure{code: "57P01", message: "terminating connection due to administrator command", hint: "mbusproxy is being shut down. Connect again."}
-}
-
-func behindOthers() statements.Plan {
-	return &failure{
-		code:    codeFeatureNotSupported,
-		message: "a call cannot wait behind other statements that were sent without a Sync",
-		hint:    "Send a Sync before it, so that they are committed first, or begin a transaction block before them.",
-	}
-}
 
 // waiting is the wait of the message set aside.
 type waiting struct {
@@ -110,7 +98,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 		}
 		f.probing.answered = nil
 		if w.behind && !p.began {
-			w.phase, w.refused = waitOver, behindOthers()
+			w.phase, w.refused = waitOver, refuse.BehindOthers()
 			f.setAside(buf, frame, pos, out, nil)
 			return true, false, nil
 		}
@@ -155,7 +143,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 		}
 	}
 	if f.holding.spend() {
-		w.refused = canceled()
+		w.refused = refuse.Canceled()
 	}
 	f.recalled, f.asked, f.refused = w.plan, w.plan != nil, w.refused
 	f.awaitedQuery = w.plan != nil && w.refused == nil
@@ -229,9 +217,9 @@ func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused statemen
 	}
 	switch ended := h.endSleep(); {
 	case errors.Is(ended, errCanceled):
-		return false, canceled()
+		return false, refuse.Canceled()
 	case errors.Is(ended, errDraining):
-		return false, draining()
+		return false, refuse.Draining()
 	}
 	return over, refused
 }
@@ -290,15 +278,10 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) statements.Wait {
 	wait, refused := waiter.Wait(call, f.context(simple, voids), values)
 	switch {
 	case end():
-		refused = canceled()
+		refused = refuse.Canceled()
 	case wait != nil && refused == nil && len(frame) > wire.MaxNames:
 		// It would keep for hours what all sessions share.
-		refused = &failure{
-			code:    codeProgramLimit,
-			message: "a statement whose call waits is too long to be kept meanwhile",
-			detail:  fmt.Sprintf("Its text, or its parameters, have %d bytes; %d are the most.", len(frame), wire.MaxNames),
-			hint:    "Let the call wait in a short statement of its own.",
-		}
+		refused = refuse.TooLongToWait(len(frame))
 	}
 	if f.refused = refused; refused != nil && wait != nil {
 		wait.Leave(false)
