@@ -146,7 +146,7 @@ func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, 
 		sc.Named = named
 		plan = f.rewritten(ctx, sc, string(text))
 	}
-	if f.held && !f.awaitedQuery && f.holding.spend() {
+	if f.held && !f.awaitedQuery && f.atHand.Spend() {
 		plan = refuse.Canceled()
 	}
 	if plan != nil {

@@ -23,7 +23,7 @@
 // # Who owns what
 //
 // The direction client to server owns ClientFlow, the other the server's flow with the queue and its readings. Both use the
-// settings (an atomic pointer), the table of names (its mutex), and for each message that has to be waited for an outcome,
+// settings (an atomic pointer), the table of names (its mutex), what is known of statements of ours (preparedNames), and for each message that has to be waited for an outcome,
 // which is settled once.
 //
 // # What it refuses to know

@@ -139,7 +139,7 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	if !ok {
 		return nil // malformed: the server says so
 	}
-	call, end := f.holding.begin(ctx)
+	call, end := f.atHand.Begin(ctx)
 	query := prober.Probe(call, f.context(simple, voids), string(text))
 	if f.probing.canceled = end(); f.probing.canceled || query == "" {
 		return nil
