@@ -1,4 +1,4 @@
-package pipeline
+package taken
 
 import (
 	"fmt"
@@ -27,12 +27,12 @@ func TestHeldMessagesOfRandomTransactions(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		onlyLast := seed%2 == 0
-		var h heldMessages
+		var h Messages
 		var m savepointModel
 		did := ""
 		complete := func(tag string) {
-			if did += tag + "; "; h.any() {
-				h.completed(tag)
+			if did += tag + "; "; h.Any() {
+				h.Completed(tag)
 			}
 		}
 		for range 40 {
@@ -46,7 +46,7 @@ func TestHeldMessagesOfRandomTransactions(t *testing.T) {
 				n := r.Int64N(3)
 				m.held += n
 				did += fmt.Sprintf("take %d; ", n)
-				h.took(taking{takes: statements.TakesRows}, fmt.Sprintf("SELECT %d", n))
+				h.Took(taking{takes: statements.TakesRows}, fmt.Sprintf("SELECT %d", n))
 			case 3, 4:
 				m.at = append(m.at, m.held)
 				complete("SAVEPOINT")
@@ -67,62 +67,62 @@ func TestHeldMessagesOfRandomTransactions(t *testing.T) {
 					break
 				}
 				m.held = m.at[last]
-				if did += "error; "; h.any() {
-					h.ready('E')
+				if did += "error; "; h.Any() {
+					h.Ready('E')
 				}
 				m.held, m.at = m.at[which], m.at[:which+1]
 				complete("ROLLBACK")
 			}
-			if got := h.shown.Load(); got < m.held || onlyLast && got != m.held {
+			if got := h.Shown(); got < m.held || onlyLast && got != m.held {
 				t.Fatalf("seed %d: %d are shown, %d are held after %s", seed, got, m.held, did)
 			}
 		}
-		if h.ready('I'); h.shown.Load() != 0 || h.savepoints != nil {
-			t.Fatalf("%d are shown at the end", h.shown.Load())
+		if h.Ready('I'); h.Shown() != 0 || h.savepoints != nil {
+			t.Fatalf("%d are shown at the end", h.Shown())
 		}
 	}
 }
 
 // A driver that sets a savepoint before each statement and releases none makes nothing grow, and what cannot be kept is not known.
 func TestHeldMessagesAreBounded(t *testing.T) {
-	var h heldMessages
-	h.took(taking{takes: statements.TakesRows}, "SELECT 1")
+	var h Messages
+	h.Took(taking{takes: statements.TakesRows}, "SELECT 1")
 	for range 100_000 {
-		h.completed("SAVEPOINT")
+		h.Completed("SAVEPOINT")
 	}
-	if len(h.savepoints) != 1 || h.shown.Load() != 1 {
-		t.Errorf("%d kept, %d shown", len(h.savepoints), h.shown.Load())
+	if len(h.savepoints) != 1 || h.Shown() != 1 {
+		t.Errorf("%d kept, %d shown", len(h.savepoints), h.Shown())
 	}
 	for range maxSavepoints + 10 {
-		h.took(taking{takes: statements.TakesRows}, "SELECT 1")
-		h.completed("SAVEPOINT")
+		h.Took(taking{takes: statements.TakesRows}, "SELECT 1")
+		h.Completed("SAVEPOINT")
 	}
-	if len(h.savepoints) != maxSavepoints || h.shown.Load() != -1 {
-		t.Errorf("%d kept, %d shown", len(h.savepoints), h.shown.Load())
+	if len(h.savepoints) != maxSavepoints || h.Shown() != -1 {
+		t.Errorf("%d kept, %d shown", len(h.savepoints), h.Shown())
 	}
 }
 
 // Of what the reply does not tell nothing is shown until the end of the transaction; what takes nothing changes nothing.
 func TestHeldMessagesNotKnown(t *testing.T) {
-	var h heldMessages
-	h.took(taking{takes: statements.TakesNothing}, "SELECT 5")
-	h.suspended(taking{takes: statements.TakesNothing})
-	if h.any() {
+	var h Messages
+	h.Took(taking{takes: statements.TakesNothing}, "SELECT 5")
+	h.Suspended(taking{takes: statements.TakesNothing})
+	if h.Any() {
 		t.Error("a statement that takes nothing holds something")
 	}
-	h.suspended(taking{takes: statements.TakesRows})
-	h.took(taking{takes: statements.TakesRows}, "SELECT 5")
-	if h.shown.Load() != -1 {
-		t.Errorf("%d are shown", h.shown.Load())
+	h.Suspended(taking{takes: statements.TakesRows})
+	h.Took(taking{takes: statements.TakesRows}, "SELECT 5")
+	if h.Shown() != -1 {
+		t.Errorf("%d are shown", h.Shown())
 	}
-	h.completed("COMMIT")
-	h.took(taking{takes: statements.TakesSome}, "INSERT 0 5")
-	if h.shown.Load() != -1 {
-		t.Errorf("%d are shown", h.shown.Load())
+	h.Completed("COMMIT")
+	h.Took(taking{takes: statements.TakesSome}, "INSERT 0 5")
+	if h.Shown() != -1 {
+		t.Errorf("%d are shown", h.Shown())
 	}
-	h.completed("ROLLBACK")
-	if h.any() || h.shown.Load() != 0 {
-		t.Errorf("%d are shown", h.shown.Load())
+	h.Completed("ROLLBACK")
+	if h.Any() || h.Shown() != 0 {
+		t.Errorf("%d are shown", h.Shown())
 	}
 	for tag, n := range map[string]int64{"SELECT 12": 12, "INSERT 0 7": 7, "DO": 0, "": 0, "SELECT -1": 0, "CALL x": 0} {
 		if got := rowsOf(tag); got != n {
