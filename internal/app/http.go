@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
+	"mbusproxy/internal/httplisten"
 	"mbusproxy/internal/metrics"
 	"mbusproxy/internal/web"
 	"mbusproxy/proxy"
@@ -19,7 +20,7 @@ import (
 
 // Bounds of what those who come over HTTP can make the proxy hold.
 const (
-	httpConnections = 64 // at a time; see placesListener
+	httpConnections = 64 // at a time; see httplisten.Places
 	httpHeader      = 16 << 10
 	httpPatience    = 10 * time.Second // for a request's header, and for the next request
 	httpWriting     = time.Minute
@@ -40,7 +41,7 @@ func listenHTTP(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, &Error{Message: fmt.Sprintf("cannot listen for HTTP: %v", err), Hint: "--http names host:port, such as 127.0.0.1:9187, which nobody else uses", Err: err}
 	}
-	return newPlacesListener(l, httpConnections), nil
+	return httplisten.NewPlaces(l, httpConnections), nil
 }
 
 // startHTTP serves what --http asks for until stop is called. While the proxy drains it goes on.
@@ -58,7 +59,7 @@ func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err e
 		_ = l.Close()
 		return nil, err
 	}
-	l = newBothListener(l, func() *tls.Config { return pageTLS(m.server.TLS()) })
+	l = httplisten.NewBoth(l, func() *tls.Config { return httplisten.TLS(m.server.TLS()) }, httpPatience)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
@@ -85,7 +86,7 @@ func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter, page *
 		_, _ = fmt.Fprint(w, "mbusproxy\n\n/metrics  for Prometheus\n/healthz  whether the proxy lives\n/readyz   whether it can serve\n/page/    for people\n")
 	})
 	s := &http.Server{
-		Handler: keepPlaces(mux), ConnContext: withPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
+		Handler: httplisten.KeepPlaces(mux), ConnContext: httplisten.WithPlace, MaxHeaderBytes: httpHeader, ReadHeaderTimeout: httpPatience, ReadTimeout: httpPatience, IdleTimeout: httpPatience, WriteTimeout: httpWriting,
 		ErrorLog: zap.NewStdLog(m.log),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -65,15 +64,4 @@ func cookieName(a net.Addr) string {
 		return "mbusproxy"
 	}
 	return "mbusproxy_" + port
-}
-
-// pageTLS is the proxy's TLS as HTTP speaks it; nil where there is none now.
-func pageTLS(c *tls.Config) *tls.Config {
-	if c == nil {
-		return nil
-	}
-	c = c.Clone()
-	c.NextProtos = []string{"http/1.1"}
-	c.ClientAuth = tls.NoClientCert
-	return c
 }

@@ -1,4 +1,4 @@
-package app
+package httplisten
 
 import (
 	"crypto/tls"
@@ -10,23 +10,27 @@ import (
 // handshakeByte is the first one of TLS (a record of a handshake: RFC 8446, 5.1); no request of HTTP begins with it.
 const handshakeByte = 22
 
-// bothListener takes connections with TLS and without on one address: the first byte tells. Who says nothing is closed after a while.
-type bothListener struct {
+// Both takes connections with TLS and without on one address: the first byte tells. Who says nothing is closed after a while.
+type Both struct {
 	net.Listener
 	tls   func() *tls.Config // nil: there is none now
 	ready chan net.Conn
 	ended chan struct{}
 	once  sync.Once
 	err   error // why no more come, set before ended is closed
+	// patience is how long a connection may say nothing.
+	patience time.Duration
 }
 
-func newBothListener(l net.Listener, conf func() *tls.Config) *bothListener {
-	b := &bothListener{Listener: l, tls: conf, ready: make(chan net.Conn), ended: make(chan struct{})}
+// NewBoth returns a listener on l. conf gives what TLS needs, or nil while there is none; patience is how long a connection may say
+// nothing.
+func NewBoth(l net.Listener, conf func() *tls.Config, patience time.Duration) *Both {
+	b := &Both{Listener: l, tls: conf, ready: make(chan net.Conn), ended: make(chan struct{}), patience: patience}
 	go b.run()
 	return b
 }
 
-func (b *bothListener) run() {
+func (b *Both) run() {
 	for {
 		c, err := b.Listener.Accept()
 		if err != nil {
@@ -37,7 +41,7 @@ func (b *bothListener) run() {
 	}
 }
 
-func (b *bothListener) end(err error) {
+func (b *Both) end(err error) {
 	b.once.Do(func() {
 		b.err = err
 		close(b.ended)
@@ -45,8 +49,8 @@ func (b *bothListener) end(err error) {
 }
 
 // sort finds out what a connection speaks.
-func (b *bothListener) sort(c net.Conn) {
-	_ = c.SetReadDeadline(time.Now().Add(httpPatience))
+func (b *Both) sort(c net.Conn) {
+	_ = c.SetReadDeadline(time.Now().Add(b.patience))
 	p := &peeked{Conn: c}
 	if _, err := c.Read(p.first[:]); err != nil {
 		_ = c.Close()
@@ -70,7 +74,7 @@ func (b *bothListener) sort(c net.Conn) {
 }
 
 // Accept gives a *tls.Conn, of which net/http makes the handshake, or one without.
-func (b *bothListener) Accept() (net.Conn, error) {
+func (b *Both) Accept() (net.Conn, error) {
 	select {
 	case c := <-b.ready:
 		return c, nil
@@ -80,7 +84,7 @@ func (b *bothListener) Accept() (net.Conn, error) {
 }
 
 // Close ends the listener and what has not been sorted yet.
-func (b *bothListener) Close() error {
+func (b *Both) Close() error {
 	err := b.Listener.Close()
 	b.end(net.ErrClosed)
 	return err
@@ -100,4 +104,15 @@ func (p *peeked) Read(b []byte) (int, error) {
 	}
 	p.taken = true
 	return copy(b, p.first[:]), nil
+}
+
+// TLS is the configuration of a server of another protocol as HTTP speaks it; nil for nil.
+func TLS(c *tls.Config) *tls.Config {
+	if c == nil {
+		return nil
+	}
+	c = c.Clone()
+	c.NextProtos = []string{"http/1.1"}
+	c.ClientAuth = tls.NoClientCert
+	return c
 }

@@ -1,4 +1,4 @@
-package app
+package httplisten
 
 import (
 	"crypto/tls"
@@ -22,9 +22,9 @@ func TestPlaces(t *testing.T) {
 	}
 	const most = 8
 	at := inner.Addr().String()
-	places := newPlacesListener(inner, most)
+	places := NewPlaces(inner, most)
 	places.grace = 100 * time.Millisecond
-	l := newBothListener(places, func() *tls.Config { return nil })
+	l := NewBoth(places, func() *tls.Config { return nil }, 10*time.Second)
 	begun, goOn := make(chan bool, 1), make(chan bool)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/slow", func(w http.ResponseWriter, _ *http.Request) {
@@ -37,7 +37,7 @@ func TestPlaces(t *testing.T) {
 			_, _ = io.WriteString(w, "quick "+r.PostFormValue("a"))
 		}
 	})
-	s := &http.Server{Handler: keepPlaces(mux), ConnContext: withPlace, ReadTimeout: time.Minute}
+	s := &http.Server{Handler: KeepPlaces(mux), ConnContext: WithPlace, ReadTimeout: time.Minute}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}

@@ -1,4 +1,4 @@
-package app
+package httplisten
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// placesListener bounds how many connections there are. When all places are taken, the connection goes that has been there for longest without a whole request under
+// Places bounds how many connections there are. When all places are taken, the connection goes that has been there for longest without a whole request under
 // way: so nobody who says nothing, or says it slowly, keeps others out, among them who asks whether the proxy lives. The next waits
 // where all have one, or a request may still be on its way.
-type placesListener struct {
+type Places struct {
 	net.Listener
 	most int
 	// grace is how long a connection may be without a whole request before it makes room.
@@ -28,8 +28,9 @@ type placesListener struct {
 
 const placeGrace = time.Second
 
-func newPlacesListener(l net.Listener, most int) *placesListener {
-	p := &placesListener{Listener: l, most: most, grace: placeGrace}
+// NewPlaces returns a listener on l with so many places. Its server has WithPlace and KeepPlaces.
+func NewPlaces(l net.Listener, most int) *Places {
+	p := &Places{Listener: l, most: most, grace: placeGrace}
 	p.free.L = &p.mu
 	return p
 }
@@ -37,13 +38,13 @@ func newPlacesListener(l net.Listener, most int) *placesListener {
 // placed is a connection with a place.
 type placed struct {
 	net.Conn
-	of   *placesListener
+	of   *Places
 	busy bool      // a request is under way
 	idle time.Time // since when none is
 }
 
 // Accept gives the next connection, with a place.
-func (p *placesListener) Accept() (net.Conn, error) {
+func (p *Places) Accept() (net.Conn, error) {
 	c, err := p.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (p *placesListener) Accept() (net.Conn, error) {
 }
 
 // makeRoom ends the first connection without a request. mu is held.
-func (p *placesListener) makeRoom() bool {
+func (p *Places) makeRoom() bool {
 	i := slices.IndexFunc(p.taken, func(c *placed) bool { return !c.busy && time.Since(c.idle) >= p.grace })
 	if i < 0 {
 		return false
@@ -76,7 +77,7 @@ func (p *placesListener) makeRoom() bool {
 }
 
 // Close ends the listener.
-func (p *placesListener) Close() error {
+func (p *Places) Close() error {
 	err := p.Listener.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,8 +114,8 @@ func (c *placed) setBusy(is bool) {
 // placeKey is the key of a request's connection in its context.
 type placeKey struct{}
 
-// withPlace is the ConnContext of a server that listens on a placesListener.
-func withPlace(ctx context.Context, c net.Conn) context.Context {
+// WithPlace is the ConnContext of a server that listens on a Places.
+func WithPlace(ctx context.Context, c net.Conn) context.Context {
 	for {
 		switch o := c.(type) {
 		case *tls.Conn:
@@ -129,8 +130,8 @@ func withPlace(ctx context.Context, c net.Conn) context.Context {
 	}
 }
 
-// keepPlaces has a connection keep its place from a whole request on until that is answered.
-func keepPlaces(next http.Handler) http.Handler {
+// KeepPlaces has a connection keep its place from a whole request on until that is answered.
+func KeepPlaces(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, is := r.Context().Value(placeKey{}).(*placed)
 		if !is {

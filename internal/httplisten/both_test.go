@@ -1,4 +1,4 @@
-package app
+package httplisten
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 )
 
 // One address speaks TLS and plain HTTP, by what the client says first; without a certificate the former is closed.
@@ -22,12 +23,12 @@ func TestBothListener(t *testing.T) {
 	certified.StartTLS() // for its certificate
 	defer certified.Close()
 	conf := make(chan *tls.Config, 1)
-	conf <- pageTLS(&tls.Config{Certificates: certified.TLS.Certificates, NextProtos: []string{"postgresql"}, MinVersion: tls.VersionTLS12})
-	l := newBothListener(inner, func() *tls.Config {
+	conf <- TLS(&tls.Config{Certificates: certified.TLS.Certificates, NextProtos: []string{"postgresql"}, MinVersion: tls.VersionTLS12})
+	l := NewBoth(inner, func() *tls.Config {
 		c := <-conf
 		conf <- c
 		return c
-	})
+	}, 10*time.Second)
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {
 			_, _ = io.WriteString(w, "TLS")
@@ -86,20 +87,4 @@ func TestBothListener(t *testing.T) {
 		t.Errorf("the end: %v", err)
 	}
 	client.CloseIdleConnections()
-}
-
-func TestPageAddress(t *testing.T) {
-	t.Parallel()
-	for address, is := range map[string]bool{"127.0.0.1:1": true, "[::1]:1": true, "127.9.9.9:1": true, "0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "[::ffff:127.0.0.1]:1": true} {
-		a, err := net.ResolveTCPAddr("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if isLoopback(a) != is {
-			t.Errorf("%s: %v", address, !is)
-		}
-	}
-	if a, b := cookieName(&net.TCPAddr{Port: 1}), cookieName(&net.TCPAddr{Port: 2}); a == b {
-		t.Errorf("two proxies have one cookie: %s", a)
-	}
 }
