@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mbusproxy/engine/calls"
+	"mbusproxy/internal/rewriter"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
@@ -87,7 +88,7 @@ func newExplainer(cfg ExplainConfig, unqualified *detect.Unqualified) *explainer
 }
 
 func (e *explainer) env() (plan.Env, *plan.Refusal) {
-	return environment(explainedSite{e.site, e.parser}), nil
+	return rewriter.Environment(explainedSite{e.site, e.parser}), nil
 }
 
 // readStatements finds out where the statements of the text begin.

@@ -3,15 +3,19 @@ package app
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"mbusproxy/engine"
 	"mbusproxy/internal/layout"
 	"mbusproxy/internal/pgcluster"
+	"mbusproxy/internal/rewriter"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite/lex"
@@ -19,6 +23,26 @@ import (
 	"mbusproxy/rewrite/splice"
 	"mbusproxy/sqlfuncs"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// remark is a comment line of a golden file.
+var remark = regexp.MustCompile(`(?m)^# .*\n`)
+
+// clusterOfOwn starts a cluster that ends with the test.
+func clusterOfOwn(t *testing.T) *pgcluster.Cluster {
+	t.Helper()
+	cluster, err := pgcluster.Temp(pgcluster.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return cluster
+}
 
 // explanation is what Explain writes, with its error behind it.
 func explanation(t *testing.T, cfg ExplainConfig) string {
@@ -179,7 +203,12 @@ func sqlOf(explanation string) string {
 // and waiting messages Explain has to find, and which it leaves as it is.
 func TestExplainIsWhatTheServerGets(t *testing.T) {
 	t.Parallel()
-	cluster, eng := engineOnCluster(t)
+	cluster := clusterOfOwn(t)
+	eng, err := engine.Open(t.Context(), engine.Options{AdminDSN: cluster.DSN("postgres")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(eng.Close)
 	conn, err := pgx.Connect(t.Context(), cluster.DSN("postgres"))
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +221,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 		}
 	}
 	run("create schema elsewhere; create extension hstore schema elsewhere")
-	r := newRewriter(eng, nil, parse.New(), true)
+	r := rewriter.New(eng, nil, parse.New(), true)
 	noValues, ok := wire.ReadValues(make([]byte, 8)) // no names, formats or parameters
 	if !ok {
 		t.Fatal("not the body of a Bind")
@@ -273,15 +302,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 // A database without the schema is told, and none is made.
 func TestExplainInstallsNothing(t *testing.T) {
 	t.Parallel()
-	cluster, err := pgcluster.Temp(pgcluster.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster := clusterOfOwn(t)
 	cfg := ExplainConfig{Text: "select mbus4.post('q', '')", Admin: cluster.DSN("postgres")}
 	for range 2 {
 		if got := explanation(t, cfg); got != "ends with 1: database \"postgres\" has no schema mbus4\n" {

@@ -6,6 +6,7 @@ import (
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/engine/selectors"
+	"mbusproxy/internal/rewriter"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/plan"
@@ -36,8 +37,8 @@ type preludes struct {
 }
 
 // preludes returns what checks selectors and makes prelude statements for the site.
-func (e *explainer) preludes() *preludeMaker {
-	return &preludeMaker{rewrite: e.rewrite, texts: e.texts, db: explainedSite{e.site, e.parser}}
+func (e *explainer) preludes() *rewriter.PreludeMaker {
+	return rewriter.NewPreludeMaker(e.rewrite, e.texts, explainedSite{e.site, e.parser})
 }
 
 // context is what a proxy would tell of the session.
@@ -55,8 +56,8 @@ func (e *explainer) makePreludes(ctx context.Context, p *plan.Plan) (*plan.Plan,
 		for _, v := range s.Args {
 			made.parameters = append(made.parameters, v.Parameters()...)
 		}
-		if v, found := firstParameter(s); found && !e.session.Prepared {
-			return p.Refuse(v.Offset, noParameter(v.Parameters()[0])), preludes{}
+		if v, found := rewriter.FirstParameter(s); found && !e.session.Prepared {
+			return p.Refuse(v.Offset, rewriter.NoParameter(v.Parameters()[0])), preludes{}
 		}
 	}
 	if len(made.parameters) > 0 {
@@ -65,7 +66,7 @@ func (e *explainer) makePreludes(ctx context.Context, p *plan.Plan) (*plan.Plan,
 		return p, made
 	}
 	for _, s := range steps {
-		code, r := e.preludes().code(ctx, e.context(), s, nil)
+		code, r := e.preludes().CodeOf(ctx, e.context(), s)
 		if r != nil {
 			return p.Refuse(s.Offset, *r), preludes{}
 		}

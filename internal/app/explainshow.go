@@ -87,7 +87,7 @@ type explained struct {
 // show writes what a plan makes of each statement. The error is the first refusal.
 func (e *explainer) show(ctx context.Context, p *plan.Plan) error {
 	original := p
-	p = e.preludes().checkSelectors(ctx, e.context(), p, nil)
+	p = e.preludes().CheckLiterals(ctx, e.context(), p)
 	p, made := e.makePreludes(ctx, p)
 	if len(made.codes) > 0 && !e.session.Prepared {
 		blocks := make([]string, len(made.codes))

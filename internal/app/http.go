@@ -14,6 +14,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/internal/httplisten"
 	"mbusproxy/internal/metrics"
+	"mbusproxy/internal/rewriter"
 	"mbusproxy/internal/web"
 	"mbusproxy/proxy"
 )
@@ -45,7 +46,7 @@ func listenHTTP(address string) (net.Listener, error) {
 }
 
 // startHTTP serves what --http asks for until stop is called. While the proxy drains it goes on.
-func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err error) {
+func startHTTP(ctx context.Context, m *monitor, r *rewriter.Rewriter) (stop func(), err error) {
 	if m.cfg.HTTP == "" {
 		return func() {}, nil
 	}
@@ -74,11 +75,11 @@ func startHTTP(ctx context.Context, m *monitor, r *rewriter) (stop func(), err e
 }
 
 // serve answers on a listener until ctx ends.
-func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter, page *web.Page) {
+func (m *monitor) serve(ctx context.Context, l net.Listener, r *rewriter.Rewriter, page *web.Page) {
 	mux := http.NewServeMux()
 	mux.Handle(web.Path, page.Handler())
 	mux.Handle("GET /metrics", metrics.Handler(metrics.Source{
-		Version: m.cfg.Version, Proxy: m.server.Stats, Rewriter: r.rewrite.Counts, Calls: r.counts.each, Refusals: r.counts.refusals, Databases: m.engine.Databases,
+		Version: m.cfg.Version, Proxy: m.server.Stats, Rewriter: r.Cached, Calls: r.Calls, Refusals: r.Refusals, Databases: m.engine.Databases,
 	}, m.log))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, nil) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) { answer(w, m.ready(req.Context())) })

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"mbusproxy/engine"
+	"mbusproxy/internal/rewriter"
 	"mbusproxy/internal/tracing"
 	"mbusproxy/proxy"
 	"mbusproxy/rewrite/detect"
@@ -54,14 +55,14 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 	if clientTLS != nil && !eng.Verifiers().Readable(ctx) {
 		log.Warn("the admin role may not read pg_authid: channel binding is not offered to clients")
 	}
-	rewriter := newRewriter(eng, unqualified, parser, cfg.NoPrepare)
+	rewriter := rewriter.New(eng, unqualified, parser, cfg.NoPrepare)
 	if cfg.Trace != "" {
 		tracer, err := tracing.Open(ctx, cfg.Trace, cfg.Version, log)
 		if err != nil {
 			return &Error{Message: "--trace: " + err.Error(), Hint: "docs/tracing.md says how spans are exported", Err: err}
 		}
 		defer tracer.Close()
-		rewriter.tracer = tracer
+		rewriter.Tracer = tracer
 	}
 	desk := &desk{cfg: cfg, engine: eng, rewriter: rewriter, log: log}
 	server, err := proxy.New(proxy.Config{
@@ -78,7 +79,7 @@ func Run(ctx context.Context, cfg Config, ready func(addrs []net.Addr)) error {
 		UserTimeout:    cfg.UserTimeout,
 		ReusePort:      cfg.ReusePort,
 		Verifiers:      eng.Verifiers(),
-		Rewriter:       rewriter.inProxy(),
+		Rewriter:       rewriter.InProxy(),
 		Console:        desk.console(),
 		Log:            log,
 	})

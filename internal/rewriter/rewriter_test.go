@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"context"
@@ -81,7 +81,7 @@ func TestEditKeepsWhatIsTheServers(t *testing.T) {
 func TestRewriterOnADatabase(t *testing.T) {
 	t.Parallel()
 	_, eng := engineOnCluster(t)
-	r := newRewriter(eng, nil, parse.New(), false)
+	r := New(eng, nil, parse.New(), false)
 
 	sc := statements.Context{Database: "postgres", Encoding: "UTF8"}
 	const call = "select mbus4.post('q', 'a=>1')"

@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"context"
@@ -17,19 +17,34 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// preludeMaker does what comes before the text of a plan: it makes sure of its selectors, and makes prelude statements. Both
+// PreludeMaker does what comes before the text of a plan: it makes sure of its selectors, and makes prelude statements. Both
 // need the values of arguments. It is safe for concurrent use, as the plan is.
-type preludeMaker struct {
+type PreludeMaker struct {
 	rewrite *rewrite.Rewriter
 	texts   *calls.Texts
-	db      preludeDatabase
+	db      Database
 }
 
-// preludeDatabase is what a preludeMaker asks of an engine.Database.
-type preludeDatabase interface {
+// Database is what a PreludeMaker asks of an engine.Database.
+type Database interface {
 	Site() calls.Site
 	NoteOrder()
 	EnsureSelector(ctx context.Context, use selectors.Use) error
+}
+
+// NewPreludeMaker returns a PreludeMaker for a database.
+func NewPreludeMaker(r *rewrite.Rewriter, texts *calls.Texts, db Database) *PreludeMaker {
+	return &PreludeMaker{rewrite: r, texts: texts, db: db}
+}
+
+// CheckLiterals makes sure that selectors and schedules that are given as literals are allowed. It returns p, or a plan that refuses one of them.
+func (m *PreludeMaker) CheckLiterals(ctx context.Context, sc statements.Context, p *plan.Plan) *plan.Plan {
+	return m.checkSelectors(ctx, sc, p, nil)
+}
+
+// CodeOf returns the PL/pgSQL that does the work of one call whose arguments are no parameters.
+func (m *PreludeMaker) CodeOf(ctx context.Context, sc statements.Context, s plan.Prelude) (string, *plan.Refusal) {
+	return m.code(ctx, sc, s, nil)
 }
 
 const (
@@ -38,7 +53,7 @@ const (
 )
 
 // forBind returns the plan that must run before a portal with these values: a prelude statement, a refusal, or nil.
-func (m *preludeMaker) forBind(ctx context.Context, sc statements.Context, p *plan.Plan, values wire.Values) *plan.Plan {
+func (m *PreludeMaker) forBind(ctx context.Context, sc statements.Context, p *plan.Plan, values wire.Values) *plan.Plan {
 	if !values.Known() {
 		return p.Refuse(0, plan.Refusal{
 			Code:    "54000", // program_limit_exceeded
@@ -57,7 +72,7 @@ func (m *preludeMaker) forBind(ctx context.Context, sc statements.Context, p *pl
 // checkSelectors makes sure that selectors are allowed and have their rows, and that schedules can be read: those given as literals, and with those of a Bind also
 // those given as parameters. A prepared statement may be old, so its literals are checked whenever it is bound. It returns p, or a plan
 // that refuses one of the selectors.
-func (m *preludeMaker) checkSelectors(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
+func (m *PreludeMaker) checkSelectors(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
 	for _, v := range p.Selectors() {
 		if len(v.Parameters()) > 0 && sent == nil {
 			continue
@@ -155,15 +170,15 @@ func expression(pieces []plan.ExprPiece, sent *bound) (string, *plan.Refusal) {
 }
 
 // addPreludes puts the prelude statements of a plan for a Query into its text.
-func (m *preludeMaker) addPreludes(ctx context.Context, sc statements.Context, p *plan.Plan) *plan.Plan {
+func (m *PreludeMaker) addPreludes(ctx context.Context, sc statements.Context, p *plan.Plan) *plan.Plan {
 	steps := p.Preludes()
 	if len(steps) == 0 {
 		return p
 	}
 	texts := make([]string, len(steps))
 	for i, s := range steps {
-		if v, found := firstParameter(s); found {
-			return p.Refuse(v.Offset, noParameter(v.Parameters()[0]))
+		if v, found := FirstParameter(s); found {
+			return p.Refuse(v.Offset, NoParameter(v.Parameters()[0]))
 		}
 		text, r := m.code(ctx, sc, s, nil)
 		if r != nil {
@@ -174,8 +189,8 @@ func (m *preludeMaker) addPreludes(ctx context.Context, sc statements.Context, p
 	return p.WithPreludes(texts)
 }
 
-// firstParameter returns, of the arguments of a call that are parameters, the one that comes first in the text.
-func firstParameter(s plan.Prelude) (first plan.Value, found bool) {
+// FirstParameter returns, of the arguments of a call that are parameters, the one that comes first in the text.
+func FirstParameter(s plan.Prelude) (first plan.Value, found bool) {
 	for _, v := range s.Args {
 		if len(v.Parameters()) > 0 && (!found || v.Offset < first.Offset) {
 			first, found = v, true
@@ -184,13 +199,13 @@ func firstParameter(s plan.Prelude) (first plan.Value, found bool) {
 	return first, found
 }
 
-// noParameter is what the server says of a parameter in a Query.
-func noParameter(n int) plan.Refusal {
+// NoParameter is what the server says of a parameter in a Query.
+func NoParameter(n int) plan.Refusal {
 	return plan.Refusal{Code: codeUndefinedParameter, Message: "there is no parameter $" + strconv.Itoa(n)}
 }
 
 // makePrelude returns the plan of one prelude statement that does the work of all calls of p that need it; nil for none.
-func (m *preludeMaker) makePrelude(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
+func (m *PreludeMaker) makePrelude(ctx context.Context, sc statements.Context, p *plan.Plan, sent *bound) *plan.Plan {
 	steps := p.Preludes()
 	if len(steps) == 0 {
 		return nil
@@ -207,7 +222,7 @@ func (m *preludeMaker) makePrelude(ctx context.Context, sc statements.Context, p
 }
 
 // code returns the PL/pgSQL that does the work of one call.
-func (m *preludeMaker) code(ctx context.Context, sc statements.Context, s plan.Prelude, sent *bound) (string, *plan.Refusal) {
+func (m *PreludeMaker) code(ctx context.Context, sc statements.Context, s plan.Prelude, sent *bound) (string, *plan.Refusal) {
 	args, expressions := make(map[string]*string, len(s.Args)), map[string]string{}
 	for _, p := range s.Func.Params {
 		v, r := s.Args[p.Name], (*plan.Refusal)(nil)
@@ -231,10 +246,10 @@ func (m *preludeMaker) code(ctx context.Context, sc statements.Context, s plan.P
 }
 
 // nested rewrites a statement that is an argument of a call.
-func (m *preludeMaker) nested(ctx context.Context, sc statements.Context, text string) (string, error) {
+func (m *PreludeMaker) nested(ctx context.Context, sc statements.Context, text string) (string, error) {
 	inner := session(sc)
 	inner.Void, inner.Answer = nil, ""
-	p := m.rewrite.Rewrite(ctx, text, inner, func() (plan.Env, *plan.Refusal) { return environment(m.db), nil })
+	p := m.rewrite.Rewrite(ctx, text, inner, func() (plan.Env, *plan.Refusal) { return Environment(m.db), nil })
 	if p == nil {
 		return text, nil
 	}

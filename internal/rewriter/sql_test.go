@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"flag"
@@ -52,7 +52,7 @@ func TestGoldenSQL(t *testing.T) {
 			continue
 		}
 		if got.String() != string(b) {
-			t.Errorf("%s differs; run: go test ./internal/app -run Golden -update, and look at the difference", path)
+			t.Errorf("%s differs; run: go test ./internal/rewriter -run Golden -update, and look at the difference", path)
 		}
 	}
 }

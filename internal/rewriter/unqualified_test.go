@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"strings"
@@ -79,7 +79,7 @@ func TestQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, ok := newRewriter(nil, u, parse.New(), false).inProxy().(statements.Prober)
+	r, ok := New(nil, u, parse.New(), false).InProxy().(statements.Prober)
 	if !ok {
 		t.Fatal("no Prober")
 	}
@@ -91,7 +91,7 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%s asks %s", sql, got)
 		}
 	}
-	if _, ok := newRewriter(nil, nil, parse.New(), false).inProxy().(statements.Prober); ok {
+	if _, ok := New(nil, nil, parse.New(), false).InProxy().(statements.Prober); ok {
 		t.Error("without names there is nothing to ask")
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"strings"
@@ -34,12 +34,12 @@ type tracedPortals struct {
 }
 
 // read cuts the comment with tags from a text and returns the rest, with what is to be known for its plan.
-func (r *rewriter) read(sc statements.Context, text string) (body string, st statement, s plan.Session) {
+func (r *Rewriter) read(sc statements.Context, text string) (body string, st statement, s plan.Session) {
 	s = session(sc)
 	body, st.tags = lex.CutTags(text, lex.EncodingOf(sc.Encoding), sc.EscapeStrings)
-	if r.tracer != nil {
+	if r.Tracer != nil {
 		st.trace = &traced{database: sc.Database}
-		st.trace.Begin(r.tracer, tracing.FromTags(st.tags.Get), sc.Named)
+		st.trace.Begin(r.Tracer, tracing.FromTags(st.tags.Get), sc.Named)
 		s.Trace = st.trace.Headers()
 	}
 	return body, st, s

@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func (p wirePlan) Wait(_ context.Context, sc statements.Context, values wire.Val
 	for _, param := range w.Func.Params {
 		v := w.Args[param.Name]
 		if sc.Simple && len(v.Parameters()) > 0 {
-			return refuse(noParameter(v.Parameters()[0]))
+			return refuse(NoParameter(v.Parameters()[0]))
 		}
 		text, r := read(v, param.Type, sent)
 		if r != nil {

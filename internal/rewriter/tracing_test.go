@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const testTraceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
 // Off, tracing takes nothing: recalling a plan allocates what it did without.
 func TestTracingOff(t *testing.T) {
 	_, eng := engineOnCluster(t)
-	r := newRewriter(eng, nil, parse.New(), false)
+	r := New(eng, nil, parse.New(), false)
 	sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true}
 	text := []byte("select mbus4.post('q', 'a=>1')")
 	first := r.Rewrite(t.Context(), sc, string(text))
@@ -31,7 +31,7 @@ func TestTracingOff(t *testing.T) {
 	var plan statements.Plan
 	parts := testing.AllocsPerRun(200, func() { // as it was before there was tracing
 		db := r.engine.Recall(sc.Database)
-		p := r.rewrite.Recall(string(text), session(sc), environment(db))
+		p := r.rewrite.Recall(string(text), session(sc), Environment(db))
 		noteOrder(db, p)
 		plan = wirePlan{Plan: r.ownPlan(sc, p), db: db, counts: r.counts}
 	})
@@ -53,14 +53,14 @@ func TestTracingCache(t *testing.T) {
 	t.Parallel()
 	_, eng := engineOnCluster(t)
 	for _, on := range []bool{false, true} {
-		r := newRewriter(eng, nil, parse.New(), false)
+		r := New(eng, nil, parse.New(), false)
 		if on {
 			tracer, err := tracing.Open(t.Context(), "http://127.0.0.1:9", "test", zap.NewNop())
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(tracer.Close)
-			r.tracer = tracer
+			r.Tracer = tracer
 		}
 		sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 		id, asked := "", 0
@@ -91,7 +91,7 @@ func TestTracingCache(t *testing.T) {
 func TestTracingLean(t *testing.T) {
 	t.Parallel()
 	_, eng := engineOnCluster(t)
-	r := newRewriter(eng, nil, parse.New(), false)
+	r := New(eng, nil, parse.New(), false)
 	tracer, err := tracing.Open(t.Context(), "http://127.0.0.1:9", "test", zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestTracingLean(t *testing.T) {
 	const post = "select mbus4.post('q', 'a=>1')"
 	comment := " /*traceparent='" + testTraceparent + "'*/"
 	lean, full := size(post), size("select mbus4.post('q', 'a=>1', headers => 'a=>1')")
-	r.tracer = tracer
+	r.Tracer = tracer
 	if untraced := size(post); untraced != lean {
 		t.Errorf("a post without a context has %d bytes with tracing, %d without", untraced, lean)
 	}
@@ -126,9 +126,9 @@ func BenchmarkTraced(b *testing.B) {
 	for _, simple := range []bool{true, false} {
 		for _, on := range []bool{false, true} {
 			b.Run(fmt.Sprintf("simple=%v/on=%v", simple, on), func(b *testing.B) {
-				r := newRewriter(eng, nil, parse.New(), false)
+				r := New(eng, nil, parse.New(), false)
 				if on {
-					r.tracer = tracer
+					r.Tracer = tracer
 				}
 				sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: simple, Secret: "ABCDEFGHIJKLMNOP"}
 				r.Rewrite(b.Context(), sc, string(text))

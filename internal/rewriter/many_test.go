@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func TestManyCallsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
-	r := newRewriter(eng, nil, parse.New(), false)
+	r := New(eng, nil, parse.New(), false)
 	sc := statements.Context{Database: "postgres", Encoding: "UTF8", Simple: true, Secret: "ABCDEFGHIJKLMNOP"}
 	run := func(sql string) time.Duration {
 		p := r.Rewrite(t.Context(), sc, sql)

@@ -1,24 +1,17 @@
-package app
+package rewriter
 
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"mbusproxy/engine/calls"
 	"mbusproxy/proxy/statements"
-	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/lex"
-
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// CheckUnqualified reports what is wrong with a list for Config.Unqualified.
-func CheckUnqualified(list []string) error {
-	_, err := detect.NewUnqualified(list)
-	return err
-}
-
 // prober is a rewriter that serves calls without the schema, too, where the session says that they mean ours.
-type prober struct{ *rewriter }
+type prober struct{ *Rewriter }
 
 // Probe returns the query that asks which calls without the schema mean functions of ours.
 func (a prober) Probe(ctx context.Context, sc statements.Context, text string) string {
@@ -39,5 +32,5 @@ func (a prober) Recall(statements.Context, []byte) (statements.Plan, bool) { ret
 
 // EditReport edits a report that belongs to no plan.
 func (a prober) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
-	return a.rewriter.EditReport(secret, m) || edit(m, a.rewrite.HintUnqualified)
+	return a.Rewriter.EditReport(secret, m) || edit(m, a.rewrite.HintUnqualified)
 }

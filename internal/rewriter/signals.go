@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"mbusproxy/engine/waiting"
@@ -74,7 +74,7 @@ func (p wirePlan) queues() (q waiting.Queues) {
 }
 
 // AfterPrepared tells the engine that a transaction has ended that PREPARE TRANSACTION had set aside.
-func (r *rewriter) AfterPrepared(database string) {
+func (r *Rewriter) AfterPrepared(database string) {
 	if db := r.engine.Recall(database); db != nil {
 		db.NoteMessages(waiting.AnyQueue, true)
 		db.NoteSemaphores()

@@ -1,4 +1,4 @@
-package app
+package rewriter
 
 import (
 	"context"
@@ -19,51 +19,64 @@ import (
 	"mbusproxy/rewrite/plan"
 )
 
-// rewriter is the statements.Rewriter that package rewrite and the engine are together.
-type rewriter struct {
+// Rewriter is the statements.Rewriter that package rewrite and the engine are together.
+type Rewriter struct {
 	rewrite *rewrite.Rewriter
 	engine  *engine.Engine
 	texts   *calls.Texts
-	// noPrepare is Config.NoPrepare.
+	// noPrepare is as in New.
 	noPrepare bool
-	asks      bool // see inProxy
+	asks      bool // see InProxy
 	counts    *callCounts
-	tracer    *tracing.Tracer // nil: nothing is traced
+	Tracer    *tracing.Tracer // nil: nothing is traced; set before the first call
 }
 
-// newRewriter returns a rewriter. The proxy gets what inProxy returns.
-func newRewriter(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser, noPrepare bool) *rewriter {
+// New returns a Rewriter. The proxy gets what InProxy returns. noPrepare says that calls which are sent again and again are not run by
+// prepared statements.
+func New(eng *engine.Engine, unqualified *detect.Unqualified, parser *parse.Parser, noPrepare bool) *Rewriter {
 	texts := calls.New()
-	return &rewriter{
+	return &Rewriter{
 		rewrite: rewrite.New(texts, unqualified, parser), engine: eng, texts: texts, noPrepare: noPrepare, asks: unqualified != nil, counts: newCallCounts(),
 	}
 }
 
-// inProxy returns what the proxy calls: a prober where calls without the schema are served.
-func (r *rewriter) inProxy() statements.Rewriter {
+// InProxy returns what the proxy calls: a prober where calls without the schema are served.
+func (r *Rewriter) InProxy() statements.Rewriter {
 	if r.asks {
 		return prober{r}
 	}
 	return r
 }
 
+// Texts makes the SQL of calls.
+func (r *Rewriter) Texts() *calls.Texts { return r.texts }
+
+// Cached tells of the cache of plans.
+func (r *Rewriter) Cached() rewrite.Counts { return r.rewrite.Counts() }
+
+// Calls gives the numbers for each function that has been called.
+func (r *Rewriter) Calls(f func(function string, ok, failed uint64)) { r.counts.each(f) }
+
+// Refusals gives how many statements have been refused, by SQLSTATE.
+func (r *Rewriter) Refusals() map[string]uint64 { return r.counts.refusals() }
+
 // Mentions is the cheap test on raw bytes.
-func (r *rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) }
+func (r *Rewriter) Mentions(text []byte) bool { return r.rewrite.Mentions(text) }
 
 // MayHaveEffects is the cheap test for Effects.
-func (r *rewriter) MayHaveEffects(text []byte) bool { return effects.MayHave(text) }
+func (r *Rewriter) MayHaveEffects(text []byte) bool { return effects.MayHave(text) }
 
 // MayDeallocate is the cheap test for DEALLOCATE where it cannot be seen.
-func (r *rewriter) MayDeallocate(text []byte) bool { return effects.MayDeallocate(text) }
+func (r *Rewriter) MayDeallocate(text []byte) bool { return effects.MayDeallocate(text) }
 
 // MaySetTimeouts is the cheap test for texts that may change the session's timeouts.
-func (r *rewriter) MaySetTimeouts(text []byte) bool { return effects.MaySetTimeouts(text) }
+func (r *Rewriter) MaySetTimeouts(text []byte) bool { return effects.MaySetTimeouts(text) }
 
 // The proxy shows parts of a text to MayHaveEffects, which overlap by as much as it knows of.
 const _ = uint(statements.EffectWordSize - effects.WordSize)
 
 // Effects returns what the statements of a text do to names of prepared statements and portals.
-func (r *rewriter) Effects(sc statements.Context, text string) (out []statements.Effect, more bool) {
+func (r *Rewriter) Effects(sc statements.Context, text string) (out []statements.Effect, more bool) {
 	found, more := effects.Of(text, sc.Encoding, sc.EscapeStrings)
 	for _, e := range found {
 		out = append(out, statements.Effect(e))
@@ -72,7 +85,7 @@ func (r *rewriter) Effects(sc statements.Context, text string) (out []statements
 }
 
 // Rewrite returns nil for a text that is to be forwarded.
-func (r *rewriter) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
+func (r *Rewriter) Rewrite(ctx context.Context, sc statements.Context, text string) statements.Plan {
 	var db *engine.Database
 	text, traced, s := r.read(sc, text)
 	p := r.rewrite.Rewrite(ctx, text, s, func() (plan.Env, *plan.Refusal) {
@@ -80,7 +93,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc statements.Context, text stri
 		if db, err = r.engine.Database(ctx, sc.Database); err != nil {
 			return plan.Env{}, refusal(err)
 		}
-		return environment(db), nil
+		return Environment(db), nil
 	})
 	if p == nil {
 		return nil // not p, which would make an interface that is not nil
@@ -90,7 +103,7 @@ func (r *rewriter) Rewrite(ctx context.Context, sc statements.Context, text stri
 		return wirePlan{Plan: p, counts: r.counts, statement: traced}
 	}
 	noteOrder(db, p)
-	m := &preludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
+	m := &PreludeMaker{rewrite: r.rewrite, texts: r.texts, db: db}
 	p = m.checkSelectors(ctx, sc, p, nil)
 	if sc.Simple {
 		return wirePlan{Plan: m.addPreludes(ctx, sc, p), db: db, texts: r.texts, counts: r.counts, statement: traced, prepares: !r.noPrepare}
@@ -102,13 +115,13 @@ func (r *rewriter) Rewrite(ctx context.Context, sc statements.Context, text stri
 }
 
 // Recall returns what Rewrite would, where that is known at once.
-func (r *rewriter) Recall(sc statements.Context, text []byte) (statements.Plan, bool) {
+func (r *Rewriter) Recall(sc statements.Context, text []byte) (statements.Plan, bool) {
 	db := r.engine.Recall(sc.Database)
 	if db == nil {
 		return nil, false
 	}
 	body, traced, s := r.read(sc, string(text))
-	p := r.rewrite.Recall(body, s, environment(db))
+	p := r.rewrite.Recall(body, s, Environment(db))
 	if p == nil {
 		return nil, false
 	}
@@ -117,7 +130,7 @@ func (r *rewriter) Recall(sc statements.Context, text []byte) (statements.Plan, 
 }
 
 // ownPlan returns the plan for the session.
-func (r *rewriter) ownPlan(sc statements.Context, p *plan.Plan) *plan.Plan {
+func (r *Rewriter) ownPlan(sc statements.Context, p *plan.Plan) *plan.Plan {
 	if r.noPrepare {
 		p = p.WithPreparable(nil, nil)
 	}
@@ -135,13 +148,14 @@ func session(sc statements.Context) plan.Session {
 	return plan.Session{Encoding: sc.Encoding, EscapeStrings: sc.EscapeStrings, Void: sc.VoidParams, Prepared: !sc.Simple, Answer: sc.Answer}
 }
 
-func environment(db interface{ Site() calls.Site }) plan.Env {
+// Environment is what a plan depends on in a database.
+func Environment(db interface{ Site() calls.Site }) plan.Env {
 	site := db.Site()
 	return plan.Env{HstoreSchema: site.HstoreSchema, Ordered: site.Ordered}
 }
 
 // EditReport edits a report that belongs to no plan.
-func (r *rewriter) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
+func (r *Rewriter) EditReport(secret string, m *pgproto3.ErrorResponse) bool {
 	return edit(m, func(r *plan.Report) bool { return plan.EditReport(r, secret) })
 }
 
@@ -168,7 +182,7 @@ func serversWords(err error) string {
 // wirePlan is the statements.Plan of a plan.Plan.
 type wirePlan struct {
 	*plan.Plan
-	preludes *preludeMaker    // nil unless it is a bind-time plan
+	preludes *PreludeMaker    // nil unless it is a bind-time plan
 	db       *engine.Database // nil where the database cannot be served
 	texts    *calls.Texts     // of a plan with a call that waits
 	counts   *callCounts      // nil: it is part of a statement that another plan is for
