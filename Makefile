@@ -76,7 +76,7 @@ integration: setup ## the tests with real clients, direct and through the proxy
 
 .PHONY: golden
 golden: ## write the golden files anew; look at the difference before you commit
-	go test ./rewrite ./internal/app ./internal/rewriter -run Golden -update
+	go test ./rewrite ./internal/explain ./internal/rewriter -run Golden -update
 
 .PHONY: test-versions
 test-versions: setup ## the tests that need a server, against Postgres 15, 16, 17 and 18

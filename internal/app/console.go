@@ -14,6 +14,7 @@ import (
 	"mbusproxy/engine"
 	"mbusproxy/internal/console"
 	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/proxy"
 )
 
@@ -50,7 +51,7 @@ func (d *desk) console() proxy.Console {
 func (d *desk) callSQL(ctx context.Context, database, function string) (string, error) {
 	db, err := d.engine.Database(ctx, database)
 	if err != nil {
-		return "", told(err)
+		return "", told.Of(err)
 	}
 	return d.rewriter.Texts().Statement(function, "mbus4_call."+function, db.Site().HstoreSchema), nil
 }

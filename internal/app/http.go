@@ -15,6 +15,7 @@ import (
 	"mbusproxy/internal/httplisten"
 	"mbusproxy/internal/metrics"
 	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/internal/web"
 	"mbusproxy/proxy"
 )
@@ -40,7 +41,7 @@ type monitor struct {
 func listenHTTP(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, &Error{Message: fmt.Sprintf("cannot listen for HTTP: %v", err), Hint: "--http names host:port, such as 127.0.0.1:9187, which nobody else uses", Err: err}
+		return nil, &told.Error{Message: fmt.Sprintf("cannot listen for HTTP: %v", err), Hint: "--http names host:port, such as 127.0.0.1:9187, which nobody else uses", Err: err}
 	}
 	return httplisten.NewPlaces(l, httpConnections), nil
 }
@@ -109,7 +110,7 @@ func (m *monitor) ready(ctx context.Context) error {
 		return err
 	}
 	if _, err := m.engine.Database(ctx, databaseOf(m.cfg.Admin)); err != nil {
-		return told(err)
+		return told.Of(err)
 	}
 	return nil
 }

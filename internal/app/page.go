@@ -13,6 +13,7 @@ import (
 
 	"mbusproxy/engine"
 	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/internal/web"
 )
 
@@ -42,7 +43,7 @@ func upstreamDatabase(cfg Config) string {
 func (m *monitor) condition(ctx context.Context, database, selector string) (string, error) {
 	db, err := m.engine.Database(ctx, database)
 	if err != nil {
-		return "", told(err)
+		return "", told.Of(err)
 	}
 	sql, err := db.Condition(ctx, selector)
 	var refused *engine.Error

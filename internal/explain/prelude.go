@@ -1,4 +1,4 @@
-package app
+package explain
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 	"mbusproxy/rewrite/splice"
 )
 
-// explainedSite is a site in place of the engine.Database that would serve the text: nothing is kept of what a text brings about.
-type explainedSite struct {
+// onSite is a site in place of the engine.Database that would serve the text: nothing is kept of what a text brings about.
+type onSite struct {
 	site
 	parser *parse.Parser
 }
 
-func (s explainedSite) Site() calls.Site { return s.site.Site }
+func (s onSite) Site() calls.Site { return s.site.Site }
 
 // NoteOrder does nothing.
-func (explainedSite) NoteOrder() {}
+func (onSite) NoteOrder() {}
 
 // EnsureSelector checks a selector as the engine would.
-func (s explainedSite) EnsureSelector(ctx context.Context, use selectors.Use) error {
+func (s onSite) EnsureSelector(ctx context.Context, use selectors.Use) error {
 	return selectors.Check(ctx, s.parser, use.Text, s.selectors)
 }
 
@@ -38,7 +38,7 @@ type preludes struct {
 
 // preludes returns what checks selectors and makes prelude statements for the site.
 func (e *explainer) preludes() *rewriter.PreludeMaker {
-	return rewriter.NewPreludeMaker(e.rewrite, e.texts, explainedSite{e.site, e.parser})
+	return rewriter.NewPreludeMaker(e.rewrite, e.texts, onSite{e.site, e.parser})
 }
 
 // context is what a proxy would tell of the session.

@@ -1,4 +1,4 @@
-package app
+package explain
 
 import (
 	"context"
@@ -9,37 +9,38 @@ import (
 
 	"mbusproxy/engine/calls"
 	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/rewrite"
 	"mbusproxy/rewrite/detect"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/plan"
 )
 
-// ExplainConfig says what Explain explains, and where it writes.
-type ExplainConfig struct {
+// Config says what Run explains, and where it writes.
+type Config struct {
 	Text string // what a client sends: one statement or several, in UTF-8
 	// Admin is the DSN of the database in which it would run; "": one without messages that wait for
 	// others, with hstore in public.
 	Admin       string
 	Prepared    bool     // the text comes in a Parse and not in a Query
-	Unqualified []string // as in Config
+	Unqualified []string // as in app.Config
 	JSON        bool     // an array with an object for each statement, instead of SQL with comments
 	Out         io.Writer
 }
 
-// Explain writes how the statements of a text are served, and the SQL that the server gets. It changes nothing in the database. An
-// *Error tells that the database cannot be looked at, that the text cannot be read, or that a statement is refused.
-func Explain(ctx context.Context, cfg ExplainConfig) error {
+// Run writes how the statements of a text are served, and the SQL that the server gets. It changes nothing in the database. A
+// *told.Error tells that the database cannot be looked at, that the text cannot be read, or that a statement is refused.
+func Run(ctx context.Context, cfg Config) error {
 	if !utf8.ValidString(cfg.Text) || strings.Contains(cfg.Text, "\x00") {
-		return &Error{Message: "the text is not in UTF-8", Hint: "explain reads UTF-8 without zero bytes"}
+		return &told.Error{Message: "the text is not in UTF-8", Hint: "explain reads UTF-8 without zero bytes"}
 	}
 	unqualified, err := detect.NewUnqualified(cfg.Unqualified)
 	if err != nil {
-		return &Error{Message: "--unqualified: " + err.Error(), Hint: "`mbusproxy explain -h` explains the flags", Err: err}
+		return &told.Error{Message: "--unqualified: " + err.Error(), Hint: "`mbusproxy explain -h` explains the flags", Err: err}
 	}
 	e := newExplainer(cfg, unqualified)
 	if e.site, err = siteFor(ctx, cfg.Admin, e.parser); err != nil {
-		return told(err)
+		return told.Of(err)
 	}
 	e.readStatements(ctx)
 	e.remark("%s", e.site)
@@ -74,11 +75,11 @@ type explainer struct {
 	statements  []int // where the statements of the text begin, in bytes; the whole text is one where it cannot be parsed
 	unread      error // why it cannot be parsed; nil: it can
 	out         strings.Builder
-	asked       *string               // the query about names without the schema; nil: there is none
-	told        []*explainedStatement // the same as out, for JSON
+	asked       *string      // the query about names without the schema; nil: there is none
+	told        []*statement // the same as out, for JSON
 }
 
-func newExplainer(cfg ExplainConfig, unqualified *detect.Unqualified) *explainer {
+func newExplainer(cfg Config, unqualified *detect.Unqualified) *explainer {
 	e := &explainer{
 		text: cfg.Text, texts: calls.New(), parser: parse.New(), unqualified: unqualified,
 		session: plan.Session{Encoding: "UTF8", Prepared: cfg.Prepared},
@@ -88,7 +89,7 @@ func newExplainer(cfg ExplainConfig, unqualified *detect.Unqualified) *explainer
 }
 
 func (e *explainer) env() (plan.Env, *plan.Refusal) {
-	return rewriter.Environment(explainedSite{e.site, e.parser}), nil
+	return rewriter.Environment(onSite{e.site, e.parser}), nil
 }
 
 // readStatements finds out where the statements of the text begin.
@@ -123,7 +124,7 @@ func (e *explainer) explain(ctx context.Context) error {
 	case p == nil && e.unread != nil && detect.Holds(e.text, false, e.unqualified).Calls > 0:
 		e.remark("forwarded as it is, and its calls are not served: mbusproxy cannot read it, %s", e.unread)
 		e.addWhole(outcomeUnread, e.unread.Error())
-		return &Error{
+		return &told.Error{
 			Message: "the text cannot be read: " + e.unread.Error(),
 			Hint:    "texts are read with the grammar of Postgres 17; the proxy forwards what it cannot read, and the server says what is wrong",
 			Err:     e.unread,
@@ -162,5 +163,5 @@ func (e *explainer) settleNames(ctx context.Context) {
 
 // refused is the error for a text of which a statement is refused. The hint is in the explanation.
 func refused(r *plan.Refusal) error {
-	return &Error{Message: fmt.Sprintf("a statement is refused with %s: %s", r.Code, r.Message), Err: r}
+	return &told.Error{Message: fmt.Sprintf("a statement is refused with %s: %s", r.Code, r.Message), Err: r}
 }

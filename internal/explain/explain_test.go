@@ -1,4 +1,4 @@
-package app
+package explain
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"mbusproxy/internal/layout"
 	"mbusproxy/internal/pgcluster"
 	"mbusproxy/internal/rewriter"
+	"mbusproxy/internal/told"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 	"mbusproxy/rewrite/lex"
@@ -44,27 +45,27 @@ func clusterOfOwn(t *testing.T) *pgcluster.Cluster {
 	return cluster
 }
 
-// explanation is what Explain writes, with its error behind it.
-func explanation(t *testing.T, cfg ExplainConfig) string {
+// explanation is what Run writes, with its error behind it.
+func explanation(t *testing.T, cfg Config) string {
 	t.Helper()
 	var out strings.Builder
 	cfg.Out = &out
-	err := Explain(t.Context(), cfg)
+	err := Run(t.Context(), cfg)
 	if err == nil {
 		return out.String()
 	}
-	var e *Error
+	var e *told.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("%q: %v is not fit for people", cfg.Text, err)
 	}
 	return out.String() + "ends with 1: " + e.Message + "\n"
 }
 
-// TestGoldenExplain shows what the command prints: testdata/explain. A file is comment lines, a text of a client, "----", and the
+// TestGoldenExplain shows what the command prints: testdata. A file is comment lines, a text of a client, "----", and the
 // explanation. Comments may say that the text is prepared and that it names no schema.
 func TestGoldenExplain(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob("testdata/explain/*.sql")
+	paths, err := filepath.Glob("testdata/*.sql")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no golden files: %v", err)
 	}
@@ -74,7 +75,7 @@ func TestGoldenExplain(t *testing.T) {
 			t.Fatal(err)
 		}
 		given, _, _ := strings.Cut(string(b), "\n----\n")
-		cfg := ExplainConfig{Text: remark.ReplaceAllString(given, ""), Prepared: strings.Contains(given, "# prepared\n")}
+		cfg := Config{Text: remark.ReplaceAllString(given, ""), Prepared: strings.Contains(given, "# prepared\n")}
 		if strings.Contains(given, "# without the schema\n") {
 			cfg.Unqualified = []string{"all"}
 		}
@@ -86,7 +87,7 @@ func TestGoldenExplain(t *testing.T) {
 			continue
 		}
 		if got != string(b) {
-			t.Errorf("%s differs; run: go test ./internal/app -run Golden -update, and look at the difference", path)
+			t.Errorf("%s differs; run: go test ./internal/explain -run Golden -update, and look at the difference", path)
 		}
 	}
 }
@@ -110,7 +111,7 @@ func TestExplainShowsAllOfIt(t *testing.T) {
 		}
 		return b.String()
 	}
-	e := newExplainer(ExplainConfig{Prepared: true}, nil)
+	e := newExplainer(Config{Prepared: true}, nil)
 	if e.site, err = siteFor(t.Context(), "", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestExplainShowsAllOfIt(t *testing.T) {
 func TestExplainRemarksAreComments(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r", "\r\n"} {
-		got, _, _ := strings.Cut(explanation(t, ExplainConfig{Text: "select mbus4.consume('q', \"x" + end + "select 3;\" => 1)"}), "ends with 1")
+		got, _, _ := strings.Cut(explanation(t, Config{Text: "select mbus4.consume('q', \"x" + end + "select 3;\" => 1)"}), "ends with 1")
 		if !strings.Contains(got, "-- select 3;") || strings.Contains(got, "\r") {
 			t.Errorf("%q: got\n%q", end, got)
 		}
@@ -173,7 +174,7 @@ func TestExplainRemarksAreComments(t *testing.T) {
 func TestExplainReadsUTF8(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"select '\xff'", "select \x00"} {
-		if got := explanation(t, ExplainConfig{Text: text}); got != "ends with 1: the text is not in UTF-8\n" {
+		if got := explanation(t, Config{Text: text}); got != "ends with 1: the text is not in UTF-8\n" {
 			t.Errorf("%q: %s", text, got)
 		}
 	}
@@ -182,7 +183,7 @@ func TestExplainReadsUTF8(t *testing.T) {
 // A text that is refused as a whole is shown as one, however many statements it has.
 func TestExplainRefusesWhatIsTooLong(t *testing.T) {
 	t.Parallel()
-	got := explanation(t, ExplainConfig{Text: strings.Repeat("select mbus4.post('q', '');", 3000)})
+	got := explanation(t, Config{Text: strings.Repeat("select mbus4.post('q', '');", 3000)})
 	if !strings.Contains(got, "-- ERROR:  54000: ") || strings.Contains(got, "statement 1") || !strings.Contains(got, "ends with 1: a statement is refused with 54000") {
 		t.Errorf("got\n%.1000s", got)
 	}
@@ -245,7 +246,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 	if _, err := eng.Database(t.Context(), "postgres"); err != nil {
 		t.Fatal(err)
 	}
-	before := explanation(t, ExplainConfig{Text: consume, Admin: cluster.DSN("postgres")})
+	before := explanation(t, Config{Text: consume, Admin: cluster.DSN("postgres")})
 	if !strings.HasPrefix(before, "-- for database postgres: without messages that wait for others, hstore in schema elsewhere\n") {
 		t.Errorf("got\n%s", before)
 	}
@@ -253,7 +254,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 	run(gets("select mbus4.create_consumer('q', 'c', $$(t.data->'size')='large'$$)", true))
 	run(gets("select mbus4.post('q', '', iid => 'first')", true))
 	run(gets("select mbus4.post('q', '', 'consume_after=>{first}')", true))
-	after := explanation(t, ExplainConfig{Text: consume, Admin: cluster.DSN("postgres")})
+	after := explanation(t, Config{Text: consume, Admin: cluster.DSN("postgres")})
 	if !strings.HasPrefix(after, "-- for database postgres: with messages that wait for others, hstore in schema elsewhere\n") {
 		t.Errorf("got\n%s", after)
 	}
@@ -276,7 +277,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 		for _, simple := range []bool{true, false} {
 			want := &explainer{}
 			want.sql(gets(text, simple))
-			got := sqlOf(explanation(t, ExplainConfig{Text: text, Prepared: !simple, Admin: cluster.DSN("postgres")}))
+			got := sqlOf(explanation(t, Config{Text: text, Prepared: !simple, Admin: cluster.DSN("postgres")}))
 			if i := strings.Index(got, "ends with 1"); i >= 0 {
 				got = got[:i]
 			}
@@ -292,7 +293,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 			}
 		}
 	}
-	explanation(t, ExplainConfig{Text: "select mbus4.create_consumer('q', 'd', 't.expires is null')", Admin: cluster.DSN("postgres")})
+	explanation(t, Config{Text: "select mbus4.create_consumer('q', 'd', 't.expires is null')", Admin: cluster.DSN("postgres")})
 	var kept int
 	if err := conn.QueryRow(t.Context(), "select count(*) from mbus4.selector where text like 't.expires%'").Scan(&kept); err != nil || kept != 0 {
 		t.Errorf("%d selectors are kept: %v", kept, err)
@@ -303,7 +304,7 @@ func TestExplainIsWhatTheServerGets(t *testing.T) {
 func TestExplainInstallsNothing(t *testing.T) {
 	t.Parallel()
 	cluster := clusterOfOwn(t)
-	cfg := ExplainConfig{Text: "select mbus4.post('q', '')", Admin: cluster.DSN("postgres")}
+	cfg := Config{Text: "select mbus4.post('q', '')", Admin: cluster.DSN("postgres")}
 	for range 2 {
 		if got := explanation(t, cfg); got != "ends with 1: database \"postgres\" has no schema mbus4\n" {
 			t.Errorf("got %s", got)

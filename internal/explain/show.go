@@ -1,4 +1,4 @@
-package app
+package explain
 
 import (
 	"cmp"
@@ -174,7 +174,7 @@ func (e *explainer) showStatement(s explained, made preludes, waits bool) {
 		e.remark("%s: %s", e.place(c.Start), signature)
 		e.remark("  %s", how)
 		line, column := e.lineOf(c.Start)
-		told.Calls = append(told.Calls, explainedCall{line, column, signature, how})
+		told.Calls = append(told.Calls, call{line, column, signature, how})
 	}
 	if len(functions) > 0 {
 		e.remark("in place, since where a call stands only the server knows whether and how often it runs, or no query may stand;")
@@ -187,7 +187,7 @@ func (e *explainer) showStatement(s explained, made preludes, waits bool) {
 		}
 		e.remark("%s: the %s is checked %s", e.place(v.Offset), what, when)
 		line, column := e.lineOf(v.Offset)
-		told.Checked = append(told.Checked, explainedSelector{line, column, what, when})
+		told.Checked = append(told.Checked, checked{line, column, what, when})
 	}
 	if !e.session.Prepared && takesParameters(e.text) {
 		const hint = "a Query can have no parameters: with --prepared the text is one of a Parse"
@@ -207,7 +207,7 @@ func (e *explainer) showStatement(s explained, made preludes, waits bool) {
 }
 
 // showPrepared writes by which statement the text is run once it has been sent again and again.
-func (e *explainer) showPrepared(s explained, told *explainedStatement) {
+func (e *explainer) showPrepared(s explained, told *statement) {
 	if s.prepared == nil || e.session.Prepared {
 		return
 	}
@@ -225,7 +225,7 @@ func (e *explainer) showPrepared(s explained, told *explainedStatement) {
 }
 
 // showPreludes writes the prelude statement of a text that comes in a Parse.
-func (e *explainer) showPreludes(made preludes, told *explainedStatement) {
+func (e *explainer) showPreludes(made preludes, told *statement) {
 	if len(made.parameters) == 0 {
 		e.remark("whenever it is bound, before it is executed:")
 		before := e.sql(calls.DoBlock(made.codes...))

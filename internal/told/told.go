@@ -1,9 +1,7 @@
-package app
+package told
 
 import (
 	"errors"
-	"fmt"
-	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -21,8 +19,8 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// told makes an Error of one of the engine, with its cause in brief; other errors stay.
-func told(err error) error {
+// Of makes an Error of one of the engine, with its cause in brief; other errors stay.
+func Of(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
 		return err
@@ -41,18 +39,4 @@ func told(err error) error {
 		message += ": " + e.Err.Error()
 	}
 	return &Error{Message: message, Hint: e.Hint, Err: err}
-}
-
-// listenError explains why an address cannot be listened on.
-func listenError(err error) error {
-	e := &Error{Message: fmt.Sprintf("cannot listen: %v", err), Err: err}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		e.Hint = "another program has this port: choose another with --listen, or stop that program (`ss -ltnp` shows which)"
-	case errors.Is(err, syscall.EACCES):
-		e.Hint = "ports below 1024 and closed folders need more rights: choose another with --listen"
-	default:
-		e.Hint = "--listen takes host:port of this machine, or the directory of a unix socket"
-	}
-	return e
 }

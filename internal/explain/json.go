@@ -1,4 +1,4 @@
-package app
+package explain
 
 import (
 	"bytes"
@@ -17,14 +17,14 @@ const (
 	outcomeUnread    = "unread" // forwarded, though it seems to have calls
 )
 
-// explainedStatement is what ExplainConfig.JSON tells of one statement. The names in JSON stay.
-type explainedStatement struct {
-	Statement int                 `json:"statement"` // counted from 1
-	For       string              `json:"for"`       // the database
-	Outcome   string              `json:"outcome"`
-	Calls     []explainedCall     `json:"calls"`
-	Refusals  []explainedRefusal  `json:"refusals"`
-	Checked   []explainedSelector `json:"checked"` // selectors and the like
+// statement is what Config.JSON tells of one statement. The names in JSON stay.
+type statement struct {
+	Statement int       `json:"statement"` // counted from 1
+	For       string    `json:"for"`       // the database
+	Outcome   string    `json:"outcome"`
+	Calls     []call    `json:"calls"`
+	Refusals  []refusal `json:"refusals"`
+	Checked   []checked `json:"checked"` // selectors and the like
 	// AskedFirst is the query by which the session is asked what names without the schema mean; null for none.
 	AskedFirst *string `json:"asked_first"`
 	// Before is the statement that runs first, where it does not depend on parameters; null for none.
@@ -36,14 +36,14 @@ type explainedStatement struct {
 	SQL        string   `json:"sql"`     // what the server gets, laid out
 }
 
-type explainedCall struct {
+type call struct {
 	Line     int    `json:"line"`
 	Column   int    `json:"column"` // in characters, from 1
 	Function string `json:"function"`
 	Served   string `json:"served"`
 }
 
-type explainedRefusal struct {
+type refusal struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
 	Code    string `json:"sqlstate"`
@@ -52,7 +52,7 @@ type explainedRefusal struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-type explainedSelector struct {
+type checked struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	What   string `json:"what"`
@@ -60,10 +60,10 @@ type explainedSelector struct {
 }
 
 // add begins to tell of another statement.
-func (e *explainer) add(outcome string) *explainedStatement {
-	e.told = append(e.told, &explainedStatement{
+func (e *explainer) add(outcome string) *statement {
+	e.told = append(e.told, &statement{
 		Statement: len(e.told) + 1, For: e.site.String(), Outcome: outcome, AskedFirst: e.asked,
-		Calls: []explainedCall{}, Refusals: []explainedRefusal{}, Checked: []explainedSelector{}, Remarks: []string{},
+		Calls: []call{}, Refusals: []refusal{}, Checked: []checked{}, Remarks: []string{},
 	})
 	return e.told[len(e.told)-1]
 }
@@ -75,10 +75,10 @@ func (e *explainer) addWhole(outcome, why string) {
 	s.Remarks = append(s.Remarks, why)
 }
 
-func (s *explainedStatement) refuse(e *explainer, r *plan.Refusal) {
+func (s *statement) refuse(e *explainer, r *plan.Refusal) {
 	line, column := e.lineOf(r.Offset)
 	s.Outcome = outcomeRefused
-	s.Refusals = append(s.Refusals, explainedRefusal{Line: line, Column: column, Code: r.Code, Message: r.Message, Detail: r.Detail, Hint: r.Hint})
+	s.Refusals = append(s.Refusals, refusal{Line: line, Column: column, Code: r.Code, Message: r.Message, Detail: r.Detail, Hint: r.Hint})
 }
 
 // lineOf returns where a byte of the text stands, counted from 1, the column in characters.
