@@ -1,4 +1,4 @@
-package web
+package sampling
 
 import (
 	"context"
@@ -13,28 +13,46 @@ import (
 
 	"mbusproxy/internal/web/access"
 	"mbusproxy/internal/web/chart"
+	"mbusproxy/internal/web/format"
 	"mbusproxy/internal/web/history"
+	"mbusproxy/proxy"
 )
+
+// Config is what a Sampler needs of the page. Its functions are safe for concurrent use.
+type Config struct {
+	Proxy func() proxy.Stats
+	// Calls gives for each function how many statements with calls of it have run and failed.
+	Calls func(each func(function string, ok, failed uint64))
+	// Each gives the log-ins.
+	Each func(f func(*access.Login))
+	// MaySee reports whether the role of a transaction may see the queues.
+	MaySee func(ctx context.Context, tx pgx.Tx) (bool, error)
+}
+
+// ReadySeconds is for how long the oldest message of a row of mbus4.queues or mbus4.consumers has been ready; null where none is, or where its time is none, which
+// somebody has written past the functions.
+const ReadySeconds = `extract(epoch from pg_catalog.clock_timestamp() operator(pg_catalog.-) case when pg_catalog.isfinite(oldest_ready) then oldest_ready end)::float8`
 
 // mostDatabases is how many databases the sampler keeps the last hour of.
 const mostDatabases = 16
 
-// sampler notes numbers for the charts: of the process always, of a database while somebody is logged in to it who may see its queues, in a session of such
+// Sampler notes numbers for the charts: of the process always, of a database while somebody is logged in to it who may see its queues, in a session of such
 // a log-in. So what is kept of a database is what each role may see that may see mbus4.queues, and is shown to no other.
-type sampler struct {
-	page    *Page
+type Sampler struct {
+	cfg     Config
 	process *history.Ring
 
 	mu        sync.Mutex
 	databases map[string]*history.Ring
 }
 
-func newSampler(p *Page) *sampler {
-	return &sampler{page: p, process: history.New(), databases: map[string]*history.Ring{}}
+// New returns a Sampler that has noted nothing.
+func New(cfg Config) *Sampler {
+	return &Sampler{cfg: cfg, process: history.New(), databases: map[string]*history.Ring{}}
 }
 
-// run samples until ctx ends.
-func (s *sampler) run(ctx context.Context) {
+// Run samples until ctx ends.
+func (s *Sampler) Run(ctx context.Context) {
 	tick := time.NewTicker(history.Step)
 	defer tick.Stop()
 	for {
@@ -49,10 +67,10 @@ func (s *sampler) run(ctx context.Context) {
 }
 
 // sampleProcess notes what the proxy counts.
-func (s *sampler) sampleProcess(now time.Time) {
-	st := s.page.cfg.Proxy()
+func (s *Sampler) sampleProcess(now time.Time) {
+	st := s.cfg.Proxy()
 	values := map[string]float64{"sessions": float64(len(st.Sessions)), "from clients": float64(st.FromClients), "from servers": float64(st.FromServers)}
-	s.page.cfg.Calls(func(function string, ok, failed uint64) {
+	s.cfg.Calls(func(function string, ok, failed uint64) {
 		kind := "other calls"
 		switch {
 		case strings.HasPrefix(function, "post"):
@@ -67,9 +85,9 @@ func (s *sampler) sampleProcess(now time.Time) {
 }
 
 // sampleDatabases asks one log-in of each database.
-func (s *sampler) sampleDatabases(ctx context.Context) {
+func (s *Sampler) sampleDatabases(ctx context.Context) {
 	tried := map[string]int{}
-	s.page.logins.Each(func(l *access.Login) {
+	s.cfg.Each(func(l *access.Login) {
 		if tried[l.Database] < 0 || tried[l.Database] > 3 || ctx.Err() != nil {
 			return
 		}
@@ -81,7 +99,7 @@ func (s *sampler) sampleDatabases(ctx context.Context) {
 }
 
 // ring is the last hour of a database; nil where there are too many.
-func (s *sampler) ring(database string) *history.Ring {
+func (s *Sampler) ring(database string) *history.Ring {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.databases[database]
@@ -98,24 +116,24 @@ func (s *sampler) ring(database string) *history.Ring {
 	return r
 }
 
-const sampleSQL = `select q.queue, q.ready operator(pg_catalog.+) q.held as depth, coalesce(` + readySeconds + `, 0) as oldest
+const sampleSQL = `select q.queue, q.ready operator(pg_catalog.+) q.held as depth, coalesce(` + ReadySeconds + `, 0) as oldest
 from mbus4.queues q
 order by depth desc
 limit 100`
 
 // sample notes what is in a log-in's database.
-func (s *sampler) sample(ctx context.Context, l *access.Login) error {
+func (s *Sampler) sample(ctx context.Context, l *access.Login) error {
 	r := s.ring(l.Database)
 	if r == nil {
 		return nil
 	}
 	values := map[string]float64{}
 	return l.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		may, err := s.page.rights(ctx, tx)
+		see, err := s.cfg.MaySee(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if !may.See {
+		if !see {
 			return fmt.Errorf("the role may not see the queues")
 		}
 		if r.Empty(time.Now()) {
@@ -167,15 +185,15 @@ func seed(ctx context.Context, tx pgx.Tx, r *history.Ring) error {
 	return nil
 }
 
-// figure is a chart with its words, as chart.html shows it.
-type figure struct {
+// Figure is a chart with its words, as chart.html shows it.
+type Figure struct {
 	Name, Now, Most string
 	Second          string // what the second line is
 	Chart           chart.Chart
 }
 
-// depthFigures are the charts of a database, or of one of its queues.
-func (s *sampler) depthFigures(database, queue string) []figure {
+// Depth are the charts of a database, or of one of its queues.
+func (s *Sampler) Depth(database, queue string) []Figure {
 	r, now := s.ring(database), time.Now()
 	if r == nil {
 		return nil
@@ -185,28 +203,28 @@ func (s *sampler) depthFigures(database, queue string) []figure {
 		suffix = " " + queue
 	}
 	depth, oldest := chart.New(r.Values("depth"+suffix, now)), chart.New(r.Values("oldest"+suffix, now))
-	out := []figure{
+	out := []Figure{
 		{Name: "ready and held", Now: whole(depth.Lines[0].Last), Most: whole(depth.Most), Chart: depth},
-		{Name: "oldest ready", Now: duration(notNegative(oldest.Lines[0].Last)), Most: duration(oldest.Most), Chart: oldest},
+		{Name: "oldest ready", Now: format.Duration(notNegative(oldest.Lines[0].Last)), Most: format.Duration(oldest.Most), Chart: oldest},
 	}
 	if queue != "" {
 		return out
 	}
 	posted, removed := r.Rates("posted", now), r.Rates("removed", now)
 	both := chart.New(posted, removed)
-	return append([]figure{{
-		Name: "posted a second", Second: "removed", Now: rate(both.Lines[0].Last), Most: rate(both.Most), Chart: both,
+	return append([]Figure{{
+		Name: "posted a second", Second: "removed", Now: format.Rate(both.Lines[0].Last), Most: format.Rate(both.Most), Chart: both,
 	}}, out...)
 }
 
-// processFigures are the charts of the process.
-func (s *sampler) processFigures() []figure {
+// Process are the charts of the process.
+func (s *Sampler) Process() []Figure {
 	now := time.Now()
 	calls := chart.New(s.process.Rates("posts", now), s.process.Rates("consumes", now))
 	sessions := chart.New(s.process.Values("sessions", now))
 	in := chart.New(s.process.Rates("from clients", now), s.process.Rates("from servers", now))
-	return []figure{
-		{Name: "statements with posts a second", Second: "with consumes", Now: rate(calls.Lines[0].Last), Most: rate(calls.Most), Chart: calls},
+	return []Figure{
+		{Name: "statements with posts a second", Second: "with consumes", Now: format.Rate(calls.Lines[0].Last), Most: format.Rate(calls.Most), Chart: calls},
 		{Name: "sessions", Now: whole(sessions.Lines[0].Last), Most: whole(sessions.Most), Chart: sessions},
 		{Name: "bytes a second from clients", Second: "from servers", Now: bytesOrNone(in.Lines[0].Last), Most: bytesOrNone(in.Most), Chart: in},
 	}
@@ -216,14 +234,14 @@ func whole(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	return number(int64(v))
+	return format.Number(int64(v))
 }
 
 func bytesOrNone(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	return byteCount(v)
+	return format.Bytes(v)
 }
 
 // notNegative is v, or what duration writes as nothing.
