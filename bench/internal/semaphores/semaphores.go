@@ -1,9 +1,10 @@
-package main
+package semaphores
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"time"
@@ -14,20 +15,21 @@ import (
 )
 
 const (
-	semaphoreName    = "semaphore"
-	semaphoresName   = "semaphores"
-	semaphoreSlots   = 100 // of the semaphores whose grants are timed
-	semaphoreSamples = 200 // grants timed in one round, for each
-	manySemaphores   = 5000
-	manyClients      = 8
-	passWait         = 2 * time.Minute
+	oneName        = "semaphore"
+	manyName       = "semaphores"
+	slots          = 100 // of the semaphores whose grants are timed
+	samples        = 200 // grants timed in one round, for each
+	manySemaphores = 5000
+	manyClients    = 8
+	passWait       = 2 * time.Minute
+	fillChunk      = 20000 // tasks enqueued by one statement when filling
 )
 
-// semaphoreWaiting is how many tasks wait in the two semaphores that are compared.
-var semaphoreWaiting = []int{1000, 1000000}
+// tasksWaiting is how many tasks wait in the two semaphores that are compared.
+var tasksWaiting = []int{1000, 1000000}
 
-// semaphoreResult is how soon slots are granted.
-type semaphoreResult struct {
+// Result is how soon slots are granted.
+type Result struct {
 	plain map[int][]time.Duration // by tasks waiting
 	held  map[int][]time.Duration // the same while an old snapshot is held, after heldGrants more
 	many  []time.Duration         // in many semaphores, all in motion
@@ -41,35 +43,47 @@ type semaphoreResult struct {
 
 const heldGrants = 20000
 
-// semaphores measures on stacks of its own: one with two semaphores, one with many.
-func (b *bench) semaphores(ctx context.Context, dir string, r *report) error {
-	r.slots = &semaphoreResult{plain: map[int][]time.Duration{}, held: map[int][]time.Duration{}}
-	parts := map[string]func(context.Context, *semaphoreResult) error{semaphoreName: b.timeGrants, semaphoresName: b.timeMany}
-	for _, name := range []string{semaphoreName, semaphoresName} {
-		if r.slots.err != nil || !b.wanted(name) {
+// Bench measures on stacks of its own: one with two semaphores, one with many.
+type Bench struct {
+	Tools     rig.Tools
+	Databases []string // of each stack
+	Say       io.Writer
+	Wanted    func(cell string) bool
+	Rounds    int
+	Seconds   int // of one round of the moves
+
+	stack *rig.Stack
+}
+
+// Run measures what is wanted. An error is that of ctx; that of a cell is in the Result.
+func (b *Bench) Run(ctx context.Context, dir string) (*Result, error) {
+	r := &Result{plain: map[int][]time.Duration{}, held: map[int][]time.Duration{}}
+	parts := map[string]func(context.Context, *Result) error{oneName: b.timeGrants, manyName: b.timeMany}
+	for _, name := range []string{oneName, manyName} {
+		if r.err != nil || !b.Wanted(name) {
 			continue
 		}
-		r.slots.measured = true
-		fmt.Fprintf(b.say, "%-28s", name)
-		r.slots.err = b.onStack(ctx, filepath.Join(dir, name), func() error { return parts[name](ctx, r.slots) })
+		r.measured = true
+		fmt.Fprintf(b.Say, "%-28s", name)
+		r.err = b.onStack(ctx, filepath.Join(dir, name), func() error { return parts[name](ctx, r) })
 		switch {
-		case r.slots.err != nil:
-			fmt.Fprintf(b.say, " FAILED: %v", r.slots.err)
-		case name == semaphoresName:
-			fmt.Fprintf(b.say, "  %.0f/s, p99 %v", r.slots.rate, percentile(r.slots.many, 0.99))
+		case r.err != nil:
+			fmt.Fprintf(b.Say, " FAILED: %v", r.err)
+		case name == manyName:
+			fmt.Fprintf(b.Say, "  %.0f/s, p99 %v", r.rate, rig.Percentile(r.many, 0.99))
 		default:
-			for _, n := range semaphoreWaiting {
-				fmt.Fprintf(b.say, "  %d: %v", n, percentile(r.slots.plain[n], 0.5))
+			for _, n := range tasksWaiting {
+				fmt.Fprintf(b.Say, "  %d: %v", n, rig.Percentile(r.plain[n], 0.5))
 			}
 		}
-		fmt.Fprintln(b.say)
+		fmt.Fprintln(b.Say)
 	}
-	return ctx.Err()
+	return r, ctx.Err()
 }
 
 // onStack runs a part on a stack whose proxy makes a full pass over the semaphores every 5 s and logs it.
-func (b *bench) onStack(ctx context.Context, dir string, part func() error) (err error) {
-	b.stack, err = rig.Start(ctx, b.tools, rig.Options{Dir: dir, Databases: databases, Connections: 100, Flags: []string{"--log-level", "debug", "--semaphore-interval", "5s"}})
+func (b *Bench) onStack(ctx context.Context, dir string, part func() error) (err error) {
+	b.stack, err = rig.Start(ctx, b.Tools, rig.Options{Dir: dir, Databases: b.Databases, Connections: 100, Flags: []string{"--log-level", "debug", "--semaphore-interval", "5s"}})
 	if err != nil {
 		return err
 	}
@@ -79,17 +93,17 @@ func (b *bench) onStack(ctx context.Context, dir string, part func() error) (err
 
 func semaphoreKey(waiting int) string { return fmt.Sprint("w", waiting) }
 
-func (b *bench) fillSemaphores(ctx context.Context) error {
+func (b *Bench) fillSemaphores(ctx context.Context) error {
 	conn, err := pgconn.Connect(ctx, b.stack.Proxy.DSN())
 	if err != nil {
 		return fmt.Errorf("filling semaphores: %w", err)
 	}
 	defer rig.CloseConn(conn)
-	for _, n := range semaphoreWaiting {
+	for _, n := range tasksWaiting {
 		key := semaphoreKey(n)
-		texts := []string{fmt.Sprintf("select mbus4.semaphore_get_or_create('%s')", key), fmt.Sprintf("select mbus4.semaphore_update('%s', %d, 0)", key, semaphoreSlots)}
-		for from := 0; from < n+semaphoreSlots; from += fillChunk {
-			texts = append(texts, fmt.Sprintf("select mbus4.semaphore_enqueue('%s', g, random()) from generate_series(%d, %d) g", key, from+1, min(from+fillChunk, n+semaphoreSlots)))
+		texts := []string{fmt.Sprintf("select mbus4.semaphore_get_or_create('%s')", key), fmt.Sprintf("select mbus4.semaphore_update('%s', %d, 0)", key, slots)}
+		for from := 0; from < n+slots; from += fillChunk {
+			texts = append(texts, fmt.Sprintf("select mbus4.semaphore_enqueue('%s', g, random()) from generate_series(%d, %d) g", key, from+1, min(from+fillChunk, n+slots)))
 		}
 		for _, text := range texts {
 			if _, err := rig.Query(ctx, conn, text); err != nil {
@@ -107,7 +121,7 @@ type grantTimer struct {
 	direct *pgconn.PgConn // to the server, for looking at the tables
 }
 
-func (b *bench) grantTimer(ctx context.Context) (*grantTimer, error) {
+func (b *Bench) grantTimer(ctx context.Context) (*grantTimer, error) {
 	client, err := pgconn.Connect(ctx, b.stack.Proxy.DSN())
 	if err != nil {
 		return nil, fmt.Errorf("timing grants: %w", err)
@@ -168,11 +182,11 @@ func until(ctx context.Context, began time.Time, conn *pgconn.PgConn, sql string
 }
 
 // timeGrants compares the semaphores, in turns.
-func (b *bench) timeGrants(ctx context.Context, r *semaphoreResult) error {
+func (b *Bench) timeGrants(ctx context.Context, r *Result) error {
 	if err := b.fillSemaphores(ctx); err != nil {
 		return err
 	}
-	for range b.opt.rounds {
+	for range b.Rounds {
 		if err := b.timeRound(ctx, r.plain); err != nil {
 			return err
 		}
@@ -185,7 +199,7 @@ func (b *bench) timeGrants(ctx context.Context, r *semaphoreResult) error {
 	if err := b.churn(ctx); err != nil {
 		return err
 	}
-	for range b.opt.rounds {
+	for range b.Rounds {
 		if err := b.timeRound(ctx, r.held); err != nil {
 			return err
 		}
@@ -193,7 +207,7 @@ func (b *bench) timeGrants(ctx context.Context, r *semaphoreResult) error {
 	return nil
 }
 
-func (b *bench) timeRound(ctx context.Context, into map[int][]time.Duration) error {
+func (b *Bench) timeRound(ctx context.Context, into map[int][]time.Duration) error {
 	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return err
@@ -202,8 +216,8 @@ func (b *bench) timeRound(ctx context.Context, into map[int][]time.Duration) err
 	if err := g.drain(ctx); err != nil {
 		return err
 	}
-	for range semaphoreSamples {
-		for _, n := range semaphoreWaiting {
+	for range samples {
+		for _, n := range tasksWaiting {
 			took, err := g.one(ctx, semaphoreKey(n), g.client, eventThere)
 			if err != nil {
 				return err
@@ -215,21 +229,21 @@ func (b *bench) timeRound(ctx context.Context, into map[int][]time.Duration) err
 }
 
 // churn has tasks granted and released in the semaphores that are compared.
-func (b *bench) churn(ctx context.Context) error {
+func (b *Bench) churn(ctx context.Context) error {
 	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return err
 	}
 	defer g.close()
-	for range heldGrants / semaphoreSlots {
-		for _, n := range semaphoreWaiting {
+	for range heldGrants / slots {
+		for _, n := range tasksWaiting {
 			key := semaphoreKey(n)
 			text := fmt.Sprintf("begin; create temp table gone on commit drop as select t.task_id "+runningOf+"; "+
 				"select mbus4.semaphore_release('%[1]s', task_id) from gone; select mbus4.semaphore_enqueue('%[1]s', task_id, random() / 2) from gone; commit", key)
 			if _, err := rig.Query(ctx, g.client, text); err != nil {
 				return err
 			}
-			if _, err := until(ctx, time.Now(), g.direct, fmt.Sprintf("select count(*) = %d "+runningOf, semaphoreSlots, key)); err != nil {
+			if _, err := until(ctx, time.Now(), g.direct, fmt.Sprintf("select count(*) = %d "+runningOf, slots, key)); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package semaphores
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // timeMany has many semaphores in motion, and then lets them rest.
-func (b *bench) timeMany(ctx context.Context, r *semaphoreResult) error {
+func (b *Bench) timeMany(ctx context.Context, r *Result) error {
 	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (b *bench) timeMany(ctx context.Context, r *semaphoreResult) error {
 
 // moveMany has clients move all semaphores: each releases a slot, waits until the event of the next one's grant has been consumed, and goes on with
 // another semaphore.
-func (b *bench) moveMany(ctx context.Context, r *semaphoreResult) (err error) {
+func (b *Bench) moveMany(ctx context.Context, r *Result) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events, err := b.followEvents(ctx)
@@ -64,7 +64,7 @@ func (b *bench) moveMany(ctx context.Context, r *semaphoreResult) (err error) {
 	began := time.Now()
 	for client := range manyClients {
 		wg.Go(func() {
-			times, err := b.moveSome(ctx, client, events, began.Add(time.Duration(b.opt.seconds*b.opt.rounds)*time.Second))
+			times, err := b.moveSome(ctx, client, events, began.Add(time.Duration(b.Seconds*b.Rounds)*time.Second))
 			mu.Lock()
 			defer mu.Unlock()
 			r.many = append(r.many, times...)
@@ -85,7 +85,7 @@ type grantEvents struct {
 }
 
 // followEvents finds out which tasks run now, and consumes the events of grants until ctx ends.
-func (b *bench) followEvents(ctx context.Context) (*grantEvents, error) {
+func (b *Bench) followEvents(ctx context.Context) (*grantEvents, error) {
 	g, err := b.grantTimer(ctx)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (b *bench) followEvents(ctx context.Context) (*grantEvents, error) {
 }
 
 // moveSome moves the semaphores that are one client's.
-func (b *bench) moveSome(ctx context.Context, client int, events *grantEvents, until time.Time) ([]time.Duration, error) {
+func (b *Bench) moveSome(ctx context.Context, client int, events *grantEvents, until time.Time) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Until(until)+time.Minute)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, b.stack.Proxy.DSN())
@@ -167,7 +167,7 @@ var passLine = regexp.MustCompile(`semaphores passed over.*"number": (\d+), "too
 
 // readPasses finds in the proxy's log what full passes over the idle semaphores took. The database is kept
 // in use, but its semaphores rest.
-func (b *bench) readPasses(ctx context.Context, r *semaphoreResult) error {
+func (b *Bench) readPasses(ctx context.Context, r *Result) error {
 	old := len(passLine.FindAllString(b.stack.ProxyLog(), -1))
 	deadline := time.Now().Add(passWait)
 	for {
@@ -191,7 +191,7 @@ func (b *bench) readPasses(ctx context.Context, r *semaphoreResult) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("INVALID: too few passes in the proxy's log:\n%s", lastLines(b.stack.ProxyLog()))
 		}
-		if err := rest(ctx, 500*time.Millisecond); err != nil {
+		if err := rig.Rest(ctx, 500*time.Millisecond); err != nil {
 			return err
 		}
 	}
