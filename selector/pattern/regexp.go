@@ -1,12 +1,14 @@
-package selector
+package pattern
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 )
 
 const (
+	maxRegexp = 200 // bytes
 	maxRepeat = 100 // in {m,n}
 	maxStates = 500 // of a pattern whose repetitions are written out
 )
@@ -18,27 +20,31 @@ const hintRegexp = `Characters, ., [a-z], [[:alpha:]], (a|b), ^, $, * + ? {2,5},
 // compiled. Whatever passes is valid for Postgres in every encoding.
 type regexpReader struct {
 	rest   []rune
-	at     int
 	groups int
 }
 
-func checkRegexp(p string, at int) *Error {
+// CheckRegexp returns why a regular expression is not allowed; nil: it is.
+func CheckRegexp(p string) *Refusal {
 	if len(p) > maxRegexp {
-		return refuse(at, codeProgramLimit, hintShorter, "a regular expression of %d bytes is too long, it may have %d", len(p), maxRegexp)
+		return &Refusal{Code: codeProgramLimit, Message: fmt.Sprintf("a regular expression of %d bytes is too long, it may have %d", len(p), maxRegexp)}
 	}
-	r := &regexpReader{rest: []rune(p), at: at}
+	r := &regexpReader{rest: []rune(p)}
 	states, err := r.alternatives()
 	if err == nil && len(r.rest) > 0 {
 		err = r.refuse("an unmatched )")
 	}
 	if err == nil && states > maxStates {
-		err = refuse(at, codeTooComplex, hintRegexp, "the regular expression is too complex")
+		err = tooComplex()
 	}
 	return err
 }
 
-func (r *regexpReader) refuse(what string) *Error {
-	return refuse(r.at, codeInvalidRegexp, hintRegexp, "%s is not allowed in a regular expression of a selector", what)
+func (r *regexpReader) refuse(what string) *Refusal {
+	return &Refusal{Code: codeInvalidRegexp, Message: fmt.Sprintf("%s is not allowed in a regular expression of a selector", what), Hint: hintRegexp}
+}
+
+func tooComplex() *Refusal {
+	return &Refusal{Code: codeTooComplex, Message: "the regular expression is too complex", Hint: hintRegexp}
 }
 
 func (r *regexpReader) next() rune {
@@ -60,7 +66,7 @@ func (r *regexpReader) has(prefix string) bool {
 }
 
 // alternatives reads up to the end or a closing parenthesis, and returns how many states it takes.
-func (r *regexpReader) alternatives() (int, *Error) {
+func (r *regexpReader) alternatives() (int, *Refusal) {
 	states := 1
 	for empty := true; ; empty = false {
 		switch ch := r.next(); {
@@ -82,21 +88,21 @@ func (r *regexpReader) alternatives() (int, *Error) {
 			return 0, err
 		}
 		if states += n; states > maxStates {
-			return states, refuse(r.at, codeTooComplex, hintRegexp, "the regular expression is too complex")
+			return states, tooComplex()
 		}
 	}
 }
 
 // piece reads an atom with its quantifier.
-func (r *regexpReader) piece() (int, *Error) {
-	states, err := 1, (*Error)(nil)
+func (r *regexpReader) piece() (int, *Refusal) {
+	states, err := 1, (*Refusal)(nil)
 	constraint := false
 	switch ch := r.take(); ch {
 	case '^', '$':
 		constraint = true
 	case '(':
 		if r.groups++; r.groups > 50 {
-			return 0, refuse(r.at, codeTooComplex, hintRegexp, "the regular expression is too complex")
+			return 0, tooComplex()
 		}
 		if r.has("?:") {
 			r.rest = r.rest[2:]
@@ -127,7 +133,7 @@ func (r *regexpReader) piece() (int, *Error) {
 	return states*times + 1, err
 }
 
-func (r *regexpReader) escape() (constraint bool, err *Error) {
+func (r *regexpReader) escape() (constraint bool, err *Refusal) {
 	if len(r.rest) == 0 {
 		return false, r.refuse("a backslash at the end")
 	}
@@ -144,7 +150,7 @@ func (r *regexpReader) escape() (constraint bool, err *Error) {
 }
 
 // quantifier reads * + ? or {m,n}, greedy or not, and returns how many copies of the atom it makes.
-func (r *regexpReader) quantifier() (times int, found bool, err *Error) {
+func (r *regexpReader) quantifier() (times int, found bool, err *Refusal) {
 	switch r.next() {
 	case '*', '+', '?':
 		r.take()
@@ -189,7 +195,7 @@ func (r *regexpReader) count() (n int, ok bool) {
 var classes = []string{"alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"}
 
 // bracket reads what follows a [.
-func (r *regexpReader) bracket() *Error {
+func (r *regexpReader) bracket() *Refusal {
 	if r.next() == '^' {
 		r.take()
 	}
@@ -253,7 +259,7 @@ func (r *regexpReader) bracket() *Error {
 	}
 }
 
-func (r *regexpReader) class() *Error {
+func (r *regexpReader) class() *Refusal {
 	for _, name := range classes {
 		if word := ":" + name + ":]"; r.has(word) {
 			r.rest = r.rest[len(word):]
