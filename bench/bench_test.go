@@ -168,7 +168,7 @@ func TestRoundsAlternate(t *testing.T) {
 func TestIdleTargets(t *testing.T) {
 	r := &report{idle: &idleResult{before: 20000, fresh: 50000, used: 60000, cpu: true, cpuNone: 10 * time.Millisecond, cpuAll: 20 * time.Millisecond}}
 	got := r.idleTargets()
-	if got[0].figure != "40.0 KiB" || got[0].state != "reached" || got[1].figure != "10 ms in 10s" || got[1].state != "reached" {
+	if got[0].Figure != "40.0 KiB" || got[0].State != "reached" || got[1].Figure != "10 ms in 10s" || got[1].State != "reached" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mbusproxy/bench/internal/rig"
+	"mbusproxy/bench/internal/semaphores"
 )
 
 const defaultOut = "docs/bench.md"
@@ -79,7 +80,8 @@ func measure(ctx context.Context, opt options) (ok bool, err error) {
 	if err := b.idle(ctx, dir, r); err != nil {
 		return false, err
 	}
-	if err := b.semaphores(ctx, dir, r); err != nil {
+	slots := &semaphores.Bench{Tools: t, Databases: databases, Say: b.say, Wanted: b.wanted, Rounds: opt.rounds, Seconds: opt.seconds}
+	if r.slots, err = slots.Run(ctx, dir); err != nil {
 		return false, err
 	}
 	if err := b.waiting(ctx, dir, r); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mbusproxy/bench/internal/rig"
+	"mbusproxy/bench/internal/semaphores"
 )
 
 // report collects what was measured.
@@ -15,12 +16,12 @@ type report struct {
 	began    time.Time
 	took     time.Duration
 	cells    []*result
-	snapshot *snapshotResult  // nil: not run
-	idle     *idleResult      // nil: not run
-	slots    *semaphoreResult // nil: not run
-	waiting  *waitingResult   // nil: not run
-	seeing   *seeingResult    // nil: not run
-	scraping *scrapingResult  // nil: not run
+	snapshot *snapshotResult    // nil: not run
+	idle     *idleResult        // nil: not run
+	slots    *semaphores.Result // nil: not run
+	waiting  *waitingResult     // nil: not run
+	seeing   *seeingResult      // nil: not run
+	scraping *scrapingResult    // nil: not run
 }
 
 // valid tells whether every cell that was run gave a figure.
@@ -30,7 +31,7 @@ func (r *report) valid() bool {
 			return false
 		}
 	}
-	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && (r.slots == nil || r.slots.err == nil) &&
+	return (r.snapshot == nil || r.snapshot.err == nil) && (r.idle == nil || r.idle.err == nil) && r.slots.Failed() == nil &&
 		(r.seeing == nil || r.seeing.err == nil) && (r.scraping == nil || r.scraping.err == nil)
 }
 
@@ -58,7 +59,7 @@ func (r *report) markdown() string {
 	b.WriteString("## Targets\n\n")
 	rows = [][]string{{"What", "Target", "Figure", "Reached?"}}
 	for _, t := range r.targets() {
-		rows = append(rows, []string{t.what, t.wanted, t.figure, t.state})
+		rows = append(rows, []string{t.What, t.Wanted, t.Figure, t.State})
 	}
 	rig.Table(&b, 4, rows)
 
@@ -78,7 +79,7 @@ func (r *report) markdown() string {
 	r.watchedTable(&b)
 	r.snapshotTable(&b)
 	r.idleTable(&b)
-	r.semaphoreTable(&b)
+	r.slots.Table(&b)
 	return strings.TrimSpace(b.String()) + "\n"
 }
 

@@ -125,7 +125,7 @@ func (m *machine) crash(s *state, n int) string {
 	return m.ended(s, m.proxies, 0)
 }
 
-// call has the steps of a call. See package pipeline, goOnWaiting and awaitTurn, and callWait of internal/app.
+// call has the steps of a call. See package pipeline, goOnWaiting and awaitTurn, and callWait of internal/rewriter.
 func (m *machine) call(from *state, i int, add adding) {
 	n := m.proxy[i]
 	if from.proxies[n].down {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -147,7 +148,7 @@ func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) 
 	b := &names.Binding{Portal: true, Name: a.Portal, Segment: f.bindTime.segment}
 	if statement != nil {
 		if statement.Unknown {
-			return notKnown("prepared statement", a.Statement), nil
+			return refuse.NotKnown("prepared statement", a.Statement), nil
 		}
 		b.Text = statement.Text
 	}
@@ -168,7 +169,7 @@ func (f *ClientFlow) bindPrelude(ctx context.Context, frame []byte, a *details) 
 		}
 	}
 	if b.Prelude != nil && !f.names.RoomForPrelude(b) {
-		return tooManyPreludes(), nil
+		return refuse.TooManyPreludes(names.MaxPreludes), nil
 	}
 	a.Bindings = f.names.Note(b)
 	return nil, nil
@@ -182,7 +183,7 @@ func (f *ClientFlow) executePrelude(portal []byte, a *details) (before []byte, r
 		return nil, nil, err
 	}
 	if b.Unknown {
-		return nil, notKnown("portal", a.Portal), nil
+		return nil, refuse.NotKnown("portal", a.Portal), nil
 	}
 	if b.Prelude != nil && (b.Run == nil || b.Run.Is() == requests.Undone) {
 		b.Run = &names.Run{Outcome: requests.NewOutcome(), Segment: f.bindTime.segment}

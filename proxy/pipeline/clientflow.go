@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mbusproxy/proxy/memory"
+	"mbusproxy/proxy/pipeline/athand"
 	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
@@ -51,11 +52,9 @@ type ClientFlow struct {
 	prepared prepared
 	unsent   unsent
 	traces   traces
-	// holding says whether the Rewriter has a statement of the session. held is set while it has a message at hand.
-	holding holding
-	held    bool
-	// units is for Unit.
-	units atomic.Uint64
+	// atHand is the message of which the Rewriter or a plan is asked. held is set while there is one.
+	atHand athand.Message
+	held   bool
 	// Terminated is set by the client's Terminate, and when the session ends while Feed waits for a reply: what follows is not
 	// forwarded.
 	Terminated bool
@@ -236,7 +235,7 @@ func (f *ClientFlow) take(ctx context.Context, buf, frame []byte, pos int, out *
 	f.letGo()
 	f.keep(frame)
 	if failed && frame[0] == wire.MsgQuery {
-		f.units.Add(1) // its reply has come in place of one to it
+		f.atHand.EndUnit() // its reply has come in place of one to it
 	}
 	if repl != nil || failed {
 		f.Replace(out, frame, pos, repl)
@@ -330,7 +329,7 @@ const maxCopyEnds = 1024
 // push adds a request for a message of the client, and updates what depends on the order of messages.
 func (f *ClientFlow) push(kind requests.Kind, a *details) {
 	if kind.Flushes() {
-		f.units.Add(1)
+		f.atHand.EndUnit()
 	}
 	f.probing.note(kind)
 	f.ranSinceSync = kind != requests.Sync && kind != requests.Query && (f.ranSinceSync || kind == requests.Bind || kind == requests.Execute)

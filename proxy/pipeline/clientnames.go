@@ -82,3 +82,9 @@ func (f *ClientFlow) named(kind requests.Kind, body []byte) (replacement []byte)
 	f.push(kind, a)
 	return replacement
 }
+
+// fail notes and returns a message at which the server fails, which takes the place of one of the extended protocol.
+func (f *ClientFlow) fail(plan statements.Plan) []byte {
+	f.push(requests.Parse, &details{Use: names.Use{Statement: f.ownName()}, plan: plan})
+	return wire.AppendFrame(nil, wire.MsgParse, []byte(f.ownName()+"\x00"), []byte(plan.SQL()+"\x00"), []byte{0, 0})
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -38,7 +39,7 @@ func (f *ClientFlow) query(ctx context.Context, body []byte) []byte {
 	case known:
 		a.Bindings = f.noteEffects(effects, true)
 	case f.bindTime != nil && f.names.Matter():
-		plan = tooManyEffects(len(effects))
+		plan = refuse.TooManyEffects(len(effects))
 		a.plan = plan
 	default:
 		a.Text = &names.Text{Unread: true}
@@ -90,7 +91,7 @@ func (f *ClientFlow) parse(ctx context.Context, body []byte) []byte {
 	}
 	if f.followNames(plan); f.bindTime != nil {
 		if !f.names.RoomForStatement(a.Statement, from) {
-			plan = tooManyStatements()
+			plan = refuse.TooManyStatements(names.MaxStatements, names.MaxStatementsSize)
 			from = &names.Text{Plan: plan}
 		}
 		a.Bindings = f.names.Note(&names.Binding{Name: a.Statement, Segment: f.bindTime.segment, Text: from})
@@ -145,8 +146,8 @@ func (f *ClientFlow) plan(ctx context.Context, text []byte, simple, named bool, 
 		sc.Named = named
 		plan = f.rewritten(ctx, sc, string(text))
 	}
-	if f.held && !f.awaitedQuery && f.holding.spend() {
-		plan = canceled()
+	if f.held && !f.awaitedQuery && f.atHand.Spend() {
+		plan = refuse.Canceled()
 	}
 	if plan != nil {
 		f.planned = true

@@ -10,7 +10,7 @@
 //     the session: see [IsLostSync].
 //   - Every byte goes on as it came, except: the text of a Query or Parse for which the Rewriter made a Plan; reports
 //     (ErrorResponse, NoticeResponse) that a Plan or the Rewriter changed; the command tag that a Plan promises; a message that is
-//     refused, in whose place the server gets one that fails; a Bind that is sent again behind a prelude statement that ended the transaction; a Query that
+//     refused (package refuse), in whose place the server gets one that fails; a Bind that is sent again behind a prelude statement that ended the transaction; a Query that
 //     a statement of ours runs (prepared.go), or that has waited (waiting.go), and the unnamed statement where it is one of ours (standin.go). What used a statement of
 //     ours that was gone is sent again (resend.go).
 //   - The proxy also sends statements of its own (prelude.go, probe.go) and, where too much is outstanding, a Flush. Of the replies to
@@ -23,7 +23,7 @@
 // # Who owns what
 //
 // The direction client to server owns ClientFlow, the other the server's flow with the queue and its readings. Both use the
-// settings (an atomic pointer), the table of names (its mutex), and for each message that has to be waited for an outcome,
+// settings (an atomic pointer), the table of names (its mutex), what is known of statements of ours (preparedNames), and for each message that has to be waited for an outcome,
 // which is settled once.
 //
 // # What it refuses to know

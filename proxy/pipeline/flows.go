@@ -41,6 +41,6 @@ func (f *Flows) Begin(l SessionInfo) {
 // from time to time while the Rewriter has a statement, to end a session whose client is gone.
 func (f *Flows) Share(long *memory.LongMessages, remembered *memory.Budget, stopBuffering, look func(), gone func() bool) {
 	f.Up.buffered = long.Share(stopBuffering)
-	f.Up.holding.look, f.Up.holding.gone = look, gone
+	f.Up.atHand.Watch(look, gone)
 	f.Down.names.Share(remembered)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -239,11 +240,6 @@ func (f *ClientFlow) forgetPrepared(text []byte) {
 	}
 }
 
-const (
-	codeNoStatement         = "26000" // invalid_sql_statement_name
-	codeFeatureNotSupported = "0A000" // among others: cached plan must not change result type
-)
-
 // preparedFailed takes note of the ErrorResponse to h, by which statements of ours may be gone. hide says that the client does not get
 // it, for what the client sent is sent again; if it says that one was not there, replacement is what the client gets, else nil.
 func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byte, hide bool) {
@@ -255,14 +251,14 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 		return nil, false
 	}
 	// One whose columns would be others now has to be prepared anew. Whatever else may change, the server sees to by itself.
-	gone := rep.Code == codeNoStatement || rep.Code == codeFeatureNotSupported
+	gone := rep.Code == refuse.CodeNoStatement || rep.Code == refuse.CodeFeatureNotSupported
 	if h.kind == requests.Parse || gone {
 		f.ours.gone.Store(true)
 	}
 	if h.kind == requests.Parse || !gone {
 		return nil, false
 	}
-	lost := rep.Code == codeNoStatement
+	lost := rep.Code == refuse.CodeNoStatement
 	if lost {
 		f.ours.lost.Store(true)
 	}
@@ -277,11 +273,7 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 		return nil, false
 	}
 	before := rep
-	(&failure{
-		code:    codeNoStatement,
-		message: "a statement that mbusproxy had prepared in this session has been deallocated by a function",
-		hint:    "Repeat the transaction: in this session mbusproxy prepares no more. With --no-prepare it never does.",
-	}).EditReport(&rep)
+	refuse.Deallocated().EditReport(&rep)
 	return wire.EncodeReport(frame, &before, &rep), false
 }
 

@@ -8,12 +8,11 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
-
-const codeFailedTransaction = "25P02" // in_failed_sql_transaction
 
 // probing is what a ClientFlow keeps of probe queries.
 type probing struct {
@@ -140,7 +139,7 @@ func (f *ClientFlow) probeFor(ctx context.Context, frame []byte) (messages []byt
 	if !ok {
 		return nil // malformed: the server says so
 	}
-	call, end := f.holding.begin(ctx)
+	call, end := f.atHand.Begin(ctx)
 	query := prober.Probe(call, f.context(simple, voids), string(text))
 	if f.probing.canceled = end(); f.probing.canceled || query == "" {
 		return nil
@@ -277,12 +276,12 @@ func (d *details) failed(frame, edited []byte, kind requests.Kind) (replacement 
 	case d.errorTo == nil:
 		// In a failed transaction the probe query fails. The client's Query may be the ROLLBACK that ends it, so the client
 		// is not told, and its Query is sent.
-		d.probe.suppressed = kind == requests.Query && rep.Code == codeFailedTransaction
+		d.probe.suppressed = kind == requests.Query && rep.Code == refuse.CodeFailedTransaction
 		return edited, d.probe.suppressed
 	case rep.SeverityUnlocalized != "ERROR":
 		return edited, false // it ends the session
 	case d.errorTo.forQuery:
-		d.errorTo.skips, d.errorTo.suppressed = true, rep.Code == codeFailedTransaction
+		d.errorTo.skips, d.errorTo.suppressed = true, rep.Code == refuse.CodeFailedTransaction
 		return edited, d.errorTo.suppressed
 	case edited != nil:
 		d.errorTo.failure = edited

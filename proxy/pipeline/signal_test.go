@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -11,7 +12,7 @@ import (
 
 // signalling is a plan that counts the transactions it was executed in.
 type signalling struct {
-	failure
+	statements.Plan
 	ended int
 	takes bool
 }
@@ -27,8 +28,9 @@ func (p *signalling) AfterTransaction(statements.Signals) { p.ended++ }
 
 func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()
-	plan := &signalling{}
-	var tr tracker
+	plan := &signalling{Plan: refuse.Canceled()}
+	var f serverFlow
+	tr := &f.tracker
 	ours, other := request{kind: requests.Query, details: &details{plan: plan}}, request{kind: requests.Query, details: &details{}}
 	reply := func(o request, types string, status string) {
 		t.Helper()
@@ -81,7 +83,6 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	if plan.ended != 4 {
 		t.Errorf("failed: told %d times", plan.ended)
 	}
-	f := serverFlow{tracker: tr}
 	f.queueUp([]request{{kind: requests.Bind, details: &details{Use: names.Use{Statement: "s"}}}, {kind: requests.Execute, details: &details{}}, {kind: requests.Sync}})
 	for _, typ := range []byte("2Ds") { // a part of its rows
 		if _, err := f.answer(typ, ""); err != nil {

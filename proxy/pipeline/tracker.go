@@ -7,6 +7,7 @@ import (
 
 	"mbusproxy/proxy/pipeline/names"
 	"mbusproxy/proxy/pipeline/requests"
+	"mbusproxy/proxy/pipeline/taken"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
 )
@@ -38,7 +39,7 @@ type tracker struct {
 	planned bool
 	// current is the request that Flows.Look tells of; nil for none.
 	current atomic.Pointer[details]
-	held    heldMessages
+	held    taken.Messages
 }
 
 // Expect queues the requests of from's last feed, which are about to be written.
@@ -130,7 +131,7 @@ func (t *tracker) takesRows() bool {
 
 // wantsTag reports whether the tag of a CommandComplete coming now matters.
 func (t *tracker) wantsTag() bool {
-	if t.names.InUse() || t.ours.some.Load() || len(t.more) > 0 || t.held.any() {
+	if t.names.InUse() || t.ours.some.Load() || len(t.more) > 0 || t.held.Any() {
 		return true
 	}
 	h := t.upcoming()
@@ -217,8 +218,8 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		if h.kind == requests.Query && h.details != nil && h.details.trace != nil {
 			h.details.trace.Ended()
 		}
-		if t.held.any() {
-			t.held.ready(t.Txn)
+		if t.held.Any() {
+			t.held.Ready(t.Txn)
 		}
 		t.names.Ready(h.kind == requests.Query || h.details != nil && h.details.prepared, t.Txn)
 		if t.Txn == 'I' {
@@ -233,8 +234,8 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 	h.answered(typ, certain)
 	if typ == wire.MsgCommandComplete {
 		t.ours.completed(detail)
-		if t.held.any() {
-			t.held.completed(detail)
+		if t.held.Any() {
+			t.held.Completed(detail)
 		}
 		t.began = certain && blockAfter(detail, t.began)
 		if !h.hidden && h.details != nil && h.details.trace != nil {
@@ -251,13 +252,13 @@ func (t *tracker) note(h *request, typ byte, detail string) {
 		if plan, _ := t.planOf(h); plan != nil {
 			t.ran(h, plan, typ == wire.MsgCommandComplete)
 			if typ == wire.MsgCommandComplete {
-				t.held.took(plan, detail)
+				t.held.Took(plan, detail)
 			}
 		}
 	}
 	if typ == wire.MsgPortalSuspended && t.planned {
 		plan, _ := t.planOf(h)
-		t.held.suspended(plan)
+		t.held.Suspended(plan)
 		t.noteSignals(plan, true) // perhaps nobody reads on
 	}
 	if h.details != nil { // else it was sent before the session's first Plan, and a name it replaces has none; or it is malformed

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -92,7 +93,7 @@ const (
 )
 
 // explainUnread edits a report about a text that was not read, if the server misses what the Rewriter would have
-// served. The code becomes that of a limit, for in a shorter text nothing would be missing.
+// served.
 func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	switch r.Code {
 	case codeUndefinedFunction, codeUndefinedSchema, codeUndefinedTable:
@@ -102,9 +103,7 @@ func (f *serverFlow) explainUnread(r *pgproto3.ErrorResponse) bool {
 	if !f.rewriter.Mentions([]byte(r.Message)) {
 		return false
 	}
-	r.Code = codeProgramLimit
-	r.Detail = unreadDetail + " This text was not looked at."
-	r.Hint = "Send the call in a statement of its own, large values as parameters, or less at a time."
+	refuse.Unread(r)
 	return true
 }
 

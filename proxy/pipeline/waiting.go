@@ -3,10 +3,11 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"mbusproxy/proxy/pipeline/athand"
 	"mbusproxy/proxy/pipeline/names"
+	"mbusproxy/proxy/pipeline/refuse"
 	"mbusproxy/proxy/pipeline/requests"
 	"mbusproxy/proxy/statements"
 	"mbusproxy/proxy/wire"
@@ -28,21 +29,6 @@ const (
 	// waitOver is entered when the statement is to run, and all that the server was sent has been answered.
 	waitOver
 )
-
-// errDraining is why a wait ends when the session is to end as soon as nothing is outstanding.
-var errDraining = errors.New("the session is to end")
-
-func draining() statements.Plan {
-	return &failure{code: "57P01", message: "terminating connection due to administrator command", hint: "mbusproxy is being shut down. Connect again."}
-}
-
-func behindOthers() statements.Plan {
-	return &failure{
-		code:    codeFeatureNotSupported,
-		message: "a call cannot wait behind other statements that were sent without a Sync",
-		hint:    "Send a Sync before it, so that they are committed first, or begin a transaction block before them.",
-	}
-}
 
 // waiting is the wait of the message set aside.
 type waiting struct {
@@ -99,7 +85,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			return true, false, nil
 		}
 		if p.Is() != requests.Done {
-			f.holding.spend() // the server has been asked as well
+			f.atHand.Spend() // the server has been asked as well
 			f.endWait(false)
 			if p.skips {
 				at := f.startOf(frame, pos)
@@ -110,7 +96,7 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 		}
 		f.probing.answered = nil
 		if w.behind && !p.began {
-			w.phase, w.refused = waitOver, behindOthers()
+			w.phase, w.refused = waitOver, refuse.BehindOthers()
 			f.setAside(buf, frame, pos, out, nil)
 			return true, false, nil
 		}
@@ -154,8 +140,8 @@ func (f *ClientFlow) goOnWaiting(ctx context.Context, buf, frame []byte, pos int
 			}
 		}
 	}
-	if f.holding.spend() {
-		w.refused = canceled()
+	if f.atHand.Spend() {
+		w.refused = refuse.Canceled()
 	}
 	f.recalled, f.asked, f.refused = w.plan, w.plan != nil, w.refused
 	f.awaitedQuery = w.plan != nil && w.refused == nil
@@ -175,7 +161,7 @@ func (f *ClientFlow) Sleeps(before Backlog, wake func()) bool {
 		f.awaited, f.requests = nil, nil // the last feed's, which have been dealt with
 		f.sleep(wake)
 	}
-	return !f.holding.isAwake()
+	return !f.atHand.IsAwake()
 }
 
 // GoesOn reports whether the next feed, which would get before, would go on with the wait of the statement at its beginning without a call that may take
@@ -189,8 +175,8 @@ func (f *ClientFlow) GoesOn(before Backlog) bool {
 	case waitAsked:
 		return p != nil && p.Is() == requests.Done && !p.lost
 	case waitIdle:
-		h := &f.holding
-		return w.again || w.asleep && h.isAwake() && (h.gone == nil || !h.gone())
+		h := &f.atHand
+		return w.again || w.asleep && h.IsAwake() && !h.Gone()
 	case waitOver:
 		return w.plan != nil
 	}
@@ -206,13 +192,13 @@ func (f *ClientFlow) GoOn(before Backlog, buf []byte, out *wire.Splicer) error {
 
 func (f *ClientFlow) sleep(wake func()) {
 	f.waiting.asleep = true
-	f.holding.sleep(wake)
-	f.waiting.wait.Sleep(f.holding.rouse)
+	f.atHand.Sleep(wake)
+	f.waiting.wait.Sleep(f.atHand.Rouse)
 }
 
 // awaitTurn waits until the probe query is to be sent again, or the wait is over.
 func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused statements.Plan) {
-	w, h := f.waiting, &f.holding
+	w, h := f.waiting, &f.atHand
 	if !w.asleep {
 		turn := make(chan struct{}, 1)
 		f.sleep(func() { turn <- struct{}{} })
@@ -223,15 +209,15 @@ func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused statemen
 	}
 	w.asleep = false
 	over, refused = w.wait.Awake()
-	if !f.Nonblocking && h.why() == nil && refused == nil && h.gone != nil && h.gone() { // else GoesOn has asked
-		h.look() // which ends the session: nothing is to be taken for a client that is gone
+	if !f.Nonblocking && h.Why() == nil && refused == nil && h.Gone() { // else GoesOn has asked
+		h.Look() // which ends the session: nothing is to be taken for a client that is gone
 		<-ctx.Done()
 	}
-	switch ended := h.endSleep(); {
-	case errors.Is(ended, errCanceled):
-		return false, canceled()
-	case errors.Is(ended, errDraining):
-		return false, draining()
+	switch ended := h.EndSleep(); {
+	case errors.Is(ended, athand.ErrCanceled):
+		return false, refuse.Canceled()
+	case errors.Is(ended, athand.ErrDraining):
+		return false, refuse.Draining()
 	}
 	return over, refused
 }
@@ -240,7 +226,7 @@ func (f *ClientFlow) awaitTurn(ctx context.Context) (over bool, refused statemen
 func (f *ClientFlow) endWait(run bool) {
 	if f.waiting.asleep {
 		f.waiting.wait.Awake()
-		_ = f.holding.endSleep()
+		_ = f.atHand.EndSleep()
 	}
 	f.waiting.wait.Leave(run)
 	f.waiting = nil
@@ -253,7 +239,7 @@ func (f *ClientFlow) Leave() {
 		f.endWait(false)
 	}
 	f.letGo()
-	f.holding.giveUp()
+	f.atHand.GiveUp()
 }
 
 // waitOf returns what a message waits for; nil for nothing. f.refused is set where it is refused.
@@ -286,19 +272,14 @@ func (f *ClientFlow) waitOf(ctx context.Context, frame []byte) statements.Wait {
 	if !ok || !waiter.Waits() {
 		return nil
 	}
-	call, end := f.holding.begin(ctx)
+	call, end := f.atHand.Begin(ctx)
 	wait, refused := waiter.Wait(call, f.context(simple, voids), values)
 	switch {
 	case end():
-		refused = canceled()
+		refused = refuse.Canceled()
 	case wait != nil && refused == nil && len(frame) > wire.MaxNames:
 		// It would keep for hours what all sessions share.
-		refused = &failure{
-			code:    codeProgramLimit,
-			message: "a statement whose call waits is too long to be kept meanwhile",
-			detail:  fmt.Sprintf("Its text, or its parameters, have %d bytes; %d are the most.", len(frame), wire.MaxNames),
-			hint:    "Let the call wait in a short statement of its own.",
-		}
+		refused = refuse.TooLongToWait(len(frame))
 	}
 	if f.refused = refused; refused != nil && wait != nil {
 		wait.Leave(false)
