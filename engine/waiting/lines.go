@@ -48,6 +48,8 @@ type line struct {
 	// again says that it is to be looked at once more at the next sweep: the last look may have found what fell due meanwhile, for those who were
 	// looking themselves just before, or who came to wait after it had been asked for how many.
 	again bool
+	// delayEnds is when the first delay ends of which the last look has told; zero: none does, or nobody knows.
+	delayEnds time.Time
 }
 
 // Place is that of one call in its line, from its first look to its end. Its methods are called one after the other. While it sleeps it takes no
@@ -272,8 +274,9 @@ type wanted struct {
 
 // found is what is known of a line.
 type found struct {
-	ready int  // how many messages can be delivered, as far as it matters
-	gone  bool // there is no such consumer
+	ready     int       // how many messages can be delivered, as far as it matters
+	gone      bool      // there is no such consumer
+	delayEnds time.Time // when the first delay ends; zero: none does
 }
 
 // ask begins a look: it returns the lines in which somebody waits, all or those that are to be looked at now. What is known of the delays of
@@ -292,10 +295,26 @@ func (l *Lines) ask(all bool) (asked []wanted) {
 	for key, of := range l.lines {
 		if of.fresh = of.fresh || changed && touched.has(of.queue); of.fresh && len(of.idle) > 0 {
 			of.fresh, of.again, of.asked, of.served, of.owed = false, false, len(of.idle)+of.turns, 0, false
+			of.delayEnds = time.Time{}
 			asked = append(asked, wanted{key, of.asked})
 		}
 	}
 	return asked
+}
+
+// due is called before ask: lines in which a delay has ended are to be looked at.
+func (l *Lines) due(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ended := false
+	for _, of := range l.lines {
+		if !of.delayEnds.IsZero() && !now.Before(of.delayEnds) {
+			of.delayEnds, of.fresh, ended = time.Time{}, true, true
+		}
+	}
+	if ended {
+		l.version++
+	}
 }
 
 // sweep is called at each sweep, before ask.
@@ -315,6 +334,7 @@ func (l *Lines) tell(key Key, f found) {
 	if of == nil {
 		return
 	}
+	of.delayEnds = f.delayEnds
 	of.again = f.ready > 0 && (of.places > len(of.idle) || f.ready == of.asked && of.places > of.asked)
 	switch {
 	case f.gone || key.Selective && f.ready > 0:

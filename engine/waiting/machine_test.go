@@ -3,6 +3,7 @@ package waiting
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // A machine of everything that takes part in waiting, small enough that all its states can be reached: see docs/waiting-model.md. Its Lines
@@ -88,18 +89,17 @@ type proxyState struct {
 	fresh   [mostLines]bool
 	again   [mostLines]bool
 
-	ended    inQueues // transactions have ended that concern these, and Watcher.Note comes next
-	phase    watcherPhase
-	rung     bool     // its bell
-	told     inQueues // by another proxy
-	notified inQueues // of these the notification is on its way
-	moved    bool     // a transaction has ended anywhere since the last sweep
-	all      bool     // all lines are to be asked about
-	// delayEnds is the time of the clock that watching.delayEnds is; 0: none.
-	delayEnds uint8
+	ended     inQueues // transactions have ended that concern these, and Watcher.Note comes next
+	phase     watcherPhase
+	rung      bool             // its bell
+	told      inQueues         // by another proxy
+	notified  inQueues         // of these the notification is on its way
+	moved     bool             // a transaction has ended anywhere since the last sweep
+	all       bool             // all lines are to be asked about
+	delayEnds [mostLines]uint8 // the times of the clock that line.delayEnds are; 0: none
 	asked     [mostLines]uint8 // how many each line wants to know of
 	ready     [mostLines]uint8 // what the look has found
-	next      uint8            // the first delay that ends, of all lines
+	next      [mostLines]uint8 // the first delay that ends in each
 }
 
 // inQueues is Queues: a bit for the queue of each line.
@@ -214,6 +214,7 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 			n := m.line[i]
 			of = l.begin(key)
 			of.turns, of.fresh, of.again, of.asked, of.served, of.owed = int(p.turns[n]), p.fresh[n], p.again[n], int(p.asked[n]), int(p.served[n]), p.owed[n]
+			of.delayEnds = instant(p.delayEnds[n])
 		}
 		of.places++
 		place := &Place{lines: l, line: of, number: uint64(c.rank), version: 1, woken: c.woken}
@@ -230,6 +231,14 @@ func (m *machine) open(s *state, proxy int) (l *Lines, places [mostCalls]*Place,
 		slices.SortFunc(of.idle, func(a, b *Place) int { return cmp.Compare(a.number, b.number) })
 	}
 	return l, places, rung
+}
+
+// instant is a time of the clock as one of the Lines; 0: none.
+func instant(clock uint8) time.Time {
+	if clock == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(clock), 0)
 }
 
 // joined reports whether the call has a place.
@@ -256,9 +265,12 @@ func (m *machine) with(s *state, proxy int, do func(l *Lines, places *[mostCalls
 	p.rung = p.rung || *rung
 	p.changed, p.touched = l.changed != lookNever, inQueuesOf(l.touched)
 	for i := range mostLines {
-		p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i] = 0, false, false, 0, false
+		p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i], p.delayEnds[i] = 0, false, false, 0, false, 0
 		if of := l.lines[keyOf(i, m.selective)]; of != nil {
 			p.turns[i], p.fresh[i], p.again[i], p.served[i], p.owed[i] = uint8(of.turns), of.fresh, of.again, uint8(of.served), of.owed
+			if !of.delayEnds.IsZero() {
+				p.delayEnds[i] = uint8(of.delayEnds.Unix())
+			}
 		}
 	}
 	for i := range m.calls {

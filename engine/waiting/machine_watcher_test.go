@@ -38,14 +38,16 @@ func (m *machine) watcher(from *state, n int, add adding) {
 			}, "watcher %d begins where somebody waits", n)
 		}
 	case watcherListens:
-		due := p.delayEnds != 0 && from.clock >= p.delayEnds
+		l, _, _ := m.open(from, n)
+		_, _, delayEnds := l.pending()
+		due := !delayEnds.IsZero() && !instant(from.clock).Before(delayEnds)
 		if p.rung || p.told != 0 || due {
-			add(true, func(s *state) string { return m.ask(s, n, p.told, p.told == inAny || due) }, "watcher %d turns", n)
+			add(true, func(s *state) string { return m.ask(s, n, p.told, p.told == inAny) }, "watcher %d turns", n)
 		}
 		if m.sweeps {
 			add(true, func(s *state) string {
 				to := &s.proxies[n]
-				to.phase, to.all = watcherSwept, to.told == inAny || due || to.moved
+				to.phase, to.all = watcherSwept, to.told == inAny || to.moved
 				to.moved, to.rung = false, false
 				wrong := m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) { l.sweep() }, func() {})
 				if wrong == "" && !m.splits {
@@ -71,8 +73,8 @@ func (m *machine) watcher(from *state, n int, add adding) {
 
 // close ends a session, which forgets what it knew.
 func (p *proxyState) close() {
-	p.phase, p.told, p.moved, p.all, p.delayEnds, p.next = watcherClosed, 0, false, false, 0, 0
-	p.asked, p.ready = [mostLines]uint8{}, [mostLines]uint8{}
+	p.phase, p.told, p.moved, p.all = watcherClosed, 0, false, false
+	p.asked, p.ready, p.next = [mostLines]uint8{}, [mostLines]uint8{}, [mostLines]uint8{}
 	p.notified, p.rung = 0, true
 }
 
@@ -115,14 +117,12 @@ func (m *machine) note(from *state, n int, add adding) {
 func (m *machine) ask(s *state, n int, told inQueues, all bool) string {
 	p := &s.proxies[n]
 	p.rung, p.told = false, 0
-	if all {
-		p.delayEnds = 0
-	}
 	p.all = false
 	var asked []wanted
 	wrong := m.with(s, n, func(l *Lines, places *[mostCalls]*Place) {
 		if !all {
 			l.told(told.queues())
+			l.due(instant(s.clock))
 		}
 		version := l.version
 		fresh := map[*line]bool{}
@@ -164,7 +164,7 @@ func (m *machine) goOn(s *state, n int) {
 // look is its query. Of what a transaction holds it knows mostly that it does; held says that it does not know.
 func (m *machine) look(s *state, n int, held bool) {
 	p := &s.proxies[n]
-	p.phase, p.next, p.ready = watcherLooked, 0, [mostLines]uint8{}
+	p.phase, p.next, p.ready = watcherLooked, [mostLines]uint8{}, [mostLines]uint8{}
 	for i := m.messages - 1; i >= 0; i-- {
 		line := m.of[i]
 		if p.asked[line] == 0 {
@@ -176,7 +176,7 @@ func (m *machine) look(s *state, n int, held bool) {
 				p.ready[line] = min(p.ready[line]+1, p.asked[line])
 			}
 		case messageDelayed:
-			p.next = uint8(i + 1)
+			p.next[line] = uint8(i + 1)
 		}
 	}
 }
@@ -184,11 +184,11 @@ func (m *machine) look(s *state, n int, held bool) {
 // tell is what follows its query.
 func (m *machine) tell(s *state, n int) string {
 	p := &s.proxies[n]
-	asked, ready := p.asked, p.ready
-	if p.next != 0 && (p.delayEnds == 0 || p.next < p.delayEnds) && m.mutation != forgetsDelay {
-		p.delayEnds = p.next
+	asked, ready, next := p.asked, p.ready, p.next
+	if m.mutation == forgetsDelay {
+		next = [mostLines]uint8{}
 	}
-	p.next, p.ready = 0, [mostLines]uint8{}
+	p.next, p.ready = [mostLines]uint8{}, [mostLines]uint8{}
 	wrong := m.with(s, n, func(l *Lines, _ *[mostCalls]*Place) {
 		for i, many := range asked {
 			of := l.lines[keyOf(i, m.selective)]
@@ -199,7 +199,7 @@ func (m *machine) tell(s *state, n int) string {
 				slices.Reverse(of.idle)
 			}
 			changed := l.changed
-			l.tell(keyOf(i, m.selective), found{ready: int(ready[i])})
+			l.tell(keyOf(i, m.selective), found{ready: int(ready[i]), delayEnds: instant(next[i])})
 			of.again = of.again && m.mutation != forgetsAgain
 			if m.mutation == forgetsServed {
 				l.changed = changed

@@ -95,14 +95,22 @@ func (l *Lines) wakeFirst(queues Queues) (all bool) {
 	return all
 }
 
-// pending says how soon there is something to look at, and since when that is so where it is lookSoon.
-func (l *Lines) pending() (how urgency, since time.Time) {
+// pending says how soon there is something to look at, since when that is so where it is lookSoon, and when the first delay ends for which somebody
+// waits; zero: none is known.
+func (l *Lines) pending() (how urgency, since, delayEnds time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	how = l.changed
 	for _, of := range l.lines {
-		if of.fresh && len(of.idle) > 0 {
-			return lookNow, l.since
+		if len(of.idle) == 0 {
+			continue
+		}
+		if of.fresh {
+			how = lookNow
+		}
+		if !of.delayEnds.IsZero() && (delayEnds.IsZero() || of.delayEnds.Before(delayEnds)) {
+			delayEnds = of.delayEnds
 		}
 	}
-	return l.changed, l.since
+	return how, l.since, delayEnds
 }

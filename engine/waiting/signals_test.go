@@ -39,7 +39,7 @@ func TestServedDuringLook(t *testing.T) {
 				woken++
 			}
 		}
-		if how, _ := l.pending(); woken != c.woken || how != c.again {
+		if how, _, _ := l.pending(); woken != c.woken || how != c.again {
 			t.Errorf("%s: %d woken, and a look %d", name, woken, how)
 		}
 	}
@@ -76,7 +76,7 @@ func TestUrgency(t *testing.T) {
 	l.ask(true)
 	want := func(how urgency, rings int) {
 		t.Helper()
-		if got, _ := l.pending(); got != how || rung != rings {
+		if got, _, _ := l.pending(); got != how || rung != rings {
 			t.Errorf("a look %d, rung %d times; want %d, %d", got, rung, how, rings)
 		}
 	}
@@ -89,7 +89,7 @@ func TestUrgency(t *testing.T) {
 	l.Signal(AnyQueue, true)
 	l.Signal(AnyQueue, true)
 	want(lookSoon, 2)
-	if _, since := l.pending(); since.Before(before) {
+	if _, since, _ := l.pending(); since.Before(before) {
 		t.Error("since when is not known")
 	}
 	waiters(l, Key{Queue: "other", Selective: true}, 1)

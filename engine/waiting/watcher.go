@@ -204,7 +204,7 @@ func (w *Watcher) session(ctx context.Context) (worked bool, err error) {
 // await waits until it is worth while to look, or to tell others.
 func (w *Watcher) await(ctx context.Context, s *watching) error {
 	for {
-		how, since := w.Lines.pending()
+		how, since, delayEnds := w.Lines.pending()
 		if w.listen(s); s.told != 0 || how == lookNow {
 			return nil
 		}
@@ -214,8 +214,8 @@ func (w *Watcher) await(ctx context.Context, s *watching) error {
 				next = at
 			}
 		}
-		if !s.delayEnds.IsZero() {
-			sooner(s.delayEnds)
+		if !delayEnds.IsZero() {
+			sooner(delayEnds)
 		}
 		switch how {
 		case lookSoon:
@@ -233,7 +233,7 @@ func (w *Watcher) await(ctx context.Context, s *watching) error {
 		if how != lookNever {
 			continue
 		}
-		if how, _ := w.Lines.pending(); how == lookNever || how == lookNow {
+		if how, _, _ := w.Lines.pending(); how == lookNever || how == lookNow {
 			return nil
 		}
 	}
@@ -248,15 +248,14 @@ func latest(a, b time.Time) time.Time {
 
 // watching is what a session knows.
 type watching struct {
-	conn      *pgx.Conn
-	sweepAt   time.Time // when the next sweep is due
-	delayEnds time.Time // when the first delay ends of which a look has told; zero: none does
-	named     bool      // the session bears waitingName
-	restsTo   time.Time // no look before: it rests as long as the last one took
-	snapshot  string    // which transactions had ended at the last sweep
-	began     time.Time
-	clock     time.Duration // the server's clock at the last look at all lines, beyond the time since began
-	told      Queues        // another proxy has told of changes in these
+	conn     *pgx.Conn
+	sweepAt  time.Time // when the next sweep is due
+	named    bool      // the session bears waitingName
+	restsTo  time.Time // no look before: it rests as long as the last one took
+	snapshot string    // which transactions had ended at the last sweep
+	began    time.Time
+	clock    time.Duration // the server's clock at the last look at all lines, beyond the time since began
+	told     Queues        // another proxy has told of changes in these
 }
 
 // listen takes what other proxies have told.
@@ -271,7 +270,7 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	began := time.Now()
-	all := s.told == AnyQueue || !s.delayEnds.IsZero() && !began.Before(s.delayEnds)
+	all := s.told == AnyQueue
 	if !began.Before(s.sweepAt) {
 		s.sweepAt = began.Add(w.sweep)
 		before, seconds, triggers := s.snapshot, 0.0, false
@@ -291,10 +290,9 @@ func (w *Watcher) turn(ctx context.Context, s *watching) error {
 		}
 		w.Lines.sweep()
 	}
-	if all {
-		s.delayEnds = time.Time{}
-	} else {
+	if !all {
 		w.Lines.told(s.told)
+		w.Lines.due(began)
 	}
 	s.told = 0
 	asked := w.Lines.ask(all)
@@ -332,13 +330,11 @@ func lookFor[T any](ctx context.Context, w *Watcher, s *watching, sql string, as
 	var f found
 	var next *float64
 	_, err = pgx.ForEachRow(rows, []any{&i, &f.gone, &f.ready, &next}, func() error {
-		w.Lines.tell(asked[i-1].key, f)
+		f.delayEnds = time.Time{}
 		if next != nil {
-			at := time.Now().Add(time.Duration(math.Min(*next, longestDelay.Seconds())*float64(time.Second)) + time.Millisecond)
-			if s.delayEnds.IsZero() || at.Before(s.delayEnds) {
-				s.delayEnds = at
-			}
+			f.delayEnds = time.Now().Add(time.Duration(math.Min(*next, longestDelay.Seconds())*float64(time.Second)) + time.Millisecond)
 		}
+		w.Lines.tell(asked[i-1].key, f)
 		return nil
 	})
 	return err //nolint:wrapcheck // by turn's caller
