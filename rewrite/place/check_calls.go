@@ -36,15 +36,15 @@ func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
 		refuse := func(message, hint string) *plan.Refusal {
 			return &plan.Refusal{
 				Code:    codeWrongObjectType,
-				Message: fmt.Sprintf(message, sqlfuncs.Schema+"."+c.match.Name),
+				Message: fmt.Sprintf(message, sqlfuncs.Schema+"."+c.Match.Name),
 				Hint:    hint,
 				Offset:  c.Start,
 			}
 		}
 		switch {
-		case c.match.Func.Procedure && c.node != called:
+		case c.Match.Func.Procedure && c.Node != called:
 			return refuse("%s(…) is a procedure", "To call a procedure, use CALL.")
-		case !c.match.Func.Procedure && c.node == called:
+		case !c.Match.Func.Procedure && c.Node == called:
 			return refuse("%s(…) is not a procedure", "To call a function, use SELECT.")
 		}
 	}
@@ -55,7 +55,7 @@ func (st *statement) checkProcedures(stmt *pg_query.Node) *plan.Refusal {
 // statement runs once. It looks at the statement as a whole; expr decides about positions inside an expression.
 func (st *statement) checkPreludes(stmt *pg_query.Node) *plan.Refusal {
 	for _, c := range st.calls {
-		if !c.match.Func.Prelude {
+		if !c.Match.Func.Prelude {
 			continue
 		}
 		if where := st.unfitForPreludes(stmt); where != "" {
@@ -125,17 +125,17 @@ func (st *statement) isPrelude(n any) bool {
 		return false
 	}
 	c := st.callOf(fc)
-	return c != nil && c.match.Func.Prelude
+	return c != nil && c.Match.Func.Prelude
 }
 
 // boundArgs returns those parameters of a call with a prelude statement whose arguments the statement must hold though it does not
 // use them: for the parameters of the protocol in them, and for what is wrong with them.
 func (c *call) boundArgs() []sqlfuncs.Param {
-	if !c.match.Func.Prelude {
+	if !c.Match.Func.Prelude {
 		return nil
 	}
 	var out []sqlfuncs.Param
-	for _, p := range c.match.Func.Visible() {
+	for _, p := range c.Match.Func.Visible() {
 		if g := c.values[p.Name]; g.Param > 0 || len(g.Parts) > 0 || g.Computed != (lex.Span{}) {
 			out = append(out, p)
 		}
@@ -153,7 +153,7 @@ func (st *statement) isSet(n any) bool {
 		return false
 	}
 	if c := st.callOf(fc); c != nil {
-		return c.match.Func.Set
+		return c.Match.Func.Set
 	}
 	switch strings.ToLower(tree.NameOf(fc.Funcname[len(fc.Funcname)-1])) {
 	case "generate_series", "generate_subscripts", "unnest", "regexp_matches", "regexp_split_to_table", "string_to_table",

@@ -19,11 +19,11 @@ func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *plan.Refusal {
 	}
 	bare, _ := tree.Evaluates(stmt)
 	for _, c := range st.calls {
-		if c.guarded = c.unqualified; c.guarded && bare && c.node != stmt.GetCallStmt().GetFunccall() {
-			name := sqlfuncs.Schema + "." + c.match.Name
+		if c.guarded = c.Unqualified; c.guarded && bare && c.Node != stmt.GetCallStmt().GetFunccall() {
+			name := sqlfuncs.Schema + "." + c.Match.Name
 			return &plan.Refusal{
 				Code:    codeFeatureNotSupported,
-				Message: fmt.Sprintf("%s cannot be called without its schema in the arguments of a prepared CALL or EXECUTE, nor in one of several statements", c.match.Name),
+				Message: fmt.Sprintf("%s cannot be called without its schema in the arguments of a prepared CALL or EXECUTE, nor in one of several statements", c.Match.Name),
 				Hint:    fmt.Sprintf("Write %s(…).", name),
 				Offset:  c.Start,
 			}
@@ -34,7 +34,7 @@ func (st *statement) guardCalls(stmt *pg_query.Node, later bool) *plan.Refusal {
 
 // guard returns an expression that is true, or fails where the call is no longer ours.
 func (st *statement) guard(c *call) string {
-	return st.fragments.Guard(c.candidate().Name, len(c.list), c.candidate().Named, mark(c.number))
+	return st.fragments.Guard(c.candidate().Name, len(c.List), c.candidate().Named, mark(c.number))
 }
 
 // writeGuarded writes what emit does in such a way that it is evaluated only after the call's guard.
@@ -49,5 +49,5 @@ func (st *statement) writeGuarded(o *splice.Output, c *call, emit func()) {
 // mayProject reports whether Postgres might read a call without the schema as a column of a row: f(x) is x.f where x is a
 // row with such a column. See plan.NoRow.
 func (c *call) mayProject() bool {
-	return c.unqualified && len(c.list) == 1 && c.list[0].GetNamedArgExpr() == nil && c.list[0].GetAConst() == nil && c.list[0].GetParamRef() == nil
+	return c.Unqualified && len(c.List) == 1 && c.List[0].GetNamedArgExpr() == nil && c.List[0].GetAConst() == nil && c.List[0].GetParamRef() == nil
 }

@@ -12,11 +12,11 @@ import (
 
 // waits reports whether the call says how long it waits. One that says null does not wait.
 func (c *call) waits() bool {
-	a, given := c.args[c.match.Func.Wait]
+	a, given := c.Args[c.Match.Func.Wait]
 	if !given {
 		return false
 	}
-	n := a.node
+	n := a.Node
 	for tc := n.GetTypeCast(); tc != nil; tc = n.GetTypeCast() {
 		n = tc.Arg
 	}
@@ -35,7 +35,7 @@ func (st *statement) checkWaits(stmt *pg_query.Node, alone bool) *plan.Refusal {
 		waiting++
 		where := ""
 		switch {
-		case len(c.match.Readings) > 1:
+		case len(c.Match.Readings) > 1:
 			where = "a name that can be read in several ways"
 		case st.hasPreludes():
 			where = "a statement with calls that run statements of their own"
@@ -52,9 +52,9 @@ func (st *statement) checkWaits(stmt *pg_query.Node, alone bool) *plan.Refusal {
 		}
 		return &plan.Refusal{
 			Code:    codeFeatureNotSupported,
-			Message: fmt.Sprintf("%s.%s cannot wait here", sqlfuncs.Schema, c.match.Name),
+			Message: fmt.Sprintf("%s.%s cannot wait here", sqlfuncs.Schema, c.Match.Name),
 			Detail:  "It stands in " + where + ".",
-			Hint:    fmt.Sprintf("Let it wait in a statement of its own, for example: select * from %s.%s(…, wait => '30s').", sqlfuncs.Schema, c.match.Name),
+			Hint:    fmt.Sprintf("Let it wait in a statement of its own, for example: select * from %s.%s(…, wait => '30s').", sqlfuncs.Schema, c.Match.Name),
 			Offset:  c.Start,
 		}
 	}
@@ -62,7 +62,7 @@ func (st *statement) checkWaits(stmt *pg_query.Node, alone bool) *plan.Refusal {
 }
 
 func (st *statement) hasPreludes() bool {
-	return slices.ContainsFunc(st.calls, func(c *call) bool { return c.match.Func.Prelude })
+	return slices.ContainsFunc(st.calls, func(c *call) bool { return c.Match.Func.Prelude })
 }
 
 // runsAtOnce reports whether to execute the statement is to evaluate what stands in it.

@@ -1,10 +1,9 @@
-// Package place finds the calls of ours in a text, decides for each by its position in the tree how it is served, and writes
-// the SQL that serves it.
+// Package place decides for each call of ours in a text, by its position in the tree, how it is served, and writes
+// the SQL that serves it. Package find has found the calls.
 //
-// It does so in four steps, which the names of its files begin with:
+// It does so in three steps, which the names of its files begin with:
 //
-//	find_      the calls, their arguments, and the values that must be known before the statement runs
-//	check_     what can be said of a call without its position
+//	check_     what can be said of a call without its position; values.go: what must be known before the statement runs
 //	position_  walks down the statement: what a place in it means for a call there (context)
 //	serve_     writes what stands for the call, or for the SELECT around it
 //

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"mbusproxy/rewrite/detect"
+	"mbusproxy/rewrite/find"
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/parse"
 	"mbusproxy/rewrite/plan"
@@ -91,7 +92,10 @@ func (d *Document) parse(text, parsed string, enc lex.Encoding, session plan.Ses
 		if _, ok := tree.Evaluates(raw.Stmt); !ok {
 			served = nil // what the statement stores, the server must read
 		}
-		calls := findCalls(d.src, raw.ProtoReflect(), session.Void, served)
+		var calls []*call
+		for _, c := range find.Calls(d.src, raw.ProtoReflect(), session.Void, served) {
+			calls = append(calls, &call{Call: c})
+		}
 		sort.Slice(calls, func(i, j int) bool { return calls[i].Start < calls[j].Start })
 		calls = slices.CompactFunc(calls, func(a, b *call) bool { return a.Span == b.Span }) // see callOf
 		d.calls = append(d.calls, calls)
@@ -160,12 +164,12 @@ func (d *Document) Rewrite(ctx stdcontext.Context, env plan.Env, fragments Fragm
 		}
 		for _, c := range d.calls[i] {
 			switch {
-			case c.match.Func.Signals: // it changes no message: whoever is told of it may post
+			case c.Match.Func.Signals: // it changes no message: whoever is told of it may post
 				p.UseSignals()
-			case c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Effect == sqlfuncs.Native:
+			case c.Match.Func.Effect == sqlfuncs.Writes || c.Match.Func.Effect == sqlfuncs.Native:
 				p.UseWrites()
 			}
-			switch c.match.Func.Serves {
+			switch c.Match.Func.Serves {
 			case "post":
 				p.UsePosts()
 			case "create_trigger", "create_temporary_consumer":
@@ -244,8 +248,8 @@ func freePrefix(text string) string {
 
 // candidate describes a call without the schema.
 func (c *call) candidate() detect.Candidate {
-	k := detect.Candidate{Name: c.match.Name, Args: len(c.list)}
-	for _, a := range c.list {
+	k := detect.Candidate{Name: c.Match.Name, Args: len(c.List)}
+	for _, a := range c.List {
 		if na := a.GetNamedArgExpr(); na != nil {
 			k.Named = append(k.Named, na.Name)
 		}
@@ -259,7 +263,7 @@ func (d *Document) Candidates() []detect.Candidate {
 	var out []detect.Candidate
 	for _, calls := range d.calls {
 		for _, c := range calls {
-			if k := c.candidate(); c.unqualified && !slices.ContainsFunc(out, k.Equal) {
+			if k := c.candidate(); c.Unqualified && !slices.ContainsFunc(out, k.Equal) {
 				out = append(out, k)
 			}
 		}
@@ -275,7 +279,7 @@ func (d *Document) Settle(answer string) {
 	known := d.Candidates()
 	for i := range d.calls {
 		d.calls[i] = slices.DeleteFunc(d.calls[i], func(c *call) bool {
-			if !c.unqualified {
+			if !c.Unqualified {
 				return false
 			}
 			n := slices.IndexFunc(known, c.candidate().Equal)

@@ -14,7 +14,7 @@ import (
 func (st *statement) writers(n *pg_query.Node) []*call {
 	var out []*call
 	for _, c := range st.below(n.ProtoReflect()) {
-		if c.match.Func.Effect == sqlfuncs.Writes {
+		if c.Match.Func.Effect == sqlfuncs.Writes {
 			out = append(out, c)
 		}
 	}
@@ -23,7 +23,7 @@ func (st *statement) writers(n *pg_query.Node) []*call {
 
 // valuesBelow reports whether a call with an effect that yields one value lies below one of nodes.
 func (st *statement) valuesBelow(nodes []*pg_query.Node) bool {
-	return st.anyBelow(nodes, func(c *call) bool { return c.match.Func.Effect == sqlfuncs.Writes && !c.match.Func.Set })
+	return st.anyBelow(nodes, func(c *call) bool { return c.Match.Func.Effect == sqlfuncs.Writes && !c.Match.Func.Set })
 }
 
 // callOf returns the call that fc is, or nil. It goes by location, since one call may be two nodes of the tree, as in
@@ -37,7 +37,7 @@ func (st *statement) callOf(fc *pg_query.FuncCall) *call {
 
 // takesSet reports whether a set stands in the arguments of c. Then c is evaluated for each row of the set.
 func (st *statement) takesSet(c *call) bool {
-	for _, a := range c.list {
+	for _, a := range c.List {
 		for _, inner := range st.below(a.ProtoReflect()) {
 			if inner.srf {
 				return true
@@ -51,7 +51,7 @@ func (st *statement) takesSet(c *call) bool {
 func (st *statement) effects() int {
 	n := 0
 	for _, c := range st.calls {
-		if c.match.Func.Effect == sqlfuncs.Writes {
+		if c.Match.Func.Effect == sqlfuncs.Writes {
 			n++
 		}
 	}
@@ -65,7 +65,7 @@ type subtree struct{ from, to int }
 func (st *statement) indexCalls(stmt *pg_query.Node) {
 	st.byLocation = make(map[int32]*call, len(st.calls))
 	for _, c := range st.calls {
-		st.byLocation[c.node.Location] = c
+		st.byLocation[c.Node.Location] = c
 	}
 	st.many = st.effects() > fewCalls
 	st.subtrees = map[any]subtree{}
@@ -91,7 +91,7 @@ func (st *statement) below(node protoreflect.Message) []*call {
 
 // writesBelow reports whether a call with an effect, which WITH queries serve, lies below one of nodes.
 func (st *statement) writesBelow(nodes ...*pg_query.Node) bool {
-	return st.anyBelow(nodes, func(c *call) bool { return c.match.Func.Effect == sqlfuncs.Writes })
+	return st.anyBelow(nodes, func(c *call) bool { return c.Match.Func.Effect == sqlfuncs.Writes })
 }
 
 // anyBelow reports whether test holds for a call below one of nodes.
@@ -111,7 +111,7 @@ func (st *statement) nativeBelow(nodes ...*pg_query.Node) *call {
 			continue
 		}
 		for _, c := range st.below(n.ProtoReflect()) {
-			if c.native() {
+			if c.Native() {
 				return c
 			}
 		}

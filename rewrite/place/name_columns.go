@@ -18,13 +18,13 @@ func (st *statement) nameTargets(list []*pg_query.Node) {
 		}
 		c.named = true
 		end := st.exprEnd(t, c)
-		st.ed.Extend(c.Span, end, func(o *splice.Output) { o.Write(" as "+c.identifier(), end) })
+		st.ed.Extend(c.Span, end, func(o *splice.Output) { o.Write(" as "+c.Identifier(), end) })
 	}
 }
 
 // unnamed reports whether the expression that serves the call gives no name to the column.
 func (c *call) unnamed() bool {
-	return c.function || c.match.Func.Effect == sqlfuncs.Draws || c.match.Func.Effect == sqlfuncs.Native
+	return c.function || c.Match.Func.Effect == sqlfuncs.Draws || c.Match.Func.Effect == sqlfuncs.Native
 }
 
 // namingCall returns the call after which Postgres names the column, or nil.

@@ -78,7 +78,7 @@ func (st *statement) elsewhere(node protoreflect.Message, where string) *plan.Re
 		if c.ref != nil {
 			continue
 		}
-		if c.match.Func.Effect == sqlfuncs.Writes || c.match.Func.Prelude {
+		if c.Match.Func.Effect == sqlfuncs.Writes || c.Match.Func.Prelude {
 			return refusePosition(c, where)
 		}
 		st.placeExpr(c)

@@ -66,16 +66,16 @@ func (st *statement) harmless(branch *pg_query.Node) bool {
 // cannotFail reports whether the call's arguments may be evaluated though its branch is not taken: they are strings, which
 // the parser casts, or nothing that a cast can refuse. A number may be too great for its cast, so the plan is pinned to it.
 func (st *statement) cannotFail(c *call) bool {
-	for p, a := range c.args {
-		k := a.node.GetAConst()
-		if k == nil && (a.node.GetParamRef() == nil || c.param(p).Type != sqlfuncs.Text) || k.GetFval() != nil {
+	for p, a := range c.Args {
+		k := a.Node.GetAConst()
+		if k == nil && (a.Node.GetParamRef() == nil || c.Param(p).Type != sqlfuncs.Text) || k.GetFval() != nil {
 			return false
 		}
 		if k.GetIval() != nil {
 			st.plan.Pin(int(k.Location))
 		}
 	}
-	return !c.guarded && len(c.match.Readings) <= 1
+	return !c.guarded && len(c.Match.Readings) <= 1
 }
 
 // caseExpr places the calls in the branches of a CASE that is evaluated once. Its conditions move into a WITH query.
@@ -85,7 +85,7 @@ func (st *statement) caseExpr(node *pg_query.Node, n *pg_query.CaseExpr, ctx con
 		conditions = append(conditions, w.GetCaseWhen().Expr)
 	}
 	if st.rows == nil || len(ctx.guards) > 0 || ctx.branch.of != nil || tree.Has(tree.IsAggregate, node) || tree.Has(st.isPrelude, node) ||
-		st.anyBelow(conditions, func(c *call) bool { return c.match.Func.Effect != sqlfuncs.Reads }) {
+		st.anyBelow(conditions, func(c *call) bool { return c.Match.Func.Effect != sqlfuncs.Reads }) {
 		return st.elsewhereNode(node, "CASE")
 	}
 	words, ok := st.src.Branches(n)

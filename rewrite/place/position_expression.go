@@ -101,10 +101,10 @@ func (st *statement) funcCall(fc *pg_query.FuncCall, ctx context) *plan.Refusal 
 		}
 		return st.exprs(ctx, fc.Args...)
 	}
-	if r := st.exprs(ctx, c.list...); r != nil {
+	if r := st.exprs(ctx, c.List...); r != nil {
 		return r
 	}
-	if c.match.Func.Effect == sqlfuncs.Writes {
+	if c.Match.Func.Effect == sqlfuncs.Writes {
 		return st.placeOnce(c, ctx)
 	}
 	if st.takesSet(c) {

@@ -36,20 +36,20 @@ func (st *statement) rangeFunction(rf *pg_query.RangeFunction, ctx context) *pla
 
 // functionInFrom places a call that is an item of FROM.
 func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx context) *plan.Refusal {
-	f := c.match.Func
+	f := c.Match.Func
 	if !f.Result.Composite() && rf.IsRowsfrom {
 		return refusePosition(c, "ROWS FROM")
 	}
-	if f.Effect == sqlfuncs.Writes && ctx.beside && tree.HasOutside(tree.IsColumnRef, c.list...) {
+	if f.Effect == sqlfuncs.Writes && ctx.beside && tree.HasOutside(tree.IsColumnRef, c.List...) {
 		return refusePosition(c, "FROM with arguments from other items of FROM (LATERAL)")
 	}
 	if ctx.refused != "" && f.Effect == sqlfuncs.Writes {
 		return refusePosition(c, ctx.refused)
 	}
-	if c.unbounded() && !c.waits() { // a wait comes once, which only a call inline is certain to do
+	if c.Unbounded() && !c.waits() { // a wait comes once, which only a call inline is certain to do
 		return refusePosition(c, "FROM for all rows that there are") // inline they would be one array, which has a greatest size
 	}
-	if r := st.exprs(ctx, c.list...); r != nil {
+	if r := st.exprs(ctx, c.List...); r != nil {
 		return r
 	}
 	if st.takesSet(c) {
@@ -78,10 +78,10 @@ func (st *statement) functionInFrom(rf *pg_query.RangeFunction, c *call, ctx con
 func (st *statement) exprInFrom(rf *pg_query.RangeFunction) *plan.Refusal {
 	for i, item := range rf.Functions {
 		c := st.callOf(item.GetList().GetItems()[0].GetFuncCall())
-		if c == nil || !c.function && c.match.Func.Effect == sqlfuncs.Writes {
+		if c == nil || !c.function && c.Match.Func.Effect == sqlfuncs.Writes {
 			continue
 		}
-		if !c.match.Func.Result.Composite() && rf.IsRowsfrom && (i > 0 || len(rf.Alias.GetColnames()) == 0) {
+		if !c.Match.Func.Result.Composite() && rf.IsRowsfrom && (i > 0 || len(rf.Alias.GetColnames()) == 0) {
 			return refusePosition(c, placeRowsFrom)
 		}
 		if !c.function {
@@ -102,7 +102,7 @@ func (st *statement) wrapInFrom(c *call) {
 	c.wrapped = true
 	inner := c.ref
 	before, after := "coalesce(", ")"
-	if c.match.Func.Result.Composite() {
+	if c.Match.Func.Result.Composite() {
 		before, after = "pg_catalog.unnest(array[", "])"
 	}
 	c.ref = func(o *splice.Output) {
@@ -128,7 +128,7 @@ func (st *statement) nameFunction(rf *pg_query.RangeFunction, c *call) {
 		i += 2
 	}
 	end := s.Toks[i-1].End
-	st.ed.Extend(c.Span, end, func(o *splice.Output) { o.Write(" as "+c.identifier(), end) })
+	st.ed.Extend(c.Span, end, func(o *splice.Output) { o.Write(" as "+c.Identifier(), end) })
 }
 
 // from places the calls in a FROM clause that is evaluated once.

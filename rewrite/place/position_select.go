@@ -63,7 +63,7 @@ func (st *statement) plainSelect(sel *pg_query.SelectStmt, ctx context, reg tree
 	}
 	inFrom.reads, inFrom.columns = tree.ColumnsRead(sel, func(name string) bool {
 		calls := st.below(sel.FromClause[0].ProtoReflect())
-		return len(calls) > 0 && calls[0].match.Func.Result.HasColumn(name)
+		return len(calls) > 0 && calls[0].Match.Func.Result.HasColumn(name)
 	})
 	if r := st.from(sel.FromClause, inFrom); r != nil {
 		return r

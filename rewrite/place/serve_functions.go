@@ -18,7 +18,7 @@ import (
 // sees of another. refusal is that of the call, and is returned if no function can serve the statement, either.
 func (st *statement) inPlace(stmt *pg_query.Node, refusal *plan.Refusal) *plan.Refusal {
 	for _, c := range st.calls {
-		if c.match.Func.Prelude {
+		if c.Match.Func.Prelude {
 			return refusal
 		}
 	}
@@ -32,7 +32,7 @@ func (st *statement) inPlace(stmt *pg_query.Node, refusal *plan.Refusal) *plan.R
 	}
 	st.shared = st.sharedNumbers(stmt)
 	for _, c := range st.calls {
-		if bare || c.match.Func.Effect == sqlfuncs.Writes || st.effectsBelow(c) {
+		if bare || c.Match.Func.Effect == sqlfuncs.Writes || st.effectsBelow(c) {
 			st.placeFunction(c)
 		} else {
 			st.placeExpr(c)
@@ -68,7 +68,7 @@ func (st *statement) checkExpanded(stmt *pg_query.Node) *plan.Refusal {
 			return found == nil
 		}
 		for _, c := range st.below(ind.Arg.ProtoReflect()) {
-			if c.match.Func.Effect == sqlfuncs.Writes {
+			if c.Match.Func.Effect == sqlfuncs.Writes {
 				found = refuseExpanded(c)
 				break
 			}
@@ -81,12 +81,12 @@ func (st *statement) checkExpanded(stmt *pg_query.Node) *plan.Refusal {
 // effectsBelow reports whether a call with an effect, or a set, stands in the arguments of c. Then no expression can serve c,
 // for it may hold its arguments twice, or in a subquery of its own.
 func (st *statement) effectsBelow(c *call) bool {
-	if c.match.Func.Effect == sqlfuncs.Native {
+	if c.Match.Func.Effect == sqlfuncs.Native {
 		return false
 	}
-	for _, a := range c.list {
+	for _, a := range c.List {
 		for _, inner := range st.below(a.ProtoReflect()) {
-			if inner.match.Func.Effect != sqlfuncs.Reads || inner.match.Func.Set {
+			if inner.Match.Func.Effect != sqlfuncs.Reads || inner.Match.Func.Set {
 				return true
 			}
 		}

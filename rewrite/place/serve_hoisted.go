@@ -72,7 +72,7 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg tree.Regio
 	}
 	sets := 0
 	for _, c := range rs.calls {
-		if c.match.Func.Set {
+		if c.Match.Func.Set {
 			sets++
 		}
 	}
@@ -95,7 +95,7 @@ func (st *statement) hoist(sel *pg_query.SelectStmt, ctx context, reg tree.Regio
 func (st *statement) refuseWrites(nodes []*pg_query.Node, where string) *plan.Refusal {
 	for _, n := range nodes {
 		for _, c := range st.below(n.ProtoReflect()) {
-			if c.match.Func.Effect == sqlfuncs.Writes {
+			if c.Match.Func.Effect == sqlfuncs.Writes {
 				return refusePosition(c, where)
 			}
 		}
@@ -240,7 +240,7 @@ func (rs *rowSet) resultsOnly() bool {
 
 // inOrder reports whether the results of the one call come in the order of the rows.
 func (rs *rowSet) inOrder() bool {
-	return rs.st.fragments.Shape(rs.calls[0].match.Func, rs.st.use(rs.calls[0], true)).InOrder
+	return rs.st.fragments.Shape(rs.calls[0].Match.Func, rs.st.use(rs.calls[0], true)).InOrder
 }
 
 // writeOuter writes the SELECT that stands in the place of the client's.
@@ -273,7 +273,7 @@ func (rs *rowSet) writeOuter(o *splice.Output) {
 			return
 		}
 		o.Write(" order by "+rs.names[0]+".n", at)
-		if rs.calls[0].match.Func.Set {
+		if rs.calls[0].Match.Func.Set {
 			o.Write(", "+rs.names[0]+".o", at)
 		}
 		return
@@ -283,7 +283,7 @@ func (rs *rowSet) writeOuter(o *splice.Output) {
 	for i, c := range rs.calls {
 		name := rs.names[i]
 		join := " left join "
-		if c.match.Func.Set {
+		if c.Match.Func.Set {
 			join = " join "
 			order += ", " + name + ".o"
 		}

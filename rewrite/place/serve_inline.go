@@ -3,6 +3,7 @@ package place
 import (
 	"strconv"
 
+	"mbusproxy/rewrite/find"
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/splice"
@@ -31,7 +32,7 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 	if st.many {
 		return st.placeInSet(c, ctx)
 	}
-	c.srf, c.maySkip = c.match.Func.Set || st.takesSet(c), len(ctx.guards) > 0
+	c.srf, c.maySkip = c.Match.Func.Set || st.takesSet(c), len(ctx.guards) > 0
 	c.once = !c.maySkip && !st.takesSet(c)
 	name := st.number(c)
 	ctx.point.add(func(o *splice.Output) {
@@ -53,12 +54,12 @@ func (st *statement) placeOnce(c *call, ctx context) *plan.Refusal {
 // refer puts a reference to the call's result in its place. name is the WITH query that has the result, and may be followed by
 // clauses.
 func (st *statement) refer(c *call, name string) {
-	result := sqlfuncs.QuoteIdent(c.match.Func.Serves)
-	alone := c.alone && st.fragments.Shape(c.match.Func, st.use(c, false)).InOrder
+	result := sqlfuncs.QuoteIdent(c.Match.Func.Serves)
+	alone := c.alone && st.fragments.Shape(c.Match.Func, st.use(c, false)).InOrder
 	c.ref = func(o *splice.Output) {
 		switch {
 		case alone && st.rows == nil && !st.many:
-			o.Write(result+" as "+c.identifier()+" from "+name, c.Start)
+			o.Write(result+" as "+c.Identifier()+" from "+name, c.Start)
 			return
 		case c.columns:
 			o.Write("(select (m.r).* from (select "+result+" as r from "+name+") m)", c.Start)
@@ -67,7 +68,7 @@ func (st *statement) refer(c *call, name string) {
 			o.Write("pg_catalog.unnest(array(select "+result+" from "+name+"))", c.Start)
 			return
 		}
-		o.Write("(select "+result+" as "+c.identifier()+" from "+name+")"+st.asRow(c), c.Start)
+		o.Write("(select "+result+" as "+c.Identifier()+" from "+name+")"+st.asRow(c), c.Start)
 	}
 	st.ed.Add(c.Span, c.ref)
 }
@@ -76,10 +77,10 @@ func (st *statement) refer(c *call, name string) {
 // in (mbus4.take('x')).nosuch the parentheses would be those of the subquery, and the server's error would point at them
 // instead of at the call.
 func (st *statement) asRow(c *call) string {
-	if !c.match.Func.Result.Composite() {
+	if !c.Match.Func.Result.Composite() {
 		return ""
 	}
-	return "::" + c.match.Func.Result.SQL(st.env.HstoreSchema)
+	return "::" + c.Match.Func.Result.SQL(st.env.HstoreSchema)
 }
 
 // writeArgs writes the WITH query that holds the arguments of c, with a row for each evaluation. selected writes the SELECT
@@ -95,12 +96,12 @@ func (st *statement) writeArgs(o *splice.Output, c *call, name string, selected 
 }
 
 // arguments returns the parameters for which the call's SQL has arguments.
-func (c *call) arguments() []sqlfuncs.Param { return c.match.Func.Arguments(c.given()) }
+func (c *call) arguments() []sqlfuncs.Param { return c.Match.Func.Arguments(c.given()) }
 
 // given returns the names of the parameters that the call gives.
 func (c *call) given() map[string]bool {
 	given := map[string]bool{}
-	for p := range c.args {
+	for p := range c.Args {
 		given[p] = true
 	}
 	return given
@@ -108,7 +109,7 @@ func (c *call) given() map[string]bool {
 
 // writeArg writes the value of a parameter, cast to its type. The first parameter bears the call's guard.
 func (st *statement) writeArg(o *splice.Output, c *call, p sqlfuncs.Param) {
-	if c.guarded && !c.match.Func.Prelude && p.Name == c.match.Func.Params[0].Name {
+	if c.guarded && !c.Match.Func.Prelude && p.Name == c.Match.Func.Params[0].Name {
 		st.writeGuarded(o, c, func() { st.writeValue(o, c, p) })
 		return
 	}
@@ -121,7 +122,7 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 	if cast == "::" {
 		cast = ""
 	}
-	if a, given := c.args[p.Name]; given {
+	if a, given := c.Args[p.Name]; given {
 		before, after := "(", ")"
 		if c.mayProject() && p.Type == sqlfuncs.Text {
 			before, after = plan.NoRow+"((", "), '')"
@@ -135,10 +136,10 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 		o.Write(after+cast, a.Start)
 		return
 	}
-	for i, implied := range c.match.Func.Params[:c.match.Func.Implied] {
+	for i, implied := range c.Match.Func.Params[:c.Match.Func.Implied] {
 		if implied.Name == p.Name {
 			o.Write("(", c.Start)
-			st.write(o, c, st.fragments.ImpliedArgs(c.match, mark(c.number))[i])
+			st.write(o, c, st.fragments.ImpliedArgs(c.Match, mark(c.number))[i])
 			o.Write(")"+cast, c.Start)
 			return
 		}
@@ -154,14 +155,14 @@ func (st *statement) writeValue(o *splice.Output, c *call, p sqlfuncs.Param) {
 // its arguments.
 func (st *statement) use(c *call, rows bool) sqlfuncs.Use {
 	use := sqlfuncs.Use{
-		Given: c.given(), Fixed: map[string]bool{}, EitherOrder: c.eitherOrder(), Rows: rows,
+		Given: c.given(), Fixed: map[string]bool{}, EitherOrder: c.EitherOrder(), Rows: rows,
 		Ordered: st.env.Ordered, InPlace: c.function, Traced: st.traced, Reads: c.reads,
 	}
-	for i, a := range c.list {
-		use.Fixed[c.paramOf(i).Name] = constant(a) && !c.maySkip
+	for i, a := range c.List {
+		use.Fixed[c.ParamOf(i).Name] = find.Constant(a) && !c.maySkip
 	}
-	for _, p := range c.match.Func.Params[:c.match.Func.Implied] {
-		use.Fixed[p.Name] = len(c.match.Readings) == 1 && !c.maySkip
+	for _, p := range c.Match.Func.Params[:c.Match.Func.Implied] {
+		use.Fixed[p.Name] = len(c.Match.Readings) == 1 && !c.maySkip
 	}
 	return use
 }
@@ -173,20 +174,20 @@ func (st *statement) fragment(c *call, name string, rows bool) sqlfuncs.Fragment
 	if use.Given["headers"] {
 		st.plan.UseHeaders()
 	}
-	return st.fragments.Fragment(c.match.Func, use, st.names(c, name))
+	return st.fragments.Fragment(c.Match.Func, use, st.names(c, name))
 }
 
 // names returns the names that the SQL of a call has in it.
 func (st *statement) names(c *call, name string) sqlfuncs.Names {
 	return sqlfuncs.Names{
-		Call: name, Called: c.identifier(), Hstore: st.env.HstoreSchema,
+		Call: name, Called: c.Identifier(), Hstore: st.env.HstoreSchema,
 		Number: strconv.Itoa(c.number), Mark: mark(c.number),
 	}
 }
 
 // write writes SQL that serves a call, with its arguments in their places.
 func (st *statement) write(o *splice.Output, c *call, text string) {
-	writePlaces(o, text, c.Start, func(param string) { st.writeArg(o, c, c.param(param)) })
+	writePlaces(o, text, c.Start, func(param string) { st.writeArg(o, c, c.Param(param)) })
 }
 
 // writePlaces writes SQL of a Fragments. What stands in the place of an argument, writeArg writes.
@@ -227,7 +228,7 @@ func (st *statement) placeExpr(c *call) {
 
 // writeExpr writes the expression that serves a call.
 func (st *statement) writeExpr(o *splice.Output, c *call, name string) {
-	if bound := c.boundArgs(); len(bound) > 0 && !c.match.Func.Procedure {
+	if bound := c.boundArgs(); len(bound) > 0 && !c.Match.Func.Procedure {
 		// The server must find the parameters in the statement, though only the prelude statement uses their values.
 		o.Write("(case when pg_catalog.num_nonnulls(", c.Start)
 		for i, p := range bound {
@@ -239,7 +240,7 @@ func (st *statement) writeExpr(o *splice.Output, c *call, name string) {
 		o.Write(") >= 0 then ", c.Start)
 		defer o.Write(" end)", c.Start)
 	}
-	if c.guarded && len(c.match.Func.Params) == 0 {
+	if c.guarded && len(c.Match.Func.Params) == 0 {
 		st.writeGuarded(o, c, func() { st.writeBody(o, c, name) })
 		return
 	}
@@ -248,7 +249,7 @@ func (st *statement) writeExpr(o *splice.Output, c *call, name string) {
 
 // writeBody writes that expression without what stands around it.
 func (st *statement) writeBody(o *splice.Output, c *call, name string) {
-	if !c.function && !c.match.Func.Set {
+	if !c.function && !c.Match.Func.Set {
 		defer func() { o.Write(st.asRow(c), c.Start) }()
 	}
 	st.write(o, c, st.fragment(c, name, false).Expr)

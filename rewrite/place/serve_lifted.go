@@ -6,6 +6,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"mbusproxy/rewrite/find"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/splice"
 	"mbusproxy/rewrite/tree"
@@ -107,18 +108,18 @@ func (rs *rowSet) liftColumns(n *pg_query.Node) *plan.Refusal {
 // placeCall serves one call on the rows.
 func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *plan.Refusal {
 	st := rs.st
-	if c.match.Func.Effect != sqlfuncs.Writes {
+	if c.Match.Func.Effect != sqlfuncs.Writes {
 		return refusePosition(c, "such an expression over the rows of FROM")
 	}
-	if nested && c.match.Func.Set {
+	if nested && c.Match.Func.Set {
 		return refusePosition(c, "the arguments of a call over the rows of FROM")
 	}
 	// Arguments without calls are columns of the rows, already cast. The others are evaluated with the rows and the results
 	// of the inner calls.
 	inner := len(rs.calls)
 	columns := make(map[string]string)
-	for i, a := range c.list {
-		p := c.paramOf(i)
+	for i, a := range c.List {
+		p := c.ParamOf(i)
 		if st.writesBelow(a) {
 			if r := rs.lift(a, ctx, true); r != nil {
 				return r
@@ -128,7 +129,7 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *plan.Refusal {
 		if r := st.elsewhereNode(a, "the target list"); r != nil {
 			return r
 		}
-		if !constant(a) {
+		if !find.Constant(a) {
 			columns[p.Name] = rs.column("", func(o *splice.Output) { st.writeArg(o, c, p) })
 		}
 	}
@@ -154,7 +155,7 @@ func (rs *rowSet) placeCall(c *call, ctx context, nested bool) *plan.Refusal {
 		st.write(o, c, st.fragment(c, name, true).CTEs)
 	})
 	rs.calls, rs.names = append(rs.calls, c), append(rs.names, name)
-	c.ref = func(o *splice.Output) { o.Write(name+"."+sqlfuncs.QuoteIdent(c.match.Func.Serves), c.Start) }
+	c.ref = func(o *splice.Output) { o.Write(name+"."+sqlfuncs.QuoteIdent(c.Match.Func.Serves), c.Start) }
 	st.ed.Add(c.Span, c.ref)
 	return nil
 }

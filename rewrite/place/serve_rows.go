@@ -82,10 +82,10 @@ func (st *statement) rowsAt(p *point) *pointRows {
 
 // placeInRow serves a call that is evaluated once at most.
 func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
-	f := c.match.Func
+	f := c.Match.Func
 	// A call in the arguments of another would have to be in an earlier WITH query than that, and yet behind the calls before
 	// both.
-	if f.Set || f.Prelude || len(f.Params) == 0 || len(c.boundArgs()) > 0 || tree.HasOutside(st.isSet, c.list...) || st.writesBelow(c.list...) ||
+	if f.Set || f.Prelude || len(f.Params) == 0 || len(c.boundArgs()) > 0 || tree.HasOutside(st.isSet, c.List...) || st.writesBelow(c.List...) ||
 		ctx.branch.of != nil && len(ctx.guards) > 0 {
 		return refusePosition(c, placeMany)
 	}
@@ -100,7 +100,7 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 		at.rows = append(at.rows, rows)
 	}
 	use := sqlfuncs.Use{
-		Given: c.given(), EitherOrder: c.eitherOrder(), Ordered: st.env.Ordered, InPlace: true, Numbered: true, Traced: st.traced,
+		Given: c.given(), EitherOrder: c.EitherOrder(), Ordered: st.env.Ordered, InPlace: true, Numbered: true, Traced: st.traced,
 	}
 	if use.Given["headers"] {
 		st.plan.UseHeaders()
@@ -111,7 +111,7 @@ func (st *statement) placeInRow(c *call, ctx context) *plan.Refusal {
 	// Volatile, as the call was: see placeInSet.
 	c.from = fmt.Sprintf(" from %s where n = %d and pg_catalog.clock_timestamp() is not null limit 1", rows.name, c.number)
 	c.ref = func(o *splice.Output) {
-		o.Write("(select "+c.column+" as "+c.identifier()+c.from+")"+st.asRow(c), c.Start)
+		o.Write("(select "+c.column+" as "+c.Identifier()+c.from+")"+st.asRow(c), c.Start)
 	}
 	st.ed.Add(c.Span, c.ref)
 	return nil
@@ -232,7 +232,7 @@ func (r *callRows) writeRow(o *splice.Output, i int) {
 		case !ok:
 			o.Write("null", c.Start)
 		default:
-			st.writeArg(o, c, c.param(p))
+			st.writeArg(o, c, c.Param(p))
 		}
 	}
 }

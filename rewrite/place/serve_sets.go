@@ -50,11 +50,11 @@ type setKey struct {
 
 // placeInSet puts a call that is evaluated once into a set.
 func (st *statement) placeInSet(c *call, ctx context) *plan.Refusal {
-	if st.takesSet(c) || tree.HasOutside(st.isSet, c.list...) {
+	if st.takesSet(c) || tree.HasOutside(st.isSet, c.List...) {
 		return refusePosition(c, placeMany)
 	}
-	key := setKey{point: ctx.point, serves: c.match.Func.Serves, eitherOrder: c.eitherOrder()}
-	for _, a := range c.list {
+	key := setKey{point: ctx.point, serves: c.Match.Func.Serves, eitherOrder: c.EitherOrder()}
+	for _, a := range c.List {
 		for _, inner := range st.below(a.ProtoReflect()) {
 			if inner.set != nil {
 				key.level = max(key.level, inner.set.level+1)
@@ -64,10 +64,10 @@ func (st *statement) placeInSet(c *call, ctx context) *plan.Refusal {
 	set := st.sets[key]
 	if set == nil || len(set.calls) == callsInSet {
 		use := sqlfuncs.Use{Given: map[string]bool{}, Rows: true, Numbered: true}
-		if st.fragments.Shape(c.match.Func, use).OneCall {
+		if st.fragments.Shape(c.Match.Func, use).OneCall {
 			return refusePosition(c, placeMany)
 		}
-		set = &callSet{st: st, fn: c.match.Func, level: key.level}
+		set = &callSet{st: st, fn: c.Match.Func, level: key.level}
 		if st.sets == nil {
 			st.sets, st.setsAt = map[setKey]*callSet{}, map[*point][]*callSet{}
 		}
@@ -84,7 +84,7 @@ func (st *statement) placeInSet(c *call, ctx context) *plan.Refusal {
 	set.calls, set.guards = append(set.calls, c), append(set.guards, ctx.guards)
 	// The reference is volatile, as the call was. Otherwise the planner takes a UNION ALL of such SELECTs for one table with
 	// many parts, and the time for that grows with the square of their number.
-	c.set, c.srf = set, c.match.Func.Set
+	c.set, c.srf = set, c.Match.Func.Set
 	st.refer(c, set.name+" where n = "+strconv.Itoa(c.number)+" and pg_catalog.clock_timestamp() is not null")
 	return nil
 }
@@ -114,10 +114,10 @@ func rowList(guards [][]func(o *splice.Output)) (before, between, after string) 
 func (s *callSet) write(o *splice.Output) {
 	st, at := s.st, s.calls[0].Start
 	use := sqlfuncs.Use{
-		Given: map[string]bool{}, EitherOrder: s.calls[0].eitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered, Traced: st.traced,
+		Given: map[string]bool{}, EitherOrder: s.calls[0].EitherOrder(), Rows: true, Numbered: true, Ordered: st.env.Ordered, Traced: st.traced,
 	}
 	for _, c := range s.calls {
-		for p := range c.args {
+		for p := range c.Args {
 			use.Given[p] = true
 		}
 	}
@@ -135,7 +135,7 @@ func (s *callSet) write(o *splice.Output) {
 		o.Write(fmt.Sprintf("%s%d::bigint", before, c.number), c.Start)
 		for _, p := range params {
 			o.Write(", ", c.Start)
-			st.writeArg(o, c, c.param(p.Name))
+			st.writeArg(o, c, c.Param(p.Name))
 		}
 		writeGuards(o, s.guards[i], c.Start)
 		o.Write(after, c.Start)

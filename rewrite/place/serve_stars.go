@@ -61,7 +61,7 @@ func (rs *rowSet) scalarItem(name string) bool {
 				continue
 			}
 			c := rs.st.callOf(rf.Functions[0].GetList().GetItems()[0].GetFuncCall())
-			return c == nil || !c.match.Func.Set
+			return c == nil || !c.Match.Func.Set
 		}
 		return false
 	}

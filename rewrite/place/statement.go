@@ -46,8 +46,8 @@ type statement struct {
 // place finds a way to serve every call of the statement inline, or returns the refusal of one.
 func (st *statement) place(stmt *pg_query.Node, reg tree.Region) *plan.Refusal {
 	for _, c := range st.calls {
-		if c.bad != nil {
-			return c.bad
+		if c.Bad != nil {
+			return c.Bad
 		}
 	}
 	if r := first(
@@ -96,13 +96,13 @@ func (st *statement) unplace() {
 // checkCopied refuses native calls in the arguments of a call that is served by an expression, which may hold an argument
 // twice or not at all.
 func (st *statement) checkCopied(c *call) *plan.Refusal {
-	if c.match.Func.Effect == sqlfuncs.Writes {
+	if c.Match.Func.Effect == sqlfuncs.Writes {
 		return nil
 	}
-	for _, a := range c.list {
+	for _, a := range c.List {
 		for _, inner := range st.below(a.ProtoReflect()) {
-			if inner.native() {
-				return refusePosition(inner, "the arguments of "+sqlfuncs.Schema+"."+c.match.Name)
+			if inner.Native() {
+				return refusePosition(inner, "the arguments of "+sqlfuncs.Schema+"."+c.Match.Name)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func first(functions ...func() *plan.Refusal) *plan.Refusal {
 
 // number gives a call the next number of the text, and returns the name that its WITH queries begin with.
 func (st *statement) number(c *call) string {
-	c.number = st.plan.AddCall(c.Span, c.match)
+	c.number = st.plan.AddCall(c.Span, c.Match)
 	return fmt.Sprintf("%scall%d", st.prefix, c.number)
 }
 

@@ -8,6 +8,7 @@ import (
 	pg_query "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"mbusproxy/rewrite/find"
 	"mbusproxy/rewrite/lex"
 	"mbusproxy/rewrite/plan"
 	"mbusproxy/rewrite/tree"
@@ -24,7 +25,7 @@ func isExpression(text string, parser func(text string) (*pg_query.ParseResult, 
 // condition returns the expression that a call gives for its function's Condition, where that is a literal that can be
 // read, else "". The expression may stand in parentheses. The plan is then pinned to the literal.
 func (st *statement) condition(c *call) string {
-	a, given := c.args[c.match.Func.Condition]
+	a, given := c.Args[c.Match.Func.Condition]
 	if !given {
 		return ""
 	}
@@ -45,23 +46,23 @@ func (st *statement) condition(c *call) string {
 
 // readValues reads those arguments of the call whose values must be known before the statement runs.
 func (st *statement) readValues(c *call) *plan.Refusal {
-	f := c.match.Func
+	f := c.Match.Func
 	waits := c.waits()
 	for i, p := range f.Params {
 		if !f.Prelude && f.Selector != p.Name && !slices.Contains(f.Checked, p.Name) && !waits {
 			continue
 		}
 		g := plan.Given{Value: plan.Value{Offset: c.Start, Text: p.Default, Null: p.Default == ""}}
-		if a, ok := c.args[p.Name]; ok {
+		if a, ok := c.Args[p.Name]; ok {
 			if g, ok = st.readArgument(a, p); !ok {
 				r := refuseValue(c, p, a.Start)
-				if !st.bound && tree.Has(isParameter, a.node) {
+				if !st.bound && tree.Has(isParameter, a.Node) {
 					r.Detail = "Parameters of this statement are known only when it is executed."
 				}
 				return r
 			}
 		} else if i < f.Implied {
-			g.Text, g.Null = c.match.Readings[0][i], false
+			g.Text, g.Null = c.Match.Readings[0][i], false
 		}
 		if c.values == nil {
 			c.values = map[string]plan.Given{}
@@ -72,7 +73,7 @@ func (st *statement) readValues(c *call) *plan.Refusal {
 }
 
 // readArgument reads an argument that is a value, or is made up of values, or that the prelude statement can evaluate.
-func (st *statement) readArgument(a argument, p sqlfuncs.Param) (plan.Given, bool) {
+func (st *statement) readArgument(a find.Argument, p sqlfuncs.Param) (plan.Given, bool) {
 	g, ok := st.readValue(a, p.Type)
 	if !ok && p.Type == sqlfuncs.Text {
 		g, ok = st.readJoined(a)
@@ -84,9 +85,9 @@ func (st *statement) readArgument(a argument, p sqlfuncs.Param) (plan.Given, boo
 }
 
 // readJoined reads an argument that is texts and parameters with || between them.
-func (st *statement) readJoined(a argument) (plan.Given, bool) {
+func (st *statement) readJoined(a find.Argument) (plan.Given, bool) {
 	g := plan.Given{Value: plan.Value{Offset: a.Start}}
-	n := a.node
+	n := a.Node
 	for tc := n.GetTypeCast(); tc != nil && castKeeps(tc.TypeName, sqlfuncs.Text); tc = n.GetTypeCast() {
 		n = tc.Arg
 	}
@@ -95,7 +96,7 @@ func (st *statement) readJoined(a argument) (plan.Given, bool) {
 		return g, false
 	}
 	for _, side := range []*pg_query.Node{x.Lexpr, x.Rexpr} {
-		part := argument{Span: a.Span, node: side}
+		part := find.Argument{Span: a.Span, Node: side}
 		value, ok := st.readValue(part, sqlfuncs.Text)
 		if !ok {
 			value, ok = st.readJoined(part)
@@ -120,13 +121,13 @@ func isText(n *pg_query.Node) bool {
 }
 
 // readComputed reads an argument that must be evaluated.
-func (st *statement) readComputed(a argument) (plan.Given, bool) {
+func (st *statement) readComputed(a find.Argument) (plan.Given, bool) {
 	g := plan.Given{Value: plan.Value{Offset: a.Start}, Computed: a.Span}
-	if len(st.below(a.node.ProtoReflect())) > 0 || tree.Has(isParameter, a.node) && !st.bound {
+	if len(st.below(a.Node.ProtoReflect())) > 0 || tree.Has(isParameter, a.Node) && !st.bound {
 		return g, false
 	}
 	casts := map[int32]sqlfuncs.Type{} // by the parameter's place
-	tree.Walk(a.node.ProtoReflect(), func(m protoreflect.Message) bool {
+	tree.Walk(a.Node.ProtoReflect(), func(m protoreflect.Message) bool {
 		if tc, ok := m.Interface().(*pg_query.TypeCast); ok && tc.Arg.GetParamRef() != nil {
 			for _, t := range []sqlfuncs.Type{sqlfuncs.Text, sqlfuncs.Boolean, sqlfuncs.Integer, sqlfuncs.BigInt} {
 				if castKeeps(tc.TypeName, t) {
@@ -153,9 +154,9 @@ func isParameter(n any) bool { _, ok := n.(*pg_query.ParamRef); return ok }
 
 // readValue reads an argument that is a literal or a parameter of the protocol, perhaps with casts that change nothing
 // about it. It returns false for anything else.
-func (st *statement) readValue(a argument, t sqlfuncs.Type) (plan.Given, bool) {
+func (st *statement) readValue(a find.Argument, t sqlfuncs.Type) (plan.Given, bool) {
 	g := plan.Given{Value: plan.Value{Offset: a.Start}}
-	n, fits := a.node, true
+	n, fits := a.Node, true
 	for tc := n.GetTypeCast(); tc != nil; tc = n.GetTypeCast() {
 		fits = fits && castKeeps(tc.TypeName, t)
 		n = tc.Arg
@@ -235,7 +236,7 @@ func castKeeps(tn *pg_query.TypeName, t sqlfuncs.Type) bool {
 // text.
 func (st *statement) keepValues(stmt int) {
 	for _, c := range st.calls {
-		f := c.match.Func
+		f := c.Match.Func
 		if g, ok := c.values[f.Selector]; ok && !g.Null {
 			g.Serves = f.Serves
 			st.plan.AddSelector(g)

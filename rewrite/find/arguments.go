@@ -1,4 +1,4 @@
-package place
+package find
 
 import (
 	"slices"
@@ -12,43 +12,43 @@ import (
 	"mbusproxy/sqlfuncs"
 )
 
-// argument is what a call gives for a parameter.
-type argument struct {
+// Argument is what a call gives for a parameter.
+type Argument struct {
 	lex.Span
-	node *pg_query.Node
+	Node *pg_query.Node
 }
 
 // bind assigns the arguments between the parentheses, which are the tokens open and end, to the parameters.
-func (c *call) bind(s *tree.Source, open, end int, void []int) {
+func (c *Call) bind(s *tree.Source, open, end int, void []int) {
 	spans := s.SplitArguments(open, end)
-	c.list = make([]*pg_query.Node, 0, len(c.node.Args))
-	if len(spans) == len(c.node.Args) {
+	c.List = make([]*pg_query.Node, 0, len(c.Node.Args))
+	if len(spans) == len(c.Node.Args) {
 		kept := spans[:0]
-		for i, a := range c.node.Args {
+		for i, a := range c.Node.Args {
 			if p := a.GetParamRef(); p == nil || !slices.Contains(void, int(p.Number)) {
-				c.list, kept = append(c.list, a), append(kept, spans[i])
+				c.List, kept = append(c.List, a), append(kept, spans[i])
 			}
 		}
 		spans = kept
 	}
-	types := make([]string, len(c.list))
-	for i, a := range c.list {
+	types := make([]string, len(c.List))
+	for i, a := range c.List {
 		types[i] = evidentType(a)
 	}
-	refuse := func(detail string) { c.bad = refuseArguments(c, types, detail) }
+	refuse := func(detail string) { c.Bad = refuseArguments(c, types, detail) }
 
-	fc := c.node
+	fc := c.Node
 	if fc.AggFilter != nil || fc.Over != nil || fc.AggDistinct || fc.AggStar || fc.AggWithinGroup || len(fc.AggOrder) > 0 {
 		refuse("It is neither an aggregate nor a window function.")
 		return
 	}
-	if fc.FuncVariadic || len(spans) != len(c.list) {
+	if fc.FuncVariadic || len(spans) != len(c.List) {
 		refuse("It is not variadic.")
 		return
 	}
-	params := c.match.Func.Visible()
-	c.args = make(map[string]argument, len(params))
-	for i, a := range c.list {
+	params := c.Match.Func.Visible()
+	c.Args = make(map[string]Argument, len(params))
+	for i, a := range c.List {
 		var p *sqlfuncs.Param
 		sp := spans[i]
 		if na := a.GetNamedArgExpr(); na != nil {
@@ -66,27 +66,27 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 				return
 			}
 			p = &params[c.place(i)]
-			if p.Name == c.match.Func.Wait && c.match.Func.Implied > 0 { // old programs name the queue once more
+			if p.Name == c.Match.Func.Wait && c.Match.Func.Implied > 0 { // old programs name the queue once more
 				refuse(tooManyArguments)
 				return
 			}
 		}
-		if _, twice := c.args[p.Name]; twice {
+		if _, twice := c.Args[p.Name]; twice {
 			refuse("Parameter " + p.Shown() + " is given twice.")
 			return
 		}
 		if !plausible(a, p.Type) {
 			refuse("Parameter " + p.Shown() + " is of type " + p.Type.String() + ".")
-			if n := a.GetAConst().GetIval(); n != nil && p.Name == "cname" && plan.MayMeanAmount(c.match.Func) {
-				c.bad.Hint = plan.AmountHint(strconv.Itoa(int(n.Ival)))
+			if n := a.GetAConst().GetIval(); n != nil && p.Name == "cname" && plan.MayMeanAmount(c.Match.Func) {
+				c.Bad.Hint = plan.AmountHint(strconv.Itoa(int(n.Ival)))
 			}
 			return
 		}
-		c.args[p.Name] = argument{sp, a}
+		c.Args[p.Name] = Argument{sp, a}
 	}
 	for _, p := range params {
-		_, given := c.args[p.Name]
-		_, instead := c.args[p.Instead]
+		_, given := c.Args[p.Name]
+		_, instead := c.Args[p.Instead]
 		switch {
 		case given || instead:
 		case p.Instead != "":
@@ -101,21 +101,21 @@ func (c *call) bind(s *tree.Source, open, end int, void []int) {
 
 // place returns the index of the parameter that the argument at place i, which has no name, is for: its own, but in
 // create_consumer('c', qname => 'q') the queue is given, so the other one is the consumer.
-func (c *call) place(i int) int {
-	if i > 0 || !c.match.Func.EitherOrder {
+func (c *Call) place(i int) int {
+	if i > 0 || !c.Match.Func.EitherOrder {
 		return i
 	}
-	for _, a := range c.list {
-		if na := a.GetNamedArgExpr(); na != nil && paramNamed(c.match.Func.Params[:1], na.Name) != nil {
+	for _, a := range c.List {
+		if na := a.GetNamedArgExpr(); na != nil && paramNamed(c.Match.Func.Params[:1], na.Name) != nil {
 			return 1
 		}
 	}
 	return i
 }
 
-// eitherOrder reports whether the call's first two arguments may stand in either order: neither is named.
-func (c *call) eitherOrder() bool {
-	return c.match.Func.EitherOrder && len(c.list) > 1 && c.list[0].GetNamedArgExpr() == nil && c.list[1].GetNamedArgExpr() == nil
+// EitherOrder reports whether the call's first two arguments may stand in either order: neither is named.
+func (c *Call) EitherOrder() bool {
+	return c.Match.Func.EitherOrder && len(c.List) > 1 && c.List[0].GetNamedArgExpr() == nil && c.List[1].GetNamedArgExpr() == nil
 }
 
 // paramNamed returns the parameter with that name, in any case, or nil.
@@ -175,9 +175,9 @@ func plausible(n *pg_query.Node, t sqlfuncs.Type) bool {
 	return false
 }
 
-// constant reports whether an argument is the same for all rows and need not become a column. If it is no column, the
+// Constant reports whether an argument is the same for all rows and need not become a column. If it is no column, the
 // planner looks for the queue once, and not for each row.
-func constant(n *pg_query.Node) bool {
+func Constant(n *pg_query.Node) bool {
 	if na := n.GetNamedArgExpr(); na != nil {
 		n = na.Arg
 	}
@@ -187,31 +187,31 @@ func constant(n *pg_query.Node) bool {
 	return n.GetAConst() != nil || n.GetParamRef() != nil
 }
 
-// unbounded reports whether the call says with a null that it wants all rows there are.
-func (c *call) unbounded() bool {
-	a, given := c.args[c.match.Func.Amount]
+// Unbounded reports whether the call says with a null that it wants all rows there are.
+func (c *Call) Unbounded() bool {
+	a, given := c.Args[c.Match.Func.Amount]
 	if !given {
 		return false
 	}
-	n := a.node
+	n := a.Node
 	for tc := n.GetTypeCast(); tc != nil; tc = n.GetTypeCast() {
 		n = tc.Arg
 	}
 	return n.GetAConst().GetIsnull()
 }
 
-// paramOf returns the parameter that argument i of the call is for.
-func (c *call) paramOf(i int) sqlfuncs.Param {
-	params := c.match.Func.Visible()
-	if na := c.list[i].GetNamedArgExpr(); na != nil {
+// ParamOf returns the parameter that argument i of the call is for.
+func (c *Call) ParamOf(i int) sqlfuncs.Param {
+	params := c.Match.Func.Visible()
+	if na := c.List[i].GetNamedArgExpr(); na != nil {
 		return *paramNamed(params, na.Name)
 	}
 	return params[c.place(i)]
 }
 
-// param returns the parameter of that name of the call's function. All functions that one text serves have it.
-func (c *call) param(name string) sqlfuncs.Param {
-	for _, p := range c.match.Func.Params {
+// Param returns the parameter of that name of the call's function. All functions that one text serves have it.
+func (c *Call) Param(name string) sqlfuncs.Param {
+	for _, p := range c.Match.Func.Params {
 		if p.Name == name {
 			return p
 		}
