@@ -123,6 +123,9 @@ func (k *Keeper) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if released.Woken > 0 {
+		k.config.Watcher.Note(true)
+	}
 	k.waiting = released.Waiting
 	if k.waiting {
 		k.config.Features.NoteOrdered()
