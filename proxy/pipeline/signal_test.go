@@ -25,7 +25,8 @@ func (p *signalling) AfterTransaction(Signals) { p.ended++ }
 func TestSignalAtEndOfTransaction(t *testing.T) {
 	t.Parallel()
 	plan := &signalling{}
-	var tr tracker
+	var f serverFlow
+	tr := &f.tracker
 	ours, other := request{kind: kindQuery, details: &details{plan: plan}}, request{kind: kindQuery, details: &details{}}
 	reply := func(o request, types string, status string) {
 		t.Helper()
@@ -78,7 +79,6 @@ func TestSignalAtEndOfTransaction(t *testing.T) {
 	if plan.ended != 4 {
 		t.Errorf("failed: told %d times", plan.ended)
 	}
-	f := serverFlow{tracker: tr}
 	f.queueUp([]request{{kind: kindBind, details: &details{statement: "s"}}, {kind: kindExecute, details: &details{}}, {kind: kindSync}})
 	for _, typ := range []byte("2Ds") { // a part of its rows
 		if _, err := f.answer(typ, ""); err != nil {
