@@ -96,6 +96,7 @@ var functions = []*Func{
 			{Name: "headers", Type: Hstore, Optional: true},
 			{Name: "properties", Type: Hstore, Optional: true},
 			{Name: "timezone", Type: Text, Optional: true, Default: "UTC"},
+			{Name: "payload", Type: JSONB, Optional: true, Rare: true},
 		},
 	},
 	{Name: "unschedule", Params: []Param{{Name: "name", Type: Text}}, Result: Boolean, Effect: Writes},

@@ -124,6 +124,9 @@ func (k *Keeper) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if released.Woken > 0 {
+		k.config.Watcher.Note(waiting.AnyQueue, true)
+	}
 	k.waiting = released.Waiting
 	if k.waiting {
 		k.config.Features.NoteOrdered()

@@ -27,6 +27,10 @@ func TestFunctionSchedule(t *testing.T) {
 			gives(` > old/@daily/UTC/q/"new"=>"1"`, "select mbus4.schedule('old', '@daily', 'q', 'new=>1')"),
 			gives("\n > old/@yearly/UTC/r/\"old\"=>\"1\" t1/@daily/UTC/q t2/@daily/UTC/q", "select mbus4.schedule(t.name, '@daily', 'q') from t"),
 			gives(` > old/@yearly/UTC/r/"old"=>"1"`, "select mbus4.schedule('s', '@hourly', 'q') where false"),
+			gives(` > old/@yearly/UTC/r/"old"=>"1" s/@daily/UTC/q/"n"=>"7"/"h"=>"1", "json.payload"=>"{\"n\": 7}"`, "select mbus4.schedule('s', '@daily', 'q', headers => 'h=>1', payload => $1)", `{"n": 7}`),
+			gives(` > old/@yearly/UTC/r/"old"=>"1" s/@daily/UTC/q/"json.payload"=>"[1, 2]"`, "select mbus4.schedule('s', '@daily', 'q', payload => '[1, 2]')"),
+			gives(` > old/@yearly/UTC/r/"old"=>"1" s/@daily/UTC/q`, "select mbus4.schedule('s', '@daily', 'q', payload => $1)", nil),
+			fails("22023", "a message has data or a payload, not both", "select mbus4.schedule('s', '@daily', 'q', 'a=>1', payload => '{}')"),
 			fails("0A000", "argument cron of mbus4.schedule must be known", "select mbus4.schedule(t.name, t.cron, 'q') from t"),
 			fails("0A000", "argument timezone of mbus4.schedule must be known", "select mbus4.schedule('s', '@daily', 'q', timezone => lower('UTC'))"),
 			fails("22023", `the schedule "every day" is refused`, "select mbus4.schedule('s', 'every day', 'q')"),
@@ -42,7 +46,7 @@ func TestFunctionSchedule(t *testing.T) {
 			fails("42704", `queue "nowhere" does not exist`, "select mbus4.schedule('s', '@daily', $1)", "nowhere"),
 			fails("42704", "queue null does not exist", "select mbus4.schedule('s', '@daily', $1)", nil),
 			fails("42883", "mbus4.schedule(name text, cron text, qname text, data hstore default null, headers hstore default null, properties hstore default null, "+
-				"timezone text default 'UTC') returns void", "select mbus4.schedule('s', '@daily')"),
+				"timezone text default 'UTC', payload jsonb default null) returns void", "select mbus4.schedule('s', '@daily')"),
 		},
 	}.run(t)
 }
@@ -88,6 +92,8 @@ func TestSchedule(t *testing.T) {
 	harness.Want(t, conn, "t", "select mbus4.unschedule('s')")
 	harness.Ask(t, conn, "select mbus4.purge_queue('q')")
 	harness.Want(t, conn, "f|0", "select mbus4.peek_q(), count(*) from mbus4.schedules")
+	harness.Ask(t, conn, "select mbus4.schedule('json', '@every 1s', 'q', payload => '[1, {\"a\": null}]')")
+	harness.Want(t, conn, `[1, {"a": null}]|json`, "select payload, headers->'schedule' from mbus4.consume_json('q', wait => '20s')")
 }
 
 // A schedule is part of the transaction that makes it.

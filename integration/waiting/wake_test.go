@@ -90,6 +90,27 @@ func TestWaitWakes(t *testing.T) {
 			harness.Ask(t, other, `select mbus4.post('q', 'n=>1', headers => '`+strings.ReplaceAll(harness.WaitFor("a"), "'", "''")+`')`)
 			harness.Ask(t, other, `select mbus4.consume('first')`)
 		},
+		"ordered behind what expires": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, `select mbus4.create_queue('first', 1)`)
+			harness.Ask(t, other, `select mbus4.post('first', '', iid => 'a', expires => localtimestamp + interval '1 second')`)
+			harness.Ask(t, other, `select mbus4.post('q', 'n=>1', headers => '`+strings.ReplaceAll(harness.WaitFor("a"), "'", "''")+`')`)
+		},
+		"ordered behind what is acknowledged": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, `select mbus4.create_queue('first', 1)`)
+			harness.Ask(t, other, `select mbus4.post('first', '', iid => 'a')`)
+			harness.Ask(t, other, `select mbus4.post('q', 'n=>1', headers => '`+strings.ReplaceAll(harness.WaitFor("a"), "'", "''")+`')`)
+			harness.Want(t, other, "t", `select mbus4.ack($1)`, harness.Ask(t, other, `select lease from mbus4.lease('first')`))
+		},
+		"ordered behind what is dropped": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, `select mbus4.create_queue('first', 1)`)
+			harness.Ask(t, other, `select mbus4.post('first', '', iid => 'a')`)
+			harness.Ask(t, other, `select mbus4.post('q', 'n=>1', headers => '`+strings.ReplaceAll(harness.WaitFor("a"), "'", "''")+`')`)
+			harness.Ask(t, other, `select mbus4.drop_queue('first')`)
+		},
+		"redriven": func(t *testing.T, direct, other *pgconn.PgConn) {
+			harness.Ask(t, other, `begin; select mbus4.post('q', 'n=>1'); select mbus4.fail(lease) from mbus4.lease('q'); commit`)
+			harness.Want(t, other, "1", `select mbus4.redrive('q')`)
+		},
 		"grant of a semaphore": func(t *testing.T, _, other *pgconn.PgConn) {
 			harness.Ask(t, other, "select mbus4.create_trigger('semaphore_events', 'q')")
 			harness.Ask(t, other, "begin; select mbus4.semaphore_get_or_create('s'); select mbus4.semaphore_enqueue('s', 1, 0); commit")

@@ -1,7 +1,7 @@
 -- Makes a schedule, or gives one that there is other contents. Housekeeping posts what is due: engine/housekeeping/scheduler.go. The texts cron and timezone have been
 -- read before (checkScheduled of package app); whose a schedule is a trigger says, see the step that makes the table.
 {{.Call}}_asked as materialized (
-    select a.n, a.cron, coalesce(a.timezone, 'UTC') as timezone, a.data, a.headers, a.properties,
+    select a.n, a.cron, coalesce(a.timezone, 'UTC') as timezone, {{template "posted_data" .With "Row" "a"}} as data, {{template "posted_headers" .With "Row" "a"}} as headers, a.properties,
            case when pg_catalog.length(a.name) between 1 and 200 then a.name
                 else pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22023 the name of a schedule must have 1 to 200 characters, not %s', coalesce(pg_catalog.length(a.name)::text, 'null'))::int::text end as name,
            case when a.cron is null then pg_catalog.format('mbus4-error {{.MarkOf "a"}} 22004 the cron text of schedule "%s" must not be null', a.name)::int::text

@@ -450,7 +450,7 @@ with mbus4_call1_args(n, "name", "cron", "qname", "data", "headers", "properties
 mbus4_call1_asked as materialized (
     select a.n, a.cron,
         coalesce(a.timezone, 'UTC') as timezone,
-        a.data, a.headers, a.properties,
+        a.data as data, a.headers as headers, a.properties,
         case
             when pg_catalog.length(a.name) between 1 and 200 then a.name
             else pg_catalog.format(
