@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"mbusproxy/sqlfuncs"
 )
 
@@ -111,16 +113,26 @@ func (s *session) run(ctx context.Context, text string) (*table, error) {
 	if c == nil || err != nil {
 		return nil, err
 	}
+	if err := s.admit(); err != nil {
+		s.lost = true
+		return nil, err
+	}
+	if !c.shows() {
+		s.console.cfg.Log.Info("console command", zap.String("user", s.user), zap.String("command", c.words), zap.String("argument", argument))
+	}
 	return c.run(s, ctx, argument)
 }
 
+// shows reports whether the command only shows something.
+func (c *command) shows() bool { return strings.HasPrefix(c.words, "SHOW") }
+
 // describe says which columns a command has. What only shows something is run for that.
 func (s *session) describe(ctx context.Context, text string) ([]string, error) {
-	c, argument, err := find(text)
-	if c == nil || err != nil || !strings.HasPrefix(c.words, "SHOW") {
+	c, _, err := find(text)
+	if c == nil || err != nil || !c.shows() {
 		return nil, err
 	}
-	t, err := c.run(s, ctx, argument)
+	t, err := s.run(ctx, text)
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +150,24 @@ func onQueue(function, tag string) func(*session, context.Context, string) (*tab
 			return nil, fail("55000", "Is it one that mbusproxy serves?", "database %q cannot be served: %v", s.database, err)
 		}
 		sql = strings.NewReplacer("$1", sqlfuncs.QuoteLiteral(queue), "$2", "null").Replace(sql)
-		if _, err := s.ask(sql); err != nil {
+		// Two statements of one Query are one transaction.
+		if _, err := s.ask(sql + ";" + auditSQL(function, strings.ToLower(queue), "")); err != nil {
 			return nil, s.console.ownError(err)
 		}
 		return &table{tag: tag}, nil
 	}
+}
+
+// auditSQL notes a change of a queue, or of a session, as the page does: docs/dead.md.
+func auditSQL(action, queue, session string) string {
+	of, details := "null", "null"
+	if queue != "" {
+		of = sqlfuncs.QuoteLiteral(queue)
+	}
+	if session != "" {
+		details = "pg_catalog.jsonb_build_object('session', " + sqlfuncs.QuoteLiteral(session) + "::pg_catalog.text)"
+	}
+	return "select mbus4.audit_change(" + sqlfuncs.QuoteLiteral(action) + ", " + of + ", null, null, null, " + details + ")"
 }
 
 func (s *session) help(context.Context, string) (*table, error) {
@@ -183,6 +208,10 @@ func (s *session) kill(_ context.Context, argument string) (*table, error) {
 	}
 	if !s.console.cfg.End(id) {
 		return nil, fail("22023", "SHOW SESSIONS has them.", "there is no session %d", id)
+	}
+	// Where the database has no queues, or the role no right to them, only the log says who it was.
+	if _, err := s.ask(auditSQL("end_session", "", argument)); err != nil {
+		s.console.cfg.Log.Debug("console: a command is not in the audit", zap.Error(err))
 	}
 	return &table{tag: "KILL"}, nil
 }

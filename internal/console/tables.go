@@ -86,6 +86,8 @@ func (s *session) stats(context.Context, string) (*table, error) {
 	for _, code := range slices.Sorted(maps.Keys(p.Refused)) {
 		t.add("startups_failed_total "+code, p.Refused[code])
 	}
+	p.ClientMessages.Each(false, func(message string, n uint64) { t.add("messages_from_clients_total "+message, n) })
+	p.ServerMessages.Each(true, func(message string, n uint64) { t.add("messages_from_servers_total "+message, n) })
 	first := len(t.rows)
 	s.console.cfg.Calls(func(function string, ok, failed uint64) {
 		t.add("calls_total "+function, ok+failed)
