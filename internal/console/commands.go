@@ -41,7 +41,7 @@ func commands() []command {
 		{"SHOW CONSUMERS", "the view mbus4.consumers", view("select * from mbus4.consumers order by queue, consumer"), noArgument},
 		{"SHOW WAITING CALLS", "calls that wait for messages at this proxy", (*session).waitingCalls, noArgument},
 		{"SHOW WAITING", "messages that wait for one another", view("select * from mbus4.waiting_in_circle"), noArgument},
-		{"SHOW DEAD", "dead messages, a hundred at most, with 1,000 characters of their data", view(deadSQL), noArgument},
+		{"SHOW DEAD", "dead messages, a hundred at most, with 1,000 characters of their data", (*session).dead, noArgument},
 		{"SHOW SEMAPHORES", "semaphores with tasks, a thousand at most", view(semaphoresSQL), noArgument},
 		{"SHOW SCHEDULES", "the view mbus4.schedules", view(schedulesSQL), noArgument},
 		{"PAUSE", "consumers of QUEUE get nothing from now on", onQueue("pause_queue", "PAUSE"), needsArgument},
@@ -54,9 +54,11 @@ func commands() []command {
 
 // What clients make as long as they like is cut: the console has its answers in memory.
 const (
-	deadSQL = `select pg_catalog."left"(iid, 1000) as iid, pg_catalog."left"(headers->'destination', 1000) as queue, pg_catalog."left"(headers->'dmq.consumer', 1000) as consumer,
-	pg_catalog."left"(headers->'dmq.error', 1000) as error, pg_catalog."left"(headers->'dmq.added', 100) as added, pg_catalog."left"(data::pg_catalog.text, 1000) as data
+	deadSQL = `select pg_catalog."left"(iid, 1000) as iid, pg_catalog."left"(headers operator(‹hstore›.->) 'destination'::text, 1000) as queue,
+	pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.consumer'::text, 1000) as consumer, pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.error'::text, 1000) as error,
+	pg_catalog."left"(headers operator(‹hstore›.->) 'dmq.added'::text, 100) as added, pg_catalog."left"(data::text, 1000) as data
 from mbus4.dmq limit 100`
+	hstoreSQL    = `select pg_catalog.quote_ident(n.nspname) from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'hstore'`
 	schedulesSQL = `select pg_catalog."left"(name, 1000) as name, pg_catalog."left"(cron, 1000) as cron, pg_catalog."left"(timezone, 1000) as timezone, pg_catalog."left"(queue, 1000) as queue, next_at, last_at, missed,
 	pg_catalog."left"(last_error, 1000) as last_error, owner
 from mbus4.schedules`

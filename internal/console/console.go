@@ -159,7 +159,6 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 
 // admit checks that the client is a member of the role: when it comes, and with each command, for a membership may end before the session does.
 func (s *session) admit() error {
-	// The client's role may have set the search_path, so that every operator and type is named with its schema.
 	t, err := s.ask("select pg_catalog.pg_has_role(r.oid, 'member') from pg_catalog.pg_roles r where r.rolname operator(pg_catalog.=) " + sqlfuncs.QuoteLiteral(s.console.cfg.Role) + "::pg_catalog.name")
 	if err != nil {
 		return err
@@ -231,8 +230,11 @@ func (t *table) add(values ...any) {
 
 // ask runs a query in the client's session at the server. Behind an answer that cannot be read to its end, a message of more than mostAnswer bytes for example, what
 // comes next would be taken for something else: then the session is lost.
+//
+// Names are looked for in pg_catalog only: who owns the database may have said otherwise. That holds for the one transaction which the statements of a Query are, for
+// the session may be a pooler's, and somebody else's next.
 func (s *session) ask(sql string) (*table, error) {
-	s.server.SendQuery(&pgproto3.Query{String: sql})
+	s.server.SendQuery(&pgproto3.Query{String: "set local search_path = pg_catalog; " + sql})
 	if err := s.server.Flush(); err != nil {
 		s.lost = true
 		return nil, fmt.Errorf("asking the server: %w", err)
