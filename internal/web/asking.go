@@ -5,8 +5,8 @@ import "sync"
 // Bounds of requests that are being answered. A request waits for the server, or for others of its log-in, and keeps one of the connections of --http meanwhile, of
 // which there are 64: with the streams and those who are logging in some are left for who asks whether the proxy lives.
 const (
-	mostAsking       = 20 // at a time
-	mostAskingOfRole = 10
+	mostAsking       = 24 // at a time
+	mostAskingOfRole = 8
 )
 
 // asking counts requests that are being answered, by role. The zero value is none. It is safe for concurrent use.

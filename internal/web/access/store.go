@@ -18,7 +18,7 @@ const (
 	mostLogins    = 32 // in all
 	mostOfRole    = 8  // of one role, in whatever databases; then the one goes that was not used for longest
 	mostLoggingIn = 4  // at a time
-	mostToLogIn   = 16 // at a time, with those who wait for their turn
+	mostToLogIn   = 10 // at a time, with those who wait for their turn
 	idleLimit     = 30 * time.Minute
 	ageLimit      = 24 * time.Hour
 	sweepPause    = 15 * time.Second
