@@ -11,28 +11,6 @@ import (
 	"mbusproxy/integration/internal/harness"
 )
 
-// shadow has a schema take the place of pg_catalog in front of it: every operator, and every function, of the types that statements of ours have to do with.
-const shadow = `
-create schema evil;
-grant usage on schema evil to public;
-do $do$
-declare
-	r record;
-	known oid[] := array['text', 'name', 'varchar', 'int2', 'int4', 'int8', 'bool', 'float8', 'numeric', 'timestamptz', 'timestamp', 'interval', 'jsonb', 'json', 'oid', 'regclass', 'text[]', 'xid8', 'xid', 'bytea']::regtype[]::oid[];
-begin
-	for r in select o.oid, o.oprname, o.oprleft, o.oprright, o.oprresult from pg_operator o
-		where o.oprnamespace = 'pg_catalog'::regnamespace and o.oprleft = any (known || 0::oid) and o.oprright = any (known) and o.oprresult = any (known) loop
-		execute format('create function evil.op%s(%s %s) returns %s language plpgsql as $f$ begin raise exception ''SHADOWED operator %s''; end $f$', r.oid,
-			case when r.oprleft <> 0 then r.oprleft::regtype || ',' else '' end, r.oprright::regtype, r.oprresult::regtype, replace(r.oprname, '%', '%%'));
-		execute format('create operator evil.%s (%s rightarg = %s, function = evil.op%s)', r.oprname, case when r.oprleft <> 0 then 'leftarg = ' || r.oprleft::regtype || ',' else '' end, r.oprright::regtype, r.oid);
-	end loop;
-	for r in select p.oid, p.proname, p.prorettype, pg_get_function_identity_arguments(p.oid) as args, p.proretset from pg_proc p
-		where p.pronamespace = 'pg_catalog'::regnamespace and p.prokind = 'f' and p.prorettype = any (known) and p.proargtypes::oid[] <@ known and p.provariadic = 0 and p.proargmodes is null loop
-		execute format('create function evil.%I(%s) returns %s %s language plpgsql as $f$ begin raise exception ''SHADOWED function %s''; end $f$', r.proname, r.args, case when r.proretset then 'setof' else '' end, r.prorettype::regtype, r.proname);
-	end loop;
-end
-$do$`
-
 // Whoever owns a database says in which schemas its sessions look for names first. What a superuser's commands, console and calls do there is not his to say.
 func TestShadowedByTheOwner(t *testing.T) {
 	t.Parallel()
@@ -46,7 +24,7 @@ func TestShadowedByTheOwner(t *testing.T) {
 	harness.Ask(t, conn, "select mbus4.fail(lease, 'no good') from mbus4.lease('q', amt => 6)")
 	harness.Ask(t, conn, "select mbus4.schedule('s', '0 0 1 1 *', 'q', 'a=>1')")
 	direct := harness.Connect(t, harness.Direct(), database)
-	harness.Ask(t, direct, shadow)
+	harness.Ask(t, direct, harness.Shadow)
 	if n := harness.Ask(t, direct, "select count(*) > 1000 from pg_proc where pronamespace = 'evil'::regnamespace"); n != "t" {
 		t.Fatal("there is little in the way")
 	}
