@@ -106,6 +106,33 @@ func TestConsoleIsAudited(t *testing.T) {
 	}
 }
 
+// Without a queue PAUSE and RESUME are about all of them: in one transaction, so that none is paused where one cannot be.
+func TestConsolePausesAll(t *testing.T) {
+	t.Parallel()
+	roles := newConsoleRoles(t)
+	proxy := harness.NewProxy(t, "--console-role", roles.role)
+	database := harness.NewQueueDatabase(t, "q", "other")
+	admin := toConsole(t, proxy.Endpoint, roles.admin, "mbusproxy/"+database)
+	direct := harness.Connect(t, harness.Direct(), database)
+	paused := "select string_agg(queue, ' ' order by queue) from mbus4.queues where paused"
+	shown(t, admin, "pause;")
+	harness.Want(t, direct, "other q semaphore_events", paused)
+	shown(t, admin, "RESUME")
+	harness.Want(t, direct, harness.Null, paused)
+	harness.Want(t, direct, "3|3", "select count(*) filter (where action = 'pause_queue'), count(*) filter (where action = 'resume_queue') from mbus4.audit")
+
+	lock := harness.Connect(t, harness.Direct(), database)
+	harness.Ask(t, lock, "begin; select from mbus4.queue where qname = 'semaphore_events' for update")
+	harness.Ask(t, direct, "alter role "+roles.admin+" set lock_timeout = '200ms'")
+	impatient := toConsole(t, proxy.Endpoint, roles.admin, "mbusproxy/"+database)
+	refusedByConsole(t, impatient, "PAUSE", "55P03")
+	shown(t, impatient, "SHOW QUEUES")
+	harness.Want(t, direct, harness.Null, paused)
+	harness.Ask(t, lock, "rollback")
+	shown(t, impatient, "PAUSE")
+	harness.Want(t, direct, "other q semaphore_events", paused)
+}
+
 // Drivers that ask for binary values get texts, which are the same in binary.
 func TestConsoleBinary(t *testing.T) {
 	t.Parallel()

@@ -151,6 +151,12 @@ func TestHostNames(t *testing.T) {
 			t.Errorf("%s is %q", name, a.header.Get(name))
 		}
 	}
+	v.base = strings.TrimSuffix(base, "page/")
+	for _, path := range []string{"", "metrics", "healthz", "readyz", "nothing"} {
+		if h := v.get(path).header; h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+			t.Errorf("/%s: %v", path, h)
+		}
+	}
 	if csp := a.header.Get("Content-Security-Policy"); strings.Contains(csp, "unsafe") || strings.Contains(csp, "*") {
 		t.Errorf("the policy is %s", csp)
 	}

@@ -44,8 +44,8 @@ func commands() []command {
 		{"SHOW DEAD", "dead messages, a hundred at most, with 1,000 characters of their data", (*session).dead, noArgument},
 		{"SHOW SEMAPHORES", "semaphores with tasks, a thousand at most", view(semaphoresSQL), noArgument},
 		{"SHOW SCHEDULES", "the view mbus4.schedules", view(schedulesSQL), noArgument},
-		{"PAUSE", "consumers of QUEUE get nothing from now on", onQueue("pause_queue", "PAUSE"), needsArgument},
-		{"RESUME", "until this", onQueue("resume_queue", "RESUME"), needsArgument},
+		{"PAUSE", "consumers of QUEUE, or of all queues, get nothing from now on", onQueue("pause_queue", "PAUSE"), anArgument},
+		{"RESUME", "until this", onQueue("resume_queue", "RESUME"), anArgument},
 		{"KILL", "ends SESSION, a number of SHOW SESSIONS", (*session).kill, needsArgument},
 		{"RELOAD", "reads the configuration again, as SIGHUP does", (*session).reload, noArgument},
 		{"SHUTDOWN", "ends the proxy: with WAIT busy sessions may finish, as with SIGTERM", (*session).shutdown, anArgument},
@@ -145,18 +145,40 @@ func view(sql string) func(*session, context.Context, string) (*table, error) {
 	return func(s *session, _ context.Context, _ string) (*table, error) { return s.ask(sql) }
 }
 
+// queuesSQL lists the queues that PAUSE and RESUME without one are about.
+const queuesSQL = `select queue from mbus4.queues where kind = 'plain' order by queue`
+
+// onQueue calls a function for the queue of the argument, or in one transaction for all.
 func onQueue(function, tag string) func(*session, context.Context, string) (*table, error) {
 	return func(s *session, ctx context.Context, queue string) (*table, error) {
 		sql, err := s.console.cfg.CallSQL(ctx, s.database, function)
 		if err != nil {
 			return nil, fail("55000", "Is it one that mbusproxy serves?", "database %q cannot be served: %v", s.database, err)
 		}
-		sql = strings.NewReplacer("$1", sqlfuncs.QuoteLiteral(queue), "$2", "null").Replace(sql)
-		// Two statements of one Query are one transaction.
-		if _, err := s.ask(sql + ";" + auditSQL(function, strings.ToLower(queue), "")); err != nil {
-			return nil, s.console.ownError(err)
+		call := func(queue string) error {
+			of := strings.NewReplacer("$1", sqlfuncs.QuoteLiteral(queue), "$2", "null").Replace(sql)
+			// Two statements of one Query are one transaction.
+			_, err := s.ask(of + ";" + auditSQL(function, strings.ToLower(queue), ""))
+			return s.console.ownError(err)
 		}
-		return &table{tag: tag}, nil
+		if queue != "" {
+			return &table{tag: tag}, call(queue)
+		}
+		all, err := s.ask(queuesSQL)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.ask("begin"); err != nil {
+			return nil, err
+		}
+		for _, row := range all.rows {
+			if err := call(*row[0]); err != nil {
+				_, _ = s.exchange("rollback") // where it fails the session is lost
+				return nil, err
+			}
+		}
+		_, err = s.ask("commit")
+		return &table{tag: tag}, err
 	}
 }
 
@@ -181,8 +203,8 @@ func (s *session) help(context.Context, string) (*table, error) {
 			name += " [WAIT]"
 		case c.words == "KILL":
 			name += " SESSION"
-		case c.argument == needsArgument:
-			name += " QUEUE"
+		case c.argument == anArgument:
+			name += " [QUEUE]"
 		}
 		t.add(name, c.help)
 	}

@@ -234,7 +234,12 @@ func (t *table) add(values ...any) {
 // Names are looked for in pg_catalog only: who owns the database may have said otherwise. That holds for the one transaction which the statements of a Query are, for
 // the session may be a pooler's, and somebody else's next.
 func (s *session) ask(sql string) (*table, error) {
-	s.server.SendQuery(&pgproto3.Query{String: "set local search_path = pg_catalog; " + sql})
+	return s.exchange("set local search_path = pg_catalog; " + sql)
+}
+
+// exchange sends a Query, and reads the answer.
+func (s *session) exchange(sql string) (*table, error) {
+	s.server.SendQuery(&pgproto3.Query{String: sql})
 	if err := s.server.Flush(); err != nil {
 		s.lost = true
 		return nil, fmt.Errorf("asking the server: %w", err)
