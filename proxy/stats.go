@@ -45,6 +45,7 @@ func (c *counts) refused(said *fatal.Error, byServer bool) {
 type Stats struct {
 	Admitted uint64            // sessions that have begun to log in
 	Starting int64             // connections in startup
+	Consoles int64             // clients in a Console
 	Refused  map[string]uint64 // startups that have failed, by the SQLSTATE that the proxy has given; "server": the server has refused them; "none": nobody has said anything
 	// CancelRequests are those that have come, and Canceled those of them that were for a session.
 	CancelRequests, Canceled uint64
@@ -64,7 +65,7 @@ func (s *Server) Stats() Stats {
 	s.counts.mu.Unlock()
 	used, size := s.sessions.TextsMemory()
 	return Stats{
-		Admitted: s.sessions.Admitted(), Starting: s.starting.Load(), Refused: refused,
+		Admitted: s.sessions.Admitted(), Starting: s.starting.Load(), Consoles: s.consoles.Load(), Refused: refused,
 		CancelRequests: s.counts.cancelRequests.Load(), Canceled: s.counts.cancels.Load(),
 		Traffic: s.sessions.Traffic(),
 		Panics:  s.panics.Load() + s.sessions.Counts.Panics.Load(), LostSync: s.sessions.Counts.LostSync.Load(),

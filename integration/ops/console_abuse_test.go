@@ -133,6 +133,20 @@ func TestConsolePausesAll(t *testing.T) {
 	harness.Want(t, direct, "other q semaphore_events", paused)
 }
 
+// A client in the console has logged in: it is none of those that are about to, for which a handover waits.
+func TestConsoleIsNoStartup(t *testing.T) {
+	t.Parallel()
+	roles := newConsoleRoles(t)
+	proxy, address := proxyWithHTTP(t, "--console-role", roles.role)
+	admin := toConsole(t, proxy.Endpoint, roles.admin, "mbusproxy")
+	shown(t, admin, "SHOW VERSION")
+	for name, want := range map[string]float64{"startups": 0, "console_sessions": 1} {
+		if got := scrape(t, address)[name]; got != want {
+			t.Errorf("%s: %v, not %v", name, got, want)
+		}
+	}
+}
+
 // Drivers that ask for binary values get texts, which are the same in binary.
 func TestConsoleBinary(t *testing.T) {
 	t.Parallel()

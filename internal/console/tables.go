@@ -91,6 +91,8 @@ func (s *session) stats(context.Context, string) (*table, error) {
 	t.add("sessions", len(p.Sessions))
 	t.add("sessions_total", p.Admitted)
 	t.add("startups", p.Starting)
+	t.add("consoles", p.Consoles)
+	t.add("prepared_statements_total", p.Prepared)
 	t.add("cancel_requests_total", p.CancelRequests)
 	t.add("bytes_from_clients_total", p.FromClients)
 	t.add("bytes_from_servers_total", p.FromServers)

@@ -84,7 +84,8 @@ type seenText struct {
 
 // preparedNames is what both directions know of the statements that the proxy has prepared.
 type preparedNames struct {
-	some atomic.Bool // set for good by the first
+	some atomic.Bool   // set for good by the first
+	made atomic.Uint32 // how many there have been
 	// gone is set when they may not be there any more. The direction server to client sets it before the client can know, so
 	// that a Query sent after that finds it.
 	gone atomic.Bool
@@ -207,7 +208,7 @@ func (f *ClientFlow) prepare(out []byte, known *seenText, types []byte, ours *de
 	known.slot = f.prepared.free()
 	name := f.preparedName(known.slot)
 	out = f.parseHidden(out, name, ours.plan.SQL(), types, ours)
-	f.names.prepared.some.Store(true)
+	f.names.prepared.add()
 	return out
 }
 
@@ -316,6 +317,12 @@ func (f *serverFlow) preparedFailed(frame []byte, h *request) (replacement []byt
 // usesStatement reports whether a request is about a prepared statement.
 func usesStatement(h *request) bool {
 	return h.kind == kindParse || h.kind == kindBind || h.kind == kindDescribe && h.details.own != ""
+}
+
+// add notes one more.
+func (p *preparedNames) add() {
+	p.some.Store(true)
+	p.made.Add(1)
 }
 
 // completed takes note of a CommandComplete with that tag.

@@ -196,7 +196,7 @@ func (f *ClientFlow) parseTrue(out []byte, named bool) (before, ours []byte) {
 	if named {
 		ours = []byte(f.ownName() + trueSuffix)
 		name, f.prepared.near = ours, ours
-		f.names.prepared.some.Store(true)
+		f.names.prepared.add()
 		out = wire.AppendFrame(out, wire.MsgClose, []byte("S"), ours)
 		f.pushHidden(kindClose, parse)
 	} else {
