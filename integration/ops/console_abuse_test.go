@@ -147,6 +147,17 @@ func TestConsoleIsNoStartup(t *testing.T) {
 	}
 }
 
+// A client has as much kept as its commands need, and one that sends more is told so.
+func TestConsoleMessagesAreBounded(t *testing.T) {
+	t.Parallel()
+	roles := newConsoleRoles(t)
+	proxy := harness.NewProxy(t, "--console-role", roles.role)
+	for _, size := range []int{17 << 10, 1 << 20} {
+		refusedByConsole(t, toConsole(t, proxy.Endpoint, roles.member, "mbusproxy"), "SHOW VERSION"+strings.Repeat(" ", size), "54000")
+	}
+	shown(t, toConsole(t, proxy.Endpoint, roles.member, "mbusproxy"), "SHOW VERSION"+strings.Repeat(" ", 15<<10))
+}
+
 // Drivers that ask for binary values get texts, which are the same in binary.
 func TestConsoleBinary(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 const (
 	mostSessions = 16 // at a time
 	existsLife   = time.Second
-	maxMessage   = 64 << 10 // bytes of one message of a client
+	maxMessage   = 16 << 10 // bytes of one message of a client, of which it may have mostPrepared kept
 	mostAnswer   = 16 << 20 // bytes of an answer of the server's, which is held until it is whole
 	mostUnsent   = 64 << 10 // bytes for a client that are gathered before they are sent
 	rowOverhead  = 24       // of each value of it
@@ -145,6 +145,10 @@ func (c *Console) Serve(ctx context.Context, client, server io.ReadWriter, user,
 	c.cfg.Log.Info("console opened", zap.String("user", user))
 	for ctx.Err() == nil {
 		m, err := s.client.Receive()
+		if errors.As(err, new(*pgproto3.ExceededMaxBodyLenErr)) {
+			s.fatal(fail("54000", "SHOW HELP lists what the console knows.", "the message has more than %d bytes", maxMessage))
+			return
+		}
 		if err != nil {
 			return
 		}
