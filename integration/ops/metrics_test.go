@@ -104,6 +104,9 @@ func TestMetrics(t *testing.T) {
 	if _, err := pgconn.Connect(harness.Context(t), proxy.Endpoint.DSN("nosuchdatabase")); err == nil {
 		t.Error("there is a database that there is not")
 	}
+	if _, err := pgconn.Connect(harness.Context(t), consoleDSN(proxy.Endpoint, "nobody_at_all", database)); harness.SQLState(err) != "28000" {
+		t.Errorf("a role that there is not: %v", err)
+	}
 	label := func(name string, pairs ...string) string {
 		var b strings.Builder
 		for i := 0; i < len(pairs); i += 2 {
@@ -119,6 +122,7 @@ func TestMetrics(t *testing.T) {
 		label("sessions", "state", "idle in transaction"): 1, label("sessions", "state", "idle in transaction (aborted)"): 1, label("sessions", "state", "starting"): 0,
 		"console_sessions": 0, "startups": 0,
 		"max_sessions": 50, "draining": 0, "panics_total": 0, "lost_synchronization_total": 0,
+		label("startups_failed_total", "sqlstate", "authentication"):                                    1,
 		label("startups_failed_total", "sqlstate", "server"):                                            1,
 		label("calls_total", "function", "post", "outcome", "ok"):                                       6,
 		label("calls_total", "function", "post", "outcome", "error"):                                    1,

@@ -75,7 +75,7 @@ var (
 	startups       = gauge("startups", "Connections that have not logged in yet.")
 	consoles       = gauge("console_sessions", "Clients in the console.")
 	preparedTotal  = counter("prepared_statements_total", "Statements that the proxy has prepared in sessions, for calls that come again.")
-	refusedTotal   = counter("startups_failed_total", "Connections that got no session, by the SQLSTATE that the proxy gave; server: the server has refused them; none: without a word.", "sqlstate")
+	refusedTotal   = counter("startups_failed_total", "Connections that got no session, by the SQLSTATE that the proxy gave; authentication: the server says that the client is not who it says to be, or may not come in; server: it has refused them for another reason; none: without a word.", "sqlstate")
 	cancelsTotal   = counter("cancel_requests_total", "Cancel requests; unknown: for no session of this proxy.", "session")
 	bytesTotal     = counter("bytes_total", "Bytes read from clients and from servers.", "from")
 	messagesTotal  = counter("protocol_messages_total", "Messages of the protocol read from clients and from servers, by their names in the Postgres manual; none of startups and replication.", "from", "message")
